@@ -1,0 +1,80 @@
+/** Makes training artifacts from an inference model: options to the engine's settings, in a worker that lives for this only. */
+
+import { withClient } from './client.js';
+import { checkKeys, TrainletError } from './errors.js';
+import { readSource } from './source.js';
+
+/** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
+
+const ENGINE_KEYS = [
+  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'signal', 'onProgress',
+];
+const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
+
+/**
+ * @param {string} where
+ * @param {EngineOptions} options
+ * @param {readonly string[]} sources the arguments that integrity may name
+ * @param {readonly string[]} [more] what is known beside the engine's options
+ */
+export function checkEngineOptions(where, options, sources, more = []) {
+  checkKeys(where, options, [...ENGINE_KEYS, ...more]);
+  checkKeys(`${where}: integrity`, options.integrity, sources);
+  const { threads = 1, maxMemoryBytes = 0 } = options;
+  if (threads !== 1 && threads !== 'auto') throw invalid(`${where}: threads must be 1 or 'auto', not ${threads}`);
+  if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
+}
+
+/** @param {string} message */
+const invalid = (message) => new TrainletError('invalid-argument', message);
+
+/**
+ * @param {Source} model
+ * @param {ArtifactOptions} options
+ */
+export async function generateArtifacts(model, options) {
+  const settings = settingsOf(options ?? {});
+  return await withClient(options, async (client) => {
+    const bytes = await readSource('model', model, options);
+    const artifacts = await client.ask('artifacts', { model: bytes, settings }, [bytes.buffer]);
+    await client.release();
+    return artifacts;
+  });
+}
+
+/** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
+function settingsOf(options) {
+  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', ...LISTS]);
+  if (!options.loss) throw invalid('generateArtifacts: a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none');
+  /** @type {[string, string][]} */
+  const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
+  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists];
+}
+
+/** @param {string} key @param {readonly string[] | undefined} entries */
+function listOf(key, entries = []) {
+  if (Array.isArray(entries) && entries.every((entry) => typeof entry === 'string')) return entries;
+  throw invalid(`generateArtifacts: ${key} must be an array of strings`);
+}
+
+/** @param {string | LossOptions} loss */
+function lossSettings(loss) {
+  const options = typeof loss === 'string' ? { type: loss } : loss;
+  checkKeys('loss', options, ['type', 'reduction', 'weights', 'ignoreIndex']);
+  return flatten('loss', options);
+}
+
+/** @param {string | OptimizerOptions} optimizer */
+function optimizerSettings(optimizer) {
+  const options = typeof optimizer === 'string' ? { type: optimizer } : optimizer;
+  checkKeys('optimizer', options, ['type', 'lr', 'betas', 'eps', 'weightDecay', 'momentum', 'nesterov', 'clipGradNorm']);
+  const { betas: [beta1, beta2] = [], ...rest } = /** @type {Partial<OptimizerOptions>} */ (options);
+  return flatten('optimizer', { ...rest, beta1, beta2 });
+}
+
+/** @param {string} prefix @param {object} options @returns {[string, string][]} */
+function flatten(prefix, options) {
+  return Object.entries(options)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
+}

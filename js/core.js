@@ -1,0 +1,347 @@
+/** The engine as a JavaScript object: the only file that knows wasm memory and the exports of wasm/abi.c. */
+
+import { sentenceOf, TrainletError } from './errors.js';
+import { isNode, nodeModule } from './platform.js';
+import { ARRAYS, bytesOf } from './tensor.js';
+
+/** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
+/** @import { GraphName, Methods, Outputs, PackedFeeds, PlainTensor, Position, Protocol } from './protocol.js' */
+
+/**
+ * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
+ *   artifacts: Record<'train' | 'eval' | 'optimizer' | 'checkpoint' | 'model', number> }} Constants
+ * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
+ */
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const KEPT_SCRATCH_BYTES = 1 << 16;
+
+/** @implements {Methods} */
+export class Core {
+  /** @type {WebAssembly.Memory} */
+  #memory;
+  /** @type {Record<string, Function>} */
+  #exports;
+  #scratch = { at: 0, bytes: 0 };
+  /** Why no export may be called any more. */
+  #broken = '';
+  /** @type {Constants} */
+  #constants;
+  #session = 0;
+  /** @type {ParameterInfo[]} */
+  #parameters = [];
+
+  /** @param {WebAssembly.Instance} instance */
+  constructor(instance) {
+    this.#exports = /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));
+    this.#memory = /** @type {WebAssembly.Memory} */ (instance.exports.memory);
+    this.#exports._initialize?.();
+    this.#constants = JSON.parse(this.#text(this.#call('abi_json')));
+  }
+
+  /** @param {Protocol['open']['in']} options */
+  static async create(options) {
+    return new Core(await instantiate(options));
+  }
+
+  open() {}
+
+  /** @param {Protocol['artifacts']['in']} args */
+  artifacts({ model, settings }) {
+    const builder = this.#pointer('abi_artifacts_new', model, model.length);
+    try {
+      for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
+      this.#run('abi_artifacts_build', builder);
+      const ids = this.#constants.artifacts;
+      const part = (/** @type {number} */ which) =>
+        this.#copy(this.#call('abi_artifacts_bytes', builder, which), this.#call('abi_artifacts_length', builder, which));
+      return {
+        trainModel: part(ids.train), evalModel: part(ids.eval), optimizerModel: part(ids.optimizer),
+        checkpointState: part(ids.checkpoint),
+        warnings: this.#text(this.#call('abi_artifacts_warnings', builder)).split('\n').filter(Boolean),
+      };
+    } finally {
+      if (!this.#broken) this.#call('abi_artifacts_free', builder);
+    }
+  }
+
+  /** @param {Protocol['load']['in']} args */
+  load({ parts, maxMemoryBytes }) {
+    this.#session = this.#pointer('abi_session_new');
+    this.#call('abi_session_limit', this.#session, maxMemoryBytes);
+    for (const { which, bytes } of parts) {
+      this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], bytes, bytes.length);
+    }
+    this.#run('abi_session_ready', this.#session);
+    const info = this.#json('abi_session_json');
+    this.#parameters = info.parameters;
+    return { info, properties: this.#json('abi_session_properties') };
+  }
+
+  /** @param {Protocol['run']['in']} args */
+  run({ graph, feeds, fetches }) {
+    this.#feed(graph, feeds);
+    this.#run('abi_session_run', this.#session, this.#constants.artifacts[graph], fetches ? fetches.join('\n') : 0);
+    return this.#outputs();
+  }
+
+  /** @param {Protocol['step']['in']} args */
+  step({ feeds, fetches = [], optimize, lr, position }) {
+    if (lr !== undefined) this.setLearningRate(lr);
+    this.#feed('train', feeds);
+    if (optimize) this.#run('abi_session_step', this.#session);
+    else this.#run('abi_session_run', this.#session, this.#constants.artifacts.train, 0);
+    const loss = this.#call('abi_session_loss', this.#session);
+    if (!Number.isFinite(loss)) throw new TrainletError('non-finite-loss', `the loss is ${loss}`);
+    if (position) this.setPosition(position);
+    return { loss, outputs: this.#outputs(fetches) };
+  }
+
+  optimize() { this.#run('abi_session_optimize', this.#session); }
+  resetGrad() { this.#call('abi_session_reset_grad', this.#session); }
+  getLearningRate() { return this.#call('abi_session_lr', this.#session); }
+  setLearningRate(/** @type {number} */ lr) { this.#call('abi_session_set_lr', this.#session, lr); }
+  steps() { return this.#call('abi_session_steps', this.#session); }
+  setSeed(/** @type {bigint} */ seed) { this.#call('abi_session_set_seed', this.#session, seed); }
+  memoryPlan() { return this.#json('abi_session_json').memory; }
+
+  /** @param {number} index */
+  getParameter(index) {
+    const { type, dims } = this.#parameters[index];
+    return this.#tensor(type, [...dims], this.#pointer('abi_session_parameter', this.#session, index));
+  }
+
+  /** @param {Protocol['setParameter']['in']} args */
+  setParameter({ index, value: { tensors: [tensor], buffer } }) {
+    const at = this.#pointer('abi_session_parameter', this.#session, index);
+    this.#bytes(at, tensor.bytes).set(new Uint8Array(buffer, tensor.offset, tensor.bytes));
+  }
+
+  /** @param {boolean} trainableOnly */
+  elementCount(trainableOnly) { return this.#call('abi_session_element_count', this.#session, Number(trainableOnly)); }
+
+  /** @param {boolean} trainableOnly */
+  copyOut(trainableOnly) {
+    const values = new Float32Array(this.elementCount(trainableOnly));
+    const at = this.#pointer('abi_alloc', values.byteLength);
+    this.#call('abi_session_copy_out', this.#session, Number(trainableOnly), at);
+    bytesOf(values).set(this.#bytes(at, values.byteLength));
+    this.#call('abi_free', at);
+    return values;
+  }
+
+  /** @param {Protocol['copyIn']['in']} args */
+  copyIn({ trainableOnly, bytes }) {
+    this.#call('abi_session_copy_in', this.#session, Number(trainableOnly), bytes);
+  }
+
+  /** @returns {Position} */
+  getPosition() {
+    const slot = (/** @type {number} */ i) => this.#call('abi_session_position', this.#session, i);
+    return [slot(0), slot(1), slot(2), slot(3), slot(4)];
+  }
+
+  /** @param {Position} position */
+  setPosition(position) {
+    position.forEach((value, i) => { this.#call('abi_session_set_position', this.#session, i, BigInt(value)); });
+  }
+
+  /** @param {Protocol['setProperty']['in']} entry */
+  setProperty({ name, type, value }) {
+    this.#run(`abi_session_property_set_${type}`, this.#session, name, type === 'int' ? BigInt(value) : value);
+  }
+
+  /** @param {string} name */
+  deleteProperty(name) { this.#call('abi_session_property_delete', this.#session, name); }
+
+  /** @param {Protocol['save']['in']} args */
+  save({ optimizerState }) {
+    this.#run('abi_session_save', this.#session, Number(optimizerState));
+    return this.#result();
+  }
+
+  /** @param {Protocol['export']['in']} args */
+  export({ outputs }) {
+    this.#run('abi_session_export', this.#session, outputs ? outputs.join('\n') : 0);
+    return this.#result();
+  }
+
+  #result() {
+    const bytes = this.#copy(
+      this.#call('abi_session_result', this.#session), this.#call('abi_session_result_length', this.#session));
+    this.#call('abi_session_result_free', this.#session);
+    return bytes;
+  }
+
+  /**
+   * Hands each tensor to the engine and writes its bytes where the engine says.
+   * @param {GraphName} graph
+   * @param {PackedFeeds} feeds
+   */
+  #feed(graph, { tensors, buffer }) {
+    for (const { name, type, dims, offset, bytes } of tensors) {
+      const at = this.#pointer(
+        'abi_session_feed', this.#session, this.#constants.artifacts[graph], name, this.#constants.types[type].id, dims.length,
+        BigInt64Array.from(dims, BigInt));
+      this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
+    }
+  }
+
+  /**
+   * The outputs of the last run, copied out of the engine: all, or those named.
+   * @param {readonly string[]} [names]
+   */
+  #outputs(names) {
+    /** @type {Outputs} */
+    const outputs = {};
+    const count = names?.length === 0 ? 0 : this.#call('abi_session_output_count', this.#session);
+    for (let i = 0; i < count; i++) {
+      const at = this.#pointer('abi_session_output', this.#session, i);
+      const [name, id, rank, dims, data] = new Uint32Array(this.#memory.buffer, at, 5);
+      const text = this.#text(name);
+      if (names && !names.includes(text)) continue;
+      const shape = Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number);
+      outputs[text] = this.#tensor(this.#typeOf(id), shape, data);
+    }
+    return outputs;
+  }
+
+  /** @param {number} id */
+  #typeOf(id) {
+    const found = Object.entries(this.#constants.types).find(([, type]) => type.id === id);
+    return /** @type {DataType} */ (found?.[0]);
+  }
+
+  /**
+   * @param {DataType} type
+   * @param {number[]} dims
+   * @param {number} at
+   * @returns {PlainTensor}
+   */
+  #tensor(type, dims, at) {
+    const length = dims.reduce((product, d) => product * d, 1);
+    const { buffer } = this.#copy(at, length * this.#constants.types[type].bytes);
+    return { type, data: new ARRAYS[type](/** @type {ArrayBuffer} */ (buffer)), dims };
+  }
+
+  /** @param {string} name @param {Argument[]} args */
+  #run(name, ...args) {
+    const status = this.#call(name, ...args);
+    if (status !== 0) throw this.#error(status);
+  }
+
+  /** @param {string} name @param {Argument[]} args */
+  #pointer(name, ...args) {
+    const at = this.#call(name, ...args);
+    if (at === 0) throw this.#error(this.#call('abi_error_code'));
+    return at;
+  }
+
+  /** @param {number} status */
+  #error(status) {
+    const message = this.#text(this.#call('abi_error_message'));
+    const node = this.#text(this.#call('abi_error_node')) || undefined;
+    return new TrainletError(this.#constants.codes[status] ?? 'internal', message, { node });
+  }
+
+  /** @param {string} name @returns {any} */
+  #json(name) { return JSON.parse(this.#text(this.#call(name, this.#session))); }
+
+  /**
+   * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the engine.
+   * @param {string} name
+   * @param {Argument[]} args
+   * @returns {any} pointers and small integers as numbers of 32 unsigned bits, i64 as a number
+   */
+  #call(name, ...args) {
+    if (this.#broken) throw new TrainletError('internal', this.#broken);
+    try {
+      const result = this.#exports[name](...this.#lower(args));
+      if (typeof result === 'bigint') return Number(result);
+      return Number.isInteger(result) && result < 0 && !FLOATS.has(name) ? result >>> 0 : result;
+    } catch (error) {
+      if (error instanceof TrainletError) throw error;
+      this.#broken = `this session is not usable any more, because the engine failed (${sentenceOf(error)}); make a new one`;
+      throw new TrainletError('internal', `the engine failed in ${name}: ${sentenceOf(error)}`, { cause: error });
+    }
+  }
+
+  /** @param {Argument[]} args @returns {(number | bigint)[]} */
+  #lower(args) {
+    const blocks = args.map((arg) => {
+      if (typeof arg === 'string') return encoder.encode(`${arg}\0`);
+      return typeof arg === 'object' ? bytesOf(arg) : undefined;
+    });
+    const total = blocks.reduce((sum, block) => sum + (block ? align(block.length) : 0), 0);
+    let at = total ? this.#reserve(total) : 0;
+    return args.map((arg, i) => {
+      const block = blocks[i];
+      if (!block) return /** @type {number | bigint} */ (arg);
+      this.#bytes(at, block.length).set(block);
+      at += align(block.length);
+      return at - align(block.length);
+    });
+  }
+
+  /** Scratch of at least `bytes`; a large one is given back by the next call. @param {number} bytes */
+  #reserve(bytes) {
+    const { at, bytes: have } = this.#scratch;
+    if (bytes <= have && have <= KEPT_SCRATCH_BYTES) return at;
+    if (at) this.#exports.abi_free(at);
+    this.#scratch = { at: 0, bytes: 0 };
+    const size = Math.max(bytes, 1024);
+    const block = this.#exports.abi_alloc(size) >>> 0;
+    if (!block) throw new TrainletError('out-of-memory', `there is no room for ${size} bytes of input`);
+    this.#scratch = { at: block, bytes: size };
+    return block;
+  }
+
+  /** A view that is good until the next call. @param {number} at @param {number} length */
+  #bytes(at, length) { return new Uint8Array(this.#memory.buffer, at, length); }
+
+  /** @param {number} at @param {number} length */
+  #copy(at, length) { return this.#bytes(at, length).slice(); }
+
+  /** @param {number} at */
+  #text(at) {
+    const rest = new Uint8Array(this.#memory.buffer, at);
+    return decoder.decode(rest.slice(0, rest.indexOf(0)));
+  }
+}
+
+/** The exports whose number is a value, not an address or a count. */
+const FLOATS = new Set(['abi_session_loss', 'abi_session_lr', 'abi_session_element_count']);
+
+/** @param {number} bytes */
+const align = (bytes) => Math.ceil(bytes / 16) * 16;
+
+/** @param {Protocol['open']['in']} options @returns {Promise<WebAssembly.Instance>} */
+async function instantiate({ wasmUrl, wasmBinary }) {
+  if (typeof WebAssembly === 'undefined') throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
+  const imports = { env: { emscripten_notify_memory_growth() {} } };
+  const url = wasmUrl ? new URL(wasmUrl) : new URL('./trainlet.wasm', import.meta.url);
+  const source = wasmBinary ?? (await fetchWasm(url));
+  try {
+    if (source instanceof Response) return (await WebAssembly.instantiateStreaming(source, imports)).instance;
+    return (await WebAssembly.instantiate(/** @type {BufferSource} */ (source), imports)).instance;
+  } catch (error) {
+    throw new TrainletError(
+      'unsupported-browser',
+      `the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): ${sentenceOf(error)}`,
+      { cause: error });
+  }
+}
+
+/** @param {URL} url @returns {Promise<Response | Uint8Array | ArrayBuffer>} a response where it can be compiled as it streams in */
+async function fetchWasm(url) {
+  try {
+    if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
+    const response = await fetch(url, { credentials: 'same-origin' });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    const streams = response.headers.get('content-type')?.startsWith('application/wasm') && 'instantiateStreaming' in WebAssembly;
+    return streams ? response : await response.arrayBuffer();
+  } catch (error) {
+    throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,55 @@
+/** The one class of everything that is thrown, and the check that no option passes unread. */
+
+/** @import { ErrorCode, History } from './types.js' */
+
+export class TrainletError extends Error {
+  /** @type {History | undefined} */
+  history;
+
+  /**
+   * @param {ErrorCode} code
+   * @param {string} message
+   * @param {{ node?: string, cause?: unknown }} [options]
+   */
+  constructor(code, message, options = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.name = 'TrainletError';
+    this.code = code;
+    this.node = options.node;
+  }
+}
+
+/** @param {unknown} error */
+export function sentenceOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Refuses an option that is not known: a misspelt one must not be ignored in silence.
+ * @param {string} where
+ * @param {object | undefined} options
+ * @param {readonly string[]} known
+ */
+export function checkKeys(where, options, known) {
+  for (const [key, value] of Object.entries(options ?? {})) {
+    if (value !== undefined && !known.includes(key)) {
+      throw new TrainletError('invalid-argument', `${where}: there is no option '${key}'; it knows ${known.join(', ')}`);
+    }
+  }
+}
+
+/**
+ * @param {string} where
+ * @param {unknown} value
+ * @param {number} least
+ */
+export function checkWhole(where, value, least) {
+  if (!Number.isSafeInteger(value) || /** @type {number} */ (value) < least) {
+    throw new TrainletError('invalid-argument', `${where} must be a whole number of at least ${least}, not ${String(value)}`);
+  }
+}
+
+/** @param {AbortSignal | undefined} signal */
+export function checkSignal(signal) {
+  if (signal?.aborted) throw new TrainletError('aborted', 'stopped by the signal', { cause: signal.reason });
+}

@@ -1,0 +1,7 @@
+/** The front door of the package; importing it does nothing. */
+
+export { generateArtifacts } from './artifacts.js';
+export { TrainletError } from './errors.js';
+export { InferenceSession, TrainingSession } from './session.js';
+export { CheckpointStore } from './store.js';
+export { Tensor } from './tensor.js';

@@ -1,0 +1,28 @@
+/** The two ways in which Node is not a browser: its own modules, and file paths beside URLs. */
+
+/** Whether this is Node and not a page that happens to have a `process`. */
+export const isNode = Boolean(globalThis.process?.versions?.node)
+  && (typeof Worker === 'undefined' || typeof document === 'undefined');
+
+/**
+ * One of Node's own modules; never called in a browser, and bundlers leave it alone.
+ * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto'} N
+ * @param {N} name
+ * @returns {Promise<{ 'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'), url: typeof import('node:url'),
+ *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto') }[N]>}
+ */
+export function nodeModule(name) {
+  return import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
+}
+
+/**
+ * The absolute URL of what a string names: a URL, one relative to the page, or in Node a path.
+ * @param {string | URL} place
+ * @returns {Promise<URL>}
+ */
+export async function locate(place) {
+  if (place instanceof URL) return place;
+  if (/^[a-z][a-z0-9+.-]+:/i.test(place)) return new URL(place);
+  if (isNode) return (await nodeModule('url')).pathToFileURL(place);
+  return new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href);
+}

@@ -1,0 +1,77 @@
+/** What page and worker say to each other: each method with what goes in and what comes out. */
+
+import type { DataType, ErrorCode, MemoryPlan, ParameterInfo, TypedArray, ValueInfo } from './types.js';
+
+/** Tensors in one buffer, each at an offset that is a multiple of 8. */
+export interface PackedFeeds {
+  tensors: { name: string; type: DataType; dims: number[]; offset: number; bytes: number }[];
+  buffer: ArrayBuffer;
+}
+
+export interface PlainTensor { type: DataType; data: TypedArray; dims: number[] }
+export type Outputs = Record<string, PlainTensor>;
+
+export interface GraphInfo { inputs: ValueInfo[]; outputs: ValueInfo[] }
+export interface SessionInfo {
+  train: GraphInfo | null;
+  eval: GraphInfo | null;
+  model: GraphInfo | null;
+  parameters: ParameterInfo[];
+  optimizer: { type: string } | null;
+  predict: string[];
+}
+
+/** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */
+export type Position = readonly [number, number, number, number, number];
+export type PropertyEntry =
+  | { name: string; type: 'int'; value: string } | { name: string; type: 'float'; value: number }
+  | { name: string; type: 'string'; value: string };
+
+export type GraphName = 'train' | 'eval' | 'model';
+export type PartName = GraphName | 'optimizer' | 'checkpoint';
+export interface Part { which: PartName; bytes: Uint8Array }
+
+export interface Protocol {
+  open: { in: { wasmUrl?: string; wasmBinary?: Uint8Array }; out: void };
+  artifacts: {
+    in: { model: Uint8Array; settings: [string, string][] };
+    out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
+  };
+  load: { in: { parts: Part[]; maxMemoryBytes: number }; out: { info: SessionInfo; properties: PropertyEntry[] } };
+  run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
+  /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
+  step: {
+    in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
+    out: { loss: number; outputs: Outputs };
+  };
+  optimize: { in: void; out: void };
+  resetGrad: { in: void; out: void };
+  getLearningRate: { in: void; out: number };
+  setLearningRate: { in: number; out: void };
+  steps: { in: void; out: number };
+  setSeed: { in: bigint; out: void };
+  getParameter: { in: number; out: PlainTensor };
+  setParameter: { in: { index: number; value: PackedFeeds }; out: void };
+  elementCount: { in: boolean; out: number };
+  copyOut: { in: boolean; out: Float32Array<ArrayBuffer> };
+  copyIn: { in: { trainableOnly: boolean; bytes: Uint8Array }; out: void };
+  getPosition: { in: void; out: Position };
+  setPosition: { in: Position; out: void };
+  setProperty: { in: PropertyEntry; out: void };
+  deleteProperty: { in: string; out: void };
+  save: { in: { optimizerState: boolean }; out: Uint8Array };
+  export: { in: { outputs?: readonly string[] }; out: Uint8Array };
+  memoryPlan: { in: void; out: MemoryPlan };
+}
+export type Method = keyof Protocol;
+export type Methods = { [M in Method]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
+export type Ask = <M extends Method>(method: M, args: Protocol[M]['in'], transfer?: ArrayBuffer[]) => Promise<Protocol[M]['out']>;
+
+export interface Question { id: number; method: Method; args: unknown }
+export type Answer = { id: number; out: unknown } | { id: number; error: { code: ErrorCode; message: string; node?: string } };
+
+/** The end of a line: a worker's `self`, `parentPort` or a MessagePort. */
+export interface Port {
+  postMessage(message: Answer, transfer: ArrayBuffer[]): void;
+  onmessage: ((event: { data: Question }) => void) | null;
+}

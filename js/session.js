@@ -1,0 +1,256 @@
+/** The sessions a user holds: one that only infers, and one that trains. */
+
+import { checkEngineOptions } from './artifacts.js';
+import { withClient } from './client.js';
+import { checkKeys, checkWhole, TrainletError } from './errors.js';
+import { fit } from './fit.js';
+import { evaluate } from './evaluate.js';
+import { PropertyBag } from './properties.js';
+import { readSource } from './source.js';
+import { bind, check, pack, Tensor } from './tensor.js';
+
+/** @import { ArtifactSources, Dataset, EngineOptions, EvaluateOptions, Feeds, Fetches, FitOptions, Source, TensorLike } from './types.js' */
+/** @import { Ask, GraphInfo, GraphName, Outputs, PartName, PropertyEntry, SessionInfo } from './protocol.js' */
+/** @import { Client } from './client.js' */
+
+/** @type {Record<keyof ArtifactSources, PartName>} */
+const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
+
+export class InferenceSession {
+  #client;
+  #graph;
+
+  /** @param {Client} client @param {GraphInfo} graph */
+  constructor(client, graph) {
+    this.#client = client;
+    this.#graph = graph;
+    this.inputs = graph.inputs;
+    this.outputs = graph.outputs;
+    this.inputNames = names(graph.inputs);
+    this.outputNames = names(graph.outputs);
+  }
+
+  /** @param {Source} model @param {EngineOptions} [options] */
+  static async create(model, options = {}) {
+    checkEngineOptions('InferenceSession.create', options, ['model']);
+    return await withClient(options, async (client) => {
+      const { info } = await load(client, [['model', 'model', model]], options);
+      return new InferenceSession(client, /** @type {GraphInfo} */ (info.model));
+    });
+  }
+
+  /** @param {Feeds} feeds @param {Fetches} [fetches] */
+  async run(feeds, fetches) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches); }
+
+  async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
+
+  async release() { await this.#client.release(); }
+
+  [Symbol.asyncDispose]() { return this.release(); }
+}
+
+export class TrainingSession {
+  #client;
+  #ask;
+  #info;
+  #seed = 0;
+  #fitting = false;
+
+  /** @param {Client} client @param {SessionInfo} info @param {PropertyEntry[]} properties */
+  constructor(client, info, properties) {
+    this.#client = client;
+    this.#ask = client.ask;
+    this.#info = info;
+    this.parameters = info.parameters;
+    this.properties = new PropertyBag(client.ask, properties);
+    this.trainingInputNames = names(info.train?.inputs);
+    this.trainingOutputNames = names(info.train?.outputs);
+    this.evalInputNames = names(info.eval?.inputs);
+    this.evalOutputNames = names(info.eval?.outputs);
+  }
+
+  /** @param {ArtifactSources} artifacts @param {EngineOptions} [options] */
+  static async create(artifacts, options = {}) {
+    const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
+    checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
+    checkEngineOptions('TrainingSession.create', options, keys);
+    for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
+      if (!artifacts[key]) throw new TrainletError('invalid-argument', `TrainingSession.create: ${key} is needed`);
+    }
+    return await withClient(options, async (client) => {
+      const given = keys.filter((key) => artifacts[key]);
+      const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
+      const { info, properties } = await load(client, sources, options);
+      return new TrainingSession(client, info, properties);
+    });
+  }
+
+  /** @param {Feeds} feeds @param {Fetches} [fetches] */
+  async runTrainStep(feeds, fetches) { return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches); }
+
+  /** @param {Feeds} feeds @param {Fetches} [fetches] */
+  async runEvalStep(feeds, fetches) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches); }
+
+  async runOptimizerStep() {
+    this.#needOptimizer();
+    await this.#ask('optimize', undefined);
+  }
+
+  async lazyResetGrad() { await this.#ask('resetGrad', undefined); }
+
+  async getParametersSize(trainableOnly = true) { return await this.#ask('elementCount', trainableOnly); }
+
+  async getContiguousParameters(trainableOnly = true) { return new Tensor('float32', await this.#ask('copyOut', trainableOnly)); }
+
+  /** @param {Uint8Array} bytes @param {boolean} [trainableOnly] */
+  async loadParametersBuffer(bytes, trainableOnly = true) {
+    const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', trainableOnly));
+    if (!(bytes instanceof Uint8Array) || bytes.length !== wanted) {
+      throw new TrainletError('invalid-argument', `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${bytes?.length}`);
+    }
+    const copy = new Uint8Array(bytes);
+    await this.#ask('copyIn', { trainableOnly, bytes: copy }, [copy.buffer]);
+  }
+
+  /** @param {Feeds} feeds */
+  async step(feeds) {
+    this.#needOptimizer();
+    const packed = pack(bind(feeds, this.#train().inputs));
+    const { loss } = await this.#ask('step', { feeds: packed, optimize: true }, [packed.buffer]);
+    return { loss };
+  }
+
+  /** @param {Dataset} data @param {FitOptions} [options] */
+  async fit(data, options = {}) {
+    this.#needOptimizer();
+    if (this.#fitting) throw new TrainletError('invalid-argument', 'a fit of this session is running already');
+    this.#fitting = true;
+    try {
+      return await fit({ ask: this.#ask, info: this.#info, seed: this.#seed }, data, options);
+    } finally {
+      this.#fitting = false;
+    }
+  }
+
+  /** @param {Dataset} data @param {EvaluateOptions} [options] */
+  async evaluate(data, options = {}) {
+    this.#eval();
+    return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
+  }
+
+  /** @param {Feeds} feeds @param {Fetches} [fetches] */
+  async predict(feeds, fetches = this.#info.predict) {
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches);
+  }
+
+  async getMemoryPlan() { return await this.#ask('memoryPlan', undefined); }
+
+  /** @param {string} name */
+  async getParameter(name) {
+    const { type, data, dims } = await this.#ask('getParameter', this.#indexOf(name));
+    return new Tensor(type, data, dims);
+  }
+
+  /** @param {string} name @param {TensorLike} value */
+  async setParameter(name, value) {
+    const index = this.#indexOf(name);
+    const { type, dims } = this.parameters[index];
+    const tensor = check(`parameter '${name}'`, value);
+    if (tensor.type !== type || String(tensor.dims) !== String(dims)) {
+      throw new TrainletError('invalid-argument', `parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`);
+    }
+    const packed = pack([[name, tensor]]);
+    await this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
+  }
+
+  /** @param {number} lr */
+  async setLearningRate(lr) {
+    this.#needOptimizer();
+    if (!(lr >= 0 && lr < Infinity)) throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
+    await this.#ask('setLearningRate', lr);
+  }
+
+  async getLearningRate() {
+    this.#needOptimizer();
+    return await this.#ask('getLearningRate', undefined);
+  }
+
+  /** @param {number | bigint} seed */
+  async setSeed(seed) {
+    if (typeof seed !== 'bigint') checkWhole('the seed', seed, Number.MIN_SAFE_INTEGER);
+    const wide = BigInt.asIntN(64, BigInt(seed));
+    this.#seed = Number(BigInt.asUintN(32, wide));
+    await this.#ask('setSeed', wide);
+  }
+
+  /** @param {{ optimizerState?: boolean, format?: 'trainlet' }} [options] */
+  async saveCheckpoint(options = {}) {
+    checkKeys('saveCheckpoint', options, ['optimizerState', 'format']);
+    const { optimizerState = true, format = 'trainlet' } = options;
+    if (format !== 'trainlet') throw new TrainletError('invalid-argument', `saveCheckpoint: the format is 'trainlet', not '${format}'`);
+    return await this.#ask('save', { optimizerState });
+  }
+
+  /** @param {{ outputs?: readonly string[] }} [options] */
+  async exportModel(options = {}) {
+    checkKeys('exportModel', options, ['outputs']);
+    return await this.#ask('export', { outputs: options.outputs });
+  }
+
+  async release() { await this.#client.release(); }
+
+  [Symbol.asyncDispose]() { return this.release(); }
+
+  #train() { return /** @type {GraphInfo} */ (this.#info.train); }
+
+  #eval() {
+    if (this.#info.eval) return this.#info.eval;
+    throw new TrainletError('invalid-argument', 'the session was made without an evalModel, which this needs');
+  }
+
+  #needOptimizer() {
+    if (!this.#info.optimizer) throw new TrainletError('invalid-argument', 'the session was made without an optimizerModel, which this needs');
+  }
+
+  /** @param {string} name */
+  #indexOf(name) {
+    const index = this.parameters.findIndex((parameter) => parameter.name === name);
+    if (index >= 0) return index;
+    throw new TrainletError('invalid-argument', `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
+  }
+}
+
+/** @param {readonly { name: string }[]} [values] */
+const names = (values = []) => Object.freeze(values.map(({ name }) => name));
+
+/**
+ * Reads the parts and gives them to the engine.
+ * @param {Client} client
+ * @param {[string, PartName, Source][]} sources
+ * @param {EngineOptions} options
+ */
+async function load(client, sources, options) {
+  const parts = await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
+  const { maxMemoryBytes = 0 } = options;
+  return await client.ask('load', { parts, maxMemoryBytes }, parts.map(({ bytes }) => bytes.buffer));
+}
+
+/**
+ * @param {Ask} ask
+ * @param {GraphName} graph
+ * @param {GraphInfo} info
+ * @param {Feeds} feeds
+ * @param {Fetches} [fetches]
+ */
+async function runGraph(ask, graph, info, feeds, fetches) {
+  if (fetches !== undefined && !(Array.isArray(fetches) && fetches.every((name) => typeof name === 'string'))) {
+    throw new TrainletError('invalid-argument', 'fetches must be an array of output names');
+  }
+  const packed = pack(bind(feeds, info.inputs));
+  return tensors(await ask('run', { graph, feeds: packed, fetches }, [packed.buffer]));
+}
+
+/** @param {Outputs} outputs */
+function tensors(outputs) {
+  return Object.fromEntries(Object.entries(outputs).map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)]));
+}

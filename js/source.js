@@ -1,0 +1,96 @@
+/** Reads bytes from wherever a user has them: a URL, a path, memory, a blob, a response or the checkpoint store. */
+
+import { checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { isNode, locate, nodeModule } from './platform.js';
+import { CheckpointStore } from './store.js';
+
+/** @import { EngineOptions, Source } from './types.js' */
+
+/**
+ * The bytes, in a buffer of their own that can be transferred.
+ * @param {string} name the argument, for messages, progress and integrity
+ * @param {Source} source
+ * @param {EngineOptions} options
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+export async function readSource(name, source, { signal, onProgress, integrity = {} }) {
+  checkSignal(signal);
+  /** @param {number} loadedBytes @param {number} [totalBytes] */
+  const progress = (loadedBytes, totalBytes) => onProgress?.({ source: name, loadedBytes, totalBytes });
+  try {
+    const bytes = await read(source, progress, signal);
+    if (!bytes) throw new Error('expected a URL, a path, bytes, a Blob or a Response');
+    await checkIntegrity(name, bytes, integrity[name]);
+    return bytes;
+  } catch (error) {
+    checkSignal(signal);
+    if (error instanceof TrainletError) throw error;
+    const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
+    throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * @param {Source} source
+ * @param {(loaded: number, total?: number) => void} progress
+ * @param {AbortSignal | undefined} signal
+ */
+async function read(source, progress, signal) {
+  if (source instanceof Uint8Array) return new Uint8Array(source);
+  if (source instanceof ArrayBuffer) return new Uint8Array(source.slice(0));
+  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+  if (source instanceof Response) return await readResponse(source, progress);
+  if (typeof source === 'string' && source.startsWith('indexeddb:')) return await readStore(source.slice('indexeddb:'.length));
+  if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
+  const url = await locate(source);
+  if (isNode && url.protocol === 'file:') return new Uint8Array(await (await nodeModule('fs/promises')).readFile(url, { signal }));
+  return await readResponse(await fetch(url, { signal }), progress);
+}
+
+/** @param {string} name */
+async function readStore(name) {
+  const store = await CheckpointStore.open();
+  const found = await store.load(name);
+  if (!found) throw new Error(`the store has no checkpoint '${name}'`);
+  return new Uint8Array(found.bytes);
+}
+
+/**
+ * @param {Response} response
+ * @param {(loaded: number, total?: number) => void} progress
+ */
+async function readResponse(response, progress) {
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
+  const reader = response.body?.getReader();
+  /** @type {Uint8Array[]} */
+  const chunks = [];
+  let loaded = 0;
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    chunks.push(next.value);
+    loaded += next.value.length;
+    progress(loaded, length ? Number(length) : undefined);
+  }
+  const bytes = new Uint8Array(loaded);
+  chunks.reduce((at, chunk) => { bytes.set(chunk, at); return at + chunk.length; }, 0);
+  return bytes;
+}
+
+/**
+ * @param {string} name
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {string | undefined} wanted
+ */
+async function checkIntegrity(name, bytes, wanted) {
+  if (wanted === undefined) return;
+  const [, size, digest] = /^sha(256|384|512)-(.+)$/.exec(wanted) ?? [];
+  if (!size) throw new TrainletError('invalid-argument', `integrity of ${name} must be like sha256-…, not '${wanted}'`);
+  if (!globalThis.crypto?.subtle) {
+    throw new TrainletError('unsupported-browser', 'integrity can be checked in a secure context only (https or localhost)');
+  }
+  const hash = new Uint8Array(await crypto.subtle.digest(`SHA-${size}`, bytes));
+  const found = btoa(String.fromCharCode(...hash));
+  if (found !== digest) {
+    throw new TrainletError('integrity-mismatch', `${name} is not what was expected: wanted ${wanted}, got sha${size}-${found}`);
+  }
+}

@@ -1,0 +1,355 @@
+/** What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked against it. */
+
+/** Where bytes come from. A string is a URL (in Node also a file path); `indexeddb:NAME` reads the browser's checkpoint store. */
+export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
+
+export type DataType =
+  | 'float32' | 'float64' | 'float16' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'bool';
+
+export type TypedArray =
+  | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
+  | BigInt64Array | BigUint64Array;
+
+/**
+ * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
+ * Uint8Array, float16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
+ * where a value does not fit the type. `dims` defaults to `[data.length]`.
+ */
+export class Tensor implements TensorLike {
+  constructor(
+    type: DataType, data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[], dims?: readonly number[],
+  );
+  readonly type: DataType;
+  readonly data: TypedArray;
+  readonly dims: readonly number[];
+  /** The number of elements. */
+  readonly size: number;
+}
+
+/** What is accepted wherever a Tensor is, onnxruntime's own Tensor included. */
+export interface TensorLike {
+  readonly type: string;
+  readonly data: unknown;
+  readonly dims: readonly number[];
+}
+
+/** Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never taken. */
+export type Feeds = Readonly<Record<string, TensorLike | null>>;
+/** The outputs wanted; the others are not computed. */
+export type Fetches = readonly string[];
+
+export interface LoadProgress {
+  /** The argument that is loading: `model`, `trainModel`, `checkpointState`, … */
+  readonly source: string;
+  readonly loadedBytes: number;
+  /** Unknown where the server does not say. */
+  readonly totalBytes?: number;
+}
+
+export interface EngineOptions {
+  /** Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling thread. */
+  worker?: boolean;
+  /** One thread computes, whichever is given. */
+  threads?: 1 | 'auto';
+  /** The same bits on every machine and browser; so it is, whichever is given. */
+  reproducible?: boolean;
+  /** A plan that would pass it is refused before anything is allocated. */
+  maxMemoryBytes?: number;
+  wasmUrl?: string | URL;
+  workerUrl?: string | URL;
+  wasmBinary?: Uint8Array;
+  /** `sha256-…` (or sha384, sha512), in base64, for each argument that is to be checked before parsing: `{ trainModel: 'sha256-…' }`. */
+  integrity?: Readonly<Record<string, string>>;
+  /** Stops the loading; the promise is then rejected with the code `aborted`. */
+  signal?: AbortSignal;
+  onProgress?: (progress: LoadProgress) => void;
+}
+
+/** Any ONNX model, forward only. */
+export class InferenceSession {
+  private constructor();
+  static create(model: Source, options?: EngineOptions): Promise<InferenceSession>;
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  /** Names, types and dims; a dim is a number or the name of a free one. */
+  readonly inputs: readonly ValueInfo[];
+  readonly outputs: readonly ValueInfo[];
+  /** Of the shapes run last. */
+  getMemoryPlan(): Promise<MemoryPlan>;
+  run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  release(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface ValueInfo {
+  readonly name: string;
+  readonly type: string;
+  readonly dims: readonly (number | string)[];
+}
+
+export interface ParameterInfo {
+  readonly name: string;
+  readonly type: DataType;
+  readonly dims: readonly number[];
+  readonly trainable: boolean;
+}
+
+export interface MemoryPlan {
+  /** Parameters, gradients and optimizer state. */
+  readonly stateBytes: number;
+  /** What a step works in. */
+  readonly arenaBytes: number;
+  readonly peakBytes: number;
+  /** The most that is alive at one time: no plan can be smaller. */
+  readonly lowerBoundBytes: number;
+}
+
+/**
+ * The four artifacts of ONNX Runtime, as bytes. The label input is named as there: `labels` for cross-entropy (class
+ * indices, int64), `target` for mse, bce-with-logits and l1.
+ */
+export interface Artifacts {
+  readonly trainModel: Uint8Array;
+  readonly evalModel: Uint8Array;
+  readonly optimizerModel: Uint8Array;
+  readonly checkpointState: Uint8Array;
+  /** What is worth knowing about them, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'none';
+export interface LossOptions {
+  /** `none`: the model's own output is the loss already. */
+  type: LossType;
+  reduction?: 'mean' | 'sum';
+  /** One weight a class (cross-entropy). */
+  weights?: readonly number[];
+  /** Labels of this value do not count (cross-entropy). */
+  ignoreIndex?: number;
+}
+
+export type OptimizerType = 'adamw' | 'adam' | 'sgd';
+export interface OptimizerOptions {
+  type: OptimizerType;
+  lr?: number;
+  betas?: readonly [number, number];
+  eps?: number;
+  weightDecay?: number;
+  momentum?: number;
+  nesterov?: boolean;
+  /** The gradients together are scaled down to this L2 norm. */
+  clipGradNorm?: number;
+}
+
+export interface ArtifactOptions extends EngineOptions {
+  loss: LossType | LossOptions;
+  /** Default `adamw`. */
+  optimizer?: OptimizerType | OptimizerOptions;
+  /** Globs over parameter names; default: every float parameter. */
+  requiresGrad?: readonly string[];
+  /** Globs over parameter names; they win over `requiresGrad`. */
+  frozen?: readonly string[];
+  /** The outputs that the loss is taken of; default: the first. */
+  lossInputs?: readonly string[];
+  /** Outputs of the model that the train and eval graphs give beside the loss: with the predictions among them, `fit` tells the training accuracy. */
+  additionalOutputs?: readonly string[];
+}
+/** Makes the artifacts of training from an inference model, in a worker that lives only for this. */
+export function generateArtifacts(model: Source, options: ArtifactOptions): Promise<Artifacts>;
+
+export interface ArtifactSources {
+  /** From `generateArtifacts`, or what `saveCheckpoint` gave. */
+  checkpointState: Source;
+  trainModel: Source;
+  evalModel?: Source;
+  optimizerModel?: Source;
+}
+
+export class TrainingSession {
+  private constructor();
+  static create(artifacts: ArtifactSources, options?: EngineOptions): Promise<TrainingSession>;
+
+  // — as in onnxruntime-web/training —
+  runTrainStep(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  runEvalStep(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  runOptimizerStep(): Promise<void>;
+  lazyResetGrad(): Promise<void>;
+  /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
+  getParametersSize(trainableOnly?: boolean): Promise<number>;
+  getContiguousParameters(trainableOnly?: boolean): Promise<Tensor>;
+  loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean): Promise<void>;
+  readonly trainingInputNames: readonly string[];
+  readonly trainingOutputNames: readonly string[];
+  readonly evalInputNames: readonly string[];
+  readonly evalOutputNames: readonly string[];
+  release(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+
+  // — beyond it —
+  /** Train, optimize and reset in one message to the worker. A loss that is not finite changes no parameter and is an error. */
+  step(feeds: Feeds): Promise<{ loss: number }>;
+  /**
+   * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a kill, an
+   * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number of examples and
+   * the same batch size, in this session or in one made from a checkpoint of it: `epochs` then counts those already done, and
+   * the batches left are taken in the same shuffled order; a schedule goes on, early stopping counts anew. `resume: false` starts
+   * anew. A fit that came to its end leaves no place.
+   */
+  fit(data: Dataset, options?: FitOptions): Promise<History>;
+  /** Mean loss over the examples, and the metrics. */
+  evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
+  /** Forward without labels; the model's own outputs unless `fetches` says which. */
+  predict(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  readonly parameters: readonly ParameterInfo[];
+  /** Of the shapes run last. */
+  getMemoryPlan(): Promise<MemoryPlan>;
+  getParameter(name: string): Promise<Tensor>;
+  setParameter(name: string, value: TensorLike): Promise<void>;
+  setLearningRate(lr: number): Promise<void>;
+  getLearningRate(): Promise<number>;
+  /** Of dropout and other random operators, and of the shuffles of later fits. */
+  setSeed(seed: number | bigint): Promise<void>;
+  readonly properties: PropertyBag;
+  saveCheckpoint(options?: { optimizerState?: boolean; format?: 'trainlet' }): Promise<Uint8Array>;
+  /** A plain inference model with the parameters as they are now. */
+  exportModel(options?: { outputs?: readonly string[] }): Promise<Uint8Array>;
+}
+
+export type Property = bigint | number | string;
+/** Small values that are saved with the checkpoint: int64 is a bigint, a number is stored as float32. */
+export interface PropertyBag {
+  get(name: string): Property | undefined;
+  set(name: string, value: Property): void;
+  delete(name: string): boolean;
+  entries(): IterableIterator<[string, Property]>;
+}
+
+/**
+ * Whole arrays (all with the same first dim; `labels` are merged with `inputs` into the feeds by name), or batches as they
+ * come; a batch in flight and the next are all that is held.
+ */
+export type Dataset =
+  | { inputs: Readonly<Record<string, TensorLike>>; labels?: Readonly<Record<string, TensorLike>> }
+  | AsyncIterable<Feeds> | Iterable<Feeds> | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
+
+/** `accuracy`: the share of labels (class indices) that are where the prediction is largest. */
+export type Metric = 'loss' | 'accuracy';
+
+/**
+ * The learning rate of each optimizer step, counted from the start of the fit (a continued fit counts on). `warmup` steps
+ * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps` (default: the
+ * last step of this fit, so give it where a fit is cut up by `maxSteps`); step multiplies by `factor` every `every` steps.
+ */
+export type Schedule =
+  | ((step: number) => number)
+  | { type: 'constant'; lr: number; warmup?: number }
+  | { type: 'linear' | 'cosine'; lr: number; warmup?: number; steps?: number; end?: number }
+  | { type: 'step'; lr: number; every: number; factor: number; warmup?: number };
+
+export interface EvaluateOptions {
+  /** Of whole arrays; default 32. */
+  batchSize?: number;
+  /** Beside the loss; default: accuracy where the labels are class indices. */
+  metrics?: readonly Metric[];
+  signal?: AbortSignal;
+}
+
+export interface FitOptions {
+  /** Default 1. */
+  epochs?: number;
+  /** Of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too. */
+  batchSize?: number;
+  /** Whole arrays are shuffled anew for each epoch; default true. */
+  shuffle?: boolean;
+  /** Of the shuffles. Default: from `setSeed` and the optimizer steps done, so the same program gives the same run. */
+  seed?: number;
+  /** Continue a fit that was cut short; default true. */
+  resume?: boolean;
+  /** Batches to an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
+  accumulate?: number;
+  /** The most optimizer steps that this call takes. */
+  maxSteps?: number;
+  /** A data set, or the share at the end of the arrays (0 … 1) that is held out. */
+  validation?: Dataset | number;
+  metrics?: readonly Metric[];
+  schedule?: Schedule;
+  /** `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when larger. */
+  earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
+  /** Saved at the intervals given, after each epoch, at the end, and when it is aborted. */
+  checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
+  /** What a loss or gradient does that is not finite; no parameter is changed by it. Default `throw`. */
+  onNaN?: 'throw' | 'stop' | 'skip';
+  onBatch?: (event: BatchEvent) => void;
+  onEpoch?: (event: EpochEvent) => void;
+  /** Stops between two steps: fit is rejected with the code `aborted` (the error has the `history` so far) and the session stays usable. */
+  signal?: AbortSignal;
+}
+
+export interface BatchEvent {
+  /** Optimizer steps done since the start of the fit. */
+  readonly step: number;
+  /** Those of the whole fit, where known. */
+  readonly steps?: number;
+  /** Counted from 0. */
+  readonly epoch: number;
+  readonly epochs: number;
+  /** Batches done in this epoch. */
+  readonly batch: number;
+  readonly batches?: number;
+  readonly loss: number;
+  readonly lr: number;
+  readonly samplesPerSecond: number;
+  /** Unknown where the length of the data is. */
+  readonly etaMs?: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface EpochEvent {
+  readonly step: number;
+  readonly epoch: number;
+  readonly epochs: number;
+  /** The mean over the examples of the epoch. */
+  readonly loss: number;
+  readonly lr: number;
+  readonly samplesPerSecond: number;
+  readonly etaMs?: number;
+  /** `loss`, `accuracy` where known, and `val_…` of the validation data. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface History {
+  readonly epochs: readonly EpochEvent[];
+  /** Optimizer steps that this call did. */
+  readonly steps: number;
+  /** Batches left out because their loss or gradient was not finite (`onNaN: 'skip'`). */
+  readonly skipped: number;
+  readonly stopped: 'completed' | 'max-steps' | 'early-stopping' | 'non-finite-loss' | 'aborted' | 'failed';
+}
+
+/** Checkpoints that survive a kill at any moment. IndexedDB in browsers, a folder in Node. */
+export class CheckpointStore {
+  private constructor();
+  /** `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay, default 2. */
+  static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
+  /** Resolves when the bytes are durable. */
+  save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<void>;
+  /** The newest version. */
+  load(name: string): Promise<{ bytes: Uint8Array; meta: Record<string, unknown>; savedAt: Date } | undefined>;
+  list(): Promise<readonly { name: string; bytes: number; savedAt: Date }[]>;
+  delete(name: string): Promise<void>;
+}
+
+export type ErrorCode =
+  | 'invalid-model' | 'unsupported-op' | 'invalid-feed' | 'invalid-argument' | 'out-of-memory' | 'checkpoint-mismatch'
+  | 'checkpoint-corrupt' | 'non-finite-loss' | 'aborted' | 'released' | 'worker-died' | 'quota-exceeded' | 'source-unreadable'
+  | 'integrity-mismatch' | 'store-failed' | 'unsupported-browser' | 'internal';
+
+/** Everything thrown is one of these, a sentence each. `code` is stable. */
+export class TrainletError extends Error {
+  constructor(code: ErrorCode, message: string, options?: { node?: string; cause?: unknown });
+  readonly code: ErrorCode;
+  /** The node of the model that the sentence is about. */
+  readonly node?: string;
+  /** What a fit had done when it was aborted or failed. */
+  readonly history?: History;
+}

@@ -1,0 +1,103 @@
+/* Arena: chunks from malloc, blocks cut from them in order. */
+#include "arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ArenaChunk {
+  ArenaChunk *next;
+  size_t used, capacity;
+  _Alignas(16) uint8_t bytes[];
+};
+
+enum { CHUNK_BYTES = 16 * 1024 };
+
+bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+static ArenaChunk *chunk_new(size_t capacity) {
+  size_t bytes;
+  if (!size_add(sizeof(ArenaChunk) + 15, capacity, &bytes)) return NULL;
+  ArenaChunk *chunk = aligned_alloc(16, bytes & ~(size_t)15); /* emmalloc's malloc aligns to 8 only */
+  if (chunk) *chunk = (ArenaChunk){.capacity = capacity};
+  return chunk;
+}
+
+void *arena_alloc(Arena *arena, size_t bytes) {
+  size_t rounded;
+  if (!size_add(bytes, 15, &rounded)) return arena->failed = true, NULL;
+  rounded &= ~(size_t)15;
+  ArenaChunk *chunk = arena->chunk;
+  if (!chunk || chunk->capacity - chunk->used < rounded) {
+    ArenaChunk *fresh = chunk_new(rounded > CHUNK_BYTES / 4 ? rounded : CHUNK_BYTES);
+    if (!fresh) return arena->failed = true, NULL;
+    bool keep_cutting = chunk && rounded > CHUNK_BYTES / 4; /* a large block must not end a chunk that has room */
+    fresh->next = keep_cutting ? chunk->next : chunk;
+    if (keep_cutting) chunk->next = fresh;
+    else arena->chunk = fresh;
+    chunk = fresh;
+  }
+  void *block = chunk->bytes + chunk->used;
+  chunk->used += rounded;
+  arena->used_bytes += rounded;
+  return memset(block, 0, rounded);
+}
+
+void *arena_alloc_array(Arena *arena, size_t count, size_t bytes) {
+  size_t total;
+  if (!size_multiply(count, bytes, &total)) return arena->failed = true, NULL;
+  return arena_alloc(arena, total);
+}
+
+char *arena_copy_text(Arena *arena, const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = arena_alloc(arena, bytes);
+  return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+char *arena_print(Arena *arena, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+void arena_free(Arena *arena) {
+  for (ArenaChunk *chunk = arena->chunk, *next; chunk; chunk = next) {
+    next = chunk->next;
+    free(chunk);
+  }
+  *arena = (Arena){0};
+}
+
+void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_t item_bytes) {
+  if (count < *capacity) return items;
+  int grown = *capacity ? *capacity * 2 : 8;
+  void *copy = arena_alloc_array(arena, (size_t)grown, item_bytes);
+  if (!copy) return NULL;
+  if (count) memcpy(copy, items, (size_t)count * item_bytes);
+  *capacity = grown;
+  return copy;
+}
+
+bool block_reserve(Block *block, size_t bytes) {
+  if (bytes <= block->capacity && block->raw) return true;
+  block_free(block);
+  size_t padded;
+  if (!size_add(bytes, 64, &padded) || !(block->raw = malloc(padded))) return false;
+  block->data = (void *)(((uintptr_t)block->raw + 63) & ~(uintptr_t)63);
+  block->capacity = bytes;
+  return true;
+}
+
+void block_free(Block *block) {
+  free(block->raw);
+  *block = (Block){0};
+}

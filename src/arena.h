@@ -1,0 +1,45 @@
+/* Arena: memory that is given back all at once; the only malloc of the engine stands in arena.c.
+ *
+ *   Arena ─▶ chunk ─▶ chunk ─▶ …      blocks are cut from the newest chunk, 16-byte aligned and zeroed
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ArenaChunk ArenaChunk;
+
+typedef struct Arena {
+  ArenaChunk *chunk;
+  size_t used_bytes; /* handed out so far */
+  bool failed;       /* an allocation came back NULL since arena_free */
+} Arena;
+
+/* Zeroed bytes, 16-byte aligned; NULL when memory is out (and `failed` is set). 0 bytes give a valid pointer. */
+void *arena_alloc(Arena *arena, size_t bytes);
+
+/* count × bytes, checked. */
+void *arena_alloc_array(Arena *arena, size_t count, size_t bytes);
+
+char *arena_copy_text(Arena *arena, const char *text);
+char *arena_print(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_free(Arena *arena);
+
+#define ARENA_NEW(arena, Type) ((Type *)arena_alloc((arena), sizeof(Type)))
+#define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc_array((arena), (size_t)(count), sizeof(Type)))
+
+/* A list that grows by doubling inside an arena: room for one more item, or NULL. */
+void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_t item_bytes);
+
+/* One growable block outside any arena (the step arena, a feed): contents are not kept. False when memory is out. */
+typedef struct Block {
+  void *data; /* 64-byte aligned */
+  void *raw;
+  size_t capacity;
+} Block;
+bool block_reserve(Block *block, size_t bytes);
+void block_free(Block *block);
+
+/* a × b and a + b for sizes; false on overflow of size_t. */
+bool size_multiply(size_t a, size_t b, size_t *out);
+bool size_add(size_t a, size_t b, size_t *out);

@@ -1,0 +1,51 @@
+/* Checkpoint: what a session saves and loads, apart from any file format. Every pointer belongs to the reader's arena or to
+ * the session being saved. */
+#pragma once
+#include "arena.h"
+#include "shape.h"
+#include "status.h"
+
+typedef struct CheckpointTensor {
+  const char *name;
+  DType type;
+  Shape shape; /* numbers only */
+  const void *data;
+  size_t bytes;
+} CheckpointTensor;
+
+typedef struct CheckpointMoments {
+  const char *parameter;
+  CheckpointTensor moment[2]; /* "momentum0", "momentum1" */
+  int count;
+} CheckpointMoments;
+
+typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;
+typedef struct Property {
+  const char *name;
+  PropertyKind kind;
+  int64_t i;
+  float f;
+  const char *s;
+} Property;
+
+enum { POSITION_COUNT = 5 }; /* epoch, batches done in it, shuffle seed, examples in the data set, batch size */
+
+typedef struct Checkpoint {
+  CheckpointTensor *trainable, *frozen;
+  int trainable_count, frozen_count;
+  bool has_optimizer; /* the fields below it are set */
+  int64_t step;       /* optimizer steps done */
+  float initial_learning_rate, learning_rate;
+  CheckpointMoments *moments;
+  int moment_count;
+  Property *properties;
+  int property_count;
+  uint64_t rng_seed, rng_step;
+  int64_t position[POSITION_COUNT];
+} Checkpoint;
+
+/* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may go
+ * when it returns. */
+Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
+/* Written bytes go to `out`, their number to `out_bytes`. */
+Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);

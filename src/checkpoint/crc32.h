@@ -1,0 +1,6 @@
+/* CRC-32 as in zip and PNG: tells a torn or rotten file from a whole one. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t crc32_of(const uint8_t *bytes, size_t count);

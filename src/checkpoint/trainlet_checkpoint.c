@@ -1,0 +1,348 @@
+/* Trainlet's own checkpoint format: an envelope with a checksum around a protobuf State (schema/checkpoint.proto). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint.pb-c.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/crc32.h"
+#include "graph/onnx_wire.h"
+
+static const char group_name[] = "group0";
+static const char *const moment_names[] = {"momentum0", "momentum1"};
+
+#define corrupt(error, ...) error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, __VA_ARGS__)
+
+static Status out_of_memory(Error *error) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+}
+
+/* ---- the envelope: its four tags are those of message Checkpoint, here by hand so that the body is never copied ----
+ *
+ *   ┌ 0D │ T L C K ┬ 10 │ version ┬ 1D │ CRC-32, 4 bytes ┬ 22 │ length │ body … ┐
+ */
+
+enum { VERSION = 1, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
+static const uint8_t magic[] = {0x0D, 'T', 'L', 'C', 'K'};
+enum { TAG_VERSION = 0x10, TAG_CHECKSUM = 0x1D, TAG_BODY = 0x22 };
+
+typedef struct Span {
+  const uint8_t *at, *end;
+} Span;
+
+static bool take_tag(Span *s, uint8_t tag) { return s->at < s->end && *s->at++ == tag; }
+
+static bool take_varint(Span *s, uint64_t *out) {
+  *out = 0;
+  for (int shift = 0; shift < 64 && s->at < s->end; shift += 7) {
+    uint8_t byte = *s->at++;
+    *out |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) return true;
+  }
+  return false;
+}
+
+static bool take_u32(Span *s, uint32_t *out) {
+  if (s->end - s->at < 4) return false;
+  memcpy(out, s->at, 4);
+  s->at += 4;
+  return true;
+}
+
+static uint8_t *put_varint(uint8_t *at, uint64_t x) {
+  for (; x >= 0x80; x >>= 7) *at++ = (uint8_t)(x | 0x80);
+  *at++ = (uint8_t)x;
+  return at;
+}
+
+/* Narrows `s` to the body, checked against its checksum. */
+static Status open_envelope(Span *s, Error *error) {
+  size_t count = (size_t)(s->end - s->at);
+  uint64_t version = 0, length = 0;
+  uint32_t checksum = 0;
+  if (!count) return corrupt(error, "the checkpoint is empty: 0 bytes");
+  if (memcmp(s->at, magic, count < sizeof magic ? count : sizeof magic) != 0)
+    return corrupt(error, "the bytes are not a Trainlet checkpoint: they do not begin like one");
+  s->at += count < sizeof magic ? count : sizeof magic;
+  if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && version != VERSION)
+    return corrupt(error, "the checkpoint is of version %llu of the format, we read version %d", (unsigned long long)version, VERSION);
+  if (version != VERSION || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) || !take_varint(s, &length))
+    return corrupt(error, "the checkpoint is cut off or damaged in its first bytes; %zu bytes came", count);
+  if (length != (uint64_t)(s->end - s->at))
+    return corrupt(error, "the checkpoint is %s: its contents are %llu bytes, %zu came",
+                   length > (uint64_t)(s->end - s->at) ? "cut off" : "followed by foreign bytes", (unsigned long long)length,
+                   (size_t)(s->end - s->at));
+  if (crc32_of(s->at, (size_t)length) != checksum)
+    return corrupt(error, "the checkpoint is damaged: its checksum does not match its contents");
+  return STATUS_OK;
+}
+
+/* ---- reading the state ---- */
+
+static bool has_name(const char *name) { return name && *name; }
+
+static Status read_tensor(const Trainlet__Tensor *t, Arena *arena, Error *error, CheckpointTensor *out) {
+  if (!has_name(t->name)) return corrupt(error, "the checkpoint has a tensor without a name");
+  size_t item = dtype_bytes((DType)t->data_type), count, bytes;
+  if (!item) return corrupt(error, "the checkpoint's tensor '%.128s' has elements of the unknown type %d", t->name, (int)t->data_type);
+  if (t->n_dims > RANK_MAX)
+    return corrupt(error, "the checkpoint's tensor '%.128s' has %zu dimensions, at most %d are possible", t->name, t->n_dims, RANK_MAX);
+  Shape shape = {.rank = (int)t->n_dims};
+  for (int i = 0; i < shape.rank; i++) {
+    if ((shape.dim[i] = t->dims[i]) < 0) return corrupt(error, "the checkpoint's tensor '%.128s' has a negative dimension", t->name);
+  }
+  char text[SHAPE_TEXT];
+  if (!shape_count(&shape, &count) || !size_multiply(count, item, &bytes) || bytes != t->raw_data.len)
+    return corrupt(error, "the checkpoint's tensor '%.128s' of shape %s and type %s has %zu bytes, which is not its size", t->name,
+                   shape_print(&shape, text), dtype_name((DType)t->data_type), t->raw_data.len);
+  const void *data = bytes ? t->raw_data.data : arena_alloc(arena, 0);
+  if (!data) return out_of_memory(error);
+  *out = (CheckpointTensor){.name = t->name, .type = (DType)t->data_type, .shape = shape, .data = data, .bytes = bytes};
+  return STATUS_OK;
+}
+
+static Status read_tensors(Trainlet__Tensor *const *from, size_t count, Arena *arena, Error *error, CheckpointTensor **out,
+                           int *out_count) {
+  if (count > INT32_MAX || !(*out = ARENA_ARRAY(arena, CheckpointTensor, count))) return out_of_memory(error);
+  for (size_t i = 0; i < count; i++) TRY(read_tensor(from[i], arena, error, &(*out)[i]));
+  *out_count = (int)count;
+  return STATUS_OK;
+}
+
+static Status read_moments(const Trainlet__ParameterState *from, Arena *arena, Error *error, CheckpointMoments *out) {
+  if (!has_name(from->param_name)) return corrupt(error, "the checkpoint has optimizer state of a parameter without a name");
+  *out = (CheckpointMoments){.parameter = from->param_name, .count = (int)from->n_momentums};
+  if (from->n_momentums > 2)
+    return corrupt(error, "the checkpoint has %zu moments for '%.128s', at most 2 are possible", from->n_momentums, from->param_name);
+  for (int i = 0; i < out->count; i++) {
+    TRY(read_tensor(from->momentums[i], arena, error, &out->moment[i]));
+    if (strcmp(out->moment[i].name, moment_names[i]) != 0)
+      return corrupt(error, "the checkpoint calls a moment of '%.128s' '%.64s', it must be '%s'", from->param_name, out->moment[i].name,
+                     moment_names[i]);
+  }
+  return STATUS_OK;
+}
+
+static Status read_optimizer(const Trainlet__State *state, Arena *arena, Error *error, Checkpoint *out) {
+  if (!state->n_optimizer_groups) return STATUS_OK;
+  const Trainlet__OptimizerGroup *group = state->optimizer_groups[0];
+  if (state->n_optimizer_groups > 1)
+    return corrupt(error, "the checkpoint has %zu optimizer groups, 1 is what we read", state->n_optimizer_groups);
+  if (group->step < 0) return corrupt(error, "the checkpoint has done %lld steps, which cannot be", (long long)group->step);
+  if (group->n_parameters > INT32_MAX || !(out->moments = ARENA_ARRAY(arena, CheckpointMoments, group->n_parameters)))
+    return out_of_memory(error);
+  for (size_t i = 0; i < group->n_parameters; i++) TRY(read_moments(group->parameters[i], arena, error, &out->moments[i]));
+  out->moment_count = (int)group->n_parameters;
+  out->has_optimizer = true;
+  out->step = group->step;
+  out->initial_learning_rate = (float)group->initial_learning_rate;
+  out->learning_rate = (float)group->learning_rate;
+  return STATUS_OK;
+}
+
+static Status read_properties(const Trainlet__PropertyBag *bag, Arena *arena, Error *error, Checkpoint *out) {
+  if (!bag) return STATUS_OK;
+  size_t count = bag->n_ints + bag->n_floats + bag->n_strings;
+  if (count > INT32_MAX || !(out->properties = ARENA_ARRAY(arena, Property, count))) return out_of_memory(error);
+  Property *p = out->properties;
+  for (size_t i = 0; i < bag->n_ints; i++)
+    *p++ = (Property){.name = bag->ints[i]->name, .kind = PROPERTY_INT, .i = bag->ints[i]->value};
+  for (size_t i = 0; i < bag->n_floats; i++)
+    *p++ = (Property){.name = bag->floats[i]->name, .kind = PROPERTY_FLOAT, .f = bag->floats[i]->value};
+  for (size_t i = 0; i < bag->n_strings; i++) {
+    const char *s = bag->strings[i]->value;
+    *p++ = (Property){.name = bag->strings[i]->name, .kind = PROPERTY_STRING, .s = s ? s : ""};
+  }
+  out->property_count = (int)count;
+  for (size_t i = 0; i < count; i++)
+    if (!has_name(out->properties[i].name)) return corrupt(error, "the checkpoint has a property without a name");
+  return STATUS_OK;
+}
+
+static void read_run(const Trainlet__State *state, Checkpoint *out) {
+  if (state->rng) {
+    out->rng_seed = state->rng->seed;
+    out->rng_step = state->rng->counter;
+  }
+  const Trainlet__DataPosition *p = state->position;
+  if (!p) return;
+  const int64_t position[POSITION_COUNT] = {p->epoch, p->batch, p->shuffle_seed, p->examples, p->batch_size};
+  memcpy(out->position, position, sizeof position);
+}
+
+/* ---- names must be unique ---- */
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static Status check_unique(const char **names, size_t count, const char *what, Error *error) {
+  qsort(names, count, sizeof *names, compare_names);
+  for (size_t i = 1; i < count; i++)
+    if (strcmp(names[i - 1], names[i]) == 0) return corrupt(error, "the checkpoint has two %s called '%.128s'", what, names[i]);
+  return STATUS_OK;
+}
+
+static Status check_names(const Checkpoint *c, Arena *arena, Error *error) {
+  size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
+  size_t properties = (size_t)c->property_count, most = tensors > moments ? tensors : moments;
+  const char **names = ARENA_ARRAY(arena, const char *, most > properties ? most : properties);
+  if (!names) return out_of_memory(error);
+  for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
+  for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
+  TRY(check_unique(names, tensors, "parameters", error));
+  for (size_t i = 0; i < moments; i++) names[i] = c->moments[i].parameter;
+  TRY(check_unique(names, moments, "sets of moments for a parameter", error));
+  for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
+  return check_unique(names, properties, "properties", error);
+}
+
+Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out) {
+  *out = (Checkpoint){0};
+  Span body = {bytes, bytes + count};
+  TRY(open_envelope(&body, error));
+  const Trainlet__State *state = onnx_wire_unpack(&trainlet__state__descriptor, body.at, (size_t)(body.end - body.at), "checkpoint",
+                                                  STATUS_CHECKPOINT_CORRUPT, arena, error);
+  if (!state) return error->status;
+  const Trainlet__ModuleState *m = state->module;
+  if (!m) return corrupt(error, "the checkpoint holds no parameters");
+  if (m->nominal) return corrupt(error, "the checkpoint is nominal: it holds names of parameters without their values");
+  TRY(read_tensors(m->trainable, m->n_trainable, arena, error, &out->trainable, &out->trainable_count));
+  TRY(read_tensors(m->frozen, m->n_frozen, arena, error, &out->frozen, &out->frozen_count));
+  TRY(read_optimizer(state, arena, error, out));
+  TRY(read_properties(state->properties, arena, error, out));
+  read_run(state, out);
+  return check_names(out, arena, error);
+}
+
+/* ---- writing ---- */
+
+static char *text(const char *s) { return (char *)(uintptr_t)s; } /* protobuf-c's strings are not const, but only read */
+
+/* An array of pointers to `count` fresh messages of one type. */
+#define MESSAGES(arena, Type, init, count, n, list)                                                                    \
+  do {                                                                                                                 \
+    (n) = (size_t)(count);                                                                                             \
+    Type *all_ = ARENA_ARRAY(arena, Type, count);                                                                      \
+    (list) = ARENA_ARRAY(arena, Type *, count);                                                                        \
+    if (!all_ || !(list)) return false;                                                                                \
+    for (size_t i_ = 0; i_ < (n); i_++) init((list)[i_] = &all_[i_]);                                                  \
+  } while (0)
+
+static void write_tensor(const CheckpointTensor *from, Trainlet__Tensor *to) {
+  to->name = text(from->name);
+  to->has_data_type = to->has_raw_data = true;
+  to->data_type = (int32_t)from->type;
+  to->n_dims = (size_t)from->shape.rank;
+  to->dims = (int64_t *)(uintptr_t)from->shape.dim;
+  to->raw_data = (ProtobufCBinaryData){from->bytes, (uint8_t *)(uintptr_t)from->data};
+}
+
+static bool write_tensors(const CheckpointTensor *from, int count, Arena *arena, size_t *n, Trainlet__Tensor ***out) {
+  MESSAGES(arena, Trainlet__Tensor, trainlet__tensor__init, count, *n, *out);
+  for (int i = 0; i < count; i++) write_tensor(&from[i], (*out)[i]);
+  return true;
+}
+
+static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
+  if (!c->has_optimizer) return true;
+  MESSAGES(arena, Trainlet__OptimizerGroup, trainlet__optimizer_group__init, 1, state->n_optimizer_groups, state->optimizer_groups);
+  Trainlet__OptimizerGroup *group = state->optimizer_groups[0];
+  group->name = text(group_name);
+  group->has_step = group->has_initial_learning_rate = group->has_learning_rate = true;
+  group->step = c->step;
+  group->initial_learning_rate = c->initial_learning_rate;
+  group->learning_rate = c->learning_rate;
+  MESSAGES(arena, Trainlet__ParameterState, trainlet__parameter_state__init, c->moment_count, group->n_parameters, group->parameters);
+  for (int i = 0; i < c->moment_count; i++) {
+    const CheckpointMoments *from = &c->moments[i];
+    Trainlet__ParameterState *to = group->parameters[i];
+    to->param_name = text(from->parameter);
+    if (!write_tensors(from->moment, from->count, arena, &to->n_momentums, &to->momentums)) return false;
+    for (int k = 0; k < from->count; k++) to->momentums[k]->name = text(moment_names[k]);
+  }
+  return true;
+}
+
+static int count_kind(const Checkpoint *c, PropertyKind kind) {
+  int count = 0;
+  for (int i = 0; i < c->property_count; i++) count += c->properties[i].kind == kind;
+  return count;
+}
+
+static bool write_properties(const Checkpoint *c, Arena *arena, Trainlet__PropertyBag *bag) {
+  MESSAGES(arena, Trainlet__PropertyBag__Int, trainlet__property_bag__int__init, count_kind(c, PROPERTY_INT), bag->n_ints, bag->ints);
+  MESSAGES(arena, Trainlet__PropertyBag__Float, trainlet__property_bag__float__init, count_kind(c, PROPERTY_FLOAT), bag->n_floats,
+           bag->floats);
+  MESSAGES(arena, Trainlet__PropertyBag__String, trainlet__property_bag__string__init, count_kind(c, PROPERTY_STRING), bag->n_strings,
+           bag->strings);
+  int ints = 0, floats = 0, strings = 0;
+  for (int i = 0; i < c->property_count; i++) {
+    const Property *p = &c->properties[i];
+    if (p->kind == PROPERTY_INT) {
+      Trainlet__PropertyBag__Int *to = bag->ints[ints++];
+      to->name = text(p->name), to->has_value = true, to->value = p->i;
+    } else if (p->kind == PROPERTY_FLOAT) {
+      Trainlet__PropertyBag__Float *to = bag->floats[floats++];
+      to->name = text(p->name), to->has_value = true, to->value = p->f;
+    } else {
+      Trainlet__PropertyBag__String *to = bag->strings[strings++];
+      to->name = text(p->name), to->value = text(p->s);
+    }
+  }
+  return true;
+}
+
+static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPosition *p) {
+  trainlet__rng__init(rng);
+  trainlet__data_position__init(p);
+  rng->has_seed = rng->has_counter = true;
+  rng->seed = c->rng_seed;
+  rng->counter = c->rng_step;
+  p->has_epoch = p->has_batch = p->has_shuffle_seed = p->has_examples = p->has_batch_size = true;
+  p->epoch = c->position[0];
+  p->batch = c->position[1];
+  p->shuffle_seed = c->position[2];
+  p->examples = c->position[3];
+  p->batch_size = c->position[4];
+}
+
+static Status write_envelope(const Trainlet__State *state, Error *error, Block *out, size_t *out_bytes) {
+  size_t length = trainlet__state__get_packed_size(state), total;
+  if (!size_add(length, HEAD_MAX, &total) || !block_reserve(out, total)) return out_of_memory(error);
+  uint8_t *at = out->data;
+  memcpy(at, magic, sizeof magic);
+  at += sizeof magic;
+  *at++ = TAG_VERSION;
+  at = put_varint(at, VERSION);
+  *at++ = TAG_CHECKSUM;
+  uint8_t *checksum_at = at;
+  at += sizeof(uint32_t);
+  *at++ = TAG_BODY;
+  at = put_varint(at, length);
+  trainlet__state__pack(state, at);
+  uint32_t checksum = crc32_of(at, length);
+  memcpy(checksum_at, &checksum, sizeof checksum);
+  *out_bytes = (size_t)(at - (uint8_t *)out->data) + length;
+  return STATUS_OK;
+}
+
+static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
+  return write_tensors(c->trainable, c->trainable_count, arena, &state->module->n_trainable, &state->module->trainable) &&
+         write_tensors(c->frozen, c->frozen_count, arena, &state->module->n_frozen, &state->module->frozen) &&
+         write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
+}
+
+Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes) {
+  Trainlet__ModuleState module = TRAINLET__MODULE_STATE__INIT;
+  Trainlet__PropertyBag bag = TRAINLET__PROPERTY_BAG__INIT;
+  Trainlet__Rng rng;
+  Trainlet__DataPosition position;
+  Trainlet__State state = TRAINLET__STATE__INIT;
+  state.module = &module;
+  state.properties = &bag;
+  state.rng = &rng;
+  state.position = &position;
+  write_run(checkpoint, &rng, &position);
+  Arena arena = {0};
+  Status status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes) : out_of_memory(error);
+  arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,54 @@
+/* Emit: short words for the nodes that gradients and losses add; sticky, so a chain needs one check at its end. */
+#include <string.h>
+
+#include "ops/op.h"
+
+Value emit_absent;
+
+Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want) {
+  const Op *op = op_find(op_name);
+  if (!op) {
+    error_set(g->error, STATUS_INTERNAL, NULL, "the engine emits operator '%s', which it lacks", op_name);
+    return NULL;
+  }
+  Value **inputs = ARENA_ARRAY(g->arena, Value *, in_count);
+  const char **names = ARENA_ARRAY(g->arena, const char *, out_count);
+  Attr *kept = ARENA_ARRAY(g->arena, Attr, attrs.count);
+  if (!inputs || !names || !kept) return NULL;
+  for (int i = 0; i < in_count; i++) {
+    if (!in[i]) return NULL;
+    inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
+  }
+  for (int i = 0; i < attrs.count; i++) { /* lists may lie on the emitter's stack */
+    kept[i] = attrs.items[i];
+    if (attrs.items[i].kind != ATTR_INTS) continue;
+    int64_t *ints = ARENA_ARRAY(g->arena, int64_t, attrs.items[i].count);
+    if (!ints) return NULL;
+    if (attrs.items[i].count) memcpy(ints, attrs.items[i].ints, (size_t)attrs.items[i].count * sizeof *ints);
+    kept[i].ints = ints;
+  }
+  for (int i = 0; i < out_count; i++) names[i] = want && !want[i] ? "" : NULL;
+  return graph_node(g, op, NULL, inputs, in_count, names, out_count, kept, attrs.count);
+}
+
+Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {
+  Node *n = emit_node(g, op_name, attrs, in, in_count, 1, NULL);
+  return n ? n->out[0] : NULL;
+}
+
+static Value *emit_constant(Graph *g, DType type, const Shape *shape, const void *data, size_t bytes) {
+  void *copy = arena_alloc(g->arena, bytes);
+  if (!copy) return NULL;
+  if (bytes) memcpy(copy, data, bytes);
+  const char *name = graph_fresh_name(g, "const");
+  return name ? graph_constant(g, name, type, shape, copy) : NULL;
+}
+
+Value *emit_float(Graph *g, float x) { return emit_constant(g, DTYPE_FLOAT32, &(Shape){0}, &x, sizeof x); }
+
+Value *emit_ints(Graph *g, const int64_t *ints, int count) {
+  Shape shape = SHAPE(count);
+  return emit_constant(g, DTYPE_INT64, &shape, ints, (size_t)count * sizeof *ints);
+}
+
+Value *emit_shape(Graph *g, Value *like) { return emit(g, "Shape", like); }

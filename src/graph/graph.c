@@ -1,0 +1,313 @@
+/* Graph: values found by name, nodes that infer as they are added, symbols, cloning with numbers for symbols. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/op.h"
+
+Graph *graph_new(Arena *arena, Error *error) {
+  Graph *g = ARENA_NEW(arena, Graph);
+  if (!g) {
+    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a graph");
+    return NULL;
+  }
+  g->arena = arena;
+  g->error = error;
+  return g;
+}
+
+static Status out_of_memory(Graph *g) {
+  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the graph needs more than the %zu bytes it has",
+                   g->arena->used_bytes);
+}
+
+/* Room for one more item of a list of g. */
+#define ROOM(g, items, count, capacity)                                                                                \
+  (((g)->items = arena_list_grow((g)->arena, (g)->items, (g)->count, &(g)->capacity, sizeof *(g)->items)) != NULL)
+/* A failed growth loses the list, which nobody reads after out-of-memory, but its count must not outlive it. */
+#define PUSH(g, items, count, capacity, item)                                                                          \
+  (ROOM(g, items, count, capacity) ? ((g)->items[(g)->count++] = (item), true) : ((g)->count = (g)->capacity = 0, false))
+
+int graph_opset(const Graph *g, const char *domain) {
+  for (int i = 0; i < g->opset_count; i++)
+    if (strcmp(g->opsets[i].domain, domain) == 0) return g->opsets[i].version;
+  return 0;
+}
+
+Status graph_import(Graph *g, const char *domain, int version) {
+  if (graph_opset(g, domain)) return STATUS_OK;
+  Opset opset = {domain, version};
+  return PUSH(g, opsets, opset_count, opset_capacity, opset) ? STATUS_OK : out_of_memory(g);
+}
+
+/* ---- names ---- */
+
+static uint32_t name_hash(const char *s) { /* FNV-1a */
+  uint32_t h = 2166136261u;
+  for (; *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
+  return h;
+}
+
+/* The slot that holds `name`, or the empty one where it belongs. */
+static int *slot_of(const Graph *g, const char *name) {
+  uint32_t mask = (uint32_t)g->slot_count - 1, at = name_hash(name) & mask;
+  while (g->slots[at] && strcmp(g->values[g->slots[at] - 1]->name, name) != 0) at = (at + 1) & mask;
+  return &g->slots[at];
+}
+
+Value *graph_find(const Graph *g, const char *name) {
+  if (!g->slot_count) return NULL;
+  int slot = *slot_of(g, name);
+  return slot ? g->values[slot - 1] : NULL;
+}
+
+static bool slots_grow(Graph *g) {
+  if (g->slot_count && g->value_count * 2 < g->slot_count) return true;
+  int count = g->slot_count ? g->slot_count * 2 : 64;
+  int *slots = ARENA_ARRAY(g->arena, int, count);
+  if (!slots) return false;
+  g->slots = slots;
+  g->slot_count = count;
+  for (int i = 0; i < g->value_count; i++) *slot_of(g, g->values[i]->name) = i + 1;
+  return true;
+}
+
+const char *graph_fresh_name(Graph *g, const char *stem) {
+  if (!graph_find(g, stem)) return stem;
+  for (;;) {
+    const char *name = arena_print(g->arena, "%s_%d", stem, ++g->made);
+    if (!name) return out_of_memory(g), NULL;
+    if (!graph_find(g, name)) return name;
+  }
+}
+
+/* ---- values ---- */
+
+Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind) {
+  if (!name && !(name = graph_fresh_name(g, "v"))) return NULL;
+  if (!slots_grow(g)) return out_of_memory(g), NULL;
+  if (graph_find(g, name)) {
+    error_set(g->error, STATUS_INVALID_MODEL, NULL, "the name '%s' is given to two values", name);
+    return NULL;
+  }
+  Value *v = ARENA_NEW(g->arena, Value);
+  if (!v || !PUSH(g, values, value_count, value_capacity, v)) return out_of_memory(g), NULL;
+  *v = (Value){.name = name, .type = type, .kind = kind, .root = v};
+  if (shape) v->shape = *shape;
+  *slot_of(g, name) = g->value_count;
+  return v;
+}
+
+enum { KNOWN_MAX = 64 };
+
+/* Small integer constants are known as dims, so that shapes and axes fold on the way. */
+static bool constant_known(Graph *g, Value *v) {
+  size_t count;
+  if (v->shape.rank > 1 || !shape_count(&v->shape, &count) || count > KNOWN_MAX) return true;
+  if (v->type != DTYPE_INT64 && v->type != DTYPE_INT32 && v->type != DTYPE_BOOL) return true;
+  Dim *dims = ARENA_ARRAY(g->arena, Dim, count);
+  if (!dims) return false;
+  for (size_t i = 0; i < count; i++) {
+    dims[i] = v->type == DTYPE_INT64   ? ((const int64_t *)v->data)[i]
+              : v->type == DTYPE_INT32 ? ((const int32_t *)v->data)[i]
+                                       : ((const uint8_t *)v->data)[i];
+    if (dim_is_symbol(dims[i])) return true; /* a number that looks like a symbol stays unknown */
+  }
+  v->known = dims;
+  return true;
+}
+
+Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape, const void *data) {
+  Value *v = graph_value(g, name, type, shape, VALUE_CONSTANT);
+  if (!v) return NULL;
+  v->data = (void *)(uintptr_t)data;
+  return constant_known(g, v) ? v : (out_of_memory(g), NULL);
+}
+
+Status graph_add_input(Graph *g, Value *v) {
+  return v && PUSH(g, inputs, input_count, input_capacity, v) ? STATUS_OK : out_of_memory(g);
+}
+Status graph_add_output(Graph *g, Value *v) {
+  return v && PUSH(g, outputs, output_count, output_capacity, v) ? STATUS_OK : out_of_memory(g);
+}
+
+const char *graph_metadata(const Graph *g, const char *key) {
+  for (int i = 0; i < g->metadata.count; i++)
+    if (strcmp(g->metadata.keys[i], key) == 0) return g->metadata.texts[i];
+  return NULL;
+}
+
+Status graph_set_metadata(Graph *g, const char *key, const char *text) {
+  int capacity = g->metadata.capacity;
+  g->metadata.keys = arena_list_grow(g->arena, g->metadata.keys, g->metadata.count, &capacity, sizeof(char *));
+  g->metadata.texts = arena_list_grow(g->arena, g->metadata.texts, g->metadata.count, &g->metadata.capacity, sizeof(char *));
+  if (!g->metadata.keys || !g->metadata.texts) return g->metadata.count = 0, out_of_memory(g);
+  g->metadata.keys[g->metadata.count] = key;
+  g->metadata.texts[g->metadata.count++] = text;
+  return STATUS_OK;
+}
+
+/* ---- symbols ---- */
+
+Dim graph_fresh_dim(Graph *g) {
+  if (!PUSH(g, symbols, symbol_count, symbol_capacity, "")) return out_of_memory(g), SYMBOL_0;
+  return SYMBOL_0 - (g->symbol_count - 1);
+}
+
+Dim graph_symbol(Graph *g, const char *name) {
+  for (int i = 0; i < g->symbol_count; i++)
+    if (*name && strcmp(g->symbols[i], name) == 0) return SYMBOL_0 - i;
+  Dim d = graph_fresh_dim(g);
+  if (g->symbol_count) g->symbols[g->symbol_count - 1] = name;
+  return d;
+}
+
+const char *graph_symbol_name(const Graph *g, Dim d) {
+  return dim_is_symbol(d) && dim_symbol(d) < g->symbol_count ? g->symbols[dim_symbol(d)] : "";
+}
+
+/* ---- nodes ---- */
+
+/* The newest meaning of `op` that the graph's opset has, 0 when the op is younger than the opset. */
+static int version_in_force(Graph *g, const Op *op) {
+  const char *domain = op->domain ? op->domain : "";
+  int opset = graph_opset(g, domain), version = 0;
+  if (!opset) { /* emitted contrib operators bring their domain with them */
+    if (graph_import(g, domain, 1) != STATUS_OK) return 0;
+    opset = 1;
+  }
+  for (int i = 0; i < 12 && op->since[i] && op->since[i] <= opset; i++) version = op->since[i];
+  return version;
+}
+
+static Status check_counts(const Node *n) {
+  const Op *op = n->op;
+  if (n->in_count < op->min_in || (op->max_in >= 0 && n->in_count > op->max_in))
+    return node_invalid(n, "takes %d to %d inputs, %d came", op->min_in, op->max_in, n->in_count);
+  if (n->out_count > op->max_out && op->max_out >= 0)
+    return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
+  for (int i = 0; i < op->min_in; i++)
+    if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
+  return STATUS_OK;
+}
+
+static Status make_outputs(Node *n, const char *const *names) {
+  Graph *g = n->graph;
+  for (int i = 0; i < n->out_count; i++) {
+    const char *name = names ? names[i] : NULL;
+    if (name && !*name) continue;
+    if (!name && !(name = graph_fresh_name(g, arena_print(g->arena, "%s_out%d", n->name, i)))) return out_of_memory(g);
+    if (!(n->out[i] = graph_value(g, name, DTYPE_NONE, NULL, VALUE_NODE))) return g->error->status;
+    n->out[i]->producer = n;
+  }
+  return STATUS_OK;
+}
+
+Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                 int out_count, const Attr *attrs, int attr_count) {
+  if (g->error->status != STATUS_OK) return NULL;
+  Node *n = ARENA_NEW(g->arena, Node);
+  if (!n) return out_of_memory(g), NULL;
+  const char *first_out = out_names && out_count && out_names[0] ? out_names[0] : NULL;
+  *n = (Node){.op = op, .graph = g, .stream = g->node_count, .in_count = in_count, .out_count = out_count, .attr_count = attr_count};
+  n->name = name && *name ? name : first_out ? first_out : arena_print(g->arena, "%s_%d", op->name, ++g->made);
+  n->in = ARENA_ARRAY(g->arena, Value *, in_count);
+  n->out = ARENA_ARRAY(g->arena, Value *, out_count);
+  n->attrs = ARENA_ARRAY(g->arena, Attr, attr_count);
+  if (!n->name || !n->in || !n->out || !n->attrs) return out_of_memory(g), NULL;
+  if (in_count) memcpy(n->in, in, (size_t)in_count * sizeof *in);
+  if (attr_count) memcpy(n->attrs, attrs, (size_t)attr_count * sizeof *attrs);
+  n->version = version_in_force(g, op);
+  if (!n->version) {
+    node_fail(n, STATUS_UNSUPPORTED_OP, "opset %d of domain '%s' has no such operator", graph_opset(g, op->domain ? op->domain : ""),
+              op->domain ? op->domain : "ai.onnx");
+    return NULL;
+  }
+  if (check_counts(n) != STATUS_OK || make_outputs(n, out_names) != STATUS_OK) return NULL;
+  Status status = op->infer(n);
+  if (status == STATUS_OK && g->arena->failed) status = STATUS_OUT_OF_MEMORY;
+  if (status != STATUS_OK) { /* an infer may give a bare status for memory */
+    if (status == STATUS_OUT_OF_MEMORY) out_of_memory(g);
+    error_set(g->error, status, n->name, "%s '%s' is not valid", op->name, n->name);
+    return NULL;
+  }
+  return PUSH(g, nodes, node_count, node_capacity, n) ? n : (out_of_memory(g), NULL);
+}
+
+/* ---- cloning ---- */
+
+/* `readers` > 0 marks a wanted value here; plan counts them anew in the clone. */
+static void want_inputs(Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i]) n->in[i]->readers = 1;
+}
+
+static bool node_wanted(const Node *n) {
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i] && n->out[i]->readers) return true;
+  return false;
+}
+
+static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
+  if (v->kind == VALUE_CONSTANT) {
+    Value *copy = graph_constant(to, v->name, v->type, &v->shape, v->data);
+    if (copy) copy->initializer = v->initializer;
+    return copy;
+  }
+  Shape shape = v->shape;
+  for (int i = 0; i < shape.rank; i++)
+    if (dim_is_symbol(shape.dim[i]) && numbers && numbers[dim_symbol(shape.dim[i])] >= 0)
+      shape.dim[i] = numbers[dim_symbol(shape.dim[i])];
+  Value *copy = graph_value(to, v->name, v->type, &shape, v->kind);
+  if (copy) copy->data = v->data;
+  return copy;
+}
+
+static Status clone_node(Graph *to, Node *n) {
+  Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
+  const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
+  if (!in || !names) return out_of_memory(to);
+  for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
+  for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] ? n->out[i]->name : "";
+  Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
+  if (!copy) return to->error->status;
+  copy->stream = n->stream;
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) n->out[i]->twin = copy->out[i];
+  return STATUS_OK;
+}
+
+Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
+  Graph *to = graph_new(arena, error);
+  if (!to) return NULL;
+  for (int i = 0; i < g->symbol_count; i++)
+    if (!PUSH(to, symbols, symbol_count, symbol_capacity, g->symbols[i])) return out_of_memory(to), NULL;
+  for (int i = 0; i < g->opset_count; i++)
+    if (graph_import(to, g->opsets[i].domain, g->opsets[i].version) != STATUS_OK) return NULL;
+  for (int i = 0; i < g->metadata.count; i++)
+    if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
+  to->rng = g->rng;
+  to->ir_version = g->ir_version;
+  return to;
+}
+
+Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *wanted, int wanted_count) {
+  Graph *to = graph_new_like(g, arena, error);
+  if (!to) return NULL;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL;
+  for (int i = 0; i < wanted_count; i++) wanted[i]->readers = 1;
+  for (int i = g->node_count - 1; i >= 0; i--)
+    if (node_wanted(g->nodes[i])) want_inputs(g->nodes[i]);
+  for (int i = 0; i < g->value_count; i++) {
+    Value *v = g->values[i];
+    if (v->kind != VALUE_NODE && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
+  }
+  for (int i = 0; i < g->input_count; i++)
+    if (g->inputs[i]->twin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
+  for (int i = 0; i < g->node_count; i++)
+    if (node_wanted(g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
+  for (int i = 0; i < wanted_count; i++)
+    if (graph_add_output(to, wanted[i]->twin) != STATUS_OK) return NULL;
+  return to;
+}

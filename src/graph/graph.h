@@ -1,0 +1,163 @@
+/* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer.
+ *
+ *   Graph ─▶ inputs[]   Value ◀── in[] ── Node ── out[] ──▶ Value ◀── outputs[] ── Graph
+ *         ─▶ nodes[]                      │ op, attrs, params
+ */
+#pragma once
+#include "arena.h"
+#include "rng.h"
+#include "shape.h"
+#include "status.h"
+
+typedef struct Op Op;
+typedef struct Graph Graph;
+typedef struct Node Node;
+
+typedef enum ValueKind {
+  VALUE_NODE,     /* computed by a node */
+  VALUE_INPUT,    /* fed by the caller */
+  VALUE_CONSTANT, /* bytes that never change: an initializer, a Constant's value */
+  VALUE_STATE,    /* lives in the session: a parameter, a gradient accumulator */
+} ValueKind;
+
+typedef struct Value {
+  const char *name; /* never NULL, unique in its graph */
+  DType type;
+  Shape shape;
+  ValueKind kind;
+  Node *producer;   /* VALUE_NODE only */
+  const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
+  bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
+  /* Plan only. */
+  struct Value *root; /* whose bytes these are: itself unless a view or written in place */
+  size_t offset;      /* in the step arena */
+  bool in_state;      /* a root computed straight into the session's state, not into the arena */
+  int first, last;    /* steps that write and last read the root's bytes */
+  int readers;        /* nodes and fetches that still want it */
+  struct Value *twin; /* the same value in the graph that this one was cloned to */
+  bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
+  struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
+} Value;
+
+typedef enum AttrKind { ATTR_NONE, ATTR_FLOAT, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS } AttrKind;
+
+typedef struct Attr {
+  const char *name;
+  AttrKind kind;
+  int count; /* of floats, ints, strings */
+  union {
+    float f;
+    int64_t i;
+    const char *s;
+    const float *floats;
+    const int64_t *ints;
+    const char *const *strings;
+    const Value *tensor; /* a VALUE_CONSTANT that belongs to no graph */
+  };
+} Attr;
+
+struct Node {
+  const Op *op;
+  const char *name; /* never NULL; made up from the op and its first output when the model has none */
+  Graph *graph;
+  int version; /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
+  int stream;  /* of random numbers: the node's number in the graph it was read from, the same in every clone */
+  Value **in;  /* in[i] is NULL when an optional input is absent */
+  Value **out; /* out[i] is NULL when an optional output is not wanted */
+  int in_count, out_count;
+  Attr *attrs;
+  int attr_count;
+  void *params;         /* what infer made of the attributes; the op's own struct */
+  size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
+  void *scratch;        /* there during run, 64-byte aligned */
+};
+
+typedef struct Opset {
+  const char *domain; /* "" is ai.onnx */
+  int version;
+} Opset;
+
+struct Graph {
+  Arena *arena;
+  Error *error;
+  Node **nodes;
+  int node_count, node_capacity;
+  Value **inputs;
+  int input_count, input_capacity;
+  Value **outputs;
+  int output_count, output_capacity;
+  Value **values; /* every value, in the order of making */
+  int value_count, value_capacity;
+  const char **symbols; /* names of symbolic dims; "" for one without a name */
+  int symbol_count, symbol_capacity;
+  Opset *opsets;
+  int opset_count, opset_capacity;
+  int *slots; /* hash table: name → index in values + 1 */
+  int slot_count;
+  int made; /* counter for made-up names */
+  const Rng *rng; /* what random operators draw from; set by the session before a run */
+  struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
+  int ir_version;
+};
+
+Graph *graph_new(Arena *arena, Error *error);
+/* An empty graph with the symbols, opsets and metadata of g. */
+Graph *graph_new_like(const Graph *g, Arena *arena, Error *error);
+/* The version of a domain's opset the graph imports; 0 when it does not. */
+int graph_opset(const Graph *g, const char *domain);
+Status graph_import(Graph *g, const char *domain, int version); /* keeps the first import of a domain */
+
+/* Values. A name that is taken already is invalid-model; NULL asks for a made-up name. NULL comes back on failure. */
+Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind);
+Value *graph_find(const Graph *g, const char *name);
+Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape, const void *data); /* data is not copied */
+Status graph_add_input(Graph *g, Value *v);
+Status graph_add_output(Graph *g, Value *v);
+const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_1" … if taken */
+const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
+Status graph_set_metadata(Graph *g, const char *key, const char *text);
+
+Dim graph_symbol(Graph *g, const char *name);                 /* the symbol of that name, made on first use */
+Dim graph_fresh_dim(Graph *g);                                /* a symbol unlike any other */
+const char *graph_symbol_name(const Graph *g, Dim d);         /* "" for a fresh one */
+
+/* A node of the op with that name (any domain: names are unique), `out_count` outputs with the given names (NULL array or
+ * NULL entry: made up; "" : absent). Runs the op's infer. NULL in `in` is an absent optional input. */
+Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                 int out_count, const Attr *attrs, int attr_count);
+
+/* Copies the nodes that `wanted` needs into a new graph of `arena`, symbols replaced by `numbers` where those are ≥ 0, and
+ * infers every one again. Values of other kinds than VALUE_NODE are copied with their data. `twin` of each old value points
+ * to its copy. */
+Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *wanted, int wanted_count);
+
+/* Emitting: sticky, NULL in gives NULL out; the error is in g->error. emit gives output 0. */
+typedef struct AttrList {
+  const Attr *items;
+  int count;
+} AttrList;
+#define NO_ATTRS ((AttrList){NULL, 0})
+#define ATTRS(...) ((AttrList){(Attr[]){__VA_ARGS__}, (int)(sizeof((Attr[]){__VA_ARGS__}) / sizeof(Attr))})
+#define emit(g, op_name, ...) emit_with(g, op_name, NO_ATTRS, __VA_ARGS__)
+#define emit_with(g, op_name, attrs, ...)                                                                              \
+  emit_first(g, op_name, attrs, (Value *[]){__VA_ARGS__}, (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *)))
+Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count);
+/* The same with several outputs, all wanted where want is NULL or want[i]; NULL on failure. An input that is EMIT_ABSENT is an
+ * absent optional one. */
+Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want);
+extern Value emit_absent;
+#define EMIT_ABSENT (&emit_absent)
+Value *emit_float(Graph *g, float x);                                 /* scalar constant */
+Value *emit_ints(Graph *g, const int64_t *ints, int count);           /* int64 vector constant */
+Value *emit_shape(Graph *g, Value *like);                             /* Shape(like) */
+
+static inline Attr attr_of_int(const char *name, int64_t i) { return (Attr){.name = name, .kind = ATTR_INT, .i = i}; }
+static inline Attr attr_of_float(const char *name, float f) { return (Attr){.name = name, .kind = ATTR_FLOAT, .f = f}; }
+static inline Attr attr_of_string(const char *name, const char *s) { return (Attr){.name = name, .kind = ATTR_STRING, .s = s}; }
+static inline Attr attr_of_ints(const char *name, const int64_t *ints, int count) {
+  return (Attr){.name = name, .kind = ATTR_INTS, .count = count, .ints = ints};
+}
+
+/* The graph as text, one node a line; for tests, errors and people. */
+char *graph_print(const Graph *g, Arena *arena);

@@ -1,0 +1,39 @@
+/* ONNX files: reading one into a Graph, writing a Graph as one. */
+#pragma once
+#include "graph/graph.h"
+
+/* Parses and checks a model. All memory the graph needs comes from its arena (the parser allocates there too, so that large
+ * initializers exist once); the bytes may go when it returns. Node order: topological, as ONNX demands; refused otherwise.
+ * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
+Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+
+/* Writes a graph: VALUE_CONSTANT as initializers, VALUE_INPUT and VALUE_STATE of g->inputs as inputs. */
+Status onnx_write(const Graph *g, Block *out, size_t *out_bytes);
+
+/* ---- models that are no networks (optimizer models): their nodes as they stand in the file ---- */
+
+typedef struct OnnxNode {
+  const char *op_type, *domain, *name; /* "" is ai.onnx */
+  const char *const *in, *const *out;  /* "" is an absent optional */
+  int in_count, out_count;
+  const Attr *attrs;
+  int attr_count;
+} OnnxNode;
+
+/* An input, output or value in between: a vector of `count` elements, or a sequence of tensors where `count` is 0. */
+typedef struct OnnxPort {
+  const char *name;
+  DType type;
+  int count;
+} OnnxPort;
+
+typedef struct OnnxPlain {
+  const OnnxNode *nodes;
+  const OnnxPort *inputs, *outputs, *between;
+  const Opset *opsets;
+  int node_count, input_count, output_count, between_count, opset_count;
+} OnnxPlain;
+
+/* Reads the nodes alone, whatever their operators; memory as in onnx_read. */
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxNode **nodes, int *node_count);
+Status onnx_write_nodes(const OnnxPlain *model, Error *error, Block *out, size_t *out_bytes);

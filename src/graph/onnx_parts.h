@@ -1,0 +1,25 @@
+/* Parts of ONNX files in both directions, for onnx_*.c alone: tensors, attributes, and nodes apart from any graph. */
+#pragma once
+#include "graph/graph.h"
+#include "onnx.pb-c.h"
+
+/* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
+Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out);
+
+/* The attributes of a node; `node` names it in errors. */
+Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs);
+
+/* "" for ai.onnx under either of its names. */
+const char *onnx_domain(const char *domain);
+
+/* The model's graph is there, and the opsets are ones we know; else a sentence. */
+Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
+
+/* Writing: NULL when memory is out. A tensor's data is pointed to and not copied. */
+Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena);
+Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
+                                 const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena);
+Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena); /* with an empty graph */
+/* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols' names. */
+Onnx__ValueInfoProto *onnx_value_write(const Graph *graph, const char *name, DType type, const Shape *shape, Arena *arena);
+Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes);

@@ -1,0 +1,255 @@
+/* Reads ONNX files: unpacks, checks, and adds constants, inputs, nodes and outputs to a Graph in that order. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/onnx.h"
+#include "graph/onnx_parts.h"
+#include "graph/onnx_wire.h"
+#include "ops/op.h"
+
+enum { OPSET_MAX = 22, NODE_PORTS_MAX = 1 << 20 };
+
+typedef struct Reader {
+  const Onnx__GraphProto *from;
+  Graph *graph;
+  Arena *arena;
+  Error *error;
+} Reader;
+
+const char *onnx_domain(const char *domain) { return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain; }
+
+static bool has_name(const char *name) { return name && *name; }
+
+/* What a node is called in errors: its name, else what it makes. */
+static const char *node_title(const Onnx__NodeProto *n) {
+  if (has_name(n->name)) return n->name;
+  return n->n_output && has_name(n->output[0]) ? n->output[0] : "";
+}
+
+static Status invalid(Reader *r, const char *node, const char *sentence, const char *name) {
+  return error_set(r->error, STATUS_INVALID_MODEL, node, sentence, name);
+}
+
+/* ---- the model around the graph ---- */
+
+Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
+  if (!model->graph) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
+  if (!model->n_opset_import)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model does not say which operator sets it imports (opset_import)");
+  for (size_t i = 0; i < model->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *opset = model->opset_import[i];
+    bool main_domain = !*onnx_domain(opset->domain);
+    if (opset->version < 1 || opset->version > INT32_MAX)
+      return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports version %lld of domain '%.64s', which cannot be",
+                       (long long)opset->version, opset->domain ? opset->domain : "");
+    if (main_domain && opset->version > OPSET_MAX)
+      return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "the model is written in ai.onnx opset %lld, we read up to %d",
+                       (long long)opset->version, OPSET_MAX);
+  }
+  return STATUS_OK;
+}
+
+static Status read_frame(Reader *r, const Onnx__ModelProto *model) {
+  Graph *g = r->graph;
+  g->ir_version = model->ir_version < 1 || model->ir_version > INT32_MAX ? 0 : (int)model->ir_version;
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    TRY(graph_import(g, onnx_domain(model->opset_import[i]->domain), (int)model->opset_import[i]->version));
+  for (size_t i = 0; i < model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *p = model->metadata_props[i];
+    if (p->key) TRY(graph_set_metadata(g, p->key, p->value ? p->value : ""));
+  }
+  return STATUS_OK;
+}
+
+/* ---- operators we lack, all in one sentence ---- */
+
+static bool is_constant(const Onnx__NodeProto *n) {
+  return n->op_type && strcmp(n->op_type, "Constant") == 0 && !*onnx_domain(n->domain);
+}
+
+static const Op *op_of(const Onnx__NodeProto *n) {
+  const Op *op = n->op_type ? op_find(n->op_type) : NULL;
+  const char *domain = op && op->domain ? op->domain : "";
+  return op && strcmp(domain, onnx_domain(n->domain)) == 0 ? op : NULL;
+}
+
+static bool same_op(const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
+  return a->op_type && b->op_type && strcmp(a->op_type, b->op_type) == 0 &&
+         strcmp(onnx_domain(a->domain), onnx_domain(b->domain)) == 0;
+}
+
+enum { MISSING_MAX = 24 }; /* more do not fit the sentence */
+
+static Status check_ops(Reader *r) {
+  const Onnx__NodeProto *missing[MISSING_MAX];
+  int count = 0;
+  for (size_t i = 0; i < r->from->n_node && count < MISSING_MAX; i++) {
+    const Onnx__NodeProto *n = r->from->node[i];
+    if (!has_name(n->op_type)) return invalid(r, node_title(n), "node '%.128s' does not say what its operator is", node_title(n));
+    if (is_constant(n) || op_of(n)) continue;
+    int k = 0;
+    while (k < count && !same_op(missing[k], n)) k++;
+    if (k == count) missing[count++] = n;
+  }
+  if (!count) return STATUS_OK;
+  char names[400];
+  size_t at = 0;
+  for (int i = 0; i < count && at < sizeof names; i++) {
+    const char *domain = onnx_domain(missing[i]->domain);
+    at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "", missing[i]->op_type);
+  }
+  return error_set(r->error, STATUS_UNSUPPORTED_OP, node_title(missing[0]), "the model uses %s we lack: %s",
+                   count == 1 ? "an operator" : "operators", names);
+}
+
+/* ---- constants ---- */
+
+static Status add_constant(Reader *r, const char *name, const Value *tensor) {
+  return graph_constant(r->graph, name, tensor->type, &tensor->shape, tensor->data) ? STATUS_OK : r->error->status;
+}
+
+static Status read_initializers(Reader *r) {
+  if (r->from->n_sparse_initializer)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model keeps weights as sparse tensors, which we do not read");
+  for (size_t i = 0; i < r->from->n_initializer; i++) {
+    const Onnx__TensorProto *t = r->from->initializer[i];
+    if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
+    Value tensor = {0};
+    TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
+    TRY(add_constant(r, t->name, &tensor));
+  }
+  return STATUS_OK;
+}
+
+/* A scalar or a vector from value_float(s) and value_int(s). */
+static bool constant_of_numbers(const Attr *a, Value *out) {
+  static const struct {
+    const char *name;
+    AttrKind kind;
+    DType type;
+  } forms[] = {{"value_float", ATTR_FLOAT, DTYPE_FLOAT32},
+               {"value_floats", ATTR_FLOATS, DTYPE_FLOAT32},
+               {"value_int", ATTR_INT, DTYPE_INT64},
+               {"value_ints", ATTR_INTS, DTYPE_INT64}};
+  for (int i = 0; i < 4; i++) {
+    if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
+    bool list = i & 1;
+    const void *data = !list ? (const void *)&a->f : a->kind == ATTR_FLOATS ? (const void *)a->floats : (const void *)a->ints;
+    *out = (Value){.type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
+    return true;
+  }
+  return false;
+}
+
+static Status read_constant(Reader *r, const Onnx__NodeProto *n) {
+  const char *node = node_title(n);
+  if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
+    return invalid(r, node, "Constant '%.128s' must have one output and one attribute", node);
+  Attr *a;
+  TRY(onnx_attrs_read(n, node, r->arena, r->error, &a));
+  Value numbers;
+  const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
+  if (!tensor && constant_of_numbers(a, &numbers)) tensor = &numbers;
+  if (!tensor)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node, a->name);
+  static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
+  Value v = *tensor;
+  if (!v.data) v.data = (void *)(uintptr_t)nothing;
+  return add_constant(r, n->output[0], &v);
+}
+
+/* ---- inputs and outputs ---- */
+
+static Status read_dim(Reader *r, const char *name, const Onnx__TensorShapeProto__Dimension *from, Dim *out) {
+  if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && has_name(from->dim_param))
+    *out = graph_symbol(r->graph, from->dim_param);
+  else if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && from->dim_value >= 0) *out = from->dim_value;
+  else if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && from->dim_value != -1)
+    return invalid(r, NULL, "input '%.128s' has a negative dimension", name);
+  else *out = graph_fresh_dim(r->graph); /* converters write -1 for unknown, too */
+  return r->error->status;
+}
+
+static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
+  const char *name = from->name;
+  if (!has_name(name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "an input of the model has no name");
+  const Value *constant = graph_find(r->graph, name);
+  if (constant && constant->kind == VALUE_CONSTANT) return STATUS_OK; /* files of IR 3 list their initializers here, too */
+  if (!from->type || from->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is not a tensor; sequences and maps are found in models "
+                     "of optimizers and preprocessing, not in networks", name);
+  const Onnx__TypeProto__Tensor *tensor = from->type->tensor_type;
+  DType type = (DType)tensor->elem_type;
+  if (!dtype_bytes(type))
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name, dtype_name(type));
+  if (!tensor->shape) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
+  if (tensor->shape->n_dim > RANK_MAX)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has %zu dimensions, we have up to %d", name,
+                     tensor->shape->n_dim, RANK_MAX);
+  Shape shape = {.rank = (int)tensor->shape->n_dim};
+  for (int i = 0; i < shape.rank; i++) TRY(read_dim(r, name, tensor->shape->dim[i], &shape.dim[i]));
+  Value *v = graph_value(r->graph, name, type, &shape, VALUE_INPUT);
+  return v ? graph_add_input(r->graph, v) : r->error->status;
+}
+
+static Status read_outputs(Reader *r) {
+  if (!r->from->n_output) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the model has no outputs");
+  for (size_t i = 0; i < r->from->n_output; i++) {
+    const char *name = r->from->output[i]->name;
+    Value *v = has_name(name) ? graph_find(r->graph, name) : NULL;
+    if (!v) return invalid(r, NULL, "the model's output '%.128s' is made by no node", has_name(name) ? name : "");
+    TRY(graph_add_output(r->graph, v));
+  }
+  return STATUS_OK;
+}
+
+/* ---- nodes ---- */
+
+static Status unknown_input(Reader *r, const Onnx__NodeProto *n, const char *name) {
+  for (size_t i = 0; i < r->from->n_node; i++)
+    for (size_t k = 0; k < r->from->node[i]->n_output; k++)
+      if (strcmp(r->from->node[i]->output[k], name) == 0)
+        return error_set(r->error, STATUS_INVALID_MODEL, node_title(n),
+                         "%.48s '%.96s' reads '%.96s', which only node '%.96s' at or after it makes: nodes must be sorted, without cycles",
+                         n->op_type, node_title(n), name, node_title(r->from->node[i]));
+  return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type,
+                   node_title(n), name);
+}
+
+static Status read_node(Reader *r, const Onnx__NodeProto *n) {
+  if (is_constant(n)) return read_constant(r, n);
+  if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
+    return invalid(r, node_title(n), "node '%.128s' has too many inputs, outputs or attributes", node_title(n));
+  Value **in = ARENA_ARRAY(r->arena, Value *, n->n_input);
+  if (!in) return error_set(r->error, STATUS_OUT_OF_MEMORY, node_title(n), "out of memory for node '%.128s'", node_title(n));
+  for (size_t i = 0; i < n->n_input; i++) {
+    if (*n->input[i] && !(in[i] = graph_find(r->graph, n->input[i]))) return unknown_input(r, n, n->input[i]);
+  }
+  Attr *attrs;
+  TRY(onnx_attrs_read(n, node_title(n), r->arena, r->error, &attrs));
+  Node *made = graph_node(r->graph, op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
+                          (int)n->n_attribute);
+  return made ? STATUS_OK : r->error->status;
+}
+
+static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
+  TRY(read_frame(r, model));
+  TRY(check_ops(r));
+  TRY(read_initializers(r));
+  for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
+  for (size_t i = 0; i < r->from->n_node; i++) TRY(read_node(r, r->from->node[i]));
+  return read_outputs(r);
+}
+
+Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+  if (count == 0 || bytes[0] == '<') {
+    error_set(error, STATUS_INVALID_MODEL, NULL, count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
+    return NULL;
+  }
+  const Onnx__ModelProto *model =
+      onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+  if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
+  Graph *g = graph_new(arena, error);
+  Reader r = {model->graph, g, arena, error};
+  return g && read_graph(&r, model) == STATUS_OK ? g : NULL;
+}

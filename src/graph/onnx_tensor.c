@@ -1,0 +1,84 @@
+/* Tensors of ONNX files: raw bytes are used where they lie, typed fields are brought to the same form. */
+#include <string.h>
+
+#include "graph/onnx_parts.h"
+
+static Status tensor_shape(const Onnx__TensorProto *t, const char *what, const char *name, Error *error, Shape *out) {
+  if (t->n_dims > RANK_MAX)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has %zu dimensions, we have up to %d", what, name, t->n_dims,
+                     RANK_MAX);
+  *out = (Shape){.rank = (int)t->n_dims};
+  for (int i = 0; i < out->rank; i++) {
+    if (t->dims[i] < 0)
+      return error_set(error, STATUS_INVALID_MODEL, NULL, "%s '%.128s' has the negative dimension %lld", what, name,
+                       (long long)t->dims[i]);
+    out->dim[i] = t->dims[i];
+  }
+  return STATUS_OK;
+}
+
+/* The typed field of the tensor's type: how many numbers it has, of how many bytes each. */
+static const void *typed_field(const Onnx__TensorProto *t, DType type, size_t *count, size_t *bytes) {
+  switch (type) {
+    case DTYPE_FLOAT32: return *count = t->n_float_data, *bytes = 4, t->float_data;
+    case DTYPE_FLOAT64: return *count = t->n_double_data, *bytes = 8, t->double_data;
+    case DTYPE_INT64: return *count = t->n_int64_data, *bytes = 8, t->int64_data;
+    case DTYPE_UINT32:
+    case DTYPE_UINT64: return *count = t->n_uint64_data, *bytes = 8, t->uint64_data;
+    default: return *count = t->n_int32_data, *bytes = 4, t->int32_data;
+  }
+}
+
+/* Keeps the low `to` bytes of each number of `from` bytes: little-endian two's complement narrows so. */
+static void *narrowed(const void *data, size_t count, size_t from, size_t to, Arena *arena) {
+  uint8_t *out = arena_alloc_array(arena, count, to);
+  if (!out) return NULL;
+  for (size_t i = 0; i < count; i++) memcpy(out + i * to, (const uint8_t *)data + i * from, to);
+  return out;
+}
+
+Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out) {
+  DType type = (DType)t->data_type;
+  size_t item = dtype_bytes(type), want, want_bytes, count, field_item;
+  if (!item)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has elements of type %s, which we lack", what, name,
+                     dtype_name(type));
+  if (t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || t->n_external_data)
+    return error_set(error, STATUS_INVALID_MODEL, NULL,
+                     "%s '%.128s' keeps its data in another file: save the model with all data in one file", what, name);
+  out->name = name;
+  out->type = type;
+  out->kind = VALUE_CONSTANT;
+  TRY(tensor_shape(t, what, name, error, &out->shape));
+  char text[SHAPE_TEXT];
+  if (!shape_count(&out->shape, &want) || !size_multiply(want, item, &want_bytes))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "%s '%.128s' of shape %s does not fit this machine's memory", what, name,
+                     shape_print(&out->shape, text));
+  const void *field = typed_field(t, type, &count, &field_item);
+  bool fits = t->has_raw_data ? t->raw_data.len == want_bytes : count == want;
+  if (!fits)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "%s '%.128s' of shape %s needs %zu %s of data, it has %zu", what, name,
+                     shape_print(&out->shape, text), t->has_raw_data ? want_bytes : want, t->has_raw_data ? "bytes" : "numbers",
+                     t->has_raw_data ? t->raw_data.len : count);
+  /* protobuf-c leaves NULL for no bytes, but a constant has data. */
+  out->data = want == 0             ? arena_alloc(arena, 0)
+              : t->has_raw_data     ? t->raw_data.data
+              : field_item == item  ? (void *)(uintptr_t)field
+                                    : narrowed(field, count, field_item, item, arena);
+  return out->data ? STATUS_OK : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %s '%.128s'", what, name);
+}
+
+Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
+  Onnx__TensorProto *t = ARENA_NEW(arena, Onnx__TensorProto);
+  if (!t) return NULL;
+  onnx__tensor_proto__init(t);
+  t->name = (char *)(uintptr_t)v->name;
+  t->has_data_type = true;
+  t->data_type = (int32_t)v->type;
+  t->n_dims = (size_t)v->shape.rank;
+  t->dims = (int64_t *)(uintptr_t)v->shape.dim;
+  t->has_raw_data = true;
+  t->raw_data.len = shape_elements(&v->shape) * dtype_bytes(v->type);
+  t->raw_data.data = v->data;
+  return t;
+}

@@ -1,0 +1,106 @@
+/* Wire: protobuf bytes checked before protobuf-c sees them, then unpacked into an arena.
+ *
+ * protobuf-c recurses once a nested message on a stack that is small in wasm, merges a message field that comes twice by
+ * copying both, ends strings at a NUL, and multiplies element counts in size_t. So a walk along its own descriptors first
+ * refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, counts that could overflow. */
+#include "graph/onnx_wire.h"
+
+#include <protobuf-c/protobuf-c.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 32 }; /* a sequence-typed value in a subgraph of a subgraph is 15 deep; a level costs about 1.2 KB of stack */
+
+typedef struct Walk {
+  const uint8_t *start;
+  const char *what;
+  size_t packed; /* bytes of packed numbers so far: each may become 8 bytes */
+  Status status;
+  Error *error;
+} Walk;
+
+typedef struct Span {
+  const uint8_t *at, *end;
+} Span;
+
+static Status damaged(Walk *w, const uint8_t *at) {
+  return error_set(w->error, w->status, NULL, "the bytes are not a whole %s: they stop making sense at byte %zu", w->what,
+                   (size_t)(at - w->start));
+}
+
+static bool read_varint(Span *s, uint64_t *out) {
+  *out = 0;
+  for (int shift = 0; shift < 70 && s->at < s->end; shift += 7) {
+    uint8_t byte = *s->at++;
+    if (shift < 64) *out |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) return true;
+  }
+  return false;
+}
+
+static bool skip(Span *s, uint64_t bytes) {
+  if (bytes > (uint64_t)(s->end - s->at)) return false;
+  s->at += bytes;
+  return true;
+}
+
+static Status walk_message(Walk *w, const ProtobufCMessageDescriptor *type, Span s, int depth);
+
+/* One length-delimited field whose contents are `inner`. */
+static Status walk_field(Walk *w, const ProtobufCFieldDescriptor *field, Span inner, int depth) {
+  switch (field->type) {
+    case PROTOBUF_C_TYPE_MESSAGE: return walk_message(w, field->descriptor, inner, depth + 1);
+    case PROTOBUF_C_TYPE_BYTES: return STATUS_OK;
+    case PROTOBUF_C_TYPE_STRING:
+      if (!memchr(inner.at, 0, (size_t)(inner.end - inner.at))) return STATUS_OK;
+      return error_set(w->error, w->status, NULL, "a text of the %s has a zero byte in it, at byte %zu", w->what,
+                       (size_t)(inner.at - w->start));
+    default:
+      w->packed += (size_t)(inner.end - inner.at);
+      if (w->packed <= SIZE_MAX / 16) return STATUS_OK;
+      return error_set(w->error, STATUS_OUT_OF_MEMORY, NULL, "the %s has more numbers outside of raw data than fit this machine",
+                       w->what);
+  }
+}
+
+static Status walk_message(Walk *w, const ProtobufCMessageDescriptor *type, Span s, int depth) {
+  if (depth > DEPTH_MAX)
+    return error_set(w->error, w->status, NULL, "the %s is nested deeper than %d levels", w->what, DEPTH_MAX);
+  uint64_t seen = 0; /* bit i: the message field i came; no type of ours has more than 64 fields */
+  while (s.at < s.end) {
+    const uint8_t *field_start = s.at;
+    uint64_t tag, number;
+    if (!read_varint(&s, &tag) || tag >> 3 == 0 || tag > UINT32_MAX) return damaged(w, field_start);
+    bool good = false;
+    switch (tag & 7) {
+      case PROTOBUF_C_WIRE_TYPE_VARINT: good = read_varint(&s, &number); break;
+      case PROTOBUF_C_WIRE_TYPE_64BIT: good = skip(&s, 8); break;
+      case PROTOBUF_C_WIRE_TYPE_32BIT: good = skip(&s, 4); break;
+      case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED: good = read_varint(&s, &number) && skip(&s, number); break;
+    }
+    if (!good) return damaged(w, field_start);
+    const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(type, (unsigned)(tag >> 3));
+    if (!field || (tag & 7) != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE && field->label != PROTOBUF_C_LABEL_REPEATED) {
+      uint64_t bit = (uint64_t)1 << ((field - type->fields) & 63);
+      if (seen & bit) return damaged(w, field_start);
+      seen |= bit;
+    }
+    TRY(walk_field(w, field, (Span){s.at - number, s.at}, depth));
+  }
+  return STATUS_OK;
+}
+
+static void *arena_allocate(void *arena, size_t bytes) { return arena_alloc(arena, bytes); }
+static void arena_keep(void *arena, void *block) { (void)arena, (void)block; }
+
+void *onnx_wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what, Status status,
+                       Arena *arena, Error *error) {
+  Walk walk = {.start = bytes, .what = what, .status = status, .error = error};
+  if (count && walk_message(&walk, type, (Span){bytes, bytes + count}, 1) != STATUS_OK) return NULL;
+  ProtobufCAllocator allocator = {.alloc = arena_allocate, .free = arena_keep, .allocator_data = arena};
+  void *message = protobuf_c_message_unpack(type, &allocator, count, bytes);
+  if (message) return message;
+  if (arena->failed) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading a %s of %zu bytes", what, count);
+  else error_set(error, status, NULL, "the bytes are not a whole %s: a field has the wrong kind", what);
+  return NULL;
+}

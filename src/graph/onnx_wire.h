@@ -1,0 +1,11 @@
+/* Wire: protobuf bytes checked before protobuf-c sees them, then unpacked into an arena. */
+#pragma once
+#include "arena.h"
+#include "status.h"
+
+struct ProtobufCMessageDescriptor;
+
+/* The message, every part of it in `arena`, where it stays. NULL with a sentence about `what` ("ONNX model") and `status` when
+ * the bytes are damaged or built to exhaust the reader. */
+void *onnx_wire_unpack(const struct ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what,
+                       Status status, Arena *arena, Error *error);

@@ -1,0 +1,161 @@
+/* Writes ONNX files: builds protobuf-c structs that point into the Graph, and packs them once. */
+#include <string.h>
+
+#include "graph/onnx.h"
+#include "graph/onnx_parts.h"
+#include "ops/op.h"
+
+/* IR 4 is the first in which an initializer need not be an input; 8 goes with the newest opset that all readers of today know. */
+enum { IR_OLDEST = 4, IR_DEFAULT = 8 };
+
+static char *text(const char *s) { return (char *)(uintptr_t)s; } /* protobuf-c's strings are not const, but only read */
+
+static bool write_opset(Onnx__ModelProto *model, size_t i, const char *domain, int version, Arena *arena) {
+  Onnx__OperatorSetIdProto *opset = model->opset_import[i] = ARENA_NEW(arena, Onnx__OperatorSetIdProto);
+  if (!opset) return false;
+  onnx__operator_set_id_proto__init(opset);
+  opset->domain = text(domain);
+  opset->has_version = true;
+  opset->version = version;
+  return true;
+}
+
+Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena) {
+  Onnx__ModelProto *model = ARENA_NEW(arena, Onnx__ModelProto);
+  Onnx__GraphProto *graph = ARENA_NEW(arena, Onnx__GraphProto);
+  if (!model || !graph) return NULL;
+  onnx__model_proto__init(model);
+  onnx__graph_proto__init(graph);
+  graph->name = text("graph");
+  model->graph = graph;
+  model->has_ir_version = true;
+  model->ir_version = ir_version == 0 ? IR_DEFAULT : ir_version < IR_OLDEST ? IR_OLDEST : ir_version;
+  model->producer_name = text("trainlet");
+  model->n_opset_import = (size_t)opset_count;
+  if (!(model->opset_import = ARENA_ARRAY(arena, Onnx__OperatorSetIdProto *, opset_count))) return NULL;
+  for (int i = 0; i < opset_count; i++)
+    if (!write_opset(model, (size_t)i, opsets[i].domain, opsets[i].version, arena)) return NULL;
+  return model;
+}
+
+/* ---- values ---- */
+
+static Onnx__TensorShapeProto__Dimension *write_dim(const Graph *g, Dim d, Arena *arena) {
+  Onnx__TensorShapeProto__Dimension *dim = ARENA_NEW(arena, Onnx__TensorShapeProto__Dimension);
+  if (!dim) return NULL;
+  onnx__tensor_shape_proto__dimension__init(dim);
+  const char *symbol = g ? graph_symbol_name(g, d) : "";
+  if (dim_is_number(d)) {
+    dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dim->dim_value = d;
+  } else if (*symbol) {
+    dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    dim->dim_param = text(symbol);
+  }
+  return dim;
+}
+
+Onnx__ValueInfoProto *onnx_value_write(const Graph *g, const char *name, DType type, const Shape *shape, Arena *arena) {
+  Onnx__ValueInfoProto *info = ARENA_NEW(arena, Onnx__ValueInfoProto);
+  Onnx__TypeProto *proto = ARENA_NEW(arena, Onnx__TypeProto);
+  Onnx__TypeProto__Tensor *tensor = ARENA_NEW(arena, Onnx__TypeProto__Tensor);
+  Onnx__TensorShapeProto *dims = ARENA_NEW(arena, Onnx__TensorShapeProto);
+  if (!info || !proto || !tensor || !dims) return NULL;
+  onnx__value_info_proto__init(info);
+  onnx__type_proto__init(proto);
+  onnx__type_proto__tensor__init(tensor);
+  onnx__tensor_shape_proto__init(dims);
+  info->name = text(name);
+  info->type = proto;
+  proto->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  proto->tensor_type = tensor;
+  tensor->has_elem_type = true;
+  tensor->elem_type = (int32_t)type;
+  tensor->shape = dims;
+  dims->n_dim = (size_t)shape->rank;
+  if (!(dims->dim = ARENA_ARRAY(arena, Onnx__TensorShapeProto__Dimension *, shape->rank))) return NULL;
+  for (int i = 0; i < shape->rank; i++)
+    if (!(dims->dim[i] = write_dim(g, shape->dim[i], arena))) return NULL;
+  return info;
+}
+
+static bool write_values(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out) {
+  *n = (size_t)count;
+  if (!(*out = ARENA_ARRAY(arena, Onnx__ValueInfoProto *, count))) return false;
+  for (int i = 0; i < count; i++) {
+    const Value *v = values[i];
+    if (!((*out)[i] = onnx_value_write(g, v->name, v->type, &v->shape, arena))) return false;
+  }
+  return true;
+}
+
+static bool write_initializers(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+  if (!(to->initializer = ARENA_ARRAY(arena, Onnx__TensorProto *, g->value_count))) return false;
+  for (int i = 0; i < g->value_count; i++) {
+    if (g->values[i]->kind != VALUE_CONSTANT) continue;
+    if (!(to->initializer[to->n_initializer++] = onnx_tensor_write(g->values[i], arena))) return false;
+  }
+  return true;
+}
+
+/* ---- nodes ---- */
+
+static const char **value_names(Value *const *values, int count, Arena *arena) {
+  const char **names = ARENA_ARRAY(arena, const char *, count);
+  for (int i = 0; names && i < count; i++) names[i] = values[i] ? values[i]->name : "";
+  return names;
+}
+
+static bool write_nodes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+  to->n_node = (size_t)g->node_count;
+  if (!(to->node = ARENA_ARRAY(arena, Onnx__NodeProto *, g->node_count))) return false;
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    const char **in = value_names(n->in, n->in_count, arena), **out = value_names(n->out, n->out_count, arena);
+    if (!in || !out) return false;
+    to->node[i] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count, out, n->out_count,
+                                  n->attrs, n->attr_count, arena);
+    if (!to->node[i]) return false;
+  }
+  return true;
+}
+
+static bool write_metadata(const Graph *g, Arena *arena, Onnx__ModelProto *model) {
+  model->n_metadata_props = (size_t)g->metadata.count;
+  if (!(model->metadata_props = ARENA_ARRAY(arena, Onnx__StringStringEntryProto *, g->metadata.count))) return false;
+  for (int i = 0; i < g->metadata.count; i++) {
+    Onnx__StringStringEntryProto *entry = model->metadata_props[i] = ARENA_NEW(arena, Onnx__StringStringEntryProto);
+    if (!entry) return false;
+    onnx__string_string_entry_proto__init(entry);
+    entry->key = text(g->metadata.keys[i]);
+    entry->value = text(g->metadata.texts[i]);
+  }
+  return true;
+}
+
+/* ---- the file ---- */
+
+static Onnx__ModelProto *write_model(const Graph *g, Arena *arena) {
+  Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
+  if (!model) return NULL;
+  Onnx__GraphProto *to = model->graph;
+  bool good = write_metadata(g, arena, model) && write_initializers(g, arena, to) && write_nodes(g, arena, to) &&
+              write_values(g, g->inputs, g->input_count, arena, &to->n_input, &to->input) &&
+              write_values(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
+  return good ? model : NULL;
+}
+
+Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes) {
+  size_t bytes = model ? onnx__model_proto__get_packed_size(model) : 0;
+  if (!model || !block_reserve(out, bytes))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while writing the model");
+  *out_bytes = onnx__model_proto__pack(model, out->data);
+  return STATUS_OK;
+}
+
+Status onnx_write(const Graph *g, Block *out, size_t *out_bytes) {
+  Arena arena = {0};
+  Status status = onnx_model_pack(write_model(g, &arena), g->error, out, out_bytes);
+  arena_free(&arena);
+  return status;
+}

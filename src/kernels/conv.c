@@ -1,0 +1,144 @@
+/* Convolution through gemm: the tables that make a product of it. */
+#include "kernels/conv.h"
+#include <string.h>
+#include "kernels/gemm.h"
+#include "kernels/padded.h"
+#include "kernels/scratch.h"
+
+enum { COLUMNS_WANTED = 1024 }; /* small images share one product until it has about as many columns */
+
+static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t images_in_block(const Conv *conv, size_t pixels) {
+  size_t images = pixels < COLUMNS_WANTED ? COLUMNS_WANTED / pixels : 1;
+  return images < conv->batch ? images : conv->batch ? conv->batch : 1;
+}
+
+/* ---- forward and the weights' gradient: x padded, one table over kernel cells, one over pixels ---- */
+
+typedef struct Slide {
+  Padded padded;
+  size_t images;   /* in a block */
+  size_t cells;    /* (C / groups) · KH · KW */
+  size_t pixels;   /* OH · OW */
+  float *copy;     /* (images, C, plane) */
+  int32_t *cell;   /* offset of each kernel cell from a pixel's first one */
+  int32_t *pixel;  /* offset of each pixel's first cell, through all images of a block */
+  float *packed;   /* forward: w */
+  int32_t *dy;     /* weight gradient: offset of each pixel of dy, through all images of a block */
+  void *gemm;
+} Slide;
+
+static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratch) {
+  size_t planes, floats;
+  if (!padded_of_window(&conv->window, &s->padded)) return false;
+  s->cells = conv->channels / conv->groups * window_kernel(&conv->window);
+  s->pixels = window_out(&conv->window);
+  s->images = images_in_block(conv, s->pixels);
+  if (!size_multiply(s->images, conv->channels, &planes) || !size_multiply(planes, s->padded.plane_floats, &floats) ||
+      floats > INT32_MAX)
+    return false;
+  s->copy = scratch_take(scratch, s->padded.direct ? 0 : floats, 1, sizeof(float));
+  s->cell = scratch_take(scratch, s->cells, 1, sizeof(int32_t));
+  s->pixel = scratch_take(scratch, s->images, s->pixels, sizeof(int32_t));
+  s->packed = scratch_take(scratch, forward ? conv->features : 0, s->cells, sizeof(float));
+  s->dy = scratch_take(scratch, forward ? 0 : s->images, s->pixels, sizeof(int32_t));
+  size_t features = conv->features / conv->groups, columns = s->images * s->pixels;
+  s->gemm = scratch_take(scratch, 1, 1, forward ? gemm_scratch_bytes(0, columns, s->cells)
+                                                : gemm_scratch_bytes(features, s->cells, columns));
+  return !scratch->overflow;
+}
+
+static void slide_tables(const Conv *conv, const Slide *s) {
+  const Window *w = &conv->window;
+  int32_t *cell = s->cell, *pixel = s->pixel;
+  for (size_t c = 0; c < conv->channels / conv->groups; c++)
+    for (size_t i = 0; i < w->kernel[0]; i++)
+      for (size_t j = 0; j < w->kernel[1]; j++)
+        *cell++ = (int32_t)(c * s->padded.plane_floats + padded_at(&s->padded, i * w->dilation[0], j * w->dilation[1]));
+  for (size_t n = 0; n < s->images; n++)
+    for (size_t y = 0; y < w->out[0]; y++)
+      for (size_t x = 0; x < w->out[1]; x++)
+        *pixel++ = (int32_t)(n * conv->channels * s->padded.plane_floats + padded_at(&s->padded, y * w->stride[0], x * w->stride[1]));
+}
+
+bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
+  Slide s;
+  Scratch scratch = {0};
+  bool fits = slide_plan(conv, true, &s, &scratch);
+  *bytes = scratch.used;
+  return fits;
+}
+
+bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
+  Slide s;
+  Scratch scratch = {0};
+  bool fits = slide_plan(conv, false, &s, &scratch);
+  *bytes = scratch.used;
+  return fits;
+}
+
+/* y (F, images · pixels) = w (F, cells) · x (cells, images · pixels) + bias, for each group */
+static void forward_block(const Conv *conv, const Slide *s, const float *x, size_t images, const float *bias, float *y) {
+  size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
+  const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
+  Gemm g = {.rows = features, .columns = images * s->pixels, .depth = s->cells, .alpha = 1, .beta = 1};
+  g.c_row_stride = g.group = s->pixels;
+  g.group_stride = conv->features * s->pixels;
+  g.d_row_stride = 1;
+  g.b.line_table = s->pixel;
+  g.b.k_table = s->cell;
+  for (size_t i = 0; i < conv->groups; i++) {
+    g.packed_a = s->packed + i * features * s->cells;
+    g.b.data = planes + i * channels * s->padded.plane_floats;
+    g.d = bias ? bias + i * features : NULL;
+    g.c = y + i * features * s->pixels;
+    gemm_run(&g, s->gemm);
+  }
+}
+
+void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
+  Slide s;
+  slide_plan(conv, true, &s, &(Scratch){.base = scratch});
+  slide_tables(conv, &s);
+  size_t features = conv->features / conv->groups;
+  for (size_t i = 0; i < conv->groups; i++) {
+    GemmSource a = gemm_a(w + i * features * s.cells, s.cells, false);
+    gemm_pack_a(&a, features, s.cells, s.packed + i * features * s.cells);
+  }
+  for (size_t n = 0; n < conv->batch; n += s.images)
+    forward_block(conv, &s, x + n * conv->channels * window_in(&conv->window), least(s.images, conv->batch - n), bias,
+                  y + n * conv->features * s.pixels);
+}
+
+/* dw (F, cells) += dy (F, images · pixels) · xᵀ (images · pixels, cells), for each group */
+static void weight_block(const Conv *conv, const Slide *s, const float *x, const float *dy, size_t images, float *dw, bool first) {
+  size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
+  const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
+  Gemm g = {.rows = features, .columns = s->cells, .depth = images * s->pixels, .alpha = 1, .beta = 1};
+  g.c_row_stride = g.d_row_stride = s->cells;
+  g.d_column_stride = 1;
+  g.a.line_stride = s->pixels;
+  g.a.k_table = s->dy;
+  g.b.line_table = s->cell;
+  g.b.k_table = s->pixel;
+  for (size_t i = 0; i < conv->groups; i++) {
+    g.a.data = dy + i * features * s->pixels;
+    g.b.data = planes + i * channels * s->padded.plane_floats;
+    g.c = dw + i * features * s->cells;
+    g.d = first ? NULL : g.c;
+    gemm_run(&g, s->gemm);
+  }
+}
+
+void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
+  Slide s;
+  slide_plan(conv, false, &s, &(Scratch){.base = scratch});
+  slide_tables(conv, &s);
+  for (size_t n = 0; n < s.images; n++)
+    for (size_t i = 0; i < s.pixels; i++) s.dy[n * s.pixels + i] = (int32_t)(n * conv->features * s.pixels + i);
+  if (conv->batch == 0) memset(dw, 0, conv->features * s.cells * sizeof(float));
+  for (size_t n = 0; n < conv->batch; n += s.images)
+    weight_block(conv, &s, x + n * conv->channels * window_in(&conv->window), dy + n * conv->features * s.pixels,
+                 least(s.images, conv->batch - n), dw, n == 0);
+}

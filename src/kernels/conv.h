@@ -1,0 +1,22 @@
+/* Convolution and its two gradients, over images (batch, channels, height, width), as products whose operands are read straight
+ * from the padded images. ConvTranspose is the same three functions with the roles of x and y changed. */
+#pragma once
+#include "kernels/window.h"
+
+typedef struct Conv {
+  size_t batch, groups;
+  size_t channels, features; /* of x and of y, over all groups */
+  Window window;
+} Conv;
+
+/* Scratch for each; false when the sizes overflow. */
+bool conv_forward_bytes(const Conv *conv, size_t *bytes);
+bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
+bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
+
+/* y (N, F, OH, OW) = x (N, C, H, W) * w (F, C / groups, KH, KW) + bias (F) or NULL */
+void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch);
+/* dx[n, c, h, w] = Σ dy[n, f, oh, ow] w[f, c, kh, kw] over all that met there */
+void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch);
+/* dw[f, c, kh, kw] = Σ over n, oh, ow of dy[n, f, oh, ow] x[n, c, …] */
+void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch);

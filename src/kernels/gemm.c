@@ -1,0 +1,198 @@
+/* Gemm: blocks of panels that fit the caches, and the tile that does the work. */
+#include "kernels/gemm.h"
+#include "kernels/gemm_pack.h"
+#include "simd.h"
+
+enum {
+  ROWS = 5,          /* of a tile; 10 accumulators, 2 of B and 1 of A fill the 16 registers that V8 has */
+  COLUMNS = 8,
+  DEPTH_BLOCK = 256, /* a panel of B is 8 KB and stays in the first cache */
+  ROW_BLOCK = 24,    /* panels of A in a block: 120 KB, the second cache */
+  COLUMN_BLOCK = 1024,
+};
+
+static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* ---- rows in panels of nearly equal height: 32 rows are 5 5 5 5 4 4 4, so no row is computed in vain ---- */
+
+static size_t panel_count(size_t rows) { return (rows + ROWS - 1) / ROWS; }
+
+/* The first row of a panel; of panel panel_count(rows), `rows`. */
+static size_t panel_row(size_t rows, size_t panels, size_t panel) {
+  return panel * (rows / panels) + least(panel, rows % panels);
+}
+
+/* ---- the tile ---- */
+
+/* LLVM lifts all splats of A to the top of the loop and V8 does not put them back: without barriers registers spill. */
+#define BARRIER() __asm__ volatile("" ::: "memory")
+
+typedef struct Tile {
+  size_t depth;
+  const float *a, *b; /* panels */
+  float alpha, beta;
+  float *c;
+  const float *d;
+  size_t c_stride, d_stride; /* from row to row */
+  size_t d_column_stride;
+} Tile;
+
+/* c = alpha · Σk a[k] bᵀ[k] + beta · d */
+static inline __attribute__((always_inline)) void tile_of(const int rows, const Tile *t) {
+  f32x4 sum[ROWS][2];
+#pragma GCC unroll 5
+  for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = f32x4_splat(0);
+  const float *a = t->a, *b = t->b;
+  for (size_t k = t->depth; k > 0; k--) {
+    f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
+    BARRIER();
+#pragma GCC unroll 5
+    for (int i = 0; i < rows; i++) {
+      f32x4 ai = f32x4_splat(a[i]);
+      sum[i][0] += ai * b0;
+      sum[i][1] += ai * b1;
+      BARRIER();
+    }
+    a += rows;
+    b += COLUMNS;
+  }
+  f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
+  float *c = t->c;
+  const float *d = t->d;
+#pragma GCC unroll 5
+  for (int i = 0; i < rows; i++) {
+    f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);
+    f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;
+    f32x4_store(c, alpha * sum[i][0] + beta * d0);
+    f32x4_store(c + 4, alpha * sum[i][1] + beta * d1);
+    c += t->c_stride;
+    d += t->d_stride;
+  }
+}
+
+static void tile_run(size_t rows, const Tile *t) {
+  switch (rows) {
+    case 1: tile_of(1, t); break;
+    case 2: tile_of(2, t); break;
+    case 3: tile_of(3, t); break;
+    case 4: tile_of(4, t); break;
+    case 5: tile_of(5, t); break;
+  }
+}
+
+static const float zero = 0;
+
+/* A tile over the edge of C or from one group of columns to the next: computed apart, then put in place one by one. */
+static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, size_t columns) {
+  float apart[ROWS * COLUMNS];
+  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS, .d = &zero};
+  tile_run(rows, &whole);
+  for (size_t j = 0; j < columns; j++) {
+    size_t at = (column + j) / g->group * g->group_stride + (column + j) % g->group;
+    for (size_t i = 0; i < rows; i++)
+      t->c[i * t->c_stride + at] = apart[i * COLUMNS + j] + t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
+  }
+}
+
+/* ---- blocks ---- */
+
+typedef struct Block {
+  size_t row, rows, panels; /* rows of the product, in how many panels; */
+  size_t from, to;          /* the panels of this block */
+  size_t column, columns, k, depth;
+  const float *a, *b;
+} Block;
+
+static void block_run(const Gemm *g, const Block *block) {
+  Tile t = {.depth = block->depth, .alpha = g->alpha, .beta = g->beta, .c_stride = g->c_row_stride};
+  const float *d = g->d ? g->d : &zero;
+  t.d_stride = g->d ? g->d_row_stride : 0;
+  t.d_column_stride = g->d ? g->d_column_stride : 0;
+  if (block->k > 0) { /* the blocks of depth before this one are in C already */
+    d = g->c;
+    t.beta = 1;
+    t.d_stride = g->c_row_stride;
+    t.d_column_stride = 1;
+  }
+  for (size_t j = 0; j < block->columns; j += COLUMNS) {
+    size_t column = block->column + j, columns = least(COLUMNS, block->columns - j);
+    size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
+    bool whole = columns == COLUMNS && in_group + COLUMNS <= g->group;
+    t.b = block->b + j * block->depth;
+    t.a = block->a;
+    for (size_t p = block->from; p < block->to; p++) {
+      size_t row = panel_row(g->rows, block->panels, p), rows = panel_row(g->rows, block->panels, p + 1) - row;
+      t.c = g->c + row * g->c_row_stride;
+      t.d = d + row * t.d_stride;
+      if (whole) {
+        t.c += at;
+        t.d += at * t.d_column_stride;
+        tile_run(rows, &t);
+      } else {
+        tile_run_edge(g, rows, &t, column, columns);
+      }
+      t.a += rows * block->depth;
+    }
+  }
+}
+
+static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t from, size_t to, size_t k, size_t depth, float *packed) {
+  for (size_t p = from; p < to; p++) {
+    size_t row = panel_row(rows, panels, p), count = panel_row(rows, panels, p + 1) - row;
+    gemm_pack_panel(a, row, count, count, k, depth, packed);
+    packed += count * depth;
+  }
+}
+
+void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) {
+  size_t panels = panel_count(rows);
+  for (size_t k = 0; k < depth; k += DEPTH_BLOCK)
+    pack_rows(a, rows, panels, 0, panels, k, least(DEPTH_BLOCK, depth - k), packed + k * rows);
+}
+
+static void pack_columns(const Gemm *g, const Block *block, float *packed) {
+  for (size_t j = 0; j < block->columns; j += COLUMNS)
+    gemm_pack_panel(&g->b, block->column + j, least(COLUMNS, block->columns - j), COLUMNS, block->k, block->depth,
+                    packed + j * block->depth);
+}
+
+/* One block of depth of one block of columns, for all rows. */
+static void blocks_run(const Gemm *g, Block block, float *packed_b, float *packed_a) {
+  pack_columns(g, &block, packed_b);
+  block.b = packed_b;
+  block.panels = panel_count(g->rows);
+  for (block.from = 0; block.from < block.panels; block.from = block.to) {
+    block.to = least(block.panels, block.from + ROW_BLOCK);
+    if (g->packed_a) {
+      block.a = g->packed_a + block.k * g->rows + panel_row(g->rows, block.panels, block.from) * block.depth;
+    } else {
+      pack_rows(&g->a, g->rows, block.panels, block.from, block.to, block.k, block.depth, packed_a);
+      block.a = packed_a;
+    }
+    block_run(g, &block);
+  }
+}
+
+static size_t packed_b_floats(size_t columns, size_t depth) {
+  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * least(depth, DEPTH_BLOCK);
+}
+
+size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
+  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * least(depth, DEPTH_BLOCK);
+  return sizeof(float) * (packed_b_floats(columns, depth) + packed_a);
+}
+
+void gemm_run(const Gemm *gemm, void *scratch) {
+  Gemm g = *gemm;
+  if (g.rows == 0 || g.columns == 0) return;
+  if (g.group == 0) g.group = g.columns;
+  float *packed_b = scratch, *packed_a = packed_b + packed_b_floats(g.columns, g.depth);
+  for (size_t column = 0; column < g.columns; column += COLUMN_BLOCK) {
+    Block block = {.column = column, .columns = least(COLUMN_BLOCK, g.columns - column)};
+    do { /* once even for a depth of 0: then C = beta · D */
+      block.depth = least(DEPTH_BLOCK, g.depth - block.k);
+      blocks_run(&g, block, packed_b, packed_a);
+      block.k += block.depth;
+    } while (block.k < g.depth);
+  }
+}

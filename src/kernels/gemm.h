@@ -1,0 +1,50 @@
+/* Gemm: C = alpha · A · B + beta · D in float32, through packed panels and one register tile.
+ *
+ *   A (rows × depth)    ─pack─▶ panels of up to 5 rows,  k-major ─┐
+ *   B (depth × columns) ─pack─▶ panels of 8 columns,     k-major ─┴─▶ 5×8 tile ─▶ C (rows × columns)
+ *
+ * Every element of C is added up in the same order wherever it stands: k ascending inside blocks of 256, blocks ascending.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where an operand's elements are. `line` is a row of A or a column of B:
+ *   element (line, k) = data[line · line_stride + k · k_stride], a table taking the place of a stride where it is not NULL.
+ * With tables a convolution is a product whose operand is read straight from the image. */
+typedef struct GemmSource {
+  const float *data;
+  size_t line_stride, k_stride;
+  const int32_t *line_table, *k_table;
+} GemmSource;
+
+typedef struct Gemm {
+  size_t rows, columns, depth;
+  GemmSource a, b;
+  const float *packed_a; /* what gemm_pack_a made of `a`; NULL: packed on the way */
+  float alpha, beta;
+  const float *d; /* D (rows × columns) by its strides; NULL: 0. It may be C itself */
+  size_t d_row_stride;
+  size_t d_column_stride; /* 0 or 1 */
+  float *c;
+  size_t c_row_stride;
+  /* Column j of C (and of a D with column stride 1) is at (j / group) · group_stride + j % group: the images of a batch.
+   * 0 is one group of all columns. */
+  size_t group, group_stride;
+} Gemm;
+
+/* Scratch for gemm_run; never more than about 1.2 MB. rows = 0 when A is packed already. */
+size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
+void gemm_run(const Gemm *g, void *scratch);
+
+/* A packed once for many products; `packed` holds rows · depth floats. */
+void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);
+
+/* Matrices in rows of `lda`, `ldb` floats, transposed or not: the operands of BLAS. */
+static inline GemmSource gemm_a(const float *a, size_t lda, bool transposed) {
+  return transposed ? (GemmSource){a, .line_stride = 1, .k_stride = lda} : (GemmSource){a, .line_stride = lda, .k_stride = 1};
+}
+static inline GemmSource gemm_b(const float *b, size_t ldb, bool transposed) {
+  return transposed ? (GemmSource){b, .line_stride = ldb, .k_stride = 1} : (GemmSource){b, .line_stride = 1, .k_stride = ldb};
+}

@@ -1,0 +1,59 @@
+/* Padded: copying planes into a layout that needs no bounds. */
+#include "kernels/padded.h"
+#include <string.h>
+#include "arena.h"
+
+bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step, Padded *p) {
+  *p = (Padded){.in = {in[0], in[1]}, .origin = {origin[0], origin[1]}, .rows = rows, .step = step};
+  bool inside = origin[0] == 0 && origin[1] == 0 && rows <= in[0] && columns <= in[1];
+  p->direct = inside && step == 1;
+  p->row_floats = p->direct ? in[1] : columns / step + (columns % step != 0);
+  size_t step_rows = p->direct ? in[0] : rows;
+  return size_multiply(step_rows, p->row_floats, &p->step_floats) && size_multiply(p->step_floats, step, &p->plane_floats);
+}
+
+bool padded_of_window(const Window *w, Padded *p) {
+  size_t size[2];
+  for (int a = 0; a < 2; a++) {
+    size_t slide, reach;
+    if (!size_multiply(w->out[a] - 1, w->stride[a], &slide) || !size_multiply(w->kernel[a] - 1, w->dilation[a], &reach) ||
+        !size_add(slide, reach, &size[a]) || !size_add(size[a], 1, &size[a]))
+      return false;
+  }
+  return padded_of_plane(w->in, (ptrdiff_t[]){(ptrdiff_t)w->pad[0], (ptrdiff_t)w->pad[1]}, size[0], size[1], w->stride[1], p);
+}
+
+/* Columns [from, to) of the input are inside the padded row; `row` is all zeros. */
+static void copy_row(const Padded *p, const float *x, size_t from, size_t to, float *row) {
+  size_t at = (size_t)(p->origin[1] + (ptrdiff_t)from);
+  if (p->step == 1) {
+    memcpy(row + at, x + from, (to - from) * sizeof(float));
+    return;
+  }
+  size_t step = at % p->step, column = at / p->step;
+  for (size_t i = from; i < to; i++) {
+    row[step * p->step_floats + column] = x[i];
+    if (++step == p->step) step = 0, column++;
+  }
+}
+
+/* The part of [0, in) that lands in [0, size) when 0 goes to `origin`. */
+static void visible(ptrdiff_t origin, size_t in, size_t size, size_t *from, size_t *to) {
+  *from = origin < 0 ? (size_t)-origin : 0;
+  ptrdiff_t end = (ptrdiff_t)size - origin;
+  *to = end < 0 ? 0 : (size_t)end < in ? (size_t)end : in;
+  if (*from > *to) *from = *to;
+}
+
+const float *padded_copy(const Padded *p, const float *x, size_t planes, float *copy) {
+  if (p->direct) return x;
+  memset(copy, 0, planes * p->plane_floats * sizeof(float));
+  size_t top, bottom, left, right;
+  visible(p->origin[0], p->in[0], p->rows, &top, &bottom);
+  visible(p->origin[1], p->in[1], p->row_floats * p->step, &left, &right);
+  for (size_t plane = 0; plane < planes; plane++)
+    for (size_t row = top; row < bottom; row++)
+      copy_row(p, x + (plane * p->in[0] + row) * p->in[1], left, right,
+               copy + plane * p->plane_floats + (size_t)(p->origin[0] + (ptrdiff_t)row) * p->row_floats);
+  return copy;
+}

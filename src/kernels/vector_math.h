@@ -1,0 +1,96 @@
+/* Vector math: exp, log, tanh, sigmoid, erf and friends of four floats by our own polynomials (minimax fits, rounded to float).
+ * No libm and no fused multiply-add, so a lane's result depends on nothing but its input, natively and in wasm alike. The
+ * errors stated are the largest over every float, against double precision. */
+#pragma once
+#include "simd.h"
+
+/* The lanes that are there: p[0] fills the rest, so that no lane computes what the data does not hold. `left` ≥ 1. */
+static inline f32x4 f32x4_load_up_to(const float *p, size_t left) {
+  if (left >= 4) return f32x4_load(p);
+  f32x4 v = f32x4_splat(p[0]);
+  if (left > 1) v[1] = p[1];
+  if (left > 2) v[2] = p[2];
+  return v;
+}
+static inline void f32x4_store_up_to(float *p, f32x4 v, size_t left) {
+  if (left >= 4) {
+    f32x4_store(p, v);
+    return;
+  }
+  p[0] = v[0];
+  if (left > 1) p[1] = v[1];
+  if (left > 2) p[2] = v[2];
+}
+
+/* v × 2^k for |k| ≤ 252, in two steps so that the result may be subnormal or infinite. */
+static inline f32x4 f32x4_scale(f32x4 v, i32x4 k) {
+  i32x4 half = k >> 1;
+  return v * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
+}
+
+/* e^x, 1.0 ulp. x = n·ln 2 + r;  e^r = 1 + r + r²·q(r). Overflow is inf, underflow gradual. */
+static inline f32x4 f32x4_exp(f32x4 x) {
+  x = f32x4_max(f32x4_splat(-104.0f), f32x4_min(f32x4_splat(89.0f), x)); /* NaN stays */
+  f32x4 n = f32x4_nearest(x * 1.44269504f);
+  f32x4 r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  f32x4 q = (((r * 0.00138209667f + 0.00836866908f) * r + 0.0416682623f) * r + 0.166665211f) * r + 0.49999994f;
+  return f32x4_scale(r * r * q + r + 1.0f, f32x4_to_i32(n));
+}
+
+/* f - f²/2 + f³·p(f) = log(1 + f), plus e·ln 2, for 1 + f in [√½, √2]. */
+static inline f32x4 f32x4_log_of_parts(f32x4 f, f32x4 e) {
+  f32x4 p = f * -0.0763583481f + 0.127635598f;
+  p = ((p * f + -0.131604314f) * f + 0.14201428f) * f + -0.166233107f;
+  p = ((p * f + 0.20001246f) * f + -0.250008225f) * f + 0.333333313f;
+  f32x4 square = f * f;
+  return (square * f * p + e * -2.12194440e-4f - square * 0.5f + f) + e * 0.693359375f;
+}
+
+/* Natural logarithm, 0.9 ulp. x = 2^e·m, m in [√½, √2]. log 0 = -inf, of a negative NaN. */
+static inline f32x4 f32x4_log(f32x4 x) {
+  f32x4 infinity = f32x4_splat(INFINITY), zero = f32x4_splat(0);
+  i32x4 tiny = x < 0x1p-126f;
+  i32x4 bits = (i32x4)f32x4_select(tiny, x * 0x1p24f, x);
+  i32x4 e = (bits - 0x3f3504f3) >> 23; /* the bits of √½: below it, m takes one more factor of 2 */
+  f32x4 m = (f32x4)(bits - (e << 23));
+  f32x4 y = f32x4_log_of_parts(m - 1.0f, i32x4_to_f32(e - (tiny & 24)));
+  y = f32x4_select(x < infinity, y, x); /* inf and NaN stay */
+  y = f32x4_select(x < zero, f32x4_splat(NAN), y);
+  return f32x4_select(x == zero, -infinity, y);
+}
+
+/* log(1 + u) for u in [0, 1], 1.2 ulp: what 1 + u rounds away comes back as a first-order term. */
+static inline f32x4 f32x4_log1p_unit(f32x4 u) {
+  f32x4 w = u + 1.0f;
+  return f32x4_log(w) + (u - (w - 1.0f)) / w;
+}
+
+/* 1 / (1 + e^-x), 2.0 ulp; both sides from e^-|x|, so that neither overflows nor cancels. */
+static inline f32x4 f32x4_sigmoid(f32x4 x) {
+  f32x4 e = f32x4_exp(-f32x4_abs(x)), one = f32x4_splat(1);
+  return f32x4_select(x < f32x4_splat(0), e, one) / (e + one);
+}
+
+/* 1.5 ulp. Near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of x. */
+static inline f32x4 f32x4_tanh(f32x4 x) {
+  f32x4 a = f32x4_abs(x), z = x * x;
+  f32x4 p = (((z * -0.00569229666f + 0.0206281673f) * z + -0.0537365153f) * z + 0.133314058f) * z + -0.333332807f;
+  f32x4 small = z * p * x + x;
+  f32x4 large = 1.0f - 2.0f / (f32x4_exp(a + a) + 1.0f);
+  large = (f32x4)((i32x4)large | ((i32x4)x & INT32_MIN));
+  return f32x4_select(a < 0.625f, small, large);
+}
+
+/* 1.3 ulp. Near 0 an odd polynomial, else 1 - e^-(a + a·q(a)) with a = |x| and the sign of x. */
+static inline f32x4 f32x4_erf(f32x4 x) {
+  f32x4 a = f32x4_abs(x), z = x * x;
+  f32x4 p = ((z * -0.000592512486f + 0.00498068752f) * z + -0.0267585646f) * z + 0.112816177f;
+  p = (p * z + -0.376124799f) * z + 0.128379151f;
+  f32x4 small = p * x + x;
+  f32x4 t = f32x4_min(f32x4_splat(3.95f), a); /* beyond, erf rounds to 1; NaN stays */
+  f32x4 q = (((t * -0.000212918894f + 0.00320621021f) * t + -0.0228620712f) * t + 0.105218589f) * t + 0.635750949f;
+  q = q * t + 0.128504768f;
+  f32x4 large = 1.0f - f32x4_exp(-(q * t + t));
+  large = (f32x4)((i32x4)large | ((i32x4)x & INT32_MIN));
+  return f32x4_select(a < 0.9375f, small, large);
+}

@@ -1,0 +1,9 @@
+/* What Conv and ConvGrad share: the checks that make a Conv (kernels/conv.h) of x, w and the attributes. */
+#pragma once
+#include "kernels/conv.h"
+#include "ops/window.h"
+
+/* Inputs x and w of the node; gives y's shape and the attributes. */
+Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs);
+/* Shapes are numbers. */
+Conv conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs);

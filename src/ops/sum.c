@@ -1,0 +1,29 @@
+/* Sum: y = x0 + x1 + …, in that order, with NumPy broadcasting.  dxi = dy. */
+#include "kernels/broadcast.h"
+
+BROADCAST_ROW_2(sum_row, a + b)
+
+static void sum_run(const Node *n) { broadcast_fold_run(n, sum_row); }
+
+static Status sum_grad(Grad *g) {
+  for (int i = 0; i < g->node->in_count; i++) g->dx[i] = g->dy[0];
+  return STATUS_OK;
+}
+
+CASES_OF(sum_cases) = {{"f32[5]"},
+                       {"f32[2,3] f32[2,3]"},
+                       {"f32[3,7] f32[3,7] f32[3,7]"},
+                       {"f32[3] f32[2,1] f32[2,3] f32[]"},
+                       {"f32[2100] f32[2100] f32[2100] f32[2100]"},
+                       {0}};
+
+const Op op_sum = {
+    .name = "Sum",
+    .since = {6, 8, 13},
+    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .in_place = ~0u,
+    .infer = broadcast_fold_infer,
+    .run = sum_run,
+    .grad = sum_grad,
+    .cases = CASES(sum_cases),
+};

@@ -1,0 +1,75 @@
+/* Constant folding: a node whose inputs are all constants runs once, while planning, and its outputs become constants. */
+#include <string.h>
+
+#include "ops/op.h"
+#include "passes/passes.h"
+
+/* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. */
+enum { FOLD_BYTES_MAX = 1 << 16 };
+
+static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
+
+static bool foldable(const Node *n) {
+  if (n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
+  size_t in_bytes = 0, out_bytes = 0;
+  for (int i = 0; i < n->in_count; i++) {
+    if (n->in[i] && n->in[i]->kind != VALUE_CONSTANT) return false;
+    if (n->in[i]) in_bytes += value_bytes(n->in[i]);
+  }
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) out_bytes += value_bytes(n->out[i]);
+  return out_bytes <= FOLD_BYTES_MAX || out_bytes <= in_bytes;
+}
+
+/* Every output's contents are known as numbers, whatever the inputs (Shape of a fed tensor, say). */
+static bool all_known(const Node *n) {
+  bool any = false;
+  for (int i = 0; i < n->out_count; i++) {
+    const Value *v = n->out[i];
+    if (!v) continue;
+    for (size_t k = 0; v->known && k < shape_elements(&v->shape); k++)
+      if (dim_is_symbol(v->known[k])) return false;
+    if (!v->known) return false;
+    any = true;
+  }
+  return any;
+}
+
+static void write_known(Value *v) {
+  for (size_t i = 0; i < shape_elements(&v->shape); i++) {
+    if (v->type == DTYPE_INT64) ((int64_t *)v->data)[i] = v->known[i];
+    else if (v->type == DTYPE_INT32) ((int32_t *)v->data)[i] = (int32_t)v->known[i];
+    else ((uint8_t *)v->data)[i] = v->known[i] != 0;
+  }
+}
+
+static bool allocate(Node *n) {
+  Arena *arena = n->graph->arena;
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i] && !(n->out[i]->data = arena_alloc(arena, value_bytes(n->out[i])))) return false;
+  return !n->scratch_bytes || (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
+}
+
+static Status fold_node(Node *n, bool known) {
+  if (!allocate(n)) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while folding constants");
+  if (!known) n->op->run(n);
+  for (int i = 0; i < n->out_count; i++) {
+    if (!n->out[i]) continue;
+    if (known) write_known(n->out[i]);
+    n->out[i]->kind = VALUE_CONSTANT;
+    n->out[i]->producer = NULL;
+  }
+  return STATUS_OK;
+}
+
+Status pass_fold(Graph *g) {
+  int kept = 0;
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    bool known = !(n->op->flags & (OP_RANDOM | OP_UPDATES)) && all_known(n);
+    if (known || foldable(n)) TRY(fold_node(n, known));
+    else g->nodes[kept++] = n;
+  }
+  g->node_count = kept;
+  return STATUS_OK;
+}

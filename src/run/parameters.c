@@ -1,0 +1,102 @@
+/* The session's parameters, learning rate, seed, data position and property bag, as the public API shows them. */
+#include <string.h>
+
+#include "run/session.h"
+
+double trainlet_session_lr(const TrainletSession *s) { return s->lr; }
+void trainlet_session_set_lr(TrainletSession *s, double lr) { s->lr = (float)lr; }
+int64_t trainlet_session_steps(const TrainletSession *s) { return s->steps; }
+void trainlet_session_set_seed(TrainletSession *s, uint64_t seed) { s->rng = (Rng){.seed = seed}; }
+
+int trainlet_session_parameter_count(const TrainletSession *s) { return s->state.count; }
+
+TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
+  if (i < 0 || i >= s->state.count) return (TrainletTensor){0};
+  const Parameter *p = &s->state.parameters[i];
+  return (TrainletTensor){p->name, p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape), p->bytes};
+}
+
+bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) { return i >= 0 && i < s->state.count && s->state.parameters[i].trainable; }
+
+static bool is_contiguous_part(const Parameter *p, bool trainable_only) { return p->type == DTYPE_FLOAT32 && (p->trainable || !trainable_only); }
+
+size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only) {
+  size_t count = 0;
+  for (int i = 0; i < s->state.count; i++)
+    if (is_contiguous_part(&s->state.parameters[i], trainable_only)) count += s->state.parameters[i].bytes / sizeof(float);
+  return count;
+}
+
+void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to) {
+  char *at = (char *)to;
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (!is_contiguous_part(p, trainable_only)) continue;
+    memcpy(at, p->data, p->bytes);
+    at += p->bytes;
+  }
+}
+
+void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from) {
+  const char *at = (const char *)from;
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (!is_contiguous_part(p, trainable_only)) continue;
+    memcpy(p->data, at, p->bytes);
+    at += p->bytes;
+  }
+}
+
+int64_t trainlet_session_position(const TrainletSession *s, int i) { return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0; }
+void trainlet_session_set_position(TrainletSession *s, int i, int64_t value) {
+  if (i >= 0 && i < POSITION_COUNT) s->checkpoint.position[i] = value;
+}
+
+/* ---- property bag ---- */
+
+static Property *find_property(const TrainletSession *s, const char *name) {
+  for (int i = 0; i < s->property_count; i++)
+    if (strcmp(s->properties[i].name, name) == 0) return &s->properties[i];
+  return NULL;
+}
+
+static Property *property_to_set(TrainletSession *s, const char *name, PropertyKind kind) {
+  error_clear(&s->error);
+  Property *p = find_property(s, name);
+  if (!p) {
+    Property *grown = arena_list_grow(&s->arena, s->properties, s->property_count, &s->property_capacity, sizeof *s->properties);
+    const char *copy = arena_copy_text(&s->arena, name);
+    if (!grown || !copy) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", name), NULL;
+    s->properties = grown;
+    p = &s->properties[s->property_count++];
+    p->name = copy;
+  }
+  p->kind = kind;
+  return p;
+}
+
+Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
+  Property *p = property_to_set(s, name, PROPERTY_INT);
+  if (p) p->i = value;
+  return s->error.status;
+}
+
+Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
+  Property *p = property_to_set(s, name, PROPERTY_FLOAT);
+  if (p) p->f = (float)value;
+  return s->error.status;
+}
+
+Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
+  const char *copy = arena_copy_text(&s->arena, value);
+  Property *p = copy ? property_to_set(s, name, PROPERTY_STRING) : NULL;
+  if (p) p->s = copy;
+  return p ? STATUS_OK : error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", name);
+}
+
+void trainlet_session_property_delete(TrainletSession *s, const char *name) {
+  Property *p = find_property(s, name);
+  if (!p) return;
+  memmove(p, p + 1, (size_t)(s->properties + s->property_count - (p + 1)) * sizeof *p);
+  s->property_count--;
+}

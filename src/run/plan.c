@@ -1,0 +1,204 @@
+/* Plan: views and in-place writes share bytes, the rest is placed largest first into the lowest gap of the arena. */
+#include "run/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/op.h"
+
+enum { ALIGNMENT = 64 };
+
+/* One stretch of bytes to place: a value's, or a step's scratch. */
+typedef struct Span {
+  size_t bytes, offset;
+  int first, last;
+  Value *value; /* NULL for scratch */
+  Node *node;   /* whose scratch */
+} Span;
+
+static Value *root_of(Value *v) {
+  while (v->root != v) v = v->root;
+  return v;
+}
+
+static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
+
+/* Bytes the plan must find: computed, and not written straight into the session's state. */
+static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
+
+static bool is_accumulator(const Node *n) { return strcmp(n->op->name, "InPlaceAccumulatorV2") == 0; }
+
+/* Views and updates have the bytes of one of their inputs. */
+static void share_roots(Graph *g) {
+  for (int i = 0; i < g->value_count; i++) {
+    Value *v = g->values[i];
+    v->root = v;
+    v->first = v->last = -1;
+    if (v->kind == VALUE_NODE) v->data = NULL;
+  }
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = n->in[0];
+    if (!(n->op->flags & OP_UPDATES)) continue;
+    for (int k = 0; k < n->out_count && k < 8; k++)
+      if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = n->in[n->op->updates[k]];
+  }
+}
+
+static void find_lives(Graph *g) {
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    for (int k = 0; k < n->in_count; k++)
+      if (n->in[k]) root_of(n->in[k])->last = i;
+    for (int k = 0; k < n->out_count; k++) {
+      if (!n->out[k]) continue;
+      Value *root = root_of(n->out[k]);
+      if (root->first < 0) root->first = i;
+      root->last = i;
+    }
+  }
+  for (int i = 0; i < g->output_count; i++) root_of(g->outputs[i])->last = g->node_count;
+}
+
+/* A gradient that overwrites its accumulator is computed right there. Gives whether the node has nothing left to do. */
+static bool place_gradient(Node *n) {
+  Value *root = root_of(n->in[1]);
+  if (!is_placed_here(root) || value_bytes(root) != value_bytes(n->in[0])) return false;
+  root->data = n->in[0]->data;
+  root->in_state = true;
+  return true;
+}
+
+static bool may_overwrite(const Node *n, int k, int step) {
+  Value *v = n->in[k], *root = root_of(v), *out = n->out[0];
+  if (!is_placed_here(root) || root->last != step || v->type != out->type || value_bytes(root) != value_bytes(out)) return false;
+  if (!shape_equal(&v->shape, &out->shape)) return false;
+  for (int i = 0; i < n->in_count; i++) /* the same bytes read in another shape would be overwritten under the reader */
+    if (i != k && n->in[i] && root_of(n->in[i]) == root && !shape_equal(&n->in[i]->shape, &out->shape)) return false;
+  return true;
+}
+
+static void share_in_place(Node *n, int step) {
+  Value *out = n->out_count ? n->out[0] : NULL;
+  if (!n->op->in_place || !out || out->root != out || !is_placed_here(out)) return;
+  for (int k = 0; k < n->in_count; k++) {
+    if (!(n->op->in_place >> k & 1) || !n->in[k] || !may_overwrite(n, k, step)) continue;
+    Value *root = root_of(n->in[k]);
+    root->last = out->last;
+    out->root = root;
+    return;
+  }
+}
+
+/* ---- offsets ---- */
+
+static int larger_first(const void *a, const void *b) {
+  const Span *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : 0;
+}
+
+/* Placed spans by offset; `order` holds indices. The lowest gap that fits among those alive at the same time. */
+static bool place_spans(Span *spans, int count, int *order, size_t *arena_bytes) {
+  int placed = 0;
+  for (int i = 0; i < count; i++) {
+    Span *s = &spans[i];
+    size_t at = 0, end;
+    for (int k = 0; k < placed; k++) {
+      const Span *other = &spans[order[k]];
+      if (other->last < s->first || s->last < other->first) continue;
+      if (other->offset >= at + s->bytes) break; /* a gap before it; at + bytes cannot wrap: both passed size_add */
+      if (other->offset + other->bytes > at) at = other->offset + other->bytes;
+    }
+    if (!size_add(at, s->bytes, &end) || end > PTRDIFF_MAX) return false;
+    s->offset = at;
+    if (end > *arena_bytes) *arena_bytes = end;
+    int k = placed++;
+    for (; k > 0 && spans[order[k - 1]].offset > at; k--) order[k] = order[k - 1];
+    order[k] = i;
+  }
+  return true;
+}
+
+static bool add_span(Span *spans, int *count, Span s) {
+  size_t padded;
+  if (!size_add(s.bytes, ALIGNMENT - 1, &padded)) return false;
+  s.bytes = padded & ~(size_t)(ALIGNMENT - 1);
+  if (s.bytes == 0) s.bytes = ALIGNMENT;
+  spans[(*count)++] = s;
+  return true;
+}
+
+static bool collect_spans(Graph *g, Span *spans, int *count) {
+  for (int i = 0; i < g->value_count; i++) {
+    Value *v = g->values[i];
+    if (v->root != v || !is_placed_here(v) || v->first < 0) continue;
+    if (!add_span(spans, count, (Span){.bytes = value_bytes(v), .first = v->first, .last = v->last, .value = v})) return false;
+  }
+  for (int i = 0; i < g->node_count; i++)
+    if (g->nodes[i]->scratch_bytes &&
+        !add_span(spans, count, (Span){.bytes = g->nodes[i]->scratch_bytes, .first = i, .last = i, .node = g->nodes[i]}))
+      return false;
+  return true;
+}
+
+static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive) {
+  size_t most = 0;
+  for (int i = 0; i < count; i++)
+    for (int t = spans[i].first; t <= spans[i].last && t < steps; t++) alive[t] += spans[i].bytes;
+  for (int t = 0; t < steps; t++) most = alive[t] > most ? alive[t] : most;
+  return most;
+}
+
+static Status place(Graph *g, Program *out) {
+  int most = g->value_count + g->node_count, count = 0;
+  Span *spans = ARENA_ARRAY(g->arena, Span, most);
+  int *order = ARENA_ARRAY(g->arena, int, most);
+  size_t *alive = ARENA_ARRAY(g->arena, size_t, g->node_count);
+  if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  if (!collect_spans(g, spans, &count)) goto too_large;
+  qsort(spans, (size_t)count, sizeof *spans, larger_first);
+  if (!place_spans(spans, count, order, &out->arena_bytes)) goto too_large;
+  out->lower_bound_bytes = lower_bound(spans, count, g->node_count, alive);
+  for (int i = 0; i < count; i++) {
+    if (spans[i].value) spans[i].value->offset = spans[i].offset;
+    else spans[i].node->scratch = (void *)(uintptr_t)spans[i].offset; /* becomes an address in plan_resolve */
+  }
+  return STATUS_OK;
+too_large:
+  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs more memory than a machine of this kind can address");
+}
+
+Status plan(Graph *g, bool overwrite_gradients, Program *out) {
+  *out = (Program){.graph = g, .steps = ARENA_ARRAY(g->arena, Node *, g->node_count)};
+  if (!out->steps) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  share_roots(g);
+  find_lives(g);
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    bool idle = is_accumulator(n) && overwrite_gradients && place_gradient(n);
+    idle |= n->op->flags & OP_VIEW && n->out[0]->root != n->out[0];
+    if (!idle) out->steps[out->step_count++] = n;
+  }
+  for (int i = 0; i < g->node_count; i++) share_in_place(g->nodes[i], i);
+  return place(g, out);
+}
+
+void plan_resolve(Program *p, void *base) {
+  Graph *g = p->graph;
+  ptrdiff_t moved = (char *)base - (char *)p->base;
+  for (int i = 0; i < g->node_count; i++)
+    if (g->nodes[i]->scratch_bytes) g->nodes[i]->scratch = (void *)((uintptr_t)g->nodes[i]->scratch + (uintptr_t)moved);
+  p->base = base;
+  for (int i = 0; i < g->value_count; i++) {
+    Value *v = g->values[i];
+    Value *root = root_of(v);
+    if (v != root) v->data = NULL;
+    else if (v->kind == VALUE_NODE && v->first >= 0 && !v->in_state) v->data = (char *)base + v->offset;
+  }
+  for (int i = 0; i < g->value_count; i++) g->values[i]->data = root_of(g->values[i])->data;
+}
+
+void plan_execute(const Program *p) {
+  for (int i = 0; i < p->step_count; i++) p->steps[i]->op->run(p->steps[i]);
+}

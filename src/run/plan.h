@@ -1,0 +1,27 @@
+/* Plan: places every value of a bound graph; afterwards running it neither allocates nor fails.
+ *
+ *   step      0   1   2   3   4        a value's bytes live from the step that writes them to the last that reads them;
+ *   conv1     ████████████░░░░         values whose lives do not meet share bytes of the one arena
+ *   relu1         ████████
+ */
+#pragma once
+#include "graph/graph.h"
+
+typedef struct Program {
+  Graph *graph;
+  Node **steps;
+  int step_count;
+  size_t arena_bytes;       /* the step arena it needs */
+  size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
+  void *base;               /* where it was resolved last; NULL before */
+} Program;
+
+/* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of adding,
+ * so a gradient is written where it will lie. Everything comes from graph->arena. */
+Status plan(Graph *graph, bool overwrite_gradients, Program *out);
+
+/* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */
+void plan_resolve(Program *p, void *base);
+
+/* Runs the steps in order. */
+void plan_execute(const Program *p);

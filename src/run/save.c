@@ -1,0 +1,97 @@
+/* Saving: the session as a checkpoint, and the trained model as plain inference ONNX. */
+#include <string.h>
+
+#include "graph/onnx.h"
+#include "ops/op.h"
+#include "run/session.h"
+
+const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) { return *bytes = s->result_bytes, s->result.data; }
+
+void trainlet_session_result_free(TrainletSession *s) {
+  block_free(&s->result);
+  s->result_bytes = 0;
+}
+
+static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the file to save"); }
+
+static CheckpointTensor tensor_of(const Parameter *p, const void *data, const char *name) { return (CheckpointTensor){name, p->type, p->shape, data, p->bytes}; }
+
+static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p) {
+  static const char *const names[] = {"momentum0", "momentum1"};
+  CheckpointMoments m = {.parameter = p->name, .count = optimizer_moment_count(&s->optimizer)};
+  for (int k = 0; k < m.count; k++) m.moment[k] = tensor_of(p, s->state.moments[k] + ((float *)p->data - s->state.trainable), names[k]);
+  return m;
+}
+
+Status trainlet_session_save(TrainletSession *s, bool optimizer_state) {
+  error_clear(&s->error);
+  if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
+  Arena arena = {0};
+  int most = s->state.count;
+  Checkpoint c = {.trainable = ARENA_ARRAY(&arena, CheckpointTensor, most),
+                  .frozen = ARENA_ARRAY(&arena, CheckpointTensor, most),
+                  .moments = ARENA_ARRAY(&arena, CheckpointMoments, most),
+                  .has_optimizer = true,
+                  .step = optimizer_state ? s->steps : 0,
+                  .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->lr,
+                  .learning_rate = s->lr,
+                  .properties = s->properties,
+                  .property_count = s->property_count,
+                  .rng_seed = s->rng.seed,
+                  .rng_step = s->rng.step};
+  memcpy(c.position, s->checkpoint.position, sizeof c.position);
+  bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
+  Status status = arena.failed ? out_of_memory(s) : STATUS_OK;
+  for (int i = 0; status == STATUS_OK && i < most; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (p->trainable) c.trainable[c.trainable_count++] = tensor_of(p, p->data, p->name);
+    else c.frozen[c.frozen_count++] = tensor_of(p, p->data, p->name);
+    if (moments && p->trainable && optimizer_moment_count(&s->optimizer)) c.moments[c.moment_count++] = moments_of(s, p);
+  }
+  if (status == STATUS_OK) status = trainlet_checkpoint_write(&c, &s->error, &s->result, &s->result_bytes);
+  arena_free(&arena);
+  return status;
+}
+
+/* ---- export ---- */
+
+/* The scores a loss looks at: what an artifact set of foreign make predicts. */
+static const char *scores_name(const Graph *g) {
+  for (int i = 0; i < g->node_count; i++)
+    if (strncmp(g->nodes[i]->op->name, "SoftmaxCrossEntropyLoss", 23) == 0) return g->nodes[i]->in[0]->name;
+  return g->output_count ? g->outputs[g->output_count - 1]->name : "";
+}
+
+const char *session_default_outputs(TrainletSession *s, Arena *arena) {
+  const Graph *eval = s->models[MODEL_EVAL].graph;
+  const char *text = "";
+  if (eval) return (text = graph_metadata(eval, "trainlet.outputs")) ? text : scores_name(eval);
+  const Graph *g = s->models[MODEL_INFERENCE].graph;
+  for (int i = 0; text && g && i < g->output_count; i++) text = arena_print(arena, "%s%s%s", text, i ? "\n" : "", g->outputs[i]->name);
+  return text;
+}
+
+/* What the labels and the loss brought is not wanted, so the clone leaves it out; parameters become initializers. */
+static Status export_graph(TrainletSession *s, const char *outputs, Arena *arena) {
+  Graph *eval = s->models[MODEL_EVAL].graph;
+  if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);
+  Value **wanted;
+  int count;
+  TRY(session_find_values(s, eval, outputs, arena, &wanted, &count));
+  Graph *g = graph_clone(eval, arena, &s->error, NULL, wanted, count);
+  if (!g) return out_of_memory(s);
+  g->metadata.count = 0;
+  for (int i = 0; i < g->value_count; i++)
+    if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT;
+  return onnx_write(g, &s->result, &s->result_bytes);
+}
+
+Status trainlet_session_export(TrainletSession *s, const char *outputs) {
+  error_clear(&s->error);
+  if (!s->ready || !s->models[MODEL_EVAL].graph)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
+  Arena arena = {0};
+  Status status = export_graph(s, outputs, &arena);
+  arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,327 @@
+/* Session: loads the parts, checks that they belong together, runs steps. */
+#include "run/session.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/onnx.h"
+#include "ops/op.h"
+
+TrainletSession *trainlet_session_new(void) {
+  Arena arena = {0};
+  TrainletSession *s = ARENA_NEW(&arena, TrainletSession);
+  if (!s) return NULL;
+  s->arena = arena;
+  s->lr = 1e-3f;
+  s->reset_gradients = true;
+  return s;
+}
+
+void trainlet_session_free(TrainletSession *s) {
+  if (!s) return;
+  for (int m = 0; m < MODEL_COUNT; m++)
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) block_free(&s->models[m].feeds[i].block);
+  transition_free(&s->transition);
+  state_free(&s->state);
+  block_free(&s->result);
+  arena_free(&s->fetched_arena);
+  arena_free(&s->text);
+  Arena arena = s->arena; /* s itself lies in it */
+  arena_free(&arena);
+}
+
+const Error *trainlet_session_error(const TrainletSession *s) { return &s->error; }
+void trainlet_session_limit(TrainletSession *s, double bytes) { s->limit_bytes = bytes > 0 ? bytes : 0; }
+
+/* ---- loading ---- */
+
+static int model_of(TrainletPart part) {
+  return part == TRAINLET_TRAIN ? MODEL_TRAIN : part == TRAINLET_EVAL ? MODEL_EVAL : part == TRAINLET_MODEL ? MODEL_INFERENCE : -1;
+}
+
+static Status load_checkpoint(TrainletSession *s, const void *bytes, size_t count) {
+  TRY(trainlet_checkpoint_read(bytes, count, &s->arena, &s->error, &s->checkpoint));
+  s->has_checkpoint = true;
+  return STATUS_OK;
+}
+
+Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
+  error_clear(&s->error);
+  if (s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is ready: its parts cannot be loaded again");
+  if (part == TRAINLET_CHECKPOINT) return load_checkpoint(s, bytes, count);
+  if (part == TRAINLET_OPTIMIZER) {
+    s->has_optimizer = true;
+    return optimizer_model_read(bytes, count, &s->error, &s->optimizer);
+  }
+  int m = model_of(part);
+  if (m < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
+  s->models[m].graph = onnx_read(bytes, count, &s->arena, &s->error);
+  return s->error.status;
+}
+
+static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session"); }
+
+/* Feeds for the inputs that are left after binding, and the outputs a user sees. */
+static Status prepare_model(TrainletSession *s, Model *m) {
+  Graph *g = m->graph;
+  g->rng = &s->rng;
+  m->feeds = ARENA_ARRAY(&s->arena, Feed, g->input_count);
+  m->outputs = ARENA_ARRAY(&s->arena, Value *, g->output_count);
+  if (!m->feeds || !m->outputs) return out_of_memory(s);
+  for (int i = 0; i < g->input_count; i++) m->feeds[i].input = g->inputs[i];
+  for (int i = 0; i < g->output_count; i++) {
+    const Node *from = g->outputs[i]->producer;
+    if (!from || strcmp(from->op->name, "InPlaceAccumulatorV2") != 0) m->outputs[m->output_count++] = g->outputs[i];
+  }
+  return STATUS_OK;
+}
+
+static Status find_accumulators(TrainletSession *s) {
+  Graph *g = s->models[MODEL_TRAIN].graph;
+  s->accumulators = ARENA_ARRAY(&s->arena, Value *, g->node_count);
+  if (!s->accumulators) return out_of_memory(s);
+  for (int i = 0; i < g->node_count; i++) {
+    if (strcmp(g->nodes[i]->op->name, "InPlaceAccumulatorV2") != 0) continue;
+    s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
+    g->nodes[i]->in[2]->data = &s->reset_flag;
+  }
+  return STATUS_OK;
+}
+
+static void take_checkpoint(TrainletSession *s) {
+  const Checkpoint *c = &s->checkpoint;
+  if (c->has_optimizer) s->lr = c->learning_rate, s->steps = c->step;
+  s->rng = (Rng){c->rng_seed, c->rng_step};
+  s->properties = c->properties;
+  s->property_count = s->property_capacity = c->property_count;
+}
+
+/* A trainable parameter that the graph does not accumulate would silently stay as it is. */
+static Status check_all_train(TrainletSession *s) {
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    bool found = !p->trainable;
+    for (int k = 0; k < s->accumulator_count && !found; k++) found = s->accumulators[k]->producer->in[0]->data == p->grad;
+    if (!found) return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model", p->name);
+  }
+  return STATUS_OK;
+}
+
+Status trainlet_session_ready(TrainletSession *s) {
+  error_clear(&s->error);
+  if (s->ready) return STATUS_OK;
+  Graph *train = s->models[MODEL_TRAIN].graph;
+  if ((train || s->models[MODEL_EVAL].graph) && !s->has_checkpoint)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
+  if (!train && !s->models[MODEL_EVAL].graph && !s->models[MODEL_INFERENCE].graph)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
+  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, s->limit_bytes, &s->arena, &s->error));
+  for (int m = 0; m < MODEL_COUNT; m++) {
+    if (!s->models[m].graph) continue;
+    if (m != MODEL_INFERENCE) TRY(state_bind(&s->state, s->models[m].graph, &s->error));
+    TRY(prepare_model(s, &s->models[m]));
+  }
+  if (train) {
+    TRY(find_accumulators(s));
+    TRY(check_all_train(s));
+  }
+  take_checkpoint(s);
+  s->ready = true;
+  return STATUS_OK;
+}
+
+static Model *ready_model(TrainletSession *s, TrainletPart part) {
+  static const char *const names[MODEL_COUNT] = {"training", "eval", "inference"};
+  int m = model_of(part);
+  if (s->ready && m >= 0 && s->models[m].graph) return &s->models[m];
+  error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no %s model", m < 0 ? "such" : names[m]);
+  return NULL;
+}
+
+/* ---- feeding ---- */
+
+static const char *input_names(const Graph *g, Arena *arena) {
+  const char *text = "";
+  for (int i = 0; text && i < g->input_count; i++) text = arena_print(arena, "%s%s'%s'", text, i ? ", " : "", g->inputs[i]->name);
+  return text ? text : "";
+}
+
+static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
+  for (int i = 0; i < m->graph->input_count; i++)
+    if (strcmp(m->graph->inputs[i]->name, name) == 0) return &m->feeds[i];
+  Arena scratch = {0};
+  error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes %.300s", name, input_names(m->graph, &scratch));
+  arena_free(&scratch);
+  return NULL;
+}
+
+static Status check_feed(TrainletSession *s, const Value *input, int type, const Shape *shape) {
+  char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
+  if (type != (int)input->type)
+    return error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants %s, %s came", input->name, dtype_name(input->type), dtype_name((DType)type));
+  bool fits = shape->rank == input->shape.rank;
+  for (int i = 0; fits && i < shape->rank; i++)
+    fits = shape->dim[i] >= 0 && (dim_is_symbol(input->shape.dim[i]) || input->shape.dim[i] == shape->dim[i]);
+  if (fits) return STATUS_OK;
+  return error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants shape %s, %s came", input->name, shape_print(&input->shape, wanted), shape_print(shape, came));
+}
+
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
+  error_clear(&s->error);
+  Model *m = ready_model(s, part);
+  Feed *feed = m ? find_feed(s, m, name) : NULL;
+  if (!feed) return NULL;
+  if (rank < 0 || rank > RANK_MAX) {
+    error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s': %d dimensions are more than the %d we support", name, rank, RANK_MAX);
+    return NULL;
+  }
+  Shape shape = shape_of(rank, dims);
+  size_t count, bytes;
+  if (check_feed(s, feed->input, type, &shape) != STATUS_OK) return NULL;
+  if (!shape_count(&shape, &count) || !size_multiply(count, dtype_bytes((DType)type), &bytes) || bytes > PTRDIFF_MAX ||
+      (s->limit_bytes > 0 && (double)bytes > s->limit_bytes) || !block_reserve(&feed->block, bytes)) {
+    feed->fed = false;
+    error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
+    return NULL;
+  }
+  feed->shape = shape;
+  feed->fed = true;
+  return feed->block.data;
+}
+
+/* ---- running ---- */
+
+Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count) {
+  int most = 1;
+  for (const char *p = names; *p; p++) most += *p == '\n';
+  *values = ARENA_ARRAY(arena, Value *, most);
+  char *copy = arena_copy_text(arena, names);
+  if (!*values || !copy) return out_of_memory(s);
+  *count = 0;
+  for (char *at = copy; at;) {
+    char *end = strchr(at, '\n');
+    if (end) *end = 0;
+    Value *v = graph_find(graph, at);
+    if (!v) return error_set(&s->error, STATUS_INVALID_FEED, NULL, "the model has no value '%.200s' to fetch", at);
+    (*values)[(*count)++] = v;
+    at = end ? end + 1 : NULL;
+  }
+  return STATUS_OK;
+}
+
+/* What the state and the feeds leave of the limit for the step arena. */
+static double arena_limit(const TrainletSession *s) {
+  if (s->limit_bytes <= 0) return 0;
+  double left = s->limit_bytes - (double)s->state.total_bytes;
+  for (int m = 0; m < MODEL_COUNT; m++)
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) left -= (double)s->models[m].feeds[i].block.capacity;
+  return left > 1 ? left : 1;
+}
+
+static void take_outputs(TrainletSession *s, const Program *p, int count) {
+  for (int i = 0; i < count; i++) {
+    const Value *v = p->graph->outputs[i];
+    size_t elements = shape_elements(&v->shape);
+    s->fetched[i] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+  }
+  s->fetched_count = count;
+}
+
+static Status run_model(TrainletSession *s, Model *m, Request *r) {
+  s->fetched_count = 0;
+  s->fetched = ARENA_ARRAY(&s->fetched_arena, TrainletTensor, r->fetch_count);
+  Program *p = s->fetched ? transition_program(&s->transition, r, &s->error) : NULL;
+  for (int i = 0; i < m->graph->input_count; i++) m->feeds[i].fed = false;
+  if (!p) return out_of_memory(s); /* the first error wins */
+  plan_execute(p);
+  take_outputs(s, p, r->fetch_count);
+  return STATUS_OK;
+}
+
+static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
+  Model *m = &s->models[model_of(part)];
+  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .memory_limit = arena_limit(s)};
+  if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
+  r.overwrite_gradients = s->reset_gradients;
+  r.effects = s->accumulators;
+  r.effect_count = s->accumulator_count;
+  s->reset_flag = s->reset_gradients;
+  state_keep_statistics(&s->state);
+  TRY(run_model(s, m, &r));
+  s->reset_gradients = false;
+  s->rng.step++;
+  return STATUS_OK;
+}
+
+/* The first output of the training model is the loss. */
+static void take_loss(TrainletSession *s) {
+  if (s->fetched_count && s->fetched[0].type == DTYPE_FLOAT32 && s->fetched[0].count == 1) s->loss = *(const float *)s->fetched[0].data;
+}
+
+Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
+  error_clear(&s->error);
+  Model *m = ready_model(s, part);
+  if (!m) return s->error.status;
+  arena_free(&s->fetched_arena);
+  Value **values = m->outputs;
+  int count = m->output_count;
+  if (fetches) TRY(session_find_values(s, m->graph, fetches, &s->fetched_arena, &values, &count));
+  TRY(run_fetching(s, part, values, count));
+  if (part == TRAINLET_TRAIN && !fetches) take_loss(s);
+  return STATUS_OK;
+}
+
+int trainlet_session_output_count(const TrainletSession *s) { return s->fetched_count; }
+const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) { return i >= 0 && i < s->fetched_count ? &s->fetched[i] : NULL; }
+double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
+
+/* ---- learning ---- */
+
+static const Parameter *non_finite_parameter(const TrainletSession *s) {
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (p->grad && !isfinite(optimizer_norm_squared(p->grad, p->bytes / sizeof(float)))) return p;
+  }
+  return NULL;
+}
+
+static Status optimize(TrainletSession *s) {
+  State *t = &s->state;
+  double norm_squared = optimizer_norm_squared(t->gradients, t->flat_count);
+  if (!isfinite(norm_squared)) {
+    const Parameter *p = non_finite_parameter(s);
+    state_restore_statistics(t);
+    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
+  }
+  optimizer_update(&s->optimizer, s->steps + 1, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
+  s->steps++;
+  return STATUS_OK;
+}
+
+static Status check_optimizer(TrainletSession *s) {
+  if (!ready_model(s, TRAINLET_TRAIN)) return s->error.status;
+  return s->has_optimizer ? STATUS_OK : error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session was created without an optimizer model");
+}
+
+Status trainlet_session_optimize(TrainletSession *s) {
+  error_clear(&s->error);
+  TRY(check_optimizer(s));
+  return optimize(s);
+}
+
+void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true; }
+
+Status trainlet_session_step(TrainletSession *s) {
+  error_clear(&s->error);
+  TRY(check_optimizer(s));
+  arena_free(&s->fetched_arena);
+  s->reset_gradients = true;
+  TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, 1));
+  take_loss(s);
+  s->reset_gradients = true;
+  if (!isfinite(s->loss)) {
+    state_restore_statistics(&s->state);
+    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed", (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
+  }
+  return optimize(s);
+}

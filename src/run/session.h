@@ -1,0 +1,48 @@
+/* Session: the parts of a training or inference run, as the files of this folder share them. */
+#pragma once
+#include "run/state.h"
+#include "run/transition.h"
+#include "trainlet.h"
+
+/* One loaded model and what was fed for it. */
+typedef struct Model {
+  Graph *graph;
+  Feed *feeds; /* one for each of graph->inputs */
+  Value **outputs; /* those a user sees: accumulators' flags are left out */
+  int output_count;
+} Model;
+
+enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
+
+struct TrainletSession {
+  Arena arena; /* the parsed models and checkpoint */
+  Error error;
+  Model models[MODEL_COUNT];
+  bool has_optimizer, has_checkpoint, ready;
+  Optimizer optimizer;
+  Checkpoint checkpoint;
+  State state;
+  Transition transition;
+  Value **accumulators; /* outputs of the accumulator nodes */
+  int accumulator_count;
+  bool reset_gradients; /* the next train run overwrites them */
+  uint8_t reset_flag;   /* what lazy_reset_grad points at */
+  Rng rng;
+  double limit_bytes;
+  double loss;
+  float lr;
+  int64_t steps;
+  TrainletTensor *fetched; /* of the last run */
+  int fetched_count;
+  Arena fetched_arena;
+  Property *properties;
+  int property_count, property_capacity;
+  Block result;
+  size_t result_bytes;
+  Arena text; /* of the last JSON */
+};
+
+/* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */
+const char *session_default_outputs(TrainletSession *s, Arena *arena);
+/* Values of `graph` named in `names` (one a line). */
+Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count);

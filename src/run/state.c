@@ -1,0 +1,197 @@
+/* State: lays parameters out in flat blocks and binds graphs to them. */
+#include "run/state.h"
+
+#include <string.h>
+
+#include "ops/op.h"
+
+static bool is_accumulator(const Node *n) { return strcmp(n->op->name, "InPlaceAccumulatorV2") == 0; }
+
+static const CheckpointTensor *tensor_find(const CheckpointTensor *list, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(list[i].name, name) == 0) return &list[i];
+  return NULL;
+}
+
+Parameter *state_find(const State *s, const char *name) {
+  for (int i = 0; i < s->count; i++)
+    if (strcmp(s->parameters[i].name, name) == 0) return &s->parameters[i];
+  return NULL;
+}
+
+static void add_parameter(State *s, const CheckpointTensor *t, bool trainable) {
+  if (state_find(s, t->name)) return;
+  s->parameters[s->count++] = (Parameter){.name = t->name, .type = t->type, .shape = t->shape, .trainable = trainable, .bytes = t->bytes};
+}
+
+/* Training graph's input order first, the rest as the file has it. */
+static void order_parameters(State *s, const Checkpoint *c, const Graph *train) {
+  for (int i = 0; train && i < train->input_count; i++) {
+    const char *name = train->inputs[i]->name;
+    const CheckpointTensor *t = tensor_find(c->trainable, c->trainable_count, name);
+    const CheckpointTensor *f = t ? NULL : tensor_find(c->frozen, c->frozen_count, name);
+    if (t || f) add_parameter(s, t ? t : f, t != NULL);
+  }
+  for (int i = 0; i < c->trainable_count; i++) add_parameter(s, &c->trainable[i], true);
+  for (int i = 0; i < c->frozen_count; i++) add_parameter(s, &c->frozen[i], false);
+}
+
+static void mark_updated(State *s, const Graph *train) {
+  for (int i = 0; train && i < train->node_count; i++) {
+    const Node *n = train->nodes[i];
+    for (int k = 0; n->op->flags & OP_UPDATES && k < 8; k++) {
+      int input = n->op->updates[k];
+      Parameter *p = input > 0 && has_in(n, input) ? state_find(s, n->in[input]->name) : NULL;
+      if (p) p->updated = true;
+    }
+  }
+}
+
+static bool align(size_t bytes, size_t *out) {
+  if (!size_add(bytes, 15, out)) return false;
+  *out &= ~(size_t)15;
+  return true;
+}
+
+/* Sum of the aligned bytes of the parameters of one kind. */
+static bool sum_bytes(const State *s, bool trainable, bool updated_only, size_t *total) {
+  *total = 0;
+  for (int i = 0; i < s->count; i++) {
+    const Parameter *p = &s->parameters[i];
+    size_t bytes;
+    if (p->trainable != trainable || (updated_only && !p->updated)) continue;
+    if (!align(p->bytes, &bytes) || !size_add(*total, bytes, total)) return false;
+  }
+  return true;
+}
+
+static bool allocate(State *s, int flat_blocks, Error *error, double limit) {
+  size_t flat, frozen, undo, total;
+  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &undo) &&
+              size_multiply(flat, (size_t)flat_blocks, &total) && size_add(total, frozen, &total) && size_add(total, undo, &total);
+  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve(&s->block, total)) {
+    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: parameters, gradients and optimizer state need %zu bytes", fits ? total : SIZE_MAX);
+    return false;
+  }
+  memset(s->block.data, 0, total);
+  s->total_bytes = total;
+  s->flat_count = flat / sizeof(float);
+  char *at = s->block.data;
+  float **flats[4] = {&s->trainable, &s->gradients, &s->moments[0], &s->moments[1]};
+  for (int i = 0; i < flat_blocks; i++, at += flat) *flats[i] = (float *)at;
+  char *to = (char *)s->trainable, *frozen_at = at;
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    char **cursor = p->trainable ? &to : &frozen_at;
+    p->data = *cursor;
+    if (p->trainable && s->gradients) p->grad = s->gradients + ((float *)p->data - s->trainable);
+    *cursor += (p->bytes + 15) & ~(size_t)15;
+  }
+  s->undo = frozen_at;
+  return true;
+}
+
+static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    const CheckpointTensor *t = p->trainable ? tensor_find(c->trainable, c->trainable_count, p->name) : tensor_find(c->frozen, c->frozen_count, p->name);
+    if (p->bytes) memcpy(p->data, t->data, p->bytes);
+  }
+  int wanted = optimizer_moment_count(o);
+  for (int i = 0; i < c->moment_count; i++) {
+    const CheckpointMoments *m = &c->moments[i];
+    Parameter *p = state_find(s, m->parameter);
+    if (!p || !p->trainable)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has optimizer state for '%.200s', which is no trainable parameter", m->parameter);
+    if (m->count != wanted)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %d moments for '%.200s', the optimizer %s keeps %d", m->count,
+                       m->parameter, optimizer_name(o->kind), wanted);
+    for (int k = 0; k < wanted; k++) {
+      if (m->moment[k].bytes != p->bytes)
+        return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter, m->moment[k].bytes, p->bytes);
+      memcpy(s->moments[k] + ((float *)p->data - s->trainable), m->moment[k].data, p->bytes);
+    }
+  }
+  return STATUS_OK;
+}
+
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error) {
+  s->parameters = ARENA_ARRAY(arena, Parameter, c->trainable_count + c->frozen_count);
+  if (!s->parameters) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
+  order_parameters(s, c, train);
+  mark_updated(s, train);
+  for (int i = 0; i < s->count; i++)
+    if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name, dtype_name(s->parameters[i].type));
+  int blocks = train ? 2 + optimizer_moment_count(o) : 1;
+  if (!allocate(s, blocks, error, limit)) return error->status;
+  return copy_values(s, c, o, error);
+}
+
+/* ---- binding graphs ---- */
+
+static Status bind_value(Value *v, const Parameter *p, void *data, Error *error) {
+  char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
+  if (v->type != p->type || !shape_equal(&v->shape, &p->shape))
+    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "parameter '%.100s' is %s %s in the model and %s %s in the checkpoint", p->name,
+                     dtype_name(v->type), shape_print(&v->shape, wanted), dtype_name(p->type), shape_print(&p->shape, came));
+  v->kind = VALUE_STATE;
+  v->data = data;
+  return STATUS_OK;
+}
+
+/* The parameter that a graph's accumulation buffer collects for: "<name>_grad.accumulation.buffer". */
+static Parameter *accumulated_parameter(const State *s, const Value *buffer) {
+  static const char tail[] = "_grad.accumulation.buffer";
+  size_t length = strlen(buffer->name), tail_length = sizeof tail - 1;
+  if (length <= tail_length || strcmp(buffer->name + length - tail_length, tail) != 0) return NULL;
+  for (int i = 0; i < s->count; i++)
+    if (strlen(s->parameters[i].name) == length - tail_length && memcmp(s->parameters[i].name, buffer->name, length - tail_length) == 0)
+      return &s->parameters[i];
+  return NULL;
+}
+
+static Status bind_accumulators(State *s, Graph *g, Error *error) {
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    if (!is_accumulator(n)) continue;
+    Parameter *p = accumulated_parameter(s, n->in[0]);
+    if (!p || !p->grad)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name, "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter", n->in[0]->name);
+    TRY(bind_value(n->in[0], p, p->grad, error));
+    n->in[2]->kind = VALUE_STATE; /* lazy_reset_grad: which program runs says it */
+  }
+  return STATUS_OK;
+}
+
+Status state_bind(State *s, Graph *g, Error *error) {
+  TRY(bind_accumulators(s, g, error));
+  int kept = 0;
+  for (int i = 0; i < g->input_count; i++) {
+    Value *v = g->inputs[i];
+    Parameter *p = v->kind == VALUE_INPUT ? state_find(s, v->name) : NULL;
+    if (p) TRY(bind_value(v, p, p->data, error));
+    if (v->kind == VALUE_INPUT) g->inputs[kept++] = v;
+  }
+  g->input_count = kept;
+  return STATUS_OK;
+}
+
+/* ---- statistics ---- */
+
+static void copy_statistics(State *s, bool restore) {
+  char *at = s->undo;
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    if (!p->updated || p->trainable) continue;
+    memcpy(restore ? p->data : at, restore ? at : p->data, p->bytes);
+    at += (p->bytes + 15) & ~(size_t)15;
+  }
+}
+void state_keep_statistics(State *s) { copy_statistics(s, false); }
+void state_restore_statistics(State *s) { copy_statistics(s, true); }
+
+void state_free(State *s) {
+  block_free(&s->block);
+  *s = (State){0};
+}

@@ -1,0 +1,41 @@
+/* State: the session's parameters, gradients and optimizer moments, each one flat block.
+ *
+ *   │ trainable parameters │ gradients │ moment 0 │ moment 1 │ frozen parameters │ undo of statistics │
+ *     a parameter has the same offset in each of the first four; every tensor starts on 16 bytes, gaps are zero
+ */
+#pragma once
+#include "checkpoint/checkpoint.h"
+#include "graph/graph.h"
+#include "train/optimizer.h"
+
+typedef struct Parameter {
+  const char *name;
+  DType type;
+  Shape shape;
+  bool trainable;
+  size_t bytes;
+  void *data;
+  float *grad; /* trainable only */
+  bool updated; /* a running statistic: a train run writes it */
+} Parameter;
+
+typedef struct State {
+  Parameter *parameters; /* in the training graph's input order, then those it does not read */
+  int count;
+  Block block;
+  size_t total_bytes;
+  float *trainable, *gradients, *moments[2];
+  size_t flat_count; /* floats in each of the flat blocks, gaps included */
+  void *undo;
+} State;
+
+/* Lays out the checkpoint's parameters. `order`: names in the order wanted first (may be empty). `accumulates`: the model has
+ * gradients. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error);
+Parameter *state_find(const State *s, const char *name);
+/* Points the inputs of `g` that are parameters or gradient accumulators at the state and takes them off g->inputs. */
+Status state_bind(State *s, Graph *g, Error *error);
+/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite. */
+void state_keep_statistics(State *s);
+void state_restore_statistics(State *s);
+void state_free(State *s);

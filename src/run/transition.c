@@ -1,0 +1,142 @@
+/* Transition: binds symbols to the shapes fed, keeps the programs of the last few situations. */
+#include "run/transition.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/op.h"
+#include "passes/passes.h"
+
+/* ---- the situation as a key ---- */
+
+static char *key_of(const Request *r, Arena *arena) {
+  char dims[SHAPE_TEXT], *key = arena_print(arena, "%d %d", r->part, r->overwrite_gradients);
+  for (int i = 0; key && i < r->graph->input_count; i++)
+    key = arena_print(arena, "%s|%s", key, r->feeds[i].fed ? shape_print(&r->feeds[i].shape, dims) : "-");
+  for (int i = 0; key && i < r->fetch_count; i++) key = arena_print(arena, "%s|%s", key, r->fetches[i]->name);
+  return key;
+}
+
+static CachedProgram *cache_find(Transition *t, const char *key) {
+  for (int i = 0; i < PROGRAMS_MAX; i++)
+    if (t->programs[i].key && strcmp(t->programs[i].key, key) == 0) return &t->programs[i];
+  return NULL;
+}
+
+static CachedProgram *cache_oldest(Transition *t) {
+  CachedProgram *oldest = &t->programs[0];
+  for (int i = 1; i < PROGRAMS_MAX; i++)
+    if (t->programs[i].used < oldest->used) oldest = &t->programs[i];
+  arena_free(&oldest->arena);
+  *oldest = (CachedProgram){0};
+  return oldest;
+}
+
+/* ---- binding ---- */
+
+static Status bind_dim(Graph *g, Dim *numbers, const Value *input, int axis, Dim number, Error *error) {
+  Dim wanted = input->shape.dim[axis];
+  if (!dim_is_symbol(wanted)) return STATUS_OK; /* checked when it was fed */
+  Dim *bound = &numbers[dim_symbol(wanted)];
+  if (*bound >= 0 && *bound != number)
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': dimension %d ('%.40s') is %lld, another input says %lld",
+                     input->name, axis, graph_symbol_name(g, wanted), (long long)number, (long long)*bound);
+  *bound = number;
+  return STATUS_OK;
+}
+
+static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
+  Graph *g = r->graph;
+  Dim *numbers = ARENA_ARRAY(arena, Dim, g->symbol_count);
+  if (!numbers) return NULL;
+  for (int i = 0; i < g->symbol_count; i++) numbers[i] = -1;
+  for (int i = 0; i < g->input_count; i++)
+    for (int k = 0; r->feeds[i].fed && k < g->inputs[i]->shape.rank; k++)
+      if (bind_dim(g, numbers, g->inputs[i], k, r->feeds[i].shape.dim[k], error) != STATUS_OK) return NULL;
+  return numbers;
+}
+
+/* Every input that the bound graph reads was fed. */
+static Status check_fed(const Request *r, const Graph *bound, Error *error) {
+  char dims[SHAPE_TEXT];
+  for (int i = 0; i < r->graph->input_count; i++) {
+    const Value *v = r->graph->inputs[i];
+    if (v->twin && !r->feeds[i].fed)
+      return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
+  }
+  for (int i = 0; i < bound->node_count; i++)
+    for (int k = 0; k < bound->nodes[i]->out_count; k++)
+      if (bound->nodes[i]->out[k] && !shape_is_concrete(&bound->nodes[i]->out[k]->shape))
+        return node_fail(bound->nodes[i], STATUS_UNSUPPORTED_OP, "the shape of its output depends on computed values");
+  return STATUS_OK;
+}
+
+static Status build(const Request *r, CachedProgram *c, Error *error) {
+  Dim *numbers = bind_symbols(r, &c->arena, error);
+  int count = r->fetch_count + r->effect_count;
+  Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
+  if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
+  Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
+  if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  TRY(check_fed(r, bound, error));
+  TRY(pass_fold(bound));
+  TRY(plan(bound, r->overwrite_gradients, &c->program));
+  if (r->memory_limit > 0 && (double)c->program.arena_bytes > r->memory_limit)
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",
+                     c->program.arena_bytes, r->memory_limit);
+  return STATUS_OK;
+}
+
+/* ---- pointers ---- */
+
+/* Inputs point at the feeds' buffers; everything is resolved again when one of them or the arena has moved. */
+static void attach(Transition *t, const Request *r, Program *p) {
+  bool moved = p->base != t->step_arena.data;
+  for (int i = 0; i < r->graph->input_count; i++) {
+    Value *v = r->feeds[i].fed ? graph_find(p->graph, r->graph->inputs[i]->name) : NULL;
+    if (!v || v->data == r->feeds[i].block.data) continue;
+    v->data = r->feeds[i].block.data;
+    moved = true;
+  }
+  if (moved) plan_resolve(p, t->step_arena.data);
+}
+
+static Status reserve(Transition *t, const Program *p, Error *error) {
+  if (!block_reserve(&t->step_arena, p->arena_bytes))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes", p->arena_bytes);
+  if (p->arena_bytes <= t->largest_bytes) return STATUS_OK;
+  t->largest_bytes = p->arena_bytes;
+  t->lower_bound_bytes = p->lower_bound_bytes;
+  return STATUS_OK;
+}
+
+Program *transition_program(Transition *t, const Request *r, Error *error) {
+  Arena scratch = {0};
+  const char *key = key_of(r, &scratch);
+  CachedProgram *c = key ? cache_find(t, key) : NULL;
+  if (!c) {
+    c = cache_oldest(t);
+    const char *kept = key ? arena_copy_text(&c->arena, key) : NULL;
+    Status status = build(r, c, error);
+    if (!kept) status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+    if (status != STATUS_OK) {
+      arena_free(&c->arena);
+      arena_free(&scratch);
+      *c = (CachedProgram){0};
+      return NULL;
+    }
+    c->key = kept;
+  }
+  arena_free(&scratch);
+  c->used = ++t->clock;
+  if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
+  attach(t, r, &c->program);
+  return &c->program;
+}
+
+void transition_free(Transition *t) {
+  for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
+  block_free(&t->step_arena);
+  *t = (Transition){0};
+}

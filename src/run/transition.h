@@ -1,0 +1,48 @@
+/* Transition: which program runs next. The one place that decides when a graph is bound, folded and planned anew.
+ *
+ *   (part, gradients overwritten or added, fetches, shapes fed) ─▶ cached Program, or clone ─▶ passes ─▶ plan ─▶ cache
+ */
+#pragma once
+#include "run/plan.h"
+
+/* A tensor fed for one graph input; its buffer is used again by the next feed of that name. */
+typedef struct Feed {
+  Value *input; /* of the unbound graph */
+  Shape shape;
+  bool fed;     /* since the last run */
+  Block block;
+} Feed;
+
+enum { PROGRAMS_MAX = 8 };
+
+typedef struct CachedProgram {
+  Arena arena;
+  const char *key;
+  Program program;
+  uint64_t used; /* clock of the last use */
+} CachedProgram;
+
+typedef struct Transition {
+  CachedProgram programs[PROGRAMS_MAX];
+  uint64_t clock;
+  Block step_arena;     /* shared by all programs */
+  size_t largest_bytes; /* most any program wanted of it */
+  size_t lower_bound_bytes; /* of that program */
+} Transition;
+
+/* What a run asks for. */
+typedef struct Request {
+  Graph *graph; /* unbound */
+  int part;
+  bool overwrite_gradients;
+  Feed *feeds; /* one for each of graph->inputs */
+  Value *const *fetches;
+  int fetch_count; /* outputs of the program: these, in this order */
+  Value *const *effects; /* values computed for what they do (accumulators), not read */
+  int effect_count;
+  double memory_limit; /* bytes for the step arena; 0 = none */
+} Request;
+
+/* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`. */
+Program *transition_program(Transition *t, const Request *request, Error *error);
+void transition_free(Transition *t);

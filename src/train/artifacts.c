@@ -1,0 +1,348 @@
+/* Artifacts: an inference model becomes ONNX Runtime's four training artifacts.
+ *
+ *   model ─ mode_copy ─ loss ─▶ eval model
+ *         ─ mode_copy ─ loss ─ backward ─ accumulators ─▶ train model      options ─▶ optimizer model
+ *         └─ parameters ─▶ checkpoint
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checkpoint.h"
+#include "graph/onnx.h"
+#include "ops/op.h"
+#include "train/backward.h"
+#include "train/glob.h"
+#include "train/loss.h"
+#include "train/mode.h"
+#include "train/optimizer.h"
+#include "trainlet.h"
+
+typedef struct NameList {
+  const char **names;
+  int count, capacity;
+} NameList;
+
+struct TrainletArtifacts {
+  Arena arena; /* the parsed model and the options' text */
+  Error error;
+  Graph *model;
+  LossOptions loss;
+  Optimizer optimizer;
+  NameList requires_grad, frozen, loss_inputs, additional_outputs;
+  Block bytes[4];
+  size_t lengths[4];
+  const char *warnings; /* a sentence a line */
+};
+
+static Status invalid(TrainletArtifacts *a, const char *key, const char *value, const char *wanted) {
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: '%.100s' is not %s", key, value, wanted);
+}
+
+TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes) {
+  Arena arena = {0};
+  TrainletArtifacts *a = ARENA_NEW(&arena, TrainletArtifacts);
+  if (!a) return NULL;
+  a->arena = arena;
+  a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
+  a->warnings = "";
+  a->model = onnx_read(model, bytes, &a->arena, &a->error);
+  return a;
+}
+
+void trainlet_artifacts_free(TrainletArtifacts *a) {
+  if (!a) return;
+  for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
+  Arena arena = a->arena; /* a itself lies in it */
+  arena_free(&arena);
+}
+
+const Error *trainlet_artifacts_error(const TrainletArtifacts *a) { return &a->error; }
+const char *trainlet_artifacts_warnings(const TrainletArtifacts *a) { return a->warnings; }
+
+const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes) {
+  *bytes = part <= TRAINLET_CHECKPOINT ? a->lengths[part] : 0;
+  return part <= TRAINLET_CHECKPOINT ? a->bytes[part].data : NULL;
+}
+
+/* ---- options ---- */
+
+static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) {
+  const char *copy = arena_copy_text(&a->arena, value);
+  list->names = arena_list_grow(&a->arena, list->names, list->count, &list->capacity, sizeof *list->names);
+  if (!copy || !list->names) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  list->names[list->count++] = copy;
+  return STATUS_OK;
+}
+
+static Status parse_number(TrainletArtifacts *a, const char *key, const char *value, double min, double max, float *out) {
+  char *end, wanted[80];
+  double x = strtod(value, &end);
+  snprintf(wanted, sizeof wanted, "a number from %g to %g", min, max);
+  if (end == value || *end || !(x >= min && x <= max)) return invalid(a, key, value, wanted);
+  *out = (float)x;
+  return STATUS_OK;
+}
+
+static Status parse_weights(TrainletArtifacts *a, const char *key, const char *value) {
+  int count = 1, at = 0;
+  for (const char *p = value; *p; p++) count += *p == ',';
+  float *weights = ARENA_ARRAY(&a->arena, float, count);
+  if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  for (const char *p = value; at < count; p++) {
+    char *end;
+    weights[at++] = strtof(p, &end);
+    if (end == p || (*end && *end != ',')) return invalid(a, key, value, "numbers joined by commas");
+    p = end;
+  }
+  a->loss.weights = weights;
+  a->loss.weight_count = count;
+  return STATUS_OK;
+}
+
+static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
+  const char *field = key + strlen("loss.");
+  if (strcmp(field, "type") == 0)
+    return loss_kind(value, &a->loss.kind) ? STATUS_OK : invalid(a, key, value, "cross-entropy, mse, bce-with-logits, l1 or none");
+  if (strcmp(field, "reduction") == 0) {
+    a->loss.sum = strcmp(value, "sum") == 0;
+    return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
+  }
+  if (strcmp(field, "weights") == 0) return parse_weights(a, key, value);
+  if (strcmp(field, "ignoreIndex") == 0) {
+    char *end;
+    a->loss.ignore_index = strtoll(value, &end, 10);
+    a->loss.has_ignore_index = true;
+    return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
+  }
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+}
+
+static Status set_optimizer_kind(TrainletArtifacts *a, const char *key, const char *value) {
+  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(optimizer_name(kinds[i]), value) == 0) return a->optimizer = optimizer_default(kinds[i]), STATUS_OK;
+  return invalid(a, key, value, "adamw, adam or sgd");
+}
+
+/* Set the type before the numbers: it brings its own defaults. */
+static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
+  const char *field = key + strlen("optimizer.");
+  Optimizer *o = &a->optimizer;
+  if (strcmp(field, "type") == 0) return set_optimizer_kind(a, key, value);
+  const struct {
+    const char *name;
+    double max;
+    float *to;
+  } numbers[] = {{"lr", 1e6, &o->lr},
+                 {"beta1", 0.9999999, &o->beta1},
+                 {"beta2", 0.9999999, &o->beta2},
+                 {"eps", 1, &o->eps},
+                 {"weightDecay", 1e6, &o->weight_decay},
+                 {"momentum", 1, &o->momentum},
+                 {"clipGradNorm", 1e30, &o->clip_norm}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (strcmp(field, numbers[i].name) == 0) return parse_number(a, key, value, 0, numbers[i].max, numbers[i].to);
+  if (strcmp(field, "nesterov") == 0) {
+    o->nesterov = strcmp(value, "1") == 0;
+    return o->nesterov || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
+  }
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+}
+
+Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
+  error_clear(&a->error);
+  if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
+  if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
+  if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
+  if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
+  if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);
+  if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+}
+
+/* ---- which parameters train ---- */
+
+static bool is_parameter(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && v->type == DTYPE_FLOAT32; }
+
+static bool matches_any(const NameList *list, const char *name) {
+  for (int i = 0; i < list->count; i++)
+    if (glob_match(list->names[i], name)) return true;
+  return false;
+}
+
+static bool named_exactly(const NameList *list, const char *name) {
+  for (int i = 0; i < list->count; i++)
+    if (strcmp(list->names[i], name) == 0) return true;
+  return false;
+}
+
+static bool trainable(const TrainletArtifacts *a, const Value *v) {
+  if (mode_is_statistic(a->model, v) || matches_any(&a->frozen, v->name)) return false;
+  return a->requires_grad.count == 0 || matches_any(&a->requires_grad, v->name);
+}
+
+/* A pattern that names nothing is a slip of the pen, not a wish. */
+static Status check_patterns(TrainletArtifacts *a, const char *key, const NameList *list) {
+  for (int i = 0; i < list->count; i++) {
+    bool found = false;
+    for (int k = 0; k < a->model->value_count && !found; k++)
+      found = is_parameter(a->model->values[k]) && glob_match(list->names[i], a->model->values[k]->name);
+    if (!found) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "%s '%.200s' matches no parameter of the model", key, list->names[i]);
+  }
+  return STATUS_OK;
+}
+
+/* ---- graphs ---- */
+
+static Value *scores_of(TrainletArtifacts *a, Graph *g) {
+  const Value *from = a->model->output_count ? a->model->outputs[0] : NULL;
+  if (a->loss_inputs.count > 1) {
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs names %d values, the losses here take one: the scores", a->loss_inputs.count);
+    return NULL;
+  }
+  if (a->loss_inputs.count && !(from = graph_find(a->model, a->loss_inputs.names[0]))) {
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs: the model has no value '%.200s'", a->loss_inputs.names[0]);
+    return NULL;
+  }
+  return from ? from->twin : (error_set(g->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from"), NULL);
+}
+
+static Status add_parameters(Graph *g) {
+  for (int i = 0; i < g->value_count; i++)
+    if (g->values[i]->kind == VALUE_STATE) TRY(graph_add_input(g, g->values[i]));
+  return STATUS_OK;
+}
+
+/* Model + loss, with the loss and the additional outputs as outputs and the parameters as inputs. */
+static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, Value **loss) {
+  Graph *g = mode_copy(a->model, training, arena, &a->error);
+  Value *scores = g ? scores_of(a, g) : NULL;
+  *loss = scores ? loss_append(g, &a->loss, scores) : NULL;
+  if (!*loss) {
+    error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss");
+    return NULL;
+  }
+  char text[SHAPE_TEXT];
+  if ((*loss)->shape.rank > 1 || ((*loss)->shape.rank == 1 && (*loss)->shape.dim[0] != 1)) {
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name, shape_print(&(*loss)->shape, text));
+    return NULL;
+  }
+  if (add_parameters(g) != STATUS_OK || graph_add_output(g, *loss) != STATUS_OK) return NULL;
+  for (int i = 0; i < a->additional_outputs.count; i++) {
+    Value *v = graph_find(g, a->additional_outputs.names[i]);
+    if (!v) {
+      error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "additionalOutputs: the model has no value '%.200s'", a->additional_outputs.names[i]);
+      return NULL;
+    }
+    if (graph_add_output(g, v) != STATUS_OK) return NULL;
+  }
+  return g;
+}
+
+static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *reset) {
+  Arena *arena = g->arena;
+  const char *buffer_name = arena_print(arena, "%s_grad.accumulation.buffer", parameter->name);
+  const char *out_name = arena_print(arena, "%s_grad.accumulation.out", parameter->name);
+  if (!buffer_name || !out_name) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  Value *buffer = graph_value(g, buffer_name, DTYPE_FLOAT32, &parameter->shape, VALUE_STATE);
+  if (!buffer) return g->error->status;
+  TRY(graph_add_input(g, buffer));
+  Node *n = graph_node(g, op_find("InPlaceAccumulatorV2"), out_name, (Value *[]){buffer, grad, reset}, 3, &out_name, 1, NULL, 0);
+  return n ? graph_add_output(g, n->out[0]) : g->error->status;
+}
+
+/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values. */
+static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained) {
+  Graph *m = a->model;
+  int count = 0;
+  Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count), **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
+  if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  for (int i = 0; i < m->value_count; i++)
+    if (is_parameter(m->values[i]) && trainable(a, m->values[i])) wrt[count++] = m->values[i]->twin;
+  float *one = ARENA_NEW(g->arena, float);
+  if (!one) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  *one = 1;
+  const char *seed_name = graph_fresh_name(g, arena_print(g->arena, "%s_grad", loss->name));
+  Value *seed = graph_constant(g, seed_name, DTYPE_FLOAT32, &loss->shape, one);
+  TRY(backward(g, loss, seed, wrt, count, grads));
+  Shape flag = SHAPE(1);
+  Value *reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &flag, VALUE_INPUT);
+  if (!reset) return a->error.status;
+  int left = 0;
+  for (int i = 0, at = 0; i < m->value_count; i++) {
+    if (!is_parameter(m->values[i]) || !trainable(a, m->values[i])) continue;
+    Value *grad = grads[at], *parameter = wrt[at++];
+    if (!grad && named_exactly(&a->requires_grad, parameter->name))
+      return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'", parameter->name);
+    if (!grad) {
+      const char *more = arena_print(&a->arena, "%sparameter '%s' stays frozen: the loss does not depend on it\n", a->warnings, parameter->name);
+      if (more) a->warnings = more;
+      continue;
+    }
+    trained[i] = true;
+    left++;
+    TRY(add_accumulator(g, parameter, grad, reset));
+  }
+  if (!left) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "no parameter is left to train: the loss depends on none that is not frozen");
+  return graph_add_input(g, reset);
+}
+
+/* ---- the four parts ---- */
+
+static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
+  return onnx_write(g, &a->bytes[part], &a->lengths[part]);
+}
+
+static Status build_train(TrainletArtifacts *a, bool *trained) {
+  Arena arena = {0};
+  Value *loss;
+  Graph *g = forward_graph(a, true, &arena, &loss);
+  Status status = g ? append_training(a, g, loss, trained) : a->error.status;
+  if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
+  arena_free(&arena);
+  return status;
+}
+
+static Status build_eval(TrainletArtifacts *a) {
+  Arena arena = {0};
+  Value *loss;
+  Graph *g = forward_graph(a, false, &arena, &loss);
+  char *outputs = "";
+  for (int i = 0; g && outputs && i < a->model->output_count; i++)
+    outputs = arena_print(&arena, "%s%s%s", outputs, i ? "\n" : "", a->model->outputs[i]->name);
+  Status status = g ? graph_set_metadata(g, "trainlet.outputs", outputs) : a->error.status;
+  if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
+  arena_free(&arena);
+  return status;
+}
+
+static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
+  Graph *m = a->model;
+  CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count)};
+  int counts[2] = {0, 0};
+  if (!tensors[0] || !tensors[1]) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  for (int i = 0; i < m->value_count; i++) {
+    const Value *v = m->values[i];
+    if (is_parameter(v))
+      tensors[trained[i]][counts[trained[i]]++] = (CheckpointTensor){v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+  }
+  Checkpoint c = {.trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0],
+                  .has_optimizer = true, .initial_learning_rate = a->optimizer.lr, .learning_rate = a->optimizer.lr};
+  return trainlet_checkpoint_write(&c, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
+}
+
+Status trainlet_artifacts_build(TrainletArtifacts *a) {
+  if (!a->model) return a->error.status;
+  error_clear(&a->error);
+  if (a->optimizer.nesterov && a->optimizer.momentum == 0)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option optimizer.nesterov needs optimizer.momentum above 0");
+  TRY(check_patterns(a, "requiresGrad", &a->requires_grad));
+  TRY(check_patterns(a, "frozen", &a->frozen));
+  bool *trained = ARENA_ARRAY(&a->arena, bool, a->model->value_count);
+  if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
+  TRY(build_train(a, trained));
+  TRY(build_eval(a));
+  TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
+  return build_checkpoint(a, trained);
+}

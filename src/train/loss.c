@@ -1,0 +1,65 @@
+/* Losses as ONNX nodes: cross-entropy, mean squared error, binary cross-entropy with logits, mean absolute error. */
+#include "train/loss.h"
+
+#include <string.h>
+
+#include "ops/op.h"
+
+bool loss_kind(const char *name, LossKind *out) {
+  static const char *const names[] = {"cross-entropy", "mse", "bce-with-logits", "l1", "none"};
+  for (int i = 0; i < 5; i++)
+    if (strcmp(names[i], name) == 0) return *out = (LossKind)i, true;
+  return false;
+}
+
+static Value *label_input(Graph *g, const char *stem, DType type, const Shape *shape) {
+  const char *name = graph_fresh_name(g, stem);
+  Value *v = name ? graph_value(g, name, type, shape, VALUE_INPUT) : NULL;
+  return v && graph_add_input(g, v) == STATUS_OK ? v : NULL;
+}
+
+/* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss) */
+static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
+  char text[SHAPE_TEXT];
+  if (scores->shape.rank < 2) {
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s", scores->name,
+              shape_print(&scores->shape, text));
+    return NULL;
+  }
+  if (o->weights && dim_is_number(scores->shape.dim[1]) && scores->shape.dim[1] != o->weight_count) {
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy has %d class weights, the scores '%.100s' have %lld classes",
+              o->weight_count, scores->name, (long long)scores->shape.dim[1]);
+    return NULL;
+  }
+  Shape shape = scores->shape;
+  shape.rank--;
+  for (int i = 1; i < shape.rank; i++) shape.dim[i] = shape.dim[i + 1];
+  Value *in[3] = {scores, label_input(g, "labels", DTYPE_INT64, &shape), NULL};
+  if (o->weights) {
+    Shape weights = SHAPE(o->weight_count);
+    in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights, o->weights);
+  }
+  Attr attrs[2] = {attr_of_string("reduction", o->sum ? "sum" : "mean"), attr_of_int("ignore_index", o->ignore_index)};
+  Node *n = emit_node(g, "SoftmaxCrossEntropyLoss", (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2, 2, NULL);
+  return n ? n->out[0] : NULL;
+}
+
+static Value *reduce(Graph *g, const LossOptions *o, Value *each) {
+  return emit_with(g, o->sum ? "ReduceSum" : "ReduceMean", ATTRS(attr_of_int("keepdims", 0)), each);
+}
+
+Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
+  if (scores->type != DTYPE_FLOAT32) {
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
+              dtype_name(scores->type));
+    return NULL;
+  }
+  if (o->kind == LOSS_NONE) return scores;
+  if (o->kind == LOSS_CROSS_ENTROPY) return cross_entropy(g, o, scores);
+  Value *target = label_input(g, "target", DTYPE_FLOAT32, &scores->shape);
+  /* max(x, 0) − x·z + log(1 + e^−|x|) = softplus(x) − x·z   (PyTorch's BCEWithLogitsLoss) */
+  if (o->kind == LOSS_BCE_WITH_LOGITS)
+    return reduce(g, o, emit(g, "Sub", emit(g, "Softplus", scores), emit(g, "Mul", scores, target)));
+  Value *difference = emit(g, "Sub", scores, target);
+  return reduce(g, o, o->kind == LOSS_MSE ? emit(g, "Mul", difference, difference) : emit(g, "Abs", difference));
+}

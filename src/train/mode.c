@@ -1,0 +1,88 @@
+/* Mode: parameters become inputs, and the two operators that behave differently in training are switched. */
+#include "train/mode.h"
+
+#include <string.h>
+
+#include "ops/op.h"
+
+static bool is_op(const Node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
+
+bool mode_is_statistic(const Graph *m, const Value *v) {
+  for (int i = 0; i < m->node_count; i++) {
+    const Node *n = m->nodes[i];
+    if ((is_op(n, "BatchNormalization") || is_op(n, "BatchNormInternal")) && n->in_count == 5 && (n->in[3] == v || n->in[4] == v))
+      return true;
+  }
+  return false;
+}
+
+/* Copies the attributes of n but the named one. */
+static AttrList attrs_without(const Node *n, const char *name) {
+  AttrList list = {.items = ARENA_ARRAY(n->graph->arena, Attr, n->attr_count)};
+  for (int i = 0; list.items && i < n->attr_count; i++)
+    if (strcmp(n->attrs[i].name, name) != 0) ((Attr *)list.items)[list.count++] = n->attrs[i];
+  return list;
+}
+
+static Status copy_node(Graph *to, Node *n, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
+                        int kept_outs) {
+  const char **names = ARENA_ARRAY(to->arena, const char *, out_count);
+  const Op *op = op_find(op_name);
+  if (!names || !op) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for %s", op_name);
+  for (int i = 0; i < kept_outs; i++) names[i] = n->out[i] ? n->out[i]->name : "";
+  Node *copy = graph_node(to, op, n->name, in, in_count, names, out_count, attrs.items, attrs.count);
+  for (int i = 0; copy && i < kept_outs; i++)
+    if (n->out[i]) n->out[i]->twin = copy->out[i];
+  return to->error->status;
+}
+
+/* BatchNormInternal: Y, running mean and variance (updated in place), saved mean, saved inverse standard deviation. */
+static Status copy_batch_norm(Graph *to, Node *n, Value *const *in, bool training) {
+  for (int i = 1; i < n->out_count; i++)
+    for (int k = 0; n->out[i] && k < n->graph->output_count; k++)
+      if (n->graph->outputs[k] == n->out[i])
+        return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
+  AttrList attrs = attrs_without(n, "training_mode");
+  return copy_node(to, n, training ? "BatchNormInternal" : "BatchNormalization", attrs, in, 5, training ? 5 : 1, 1);
+}
+
+/* Inputs x, ratio, training_mode; the last is absent in inference. Before opset 12 Dropout knows inference only. */
+static Status copy_dropout(Graph *to, Node *n, Value *const *in, bool training) {
+  if (n->version < 12) return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
+  static const uint8_t on = 1;
+  Value *ratio = n->in_count > 1 && in[1] ? in[1] : emit_float(to, 0.5f);
+  Value *three[3] = {in[0], ratio, NULL};
+  if (training) three[2] = graph_constant(to, graph_fresh_name(to, "training_mode"), DTYPE_BOOL, &(Shape){0}, &on);
+  return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, three, training ? 3 : 2, n->out_count, n->out_count);
+}
+
+static Status copy_in_mode(Graph *to, Node *n, bool training) {
+  Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
+  if (!in) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for the training graph");
+  for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
+  if (is_op(n, "BatchNormalization")) return copy_batch_norm(to, n, in, training);
+  if (is_op(n, "Dropout")) return copy_dropout(to, n, in, training);
+  return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
+}
+
+static bool is_parameter(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && v->type == DTYPE_FLOAT32; }
+
+Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
+  Graph *to = graph_new_like(m, arena, error);
+  if (!to) return NULL;
+  for (int i = 0; i < m->input_count; i++) {
+    Value *v = m->inputs[i];
+    v->twin = graph_value(to, v->name, v->type, &v->shape, VALUE_INPUT);
+    if (!v->twin || graph_add_input(to, v->twin) != STATUS_OK) return NULL;
+  }
+  for (int i = 0; i < m->value_count; i++) {
+    Value *v = m->values[i];
+    if (v->kind != VALUE_CONSTANT) continue;
+    v->twin = is_parameter(v) ? graph_value(to, v->name, v->type, &v->shape, VALUE_STATE)
+                              : graph_constant(to, v->name, v->type, &v->shape, v->data);
+    if (!v->twin) return NULL;
+  }
+  for (int i = 0; i < m->node_count; i++)
+    if (copy_in_mode(to, m->nodes[i], training) != STATUS_OK) return NULL;
+  return to;
+}

@@ -1,0 +1,203 @@
+/* Optimizer: one loop over flat blocks of parameters, four elements at a time, in the same order everywhere. */
+#include "train/optimizer.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "simd.h"
+
+Optimizer optimizer_default(OptimizerKind kind) {
+  Optimizer o = {.kind = kind, .lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .correct_bias = true};
+  if (kind == OPTIMIZER_ADAMW) o.weight_decay = 1e-2f;
+  if (kind == OPTIMIZER_ADAMW_HF) o.eps = 1e-6f;
+  return o;
+}
+
+const char *optimizer_name(OptimizerKind kind) {
+  switch (kind) {
+    case OPTIMIZER_NONE: break;
+    case OPTIMIZER_SGD: return "sgd";
+    case OPTIMIZER_ADAM: return "adam";
+    case OPTIMIZER_ADAMW: return "adamw";
+    case OPTIMIZER_ADAMW_HF: return "adamw-hf";
+  }
+  return "none";
+}
+
+int optimizer_moment_count(const Optimizer *o) {
+  if (o->kind == OPTIMIZER_NONE) return 0;
+  if (o->kind == OPTIMIZER_SGD) return o->momentum != 0;
+  return 2;
+}
+
+/* ---- clipping ---- */
+
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef float f32x2_unaligned __attribute__((vector_size(8), aligned(4), may_alias));
+
+/* (g[0]², g[1]²): a product of two floats is exact in double. */
+static inline f64x2 squares(const float *g) {
+  f64x2 x = __builtin_convertvector(*(const f32x2_unaligned *)g, f64x2);
+  return x * x;
+}
+
+double optimizer_norm_squared(const float *g, size_t count) {
+  f64x2 a = {0}, b = {0}, c = {0}, d = {0};
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    a += squares(g + i);
+    b += squares(g + i + 2);
+    c += squares(g + i + 4);
+    d += squares(g + i + 6);
+  }
+  f64x2 pair = (a + c) + (b + d);
+  double sum = pair[0] + pair[1];
+  for (; i < count; i++) sum += (double)g[i] * g[i];
+  return sum > FLT_MAX ? (double)INFINITY : sum;
+}
+
+float optimizer_clip_scale(const Optimizer *o, double norm_squared) {
+  if (o->clip_norm <= 0) return 1;
+  double scale = o->clip_norm / (sqrt(norm_squared) + 1e-6);
+  return scale < 1 ? (float)scale : 1;
+}
+
+/* ---- the update ---- */
+
+/* b^n by squaring: pow() differs from one libm to the next. */
+static double power(double b, int64_t n) {
+  double result = 1;
+  for (; n > 0; n >>= 1, b *= b)
+    if (n & 1) result *= b;
+  return result;
+}
+
+/* What an update needs beside the blocks, in all lanes. */
+typedef struct Rates {
+  f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
+  f32x4 rate;   /* lr with the bias correction of m (ADAMW_HF: of v, too) in it */
+  f32x4 spread; /* 1 / sqrt of the bias correction of v */
+  f32x4 momentum, nesterov;
+} Rates;
+
+static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
+  double correction1 = o->correct_bias ? 1 - power(o->beta1, step) : 1;
+  double correction2 = o->correct_bias ? 1 - power(o->beta2, step) : 1;
+  double rate = lr / correction1;
+  if (o->kind == OPTIMIZER_ADAMW_HF) rate *= sqrt(correction2);
+  return (Rates){
+      .lr = f32x4_splat(lr),
+      .scale = f32x4_splat(scale),
+      .decay = f32x4_splat(o->kind == OPTIMIZER_ADAMW || o->kind == OPTIMIZER_ADAMW_HF ? lr * o->weight_decay : o->weight_decay),
+      .beta1 = f32x4_splat(o->beta1),
+      .rest1 = f32x4_splat(1 - o->beta1),
+      .beta2 = f32x4_splat(o->beta2),
+      .rest2 = f32x4_splat(1 - o->beta2),
+      .eps = f32x4_splat(o->eps),
+      .rate = f32x4_splat((float)rate),
+      .spread = f32x4_splat((float)(1 / sqrt(correction2))),
+      .momentum = f32x4_splat(o->momentum),
+      .nesterov = f32x4_splat(o->nesterov ? 1 : 0),
+  };
+}
+
+/* Four elements of each block; an update changes p, m and v. */
+typedef struct Four {
+  f32x4 p, g, m, v;
+} Four;
+
+/* torch.optim.SGD, dampening 0:  g += λ·p;  p -= η·g */
+static inline Four sgd(Four x, const Rates *r) {
+  x.p -= r->lr * (x.g + r->decay * x.p);
+  return x;
+}
+
+/* with momentum:  g += λ·p;  m = μ·m + g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, so that m = g in the first step. */
+static inline Four sgd_momentum(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  x.m = r->momentum * x.m + x.g;
+  f32x4 look_ahead = x.g + r->momentum * x.m;
+  x.p -= r->lr * f32x4_select(r->nesterov != f32x4_splat(0), look_ahead, x.m);
+  return x;
+}
+
+/* m = β₁·m + (1−β₁)·g;  v = β₂·v + (1−β₂)·g² */
+static inline Four moments(Four x, const Rates *r) {
+  x.m = r->beta1 * x.m + r->rest1 * x.g;
+  x.v = r->beta2 * x.v + r->rest2 * x.g * x.g;
+  return x;
+}
+
+/* Kingma & Ba 2015; bias correction on m and v:  p -= η/(1−β₁ᵗ) · m / (√v/√(1−β₂ᵗ) + ε) */
+static inline Four adam_step(Four x, const Rates *r) {
+  x = moments(x, r);
+  x.p -= r->rate * x.m / (f32x4_sqrt(x.v) * r->spread + r->eps);
+  return x;
+}
+
+/* torch.optim.Adam: the decay is part of the gradient:  g += λ·p */
+static inline Four adam(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  return adam_step(x, r);
+}
+
+/* Loshchilov & Hutter 2019 in torch.optim.AdamW's order (adam_mode 0):  p -= η·λ·p first */
+static inline Four adamw(Four x, const Rates *r) {
+  x.p -= r->decay * x.p;
+  return adam_step(x, r);
+}
+
+/* Hugging Face's order (adam_mode 1):  p -= η·√(1−β₂ᵗ)/(1−β₁ᵗ) · m / (√v + ε), then p -= η·λ·p */
+static inline Four adamw_hf(Four x, const Rates *r) {
+  x = moments(x, r);
+  x.p -= r->rate * x.m / (f32x4_sqrt(x.v) + r->eps);
+  x.p -= r->decay * x.p;
+  return x;
+}
+
+static inline f32x4 load_some(const float *p, size_t n) {
+  f32x4 v = {0};
+  for (size_t i = 0; i < n; i++) v[i] = p[i];
+  return v;
+}
+static inline void store_some(float *p, f32x4 v, size_t n) {
+  for (size_t i = 0; i < n; i++) p[i] = v[i];
+}
+
+/* `rule` over the blocks; inlined into each caller, where rule and moment_count are constants. */
+static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *r, int moment_count, float *p,
+                                                        const float *g, float *m, float *v, size_t count) {
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    Four x = {.p = f32x4_load(p + i), .g = f32x4_load(g + i) * r->scale};
+    if (moment_count > 0) x.m = f32x4_load(m + i);
+    if (moment_count > 1) x.v = f32x4_load(v + i);
+    x = rule(x, r);
+    f32x4_store(p + i, x.p);
+    if (moment_count > 0) f32x4_store(m + i, x.m);
+    if (moment_count > 1) f32x4_store(v + i, x.v);
+  }
+  size_t rest = count - i;
+  Four x = {.p = load_some(p + i, rest), .g = load_some(g + i, rest) * r->scale};
+  if (moment_count > 0) x.m = load_some(m + i, rest);
+  if (moment_count > 1) x.v = load_some(v + i, rest);
+  x = rule(x, r);
+  store_some(p + i, x.p, rest);
+  if (moment_count > 0) store_some(m + i, x.m, rest);
+  if (moment_count > 1) store_some(v + i, x.v, rest);
+}
+
+void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
+                      size_t count) {
+  const Rates r = rates_of(o, step, lr, scale);
+  switch (o->kind) {
+    case OPTIMIZER_NONE: break;
+    case OPTIMIZER_SGD:
+      if (o->momentum != 0) sweep(sgd_momentum, &r, 1, p, g, m, NULL, count);
+      else sweep(sgd, &r, 0, p, g, NULL, NULL, count);
+      break;
+    case OPTIMIZER_ADAM: sweep(adam, &r, 2, p, g, m, v, count); break;
+    case OPTIMIZER_ADAMW: sweep(adamw, &r, 2, p, g, m, v, count); break;
+    case OPTIMIZER_ADAMW_HF: sweep(adamw_hf, &r, 2, p, g, m, v, count); break;
+  }
+}

@@ -1,0 +1,82 @@
+/* Trainlet's public C API: make training artifacts from an ONNX model, train, evaluate, save, export.
+ *
+ *   artifacts_new ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
+ *
+ * Status-returning functions give 0 (TRAINLET_OK) or an error whose sentence *_error returns until the next call. A session
+ * that reported an error stays usable. Nothing here is thread-safe: one session, one thread. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+
+typedef enum TrainletPart { TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL } TrainletPart;
+
+/* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
+typedef struct TrainletArtifacts TrainletArtifacts;
+TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes); /* NULL only when memory is out; then ask _error */
+/* Keys: wasm/README.md, "Option keys". List options are set once an entry. */
+Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
+Status trainlet_artifacts_build(TrainletArtifacts *a);
+const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes); /* owned by a */
+const char *trainlet_artifacts_warnings(const TrainletArtifacts *a);                                /* a sentence a line */
+const Error *trainlet_artifacts_error(const TrainletArtifacts *a);
+void trainlet_artifacts_free(TrainletArtifacts *a);
+
+/* ---- sessions ---- */
+typedef struct TrainletSession TrainletSession;
+
+typedef struct TrainletTensor {
+  const char *name;
+  int type; /* ONNX's TensorProto.DataType */
+  int rank;
+  const int64_t *dims;
+  const void *data;
+  size_t count, bytes;
+} TrainletTensor;
+
+TrainletSession *trainlet_session_new(void);
+void trainlet_session_free(TrainletSession *s);
+const Error *trainlet_session_error(const TrainletSession *s);
+void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take; 0 = no limit */
+Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
+Status trainlet_session_ready(TrainletSession *s);
+const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */
+
+/* Where to write the bytes of one input before the run; NULL on a wrong name, type or shape. dims: rank numbers. */
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims);
+/* Runs the train, eval or inference model. fetches: names, one a line; NULL for the model's own outputs. */
+Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
+int trainlet_session_output_count(const TrainletSession *s);
+const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i); /* valid until the next run */
+
+Status trainlet_session_step(TrainletSession *s); /* train + optimizer + reset, on the tensors fed to the train model */
+double trainlet_session_loss(const TrainletSession *s);
+Status trainlet_session_optimize(TrainletSession *s);
+void trainlet_session_reset_grad(TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
+
+double trainlet_session_lr(const TrainletSession *s);
+void trainlet_session_set_lr(TrainletSession *s, double lr);
+int64_t trainlet_session_steps(const TrainletSession *s);
+void trainlet_session_set_seed(TrainletSession *s, uint64_t seed);
+
+int trainlet_session_parameter_count(const TrainletSession *s);
+TrainletTensor trainlet_session_parameter(TrainletSession *s, int i); /* data may be written in place */
+bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
+size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only);
+void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to);
+void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from);
+
+int64_t trainlet_session_position(const TrainletSession *s, int i); /* data position: see checkpoint/checkpoint.h */
+void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);
+Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value);
+Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value);
+Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);
+void trainlet_session_property_delete(TrainletSession *s, const char *name);
+const char *trainlet_session_properties(TrainletSession *s); /* JSON */
+
+Status trainlet_session_save(TrainletSession *s, bool optimizer_state);
+Status trainlet_session_export(TrainletSession *s, const char *outputs); /* names, one a line; NULL for the model's own */
+const void *trainlet_session_result(const TrainletSession *s, size_t *bytes); /* of the last save or export */
+void trainlet_session_result_free(TrainletSession *s);

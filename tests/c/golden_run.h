@@ -1,0 +1,25 @@
+/* Golden run: a network of tests/golden with its recipe, as artifacts and sessions through the public C API. */
+#pragma once
+#include "json.h"
+#include "trainlet.h"
+
+enum { GOLDEN_STEPS = 10 };
+
+typedef struct GoldenRun {
+  Arena arena;
+  Json *recipe;
+  TrainletArtifacts *artifacts;
+} GoldenRun;
+
+/* Reads tests/golden/NAME.json and builds its artifacts; checks fail and false comes back when that does not work. */
+bool golden_run_open(GoldenRun *run, const char *name);
+void golden_run_close(GoldenRun *run);
+
+/* A session on the artifacts; checkpoint replaces theirs unless NULL. NULL when it does not come up. */
+TrainletSession *golden_session(const GoldenRun *run, const void *checkpoint, size_t bytes);
+/* Feeds the batch of `step` (with `batch` examples, 0 = the recipe's) to a part of the session. */
+bool golden_feed(const GoldenRun *run, TrainletSession *s, TrainletPart part, int step, int batch);
+/* One micro-step as the recipe says; gives its loss. */
+double golden_step(const GoldenRun *run, TrainletSession *s, int step);
+/* Whether ok; a failed check with the session's own sentence otherwise. */
+bool golden_ok(TrainletSession *s, Status status, const char *what);

@@ -1,0 +1,74 @@
+/* The operator harness: every case of every operator against itself, central differences and PyTorch's golden numbers.
+ *
+ *   test_harness [Op …]          all operators, or those named
+ *   test_harness --dump FILE     the cases as JSON, for tests/golden/make_ops.py
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "opcheck.h"
+
+static Golden *golden;
+static FILE *dump;
+static int ops, cases, differentiable, gradients_checked, covered;
+
+static void run_case(const OpCase *c) {
+  CaseResult result = {0};
+  float *grads[OPCASE_INPUTS] = {0};
+  cases++;
+  if (check_forward(c, &result)) {
+    if (c->op->grad && !c->text->no_grad) check_gradient(c, grads), gradients_checked++;
+    if (golden_has(golden, c->key)) golden_check(golden, c, &result, grads), covered++;
+    if (dump) fprintf(dump, "%s", ftell(dump) > 2 ? ",\n" : ""), golden_dump(dump, c, &result);
+  }
+  for (int i = 0; i < OPCASE_INPUTS; i++) free(grads[i]);
+  case_result_free(&result);
+}
+
+static void run_op(const void *argument) {
+  const Op *op = argument;
+  int count = 0, with_gradient = 0, covered_before = covered;
+  ops++;
+  differentiable += op->grad != NULL;
+  for (const Case *text = op->cases; text && text->in; text++, count++) {
+    OpCase c;
+    if (check(opcase_parse(op, text, &c), "%s: %s", c.key, c.problem)) run_case(&c);
+    with_gradient += !text->no_grad;
+    opcase_free(&c);
+  }
+  check(count > 0, "%s has no cases", op->name);
+  check(!op->grad || with_gradient > 0, "%s has a gradient and no case that checks it", op->name);
+  test_note("%d cases%s", count, op->grad ? ", gradient" : "");
+  if (covered > covered_before) test_note(", %d golden", covered - covered_before);
+}
+
+static void no_stale_goldens(const void *argument) {
+  const char *key = "";
+  (void)argument;
+  if (!check(golden != NULL, "tests/golden/ops.txt cannot be read: run from the repository")) return;
+  int unused = golden_unused(golden, &key);
+  check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/make_ops.py", unused, key);
+}
+
+static bool is_wanted(const char *name, int count, char **names) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return count == 0;
+}
+
+int main(int argc, char **argv) {
+  const char *dump_path = argc == 3 && strcmp(argv[1], "--dump") == 0 ? argv[2] : NULL;
+  if (dump_path && !(dump = fopen(dump_path, "w"))) return perror(dump_path), 1;
+  if (dump) fputs("[\n", dump);
+  int names = dump ? 0 : argc - 1;
+  golden = dump ? NULL : golden_read("tests/golden/ops.txt");
+  for (int i = 0; op_at(i); i++)
+    if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
+  if (dump) fputs("]\n", dump), fclose(dump);
+  else if (!names) TEST(no_stale_goldens);
+  printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
+         differentiable, gradients_checked, covered);
+  golden_free(golden);
+  return test_finish();
+}

@@ -1,0 +1,38 @@
+/* Opcase: the text of an operator's Case (ops/op.h) as tensors and attributes, and as a graph of one node.
+ *
+ *   Case text ─▶ OpCase ─▶ Graph with one node ─▶ Machine runs it
+ */
+#pragma once
+#include "ops/op.h"
+
+enum { OPCASE_INPUTS = 16, OPCASE_ATTRS = 16 };
+
+typedef struct CaseInput {
+  bool absent, constant;
+  DType type;
+  Shape shape;
+  size_t count, bytes;
+  void *data;
+} CaseInput;
+
+typedef struct OpCase {
+  const Op *op;
+  const Case *text;
+  char key[400]; /* "Relu | f32[2,3] | | 0": its name in tests/golden/ops.txt */
+  CaseInput in[OPCASE_INPUTS];
+  int in_count;
+  Attr attrs[OPCASE_ATTRS];
+  int attr_count;
+  Arena arena; /* of the data and attributes */
+  char problem[160]; /* why the text is not understood, "" when it is */
+} OpCase;
+
+bool opcase_parse(const Op *op, const Case *text, OpCase *out);
+void opcase_free(OpCase *c);
+
+/* The graph of one node over fresh values; NULL with error set when infer refuses. symbolic: the first dim of input 0, and
+ * every equal first dim of another fed input, is the symbol N. */
+Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, bool symbolic);
+bool opcase_has_symbol(const OpCase *c);
+/* Input i of the case among g's inputs, by name; NULL when absent or constant. */
+Value *opcase_value(const Graph *g, int i);

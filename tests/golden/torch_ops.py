@@ -1,0 +1,242 @@
+"""What PyTorch says an ONNX operator gives: one function an operator, from inputs (None where absent) and attributes to outputs.
+
+An output of None is not compared. Operators that PyTorch does not have stand in UNKNOWN with the reason.
+"""
+import itertools
+
+import torch
+from torch.nn import functional as F
+
+UNKNOWN = {
+    "BroadcastGradientArgs": "shape arithmetic of ONNX Runtime; used by every broadcasting gradient",
+    "ConcatTraining": "ONNX Runtime's Concat with lengths",
+    "InPlaceAccumulatorV2": "bookkeeping of ONNX Runtime",
+    "Dropout": "other random numbers",
+    "ConstantOfShape": "no arithmetic", "Constant": "no arithmetic", "Size": "no arithmetic",
+    "Range": "no arithmetic",
+    "PassThrough": "no arithmetic",
+}
+# A gradient operator has golden numbers through the operator it belongs to: its inputs there are real, here they are noise.
+IS_GRADIENT = ("Grad", "Grad_13")
+
+
+def ints(t):
+    return [int(v) for v in t.reshape(-1)]
+
+
+def gemm(x, a):
+    left = x[0].T if a.get("transA", 0) else x[0]
+    right = x[1].T if a.get("transB", 0) else x[1]
+    y = a.get("alpha", 1.0) * (left @ right)
+    return [y if len(x) < 3 or x[2] is None else y + a.get("beta", 1.0) * x[2]]
+
+
+def fused_matmul(x, a):
+    left = x[0].transpose(-1, -2) if a.get("transA", 0) else x[0]
+    right = x[1].transpose(-1, -2) if a.get("transB", 0) else x[1]
+    return [a.get("alpha", 1.0) * (left @ right)]
+
+
+def window(x, a, kernel):
+    """Pads (begin, end) of each spatial dim, strides, dilations."""
+    n = len(kernel)
+    strides, dilations = a.get("strides", [1] * n), a.get("dilations", [1] * n)
+    pads, auto = a.get("pads", [0] * 2 * n), a.get("auto_pad", "NOTSET")
+    pads = [(pads[i], pads[n + i]) for i in range(n)]
+    if auto.startswith("SAME"):
+        pads = []
+        for i in range(n):
+            size, reach = x.shape[2 + i], dilations[i] * (kernel[i] - 1) + 1
+            total = max((-(-size // strides[i]) - 1) * strides[i] + reach - size, 0)
+            small = total // 2
+            pads.append((small, total - small) if auto == "SAME_UPPER" else (total - small, small))
+    elif auto == "VALID":
+        pads = [(0, 0)] * n
+    return pads, strides, dilations
+
+
+def pad(x, pads, value):
+    return F.pad(x, [p for pair in reversed(pads) for p in pair], value=value)
+
+
+def conv(x, a):
+    kernel = list(x[1].shape[2:])
+    pads, strides, dilations = window(x[0], a, kernel)
+    f = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[len(kernel)]
+    bias = x[2] if len(x) > 2 else None
+    return [f(pad(x[0], pads, 0.0), x[1], bias, strides, 0, dilations, a.get("group", 1))]
+
+
+def windows(x, a, fill):
+    """(N, C, …out, taps), padded with `fill`; beyond the end pads, which ceil_mode may reach, NaN."""
+    kernel = a["kernel_shape"]
+    pads, strides, dilations = window(x, a, kernel)
+    taps, out = [], []
+    for i, k in enumerate(kernel):
+        span = x.shape[2 + i] + sum(pads[i]) - dilations[i] * (k - 1) - 1
+        size = (-(-span // strides[i]) if a.get("ceil_mode", 0) else span // strides[i]) + 1
+        if a.get("ceil_mode", 0) and (size - 1) * strides[i] >= x.shape[2 + i] + pads[i][0]:
+            size -= 1
+        out.append(size)
+    padded = pad(pad(x, pads, fill), [(0, s * k) for s, k in zip(strides, kernel)], float("nan"))
+    for offset in itertools.product(*[range(k) for k in kernel]):
+        at = tuple(slice(o * d, o * d + (size - 1) * s + 1, s) for o, d, s, size in zip(offset, dilations, strides, out))
+        taps.append(padded[(slice(None), slice(None)) + at])
+    return torch.stack(taps, -1)
+
+
+def max_pool(x, a):
+    value = torch.nan_to_num(windows(x[0], a, -torch.inf), nan=-torch.inf, neginf=-torch.inf)
+    y, tap = value.max(-1)
+    index = torch.arange(x[0].numel(), dtype=torch.float64).reshape(x[0].shape)
+    if a.get("storage_order", 0):
+        return [y, None]
+    return [y, windows(index, a, 0.0).gather(-1, tap.unsqueeze(-1)).squeeze(-1)]
+
+
+def average_pool(x, a):
+    taps = windows(x[0], a, 0.0)
+    ones = windows(torch.ones_like(x[0]), a, 1.0 if a.get("count_include_pad", 0) else 0.0)
+    return [torch.nan_to_num(taps).sum(-1) / torch.nan_to_num(ones).sum(-1)]
+
+
+def batch_norm(x, a, training):
+    eps, momentum = a.get("epsilon", 1e-5), a.get("momentum", 0.9)
+    if not training:
+        return [F.batch_norm(x[0], x[3], x[4], x[1], x[2], False, 0, eps)]
+    axes = [0] + list(range(2, x[0].dim()))
+    mean, var = x[0].mean(axes), x[0].var(axes, unbiased=False)
+    y = F.batch_norm(x[0], None, None, x[1], x[2], True, 0, eps)
+    return [y, momentum * x[3] + (1 - momentum) * mean, momentum * x[4] + (1 - momentum) * var, mean, (var + eps).rsqrt()]
+
+
+def reduce(f):
+    def run(x, a):
+        axes = ints(x[1]) if len(x) > 1 and x[1] is not None else a.get("axes", [])
+        if not axes and a.get("noop_with_empty_axes", 0):
+            return [x[0]]
+        axes = axes or list(range(x[0].dim()))
+        return [f(x[0], axes, bool(a.get("keepdims", 1))) if x[0].dim() else x[0]]
+    return run
+
+
+def fold(f):
+    def run(x, a):
+        y = x[0]
+        for other in x[1:]:
+            y = f(y, other)
+        return [y]
+    return run
+
+
+def reshape(x, a):
+    dims = ints(x[1])
+    if not a.get("allowzero", 0):
+        dims = [x[0].shape[i] if d == 0 else d for i, d in enumerate(dims)]
+    return [x[0].reshape(dims)]
+
+
+def flatten(x, a):
+    axis = a.get("axis", 1)
+    rows = 1
+    for d in x[0].shape[:axis + x[0].dim() if axis < 0 else axis]:
+        rows *= d
+    return [x[0].reshape(rows, -1)]
+
+
+def squeeze(x, a):
+    axes = ints(x[1]) if len(x) > 1 and x[1] is not None else a.get("axes")
+    axes = [i for i, d in enumerate(x[0].shape) if d == 1] if axes is None else [i % x[0].dim() for i in axes]
+    return [x[0].reshape([d for i, d in enumerate(x[0].shape) if i not in axes])]
+
+
+def unsqueeze(x, a):
+    axes = ints(x[1]) if len(x) > 1 else a["axes"]
+    rank = x[0].dim() + len(axes)
+    y = x[0]
+    for i in sorted(i % rank for i in axes):
+        y = y.unsqueeze(i)
+    return [y]
+
+
+def slice_(x, a):
+    starts, ends = (ints(x[1]), ints(x[2])) if len(x) > 1 else (a["starts"], a["ends"])
+    axes = ints(x[3]) if len(x) > 3 and x[3] is not None else a.get("axes", list(range(len(starts))))
+    steps = ints(x[4]) if len(x) > 4 and x[4] is not None else [1] * len(starts)
+    y = x[0]
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        y = y.index_select(axis, torch.tensor(list(range(y.shape[axis]))[start:end:step] if step > 0 else
+                                              list(range(y.shape[axis]))[slice(start, None if end < -y.shape[axis] else end, step)],
+                                              dtype=torch.int64))
+    return [y]
+
+
+def gather(x, a):
+    axis = a.get("axis", 0) % x[0].dim()
+    index = x[1].long() % x[0].shape[axis]
+    y = x[0].index_select(axis, index.reshape(-1))
+    return [y.reshape(list(x[0].shape[:axis]) + list(index.shape) + list(x[0].shape[axis + 1:]))]
+
+
+def softmax(f):
+    def run(x, a, opset):
+        if opset and opset < 13:
+            return [f(flatten(x, {"axis": a.get("axis", 1)})[0], 1).reshape(x[0].shape)]
+        return [f(x[0], a.get("axis", -1))]
+    run.wants_opset = True
+    return run
+
+
+def cross_entropy(x, a):
+    weight = x[2] if len(x) > 2 else None
+    loss = F.cross_entropy(x[0], x[1].long(), weight, ignore_index=a.get("ignore_index", -100), reduction=a.get("reduction", "mean"))
+    return [loss, F.log_softmax(x[0], 1)]
+
+
+def clip(x, a):
+    low = x[1] if len(x) > 1 and x[1] is not None else a.get("min", -torch.inf)
+    high = x[2] if len(x) > 2 and x[2] is not None else a.get("max", torch.inf)
+    return [torch.minimum(torch.maximum(x[0], torch.as_tensor(low, dtype=x[0].dtype)), torch.as_tensor(high, dtype=x[0].dtype))]
+
+
+def split(x, a):
+    axis, parts = a.get("axis", 0), ints(x[1]) if len(x) > 1 else a["split"]
+    return list(torch.split(x[0], parts, axis))
+
+
+def scale(x, a):
+    return [x[0] / x[1] if a.get("scale_down", 0) else x[0] * x[1]]
+
+
+def cast(x, a):
+    return [x[0].to({1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}[a["to"]])]
+
+
+OPS = {
+    "Gemm": gemm, "FusedMatMul": fused_matmul, "MatMul": lambda x, a: [x[0] @ x[1]],
+    "Add": fold(torch.add), "Sub": fold(torch.sub), "Mul": fold(torch.mul), "Div": lambda x, a: [
+        x[0] / x[1] if x[0].is_floating_point() else torch.div(x[0], x[1], rounding_mode="trunc")],
+    "Sum": fold(torch.add), "Max": fold(torch.maximum), "Min": fold(torch.minimum), "Pow": fold(torch.pow),
+    "Mean": lambda x, a: [sum(x[1:], x[0]) / len(x)],
+    "Neg": lambda x, a: [-x[0]], "Abs": lambda x, a: [x[0].abs()], "Exp": lambda x, a: [x[0].exp()], "Log": lambda x, a: [x[0].log()],
+    "Sqrt": lambda x, a: [x[0].sqrt()], "Erf": lambda x, a: [x[0].erf()], "Reciprocal": lambda x, a: [1 / x[0]],
+    "Sin": lambda x, a: [x[0].sin()], "Cos": lambda x, a: [x[0].cos()], "Sign": lambda x, a: [x[0].sign()],
+    "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()], "Softplus": lambda x, a: [F.softplus(x[0])],
+    "Relu": lambda x, a: [x[0].relu()], "LeakyRelu": lambda x, a: [F.leaky_relu(x[0], a.get("alpha", 0.01))],
+    "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
+    "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
+    "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
+    "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
+    "BatchNormInternal": lambda x, a: batch_norm(x, a, True),
+    "Flatten": flatten, "Reshape": reshape, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
+    "Transpose": lambda x, a: [x[0].permute(a.get("perm", list(range(x[0].dim()))[::-1]))],
+    "Concat": lambda x, a: [torch.cat(x, a["axis"])], "Split": split, "Slice": slice_, "Gather": gather,
+    "Expand": lambda x, a: [x[0] * torch.ones(ints(x[1]), dtype=x[0].dtype)],
+    "Shape": lambda x, a: [torch.tensor(list(x[0].shape)[a.get("start", 0):a.get("end", None)])], "Cast": cast,
+    "ReduceMean": reduce(lambda x, axes, keep: x.mean(axes, keep)), "ReduceSum": reduce(lambda x, axes, keep: x.sum(axes, keep)),
+    "ReduceSumTraining": reduce(lambda x, axes, keep: x.sum(axes, keep)),
+    "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax), "SoftmaxCrossEntropyLoss": cross_entropy,
+    "Clip": clip, "Scale": scale, "Where": lambda x, a: [torch.where(x[0].bool(), x[1], x[2])],
+    "Equal": fold(torch.eq), "Less": fold(torch.lt), "Greater": fold(torch.gt), "LessOrEqual": fold(torch.le),
+    "GreaterOrEqual": fold(torch.ge), "And": fold(torch.logical_and), "Or": fold(torch.logical_or), "Not": lambda x, a: [~x[0].bool()],
+}

@@ -1,0 +1,63 @@
+/** Tensors: what is accepted, what is refused and in which words, and that packing leaves the user's arrays alone. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as ort from 'onnxruntime-web';
+import { Tensor } from '../../js/index.js';
+import { bind, pack } from '../../js/tensor.js';
+
+const INPUTS = [{ name: 'input', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int64', dims: ['N'] }];
+const refused = (work, message) => assert.throws(work, (error) => {
+  assert.equal(error.name, 'TrainletError');
+  assert.equal(error.code, 'invalid-feed');
+  assert.match(error.message, message);
+  return true;
+});
+
+test('a typed array is kept, an array is converted', () => {
+  const data = new Float32Array(6);
+  const tensor = new Tensor('float32', data, [2, 3]);
+  assert.equal(tensor.data, data);
+  assert.deepEqual([tensor.dims, tensor.size], [[2, 3], 6]);
+  assert.deepEqual(new Tensor('int64', [1, -2n, 3]).data, new BigInt64Array([1n, -2n, 3n]));
+  assert.deepEqual(new Tensor('bool', [true, false]).data, new Uint8Array([1, 0]));
+  assert.deepEqual(new Tensor('float32', [0.1]).data, new Float32Array([0.1]));
+  assert.deepEqual(new Tensor('float32', [7], []).dims, []);
+});
+
+test('what does not fit is refused in one sentence', () => {
+  refused(() => new Tensor('float32', new Float32Array(5), [2, 3]), /dims \[2,3\] make 6 elements, but the data has 5/);
+  refused(() => new Tensor('float32', new Float64Array(6), [2, 3]), /its data must be a Float32Array, not Float64Array/);
+  refused(() => new Tensor('float32', new Float32Array(6), [-2, -3]), /whole numbers/);
+  refused(() => new Tensor('int32', [1.5]), /element 0 of a int32 tensor cannot be 1\.5/);
+  refused(() => new Tensor('uint8', [256]), /cannot be 256/);
+  refused(() => new Tensor('int64', [0.5]), /cannot be 0\.5/);
+  refused(() => new Tensor('float32', ['1']), /the string '1'/);
+  refused(() => new Tensor('float16', [1]), /bits/);
+  refused(() => new Tensor('complex64', [1]), /no tensor type 'complex64'/);
+  refused(() => new Tensor('string', ['a']), /no tensor type 'string'/);
+});
+
+test('feeds are bound by name', () => {
+  const input = new Tensor('float32', new Float32Array(4), [2, 2]);
+  refused(() => bind({ inptu: input }, INPUTS), /no input 'inptu'; wanted are 'input' \(float32 \[N, 2\]\), 'labels' \(int64 \[N\]\)/);
+  refused(() => bind({ input: [1, 2] }, INPUTS), /input 'input' must be a tensor/);
+  refused(() => bind({ input: { type: 'string', data: ['a'], dims: [1] } }, INPUTS), /string tensors are not supported/);
+  refused(() => bind(null, INPUTS), /feeds must be an object/);
+  assert.deepEqual(bind({ labels: null, input }, INPUTS), [['input', input]]);
+});
+
+test("onnxruntime's own tensors are accepted", () => {
+  const input = new ort.Tensor('float32', new Float32Array([1, 2]), [1, 2]);
+  const labels = new ort.Tensor('int64', new BigInt64Array([3n]), [1]);
+  const { tensors, buffer } = pack(bind({ labels, input }, INPUTS));
+  assert.deepEqual(tensors.map(({ name, offset, bytes }) => [name, offset, bytes]), [['labels', 0, 8], ['input', 8, 8]]);
+  assert.deepEqual(new Float32Array(buffer, 8, 2), new Float32Array([1, 2]));
+  assert.equal(input.data.length, 2);
+});
+
+test('a view into a larger buffer is packed alone', () => {
+  const view = new Float32Array([0, 1, 2, 3]).subarray(1, 3);
+  const { buffer } = pack(bind({ input: new Tensor('float32', view, [1, 2]) }, INPUTS));
+  assert.deepEqual(new Float32Array(buffer), new Float32Array([1, 2]));
+});

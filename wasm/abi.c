@@ -1,0 +1,156 @@
+/* Every export of the wasm file and nothing else; wasm/README.md says what each means and who owns which bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shape.h"
+#include "trainlet.h"
+
+#define EXPORT(name) __attribute__((export_name(#name))) extern
+
+enum { VERSION_TEXT_BYTES = 2048 };
+static Error last_error;
+
+static Status keep(const Error *error) {
+  last_error = *error;
+  return last_error.status;
+}
+static Status session_status(TrainletSession *s) { return keep(trainlet_session_error(s)); }
+
+EXPORT(abi_error_message) const char *abi_error_message(void) { return last_error.text; }
+EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node; }
+
+EXPORT(abi_json) const char *abi_json(void) {
+  static char text[VERSION_TEXT_BYTES];
+  size_t at = (size_t)snprintf(text, sizeof text, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION);
+  for (int i = 0; i < STATUS_COUNT; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\"", i ? "," : "", status_code((Status)i));
+  at += (size_t)snprintf(text + at, sizeof text - at, "],\"types\":{");
+  const char *comma = "";
+  for (int type = 1; type <= DTYPE_BFLOAT16; type++) {
+    if (strcmp(dtype_name((DType)type), "unknown") == 0) continue;
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", comma, dtype_name((DType)type), type, dtype_bytes((DType)type));
+    comma = ",";
+  }
+  snprintf(text + at, sizeof text - at, "},\"artifacts\":{\"train\":%d,\"eval\":%d,\"optimizer\":%d,\"checkpoint\":%d,\"model\":%d}}",
+           TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL);
+  return text;
+}
+
+EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
+  size_t padded = (bytes + 16) & ~(size_t)15;
+  return padded < bytes ? NULL : aligned_alloc(16, padded);
+}
+EXPORT(abi_free) void abi_free(void *p) { free(p); }
+
+/* ---- artifacts ---- */
+
+EXPORT(abi_artifacts_new) TrainletArtifacts *abi_artifacts_new(const void *model, size_t bytes) {
+  TrainletArtifacts *a = trainlet_artifacts_new(model, bytes);
+  if (!a) {
+    error_clear(&last_error);
+    error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model");
+    return NULL;
+  }
+  if (keep(trainlet_artifacts_error(a)) == STATUS_OK) return a;
+  trainlet_artifacts_free(a);
+  return NULL;
+}
+EXPORT(abi_artifacts_set) Status abi_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
+  trainlet_artifacts_set(a, key, value);
+  return keep(trainlet_artifacts_error(a));
+}
+EXPORT(abi_artifacts_build) Status abi_artifacts_build(TrainletArtifacts *a) {
+  trainlet_artifacts_build(a);
+  return keep(trainlet_artifacts_error(a));
+}
+EXPORT(abi_artifacts_bytes) const void *abi_artifacts_bytes(TrainletArtifacts *a, int which) {
+  size_t bytes;
+  return trainlet_artifacts_bytes(a, (TrainletPart)which, &bytes);
+}
+EXPORT(abi_artifacts_length) size_t abi_artifacts_length(TrainletArtifacts *a, int which) {
+  size_t bytes;
+  trainlet_artifacts_bytes(a, (TrainletPart)which, &bytes);
+  return bytes;
+}
+EXPORT(abi_artifacts_warnings) const char *abi_artifacts_warnings(TrainletArtifacts *a) { return trainlet_artifacts_warnings(a); }
+EXPORT(abi_artifacts_free) void abi_artifacts_free(TrainletArtifacts *a) { trainlet_artifacts_free(a); }
+
+/* ---- sessions ---- */
+
+EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
+  error_clear(&last_error);
+  TrainletSession *s = trainlet_session_new();
+  if (!s) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a session");
+  return s;
+}
+EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }
+EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
+EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, const void *bytes, size_t count) {
+  trainlet_session_load(s, (TrainletPart)which, bytes, count);
+  return session_status(s);
+}
+EXPORT(abi_session_ready) Status abi_session_ready(TrainletSession *s) { return trainlet_session_ready(s), session_status(s); }
+EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) { return trainlet_session_json(s); }
+
+EXPORT(abi_session_feed) void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
+  void *to = trainlet_session_feed(s, (TrainletPart)which, name, type, rank, dims);
+  session_status(s);
+  return to;
+}
+EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
+  trainlet_session_run(s, (TrainletPart)which, fetches);
+  return session_status(s);
+}
+EXPORT(abi_session_output_count) int abi_session_output_count(TrainletSession *s) { return trainlet_session_output_count(s); }
+EXPORT(abi_session_output) const TrainletTensor *abi_session_output(TrainletSession *s, int i) { return trainlet_session_output(s, i); }
+EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) { return trainlet_session_step(s), session_status(s); }
+EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
+EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) { return trainlet_session_optimize(s), session_status(s); }
+EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
+
+EXPORT(abi_session_lr) double abi_session_lr(TrainletSession *s) { return trainlet_session_lr(s); }
+EXPORT(abi_session_set_lr) void abi_session_set_lr(TrainletSession *s, double lr) { trainlet_session_set_lr(s, lr); }
+EXPORT(abi_session_steps) int64_t abi_session_steps(TrainletSession *s) { return trainlet_session_steps(s); }
+EXPORT(abi_session_set_seed) void abi_session_set_seed(TrainletSession *s, int64_t seed) { trainlet_session_set_seed(s, (uint64_t)seed); }
+
+EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, int i) { return (void *)(uintptr_t)trainlet_session_parameter(s, i).data; }
+EXPORT(abi_session_element_count) double abi_session_element_count(TrainletSession *s, int trainable_only) {
+  return (double)trainlet_session_element_count(s, trainable_only != 0);
+}
+EXPORT(abi_session_copy_out) void abi_session_copy_out(TrainletSession *s, int trainable_only, float *to) { trainlet_session_copy_out(s, trainable_only != 0, to); }
+EXPORT(abi_session_copy_in) void abi_session_copy_in(TrainletSession *s, int trainable_only, const float *from) {
+  trainlet_session_copy_in(s, trainable_only != 0, from);
+}
+
+EXPORT(abi_session_position) int64_t abi_session_position(TrainletSession *s, int i) { return trainlet_session_position(s, i); }
+EXPORT(abi_session_set_position) void abi_session_set_position(TrainletSession *s, int i, int64_t value) { trainlet_session_set_position(s, i, value); }
+
+EXPORT(abi_session_property_set_int) Status abi_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
+  return trainlet_session_property_set_int(s, name, value), session_status(s);
+}
+EXPORT(abi_session_property_set_float) Status abi_session_property_set_float(TrainletSession *s, const char *name, double value) {
+  return trainlet_session_property_set_float(s, name, value), session_status(s);
+}
+EXPORT(abi_session_property_set_string) Status abi_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
+  return trainlet_session_property_set_string(s, name, value), session_status(s);
+}
+EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) { trainlet_session_property_delete(s, name); }
+EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) { return trainlet_session_properties(s); }
+
+EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state) {
+  return trainlet_session_save(s, optimizer_state != 0), session_status(s);
+}
+EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs) {
+  return trainlet_session_export(s, outputs), session_status(s);
+}
+EXPORT(abi_session_result) const void *abi_session_result(TrainletSession *s) {
+  size_t bytes;
+  return trainlet_session_result(s, &bytes);
+}
+EXPORT(abi_session_result_length) size_t abi_session_result_length(TrainletSession *s) {
+  size_t bytes;
+  trainlet_session_result(s, &bytes);
+  return bytes;
+}
+EXPORT(abi_session_result_free) void abi_session_result_free(TrainletSession *s) { trainlet_session_result_free(s); }

@@ -1,0 +1,52 @@
+// Builds js/trainlet.wasm and prints its size; with `--test` also the native C tests under the sanitizers, in build/test.
+
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
+
+runMain(() => {
+  const output = join(root, 'js/trainlet.wasm');
+  const before = changedAt(output);
+  build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`]);
+  say(`${changedAt(output) === before ? 'Up to date' : 'Built'}: js/trainlet.wasm, ${sizes(output)}.`);
+  if (process.argv.includes('--test')) {
+    build('build/test', ['-DTRAINLET_SANITIZE=ON']);
+    say('Built: the C tests, in build/test.');
+  }
+});
+
+/** Configures once and builds what changed; CMake itself sees when it must configure again. */
+function build(folder, options) {
+  const path = join(root, folder);
+  const log = folder.replace('build/', 'build-');
+  if (isOfAnotherPlace(path)) remove(path);
+  if (!existsSync(join(path, 'build.ninja'))) {
+    say(`Configuring ${folder} …`);
+    run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', ...options]);
+  }
+  run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
+}
+
+/** CMake's cache holds absolute paths: a clone that was moved or copied is configured anew. */
+function isOfAnotherPlace(path) {
+  const cache = join(path, 'CMakeCache.txt');
+  if (!existsSync(cache)) return false;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, 'utf8'))?.[1];
+  return join(home ?? '', '/') !== join(root, '/');
+}
+
+/** Beside emcc itself, wherever that came from (Debian's package, emsdk). */
+function emscriptenToolchain() {
+  const emcc = findProgram('emcc');
+  if (!emcc) throw new Failure("Emscripten's emcc is missing: run 'npm run setup'.");
+  const file = join(dirname(realpathSync(emcc)), 'cmake/Modules/Platform/Emscripten.cmake');
+  if (!existsSync(file)) throw new Failure(`Emscripten at ${dirname(realpathSync(emcc))} has no CMake toolchain file: install the package emscripten or emsdk.`);
+  return file;
+}
+
+function sizes(path) {
+  const bytes = readFileSync(path);
+  const kb = (count) => `${(count / 1024).toFixed(1)} KB`;
+  return `${kb(bytes.length)} raw, ${kb(brotliCompressSync(bytes).length)} brotli`;
+}

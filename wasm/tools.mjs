@@ -1,0 +1,76 @@
+// Where the set-up and the build find programs, and how they run them; only Node's own modules, for nothing else is there yet.
+
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, openSync, closeSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The repository, as an absolute path. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** A failure that the user is told in one sentence, without a stack. */
+export class Failure extends Error {}
+
+export function say(line) {
+  console.log(`[trainlet] ${line}`);
+}
+
+/** The path of the first of `names` that can be run, or undefined. */
+export function findProgram(...names) {
+  for (const name of names) {
+    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+      const path = join(folder, name);
+      if (isProgram(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The Chromium that the browser tests drive: $CHROMIUM_PATH, or what stands in the PATH. */
+export function findChromium() {
+  return process.env.CHROMIUM_PATH || findProgram('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable');
+}
+
+/** When a file was last changed, in ms; 0 when it is not there. */
+export function changedAt(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** Runs a program to its end. What it prints goes to build/<log>.log; if it fails, its lines of error are shown, and `sentence`. */
+export function run(log, sentence, program, args, options = {}) {
+  mkdirSync(join(root, 'build'), { recursive: true });
+  const path = join(root, 'build', `${log}.log`);
+  const file = openSync(path, 'w');
+  const { status, error } = spawnSync(program, args, { cwd: root, ...options, stdio: ['ignore', file, file] });
+  closeSync(file);
+  if (status === 0) return;
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const telling = lines.filter((line) => line.length < 300 && /error|fatal|missing|undefined|^E:/i.test(line));
+  console.error(error ? error.message : (telling.length > 0 ? telling.slice(0, 20) : lines.slice(-20)).join('\n'));
+  throw new Failure(`${sentence} (the whole output is in build/${log}.log).`);
+}
+
+/** Runs `main` and turns a Failure, or what the file system refuses, into one sentence and exit code 1. */
+export function runMain(main) {
+  try {
+    main();
+  } catch (error) {
+    if (!(error instanceof Failure) && !error.syscall) throw error;
+    console.error(`[trainlet] ${error.message}`);
+    process.exitCode = 1;
+  }
+}
+
+/** Removes a folder or file, there or not. */
+export function remove(path) {
+  rmSync(path, { recursive: true, force: true });
+}
