@@ -29,6 +29,8 @@ export class Core {
   /** @type {Constants} */
   #constants;
   #session = 0;
+  /** Whether gradients of earlier batches wait for their optimizer step. */
+  #accumulating = false;
   /** @type {ParameterInfo[]} */
   #parameters = [];
 
@@ -90,16 +92,32 @@ export class Core {
   step({ feeds, fetches = [], optimize, lr, position }) {
     if (lr !== undefined) this.setLearningRate(lr);
     this.#feed('train', feeds);
-    if (optimize) this.#run('abi_session_step', this.#session);
-    else this.#run('abi_session_run', this.#session, this.#constants.artifacts.train, 0);
-    const loss = this.#call('abi_session_loss', this.#session);
-    if (!Number.isFinite(loss)) throw new TrainletError('non-finite-loss', `the loss is ${loss}`);
+    if (optimize && !this.#accumulating) this.#run('abi_session_step', this.#session);
+    else this.#accumulate(optimize);
     if (position) this.setPosition(position);
-    return { loss, outputs: this.#outputs(fetches) };
+    return { loss: this.#loss(), outputs: this.#outputs(fetches) };
   }
 
+  /** A batch whose gradients are added to those before it, and used if it is the last. @param {boolean} last */
+  #accumulate(last) {
+    this.#run('abi_session_run', this.#session, this.#constants.artifacts.train, 0);
+    const loss = this.#loss();
+    if (!Number.isFinite(loss)) throw new TrainletError('non-finite-loss', `the loss is ${loss}; no parameter was changed`);
+    this.#accumulating = true;
+    if (!last) return;
+    this.optimize();
+    this.resetGrad();
+  }
+
+  #loss() { return this.#call('abi_session_loss', this.#session); }
+
   optimize() { this.#run('abi_session_optimize', this.#session); }
-  resetGrad() { this.#call('abi_session_reset_grad', this.#session); }
+
+  resetGrad() {
+    this.#accumulating = false;
+    this.#call('abi_session_reset_grad', this.#session);
+  }
+
   getLearningRate() { return this.#call('abi_session_lr', this.#session); }
   setLearningRate(/** @type {number} */ lr) { this.#call('abi_session_set_lr', this.#session, lr); }
   steps() { return this.#call('abi_session_steps', this.#session); }

@@ -107,7 +107,7 @@ function gather(tensors, order, from, to, labelName) {
  * @returns {AsyncGenerator<Batch>}
  */
 async function* stream(batches, inputs, labelName) {
-  const iterable = batches && (Symbol.asyncIterator in batches || Symbol.iterator in batches);
+  const iterable = Object(batches) === batches && (Symbol.asyncIterator in batches || Symbol.iterator in batches);
   if (!iterable) throw bad('wanted { inputs, labels }, an iterable of feeds, or a function that returns one');
   for await (const batch of batches) {
     const tensors = bind(batch, inputs);

@@ -63,6 +63,7 @@ export class TrainingSession {
     this.#info = info;
     this.parameters = info.parameters;
     this.properties = new PropertyBag(client.ask, properties);
+    this.trainingInputs = this.#train().inputs;
     this.trainingInputNames = names(info.train?.inputs);
     this.trainingOutputNames = names(info.train?.outputs);
     this.evalInputNames = names(info.eval?.inputs);

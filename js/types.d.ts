@@ -200,6 +200,8 @@ export class TrainingSession {
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Forward without labels; the model's own outputs unless `fetches` says which. */
   predict(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  /** Names, types and dims of what a step is fed. */
+  readonly trainingInputs: readonly ValueInfo[];
   readonly parameters: readonly ParameterInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;

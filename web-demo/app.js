@@ -180,7 +180,7 @@ function showPace({ loss, samplesPerSecond, etaMs }) {
 
 function showProgress() {
   const { step, target } = notebook.course, go = $('#go');
-  go.disabled = !network;
+  go.disabled = $('#export').disabled = !network;
   go.textContent = training ? 'Stop' : finished() ? (step ? 'Train again' : 'Train') : 'Continue';
   $('#length').disabled = Boolean(training) || !finished();
   $('#progress').value = target ? step / target : 0;
@@ -193,9 +193,9 @@ function showProgress() {
 // — Results —
 
 function showCharts() {
-  const { loss, own, heldOut } = notebook.course;
-  accuracyChart.set({ own, 'held-out': heldOut });
-  lossChart.set({ loss });
+  const { loss, own, heldOut, target } = notebook.course;
+  accuracyChart.set({ own, 'held-out': heldOut }, target);
+  lossChart.set({ loss }, target);
 }
 
 function showScores() {
@@ -257,8 +257,7 @@ async function start() {
   $('#teach-form').addEventListener('submit', (event) => { event.preventDefault(); addDrawing(); });
   $('#symbol-form').addEventListener('submit', addSymbol);
   $('#export').addEventListener('click', () => exportModel().catch(trouble));
-  $('#trouble-fresh').addEventListener('click', () => startFresh().catch(trouble));
-  $('#fresh').addEventListener('click', () => $('#fresh-dialog').showModal());
+  for (const id of ['#fresh', '#trouble-fresh']) $(id).addEventListener('click', () => $('#fresh-dialog').showModal());
   $('#fresh-dialog').addEventListener('close', () => { if ($('#fresh-dialog').returnValue === 'fresh') startFresh().catch(trouble); });
   showClasses();
   digits = loadReplay();

@@ -7,7 +7,7 @@ const HEIGHT = 132, LEFT = 44, RIGHT = 10, TOP = 8, BOTTOM = 22;
  *  @typedef {[step: number, value: number][]} Points */
 
 export class Chart {
-  #svg; #options; #data = {}; #scheduled = false;
+  #svg; #options; #data = {}; #last = 0; #scheduled = false;
 
   /** @param {SVGSVGElement} svg
    *  @param {{ series: Series[], format: (value: number) => string, bounds: (low: number, high: number) => [number, number] }} options */
@@ -17,9 +17,10 @@ export class Chart {
     new ResizeObserver(() => this.#schedule()).observe(svg);
   }
 
-  /** @param {Record<string, Points>} data  one list a series */
-  set(data) {
+  /** @param {Record<string, Points>} data  one list a series @param {number} last  the step at the right edge; 0 while unknown */
+  set(data, last) {
     this.#data = data;
+    this.#last = last;
     this.#schedule();
   }
 
@@ -32,10 +33,10 @@ export class Chart {
   #draw() {
     const { series, format, bounds } = this.#options;
     const lines = series.map((s) => this.#data[s.key] ?? []);
-    const values = lines.flat().map((p) => p[1]), last = Math.max(1, ...lines.flat().map((p) => p[0]));
+    const values = lines.flat().map((p) => p[1]), last = this.#last;
     const [low, high] = values.length ? bounds(Math.min(...values), Math.max(...values)) : bounds(0, 1);
     const width = this.#svg.clientWidth || 300;
-    const x = (step) => LEFT + (step / last) * (width - LEFT - RIGHT);
+    const x = (step) => LEFT + (step / Math.max(1, last)) * (width - LEFT - RIGHT);
     const y = (value) => TOP + ((high - value) / (high - low)) * (HEIGHT - TOP - BOTTOM);
 
     this.#svg.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
@@ -45,7 +46,7 @@ export class Chart {
         make('text', { class: 'label', x: LEFT - 8, y: y(value) + 4, 'text-anchor': 'end' }, format(value)),
       ]),
       make('text', { class: 'label', x: LEFT, y: HEIGHT - 4 }, '0'),
-      make('text', { class: 'label', x: width - RIGHT, y: HEIGHT - 4, 'text-anchor': 'end' }, values.length > 1 ? `step ${last}` : 'steps'),
+      make('text', { class: 'label', x: width - RIGHT, y: HEIGHT - 4, 'text-anchor': 'end' }, last ? `step ${last}` : 'steps'),
       ...lines.flatMap((points, i) => drawSeries(series[i].key, points.map(([s, v]) => [x(s), y(v)]))),
     );
     this.#svg.setAttribute('aria-label', this.#sentence(lines));

@@ -36,7 +36,7 @@ function* batches(set, random) {
 
 const here = (name) => new URL(name, import.meta.url);
 const training = readMnist('train'), test = readMnist('t10k'), random = randomFrom(SEED);
-const artifacts = await generateArtifacts(here('digits-init.onnx'), { loss: 'cross-entropy', optimizer: { type: 'adam' } });
+const artifacts = await generateArtifacts(here('digits-init.onnx'), { loss: 'cross-entropy', optimizer: 'adam' });
 const session = await TrainingSession.create(artifacts);
 const stepsPerEpoch = Math.ceil(training.count / BATCH);
 await session.fit(() => batches(training, random), {

@@ -16,7 +16,7 @@ export class Network {
   static async open(store) {
     const saved = await store?.load(NAME);
     const artifacts = await generateArtifacts(new URL('digits.onnx', import.meta.url), {
-      loss: 'cross-entropy', optimizer: { type: 'adam', lr: 1e-3 },
+      loss: 'cross-entropy', optimizer: 'adam',
     });
     return new Network(await TrainingSession.create(saved ? { ...artifacts, checkpointState: saved.bytes } : artifacts));
   }

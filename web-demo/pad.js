@@ -18,6 +18,7 @@ export class Pad {
     canvas.addEventListener('pointermove', (e) => this.#pointerMove(e));
     for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, () => { this.#pointer = null; });
     canvas.addEventListener('keydown', (e) => this.#key(e));
+    canvas.addEventListener('focus', () => this.#showPen(canvas.matches(':focus-visible')));
     canvas.addEventListener('blur', () => this.#showPen(false));
     new ResizeObserver(() => this.#draw()).observe(canvas);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());

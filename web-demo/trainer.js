@@ -3,7 +3,8 @@ import { feeds } from './model.js';
 import { bendInto, PIXELS, randomBend } from './preprocess.js';
 
 const BATCH = 64;
-const OWN = 16;        // of a batch, the rest is MNIST
+const OWN = 12;        // of a batch, the rest is MNIST
+const RATE = 1e-3, WARMUP = 20;
 const ROUND = 25;      // steps between two scores
 const LOSS_EVERY = 5;  // steps a point in the chart of the loss, their mean
 
@@ -25,15 +26,15 @@ function* round(own, replay) {
 /** Trains from the network's step to the notebook's target; stops early, and cleanly, on `signal`.
  * @param {{ network: import('./model.js').Network, notebook: import('./notebook.js').Notebook,
  *   digits: { practice: Sample[], test: Sample[] }, store?: import('../js/index.js').CheckpointStore, signal: AbortSignal,
- *   onStep: (pace: { loss: number, samplesPerSecond: number, etaMs: number }) => void, onScore: () => void }} run */
+ *   onStep: (event: import('../js/types.js').BatchEvent) => void, onScore: () => void }} run */
 export async function train({ network, notebook, digits, store, signal, onStep, onScore }) {
   const { course } = notebook, left = course.target - course.step, recent = [];
   let scoring = Promise.resolve();
-  const onBatch = ({ loss, samplesPerSecond }) => {
+  const onBatch = (event) => {
     network.steps = course.step += 1;
-    recent.push(loss);
+    recent.push(event.loss);
     if (recent.length === LOSS_EVERY) course.loss.push([course.step, mean(recent.splice(0))]);
-    onStep({ loss, samplesPerSecond, etaMs: ((course.target - course.step) * BATCH * 1000) / samplesPerSecond });
+    onStep(event);
   };
   const scoreNow = async () => {
     await score(network, notebook, digits.test);
@@ -43,7 +44,8 @@ export async function train({ network, notebook, digits, store, signal, onStep, 
   const onEpoch = () => { scoring = scoring.then(scoreNow); };
   try {
     await network.session.fit(() => round(notebook.drawings, digits.practice), {
-      epochs: Math.ceil(left / ROUND), maxSteps: left, resume: false, checkpoint: network.checkpoint(store), onBatch, onEpoch, signal,
+      epochs: Math.ceil(left / ROUND), maxSteps: left, schedule: { type: 'cosine', lr: RATE, warmup: WARMUP, steps: left },
+      checkpoint: network.checkpoint(store), onBatch, onEpoch, signal,
     });
   } catch (error) {
     if (error.code !== 'aborted') throw error;

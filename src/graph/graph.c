@@ -62,6 +62,11 @@ Value *graph_find(const Graph *g, const char *name) {
   return slot ? g->values[slot - 1] : NULL;
 }
 
+static void slots_fill(Graph *g) {
+  for (int i = 0; i < g->slot_count; i++) g->slots[i] = 0;
+  for (int i = 0; i < g->value_count; i++) *slot_of(g, g->values[i]->name) = i + 1;
+}
+
 static bool slots_grow(Graph *g) {
   if (g->slot_count && g->value_count * 2 < g->slot_count) return true;
   int count = g->slot_count ? g->slot_count * 2 : 64;
@@ -69,7 +74,7 @@ static bool slots_grow(Graph *g) {
   if (!slots) return false;
   g->slots = slots;
   g->slot_count = count;
-  for (int i = 0; i < g->value_count; i++) *slot_of(g, g->values[i]->name) = i + 1;
+  slots_fill(g);
   return true;
 }
 
@@ -80,6 +85,14 @@ const char *graph_fresh_name(Graph *g, const char *stem) {
     if (!name) return out_of_memory(g), NULL;
     if (!graph_find(g, name)) return name;
   }
+}
+
+Status graph_rename(Graph *g, Value *v, const char *stem) {
+  const char *name = graph_fresh_name(g, stem);
+  if (!name) return g->error->status;
+  v->name = name;
+  slots_fill(g);
+  return STATUS_OK;
 }
 
 /* ---- values ---- */

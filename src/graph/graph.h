@@ -114,6 +114,7 @@ Value *graph_find(const Graph *g, const char *name);
 Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape, const void *data); /* data is not copied */
 Status graph_add_input(Graph *g, Value *v);
 Status graph_add_output(Graph *g, Value *v);
+Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_name(stem) */
 const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_1" … if taken */
 const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
 Status graph_set_metadata(Graph *g, const char *key, const char *text);

@@ -104,8 +104,10 @@ static Status check_ops(Reader *r) {
 
 /* ---- constants ---- */
 
-static Status add_constant(Reader *r, const char *name, const Value *tensor) {
-  return graph_constant(r->graph, name, tensor->type, &tensor->shape, tensor->data) ? STATUS_OK : r->error->status;
+static Status add_constant(Reader *r, const char *name, const Value *tensor, bool initializer) {
+  Value *v = graph_constant(r->graph, name, tensor->type, &tensor->shape, tensor->data);
+  if (v) v->initializer = initializer;
+  return v ? STATUS_OK : r->error->status;
 }
 
 static Status read_initializers(Reader *r) {
@@ -116,7 +118,7 @@ static Status read_initializers(Reader *r) {
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
     Value tensor = {0};
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
-    TRY(add_constant(r, t->name, &tensor));
+    TRY(add_constant(r, t->name, &tensor, true));
   }
   return STATUS_OK;
 }
@@ -155,7 +157,7 @@ static Status read_constant(Reader *r, const Onnx__NodeProto *n) {
   static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
   Value v = *tensor;
   if (!v.data) v.data = (void *)(uintptr_t)nothing;
-  return add_constant(r, n->output[0], &v);
+  return add_constant(r, n->output[0], &v, false);
 }
 
 /* ---- inputs and outputs ---- */

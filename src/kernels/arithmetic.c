@@ -8,6 +8,7 @@ typedef struct Arithmetic {
 static void output_known(Node *n, ArithmeticInts *ints) {
   int count = broadcast_known_count(n);
   Dim y[BROADCAST_KNOWN];
+  if (count < 0) return;
   for (int i = 0; i < count; i++) {
     Dim a = broadcast_known_at(n, 0, i), b = broadcast_known_at(n, 1, i);
     if (dim_is_symbol(a) || dim_is_symbol(b)) return;

@@ -63,11 +63,15 @@ static inline void pack_four_k(const Panel *p, size_t at, float *packed) {
     for (int k = 0; k < 4; k++) packed[5 * k + 4] = p->line[4][at + k];
 }
 
+static inline bool four_k_adjoin(const Panel *p, size_t k, size_t at) {
+  return k + 4 <= p->depth && k_offset(p, k + 1) == at + 1 && k_offset(p, k + 2) == at + 2 && k_offset(p, k + 3) == at + 3;
+}
+
 static void pack_along_k(const Panel *p, float *packed) {
   bool fours = p->count == p->width && (p->width == 8 || p->width == 5 || p->width == 4);
   for (size_t k = 0; k < p->depth;) {
     size_t at = k_offset(p, k);
-    if (fours && k + 4 <= p->depth && k_offset(p, k + 3) == at + 3) {
+    if (fours && four_k_adjoin(p, k, at)) {
       pack_four_k(p, at, packed + k * p->width);
       k += 4;
     } else {

@@ -10,11 +10,12 @@ static Status conv_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
   const Shape *dy = &n->in[0]->shape, *x = &n->in[1]->shape, *w = &n->in[2]->shape;
   bool numbers = node_is_concrete(n);
+  Shape bias = SHAPE(w->dim[0]);
   if (dy->rank != y.rank || (numbers && !shape_equal(dy, &y)))
     return node_invalid(n, "dY is %s, Conv of these inputs gives %s", shape_print(dy, came), shape_print(&y, wanted));
   TRY(node_output(n, 0, DTYPE_FLOAT32, x));
   TRY(node_output(n, 1, DTYPE_FLOAT32, w));
-  TRY(node_output(n, 2, DTYPE_FLOAT32, &SHAPE(w->dim[0])));
+  TRY(node_output(n, 2, DTYPE_FLOAT32, &bias));
   if (!numbers) return STATUS_OK;
   Conv *conv = NODE_PARAMS(n, Conv);
   if (!conv) return STATUS_OUT_OF_MEMORY;

@@ -10,6 +10,7 @@ BROADCAST_ROW_OF(bool_row, uint8_t, uint8_t, !a == !b)
 static void equal_known(Node *n) {
   int count = broadcast_known_count(n);
   Dim y[BROADCAST_KNOWN];
+  if (count < 0) return;
   for (int i = 0; i < count; i++) {
     Dim a = broadcast_known_at(n, 0, i), b = broadcast_known_at(n, 1, i);
     if (a != b && ((dim_is_symbol(a) && (dim_is_number(b) || dim_is_symbol(b))) || (dim_is_symbol(b) && dim_is_number(a)))) return;

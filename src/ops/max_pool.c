@@ -1,49 +1,21 @@
 /* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of equal
  * ones wins; NaN wins over numbers, as in PyTorch. */
 #include <math.h>
-#include "ops/window.h"
-
-typedef struct Pool {
-  Window window;
-  size_t planes;
-} Pool;
+#include "ops/pool.h"
 
 static Status max_pool_infer(Node *n) {
-  WindowAttrs attrs;
+  Shape y;
+  Pool *pool;
   TRY(node_want_float(n, 0));
-  TRY(node_want_rank(n, 0, 3, RANK_MAX));
   if (node_int(n, "storage_order", 0) != 0 && has_out(n, 1))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "Indices in storage order 1 (columns first) are not supported");
-  const Shape *x = &n->in[0]->shape;
-  TRY(window_attrs(n, x->rank - 2, NULL, &attrs));
-  Shape y = *x;
-  for (int a = 0; a < attrs.rank; a++) {
-    if (attrs.pad_begin[a] >= attrs.kernel[a] * attrs.dilation[a] || attrs.pad_end[a] >= attrs.kernel[a] * attrs.dilation[a])
-      return node_invalid(n, "pads must be smaller than the kernel, so that no window lies outside of the input");
-    TRY(window_out_dim(n, &attrs, a, x->dim[2 + a], &y.dim[2 + a]));
-  }
+  TRY(node_want_rank(n, 0, 3, RANK_MAX));
+  TRY(pool_infer(n, &n->in[0]->shape, &y, &pool));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  TRY(node_output(n, 1, DTYPE_INT64, &y));
-  if (!node_is_concrete(n)) return STATUS_OK;
-  Pool *pool = NODE_PARAMS(n, Pool);
-  if (!pool) return STATUS_OUT_OF_MEMORY;
-  *pool = (Pool){window_of(&attrs, x, &y), shape_span(x, 0, 2)};
-  return STATUS_OK;
+  return node_output(n, 1, DTYPE_INT64, &y);
 }
 
-typedef struct Range {
-  size_t from, to, step;
-} Range;
-
-/* The input positions that output position `at` sees along axis a. */
-static Range seen(const Window *w, int a, size_t at) {
-  size_t start = at * w->stride[a], end = start + w->kernel[a] * w->dilation[a], pad = w->pad[a], step = w->dilation[a];
-  size_t from = start >= pad ? start - pad : (step - (pad - start) % step) % step;
-  size_t to = end <= pad ? 0 : end - pad;
-  return (Range){from, to < w->in[a] ? to : w->in[a], step};
-}
-
-static size_t largest(const float *x, size_t width, Range rows, Range columns) {
+static size_t largest(const float *x, size_t width, PoolRange rows, PoolRange columns) {
   size_t best = rows.from * width + columns.from;
   for (size_t i = rows.from; i < rows.to; i += rows.step)
     for (size_t j = columns.from; j < columns.to; j += columns.step)
@@ -59,9 +31,9 @@ static void max_pool_run(const Node *n) {
   int64_t *indices = has_out(n, 1) ? n->out[1]->data : NULL;
   for (size_t plane = 0; plane < pool->planes; plane++, x += window_in(w))
     for (size_t i = 0; i < w->out[0]; i++) {
-      Range rows = seen(w, 0, i);
+      PoolRange rows = pool_range(w, 0, i);
       for (size_t j = 0; j < w->out[1]; j++) {
-        size_t best = largest(x, w->in[1], rows, seen(w, 1, j));
+        size_t best = largest(x, w->in[1], rows, pool_range(w, 1, j));
         *y++ = x[best];
         if (indices) *indices++ = (int64_t)(plane * window_in(w) + best);
       }

@@ -4,6 +4,7 @@
 static void where_known(Node *n) {
   int count = broadcast_known_count(n);
   Dim y[BROADCAST_KNOWN];
+  if (count < 0) return;
   for (int i = 0; i < count; i++) y[i] = broadcast_known_at(n, broadcast_known_at(n, 0, i) ? 1 : 2, i);
   node_output_known(n, 0, y, count);
 }

@@ -316,7 +316,7 @@ Status trainlet_session_step(TrainletSession *s) {
   TRY(check_optimizer(s));
   arena_free(&s->fetched_arena);
   s->reset_gradients = true;
-  TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, 1));
+  TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, s->models[MODEL_TRAIN].output_count));
   take_loss(s);
   s->reset_gradients = true;
   if (!isfinite(s->loss)) {

@@ -223,6 +223,7 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
     error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss");
     return NULL;
   }
+  if (a->loss.kind != LOSS_NONE && graph_rename(g, *loss, "loss") != STATUS_OK) return NULL;
   char text[SHAPE_TEXT];
   if ((*loss)->shape.rank > 1 || ((*loss)->shape.rank == 1 && (*loss)->shape.dim[0] != 1)) {
     error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name, shape_print(&(*loss)->shape, text));

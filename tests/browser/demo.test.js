@@ -132,13 +132,24 @@ visit('start fresh forgets, after asking', async (v) => {
   assert.equal(await v.page.locator('#labels input').count(), 10);
 });
 
-visit('a network that does not load is one sentence, and the way out', async (v) => {
+visit('a network that does not load is one sentence', async (v) => {
   await v.page.route('**/digits.onnx', (route) => route.fulfill({ body: 'not a network' }));
   await v.page.reload();
   await v.awake();
-  assert.match(await v.text('#trouble-words'), /\w+.*\.$/);
-  await v.page.unroute('**/digits.onnx');
-  await Promise.all([v.page.waitForEvent('load'), v.page.click('#trouble-fresh')]);
+  assert.match(await v.text('#trouble-words'), /^\w.*\.$/);
+  assert.ok(await v.page.locator('#go').isDisabled());
+});
+
+visit('a checkpoint that does not load is one sentence, and the way out', async (v) => {
+  await v.page.evaluate(async () => {
+    const { CheckpointStore } = await import(new URL('../js/index.js', location.href).href);
+    await (await CheckpointStore.open({ database: 'trainlet-demo' })).save('digits', new Uint8Array(100).fill(7));
+  });
+  await v.page.reload();
+  await v.awake();
+  assert.match(await v.text('#trouble-words'), /^\w.*\.$/);
+  await v.page.click('#trouble-fresh');
+  await Promise.all([v.page.waitForEvent('load'), v.page.click('dialog button[value=fresh]')]);
   await v.awake();
   assert.ok(await v.page.locator('#trouble').isHidden());
   await v.draw(SHAPES.one);

@@ -25,10 +25,10 @@ float case_dy(int output, size_t i) {
 static bool is_probed(const OpCase *c, int i) { return !c->in[i].absent && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32; }
 
 /* The graph with its gradient towards the inputs in `mask`; false with error set when an operator refuses. */
-static bool probe_build(Probe *p, unsigned mask, bool symbolic) {
+static bool probe_build(Probe *p, unsigned mask, Symbols symbols) {
   Value *wrt[OPCASE_INPUTS], *grads[OPCASE_INPUTS] = {0};
   int index[OPCASE_INPUTS], count = 0;
-  if (!(p->g = opcase_build(p->c, &p->arena, &p->error, symbolic))) return false;
+  if (!(p->g = opcase_build(p->c, &p->arena, &p->error, symbols))) return false;
   for (int i = 0; i < p->c->in_count; i++)
     if (mask >> i & 1) index[count] = i, wrt[count++] = opcase_value(p->g, i);
   Value *y = p->g->nodes[0]->out[p->output];
@@ -45,6 +45,10 @@ static bool probe_clone(Probe *p) {
   Dim *numbers = ARENA_ARRAY(&p->arena, Dim, p->g->symbol_count);
   for (int i = 0; i < p->g->symbol_count; i++)
     numbers[i] = strcmp(p->g->symbols[i], "N") == 0 ? p->c->in[0].shape.dim[0] : -1;
+  const Value *dy = graph_find(p->g, "dy");
+  const Graph *numeric = opcase_build(p->c, &p->arena, &p->error, SYMBOLS_NONE);
+  for (int i = 0; dy && numeric && i < dy->shape.rank; i++) /* dims that infer made up: dy is fed here, a loss would compute it */
+    if (dim_is_symbol(dy->shape.dim[i])) numbers[dim_symbol(dy->shape.dim[i])] = numeric->nodes[0]->out[p->output]->shape.dim[i];
   for (int i = 0; i < p->c->in_count; i++)
     if (p->grads[i]) index[count] = i, wanted[count++] = p->grads[i];
   if (!(p->g = graph_clone(p->g, &p->arena, &p->error, numbers, wanted, count))) return false;
@@ -89,11 +93,11 @@ static void grads_free(float *grads[OPCASE_INPUTS]) {
 }
 
 /* Gradients towards `mask`; false when backward refuses (reported unless `may_refuse`) or something is wrong. */
-static bool gradients(const OpCase *c, int output, unsigned mask, bool symbolic, bool may_refuse, float *out[OPCASE_INPUTS]) {
+static bool gradients(const OpCase *c, int output, unsigned mask, Symbols symbols, bool may_refuse, float *out[OPCASE_INPUTS]) {
   Probe p = {.c = c, .output = output};
   for (int i = 0; i < OPCASE_INPUTS; i++) out[i] = NULL;
-  bool built = probe_build(&p, mask, symbolic) && (!symbolic || probe_clone(&p));
-  if (!built && !may_refuse) check(false, "%s: its gradient%s: %s", c->key, symbolic ? " with a symbol" : "", p.error.text);
+  bool built = probe_build(&p, mask, symbols) && (!symbols || probe_clone(&p));
+  if (!built && !may_refuse) check(false, "%s: its gradient%s: %s", c->key, symbols ? " with a symbol" : "", p.error.text);
   bool ran = built && probe_run(&p, out);
   arena_free(&p.arena);
   return ran;
@@ -109,7 +113,7 @@ static double loss_at(const OpCase *c, int output, int input, double h, uint32_t
   char problem[160];
   double loss = 0;
   *size = 0;
-  Graph *g = opcase_build(c, &arena, &error, false);
+  Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   if (!g || !machine_new(&m, g, 0, problem)) return arena_free(&arena), NAN;
   case_feed(c, g, &m);
   float *x = opcase_value(g, input)->data;
@@ -186,10 +190,11 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
   float *other[OPCASE_INPUTS] = {0};
   for (int i = 0; i < c->in_count && mask & (mask - 1); i++) {
     if (!(mask >> i & 1)) continue;
-    if (gradients(c, output, 1u << i, false, false, other)) check_close(c, i, all[i], other[i], "when it alone is wanted");
+    if (gradients(c, output, 1u << i, SYMBOLS_NONE, false, other)) check_close(c, i, all[i], other[i], "when it alone is wanted");
     grads_free(other);
   }
-  if (opcase_has_symbol(c) && gradients(c, output, mask, true, false, other))
+  Symbols symbols = opcase_symbols(c);
+  if (symbols && gradients(c, output, mask, symbols, false, other))
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1) check_close(c, i, all[i], other[i], "with a symbol");
   grads_free(other);
@@ -198,7 +203,7 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
 static int output_count(const OpCase *c, bool is_float[OUTPUTS_MAX]) {
   Arena arena = {0};
   Error error = {0};
-  Graph *g = opcase_build(c, &arena, &error, false);
+  Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   int count = g ? g->nodes[0]->out_count : 0;
   if (count > OUTPUTS_MAX) count = OUTPUTS_MAX;
   for (int i = 0; i < count; i++) is_float[i] = g->nodes[0]->out[i] && g->nodes[0]->out[i]->type == DTYPE_FLOAT32;
@@ -215,7 +220,7 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
   for (int k = 0; k < outputs; k++) {
     float *here[OPCASE_INPUTS] = {0};
     /* Of the outputs after the first, an operator may say that it has no gradient. */
-    if (!is_float[k] || !gradients(c, k, mask, false, k > 0, here)) continue;
+    if (!is_float[k] || !gradients(c, k, mask, SYMBOLS_NONE, k > 0, here)) continue;
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1) check_slopes(c, k, i, here[i]);
     check_ways(c, k, mask, here);

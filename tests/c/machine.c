@@ -18,15 +18,16 @@ enum { GUARD_BYTES = 64 };
 #else
 enum { GUARD_BYTES = 64 };
 #endif
-enum { GUARD = 0x5C };
+/* Another byte for each block: a guard copied from one block over another's must show. */
+static unsigned char guard_of(int index) { return (unsigned char)(0x5C + 7 * index); }
 
 size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
 
-static void *guarded(size_t bytes, int fill) {
+static void *guarded(size_t bytes, int fill, int guard) {
   void *p = NULL;
   if (posix_memalign(&p, 64, bytes + GUARD_BYTES + !bytes) != 0) return NULL;
   memset(p, fill, bytes);
-  memset((char *)p + bytes, GUARD, GUARD_BYTES);
+  memset((char *)p + bytes, guard, GUARD_BYTES);
   return p;
 }
 
@@ -58,7 +59,7 @@ bool machine_new(Machine *m, Graph *g, int fill, char problem[160]) {
       machine_free(m);
       return false;
     }
-    v->data = m->raw[i] = guarded(value_bytes(v), v->kind == VALUE_NODE ? fill : 0);
+    v->data = m->raw[i] = guarded(value_bytes(v), v->kind == VALUE_NODE ? fill : 0, guard_of(i));
   }
   alias_updates(g);
   return true;
@@ -71,11 +72,27 @@ void machine_set(Machine *m, Value *v, const void *data, size_t bytes) {
 
 void machine_share(Machine *m, Value *input) { m->g->nodes[0]->out[0]->data = input->data; }
 
+enum { OPS_MAX = 1024 };
+static const Op *ran[OPS_MAX];
+
+bool machine_has_run(const Op *op) {
+  for (int i = 0; i < OPS_MAX && ran[i]; i++)
+    if (ran[i] == op) return true;
+  return false;
+}
+
+static void note_run(const Op *op) {
+  int i = 0;
+  while (i < OPS_MAX - 1 && ran[i] && ran[i] != op) i++;
+  ran[i] = op;
+}
+
 void machine_run(Machine *m) {
   for (int i = 0; i < m->g->node_count; i++) {
     Node *n = m->g->nodes[i];
-    n->scratch = n->scratch_bytes ? guarded(n->scratch_bytes, 0xEE) : NULL;
+    n->scratch = n->scratch_bytes ? guarded(n->scratch_bytes, 0xEE, 0) : NULL;
     n->op->run(n);
+    note_run(n->op);
     free(n->scratch);
     n->scratch = NULL;
   }
@@ -86,7 +103,7 @@ const char *machine_overrun(const Machine *m) {
     const Value *v = m->g->values[i];
     const unsigned char *end = m->raw[i] ? (const unsigned char *)m->raw[i] + value_bytes(v) : NULL;
     for (int k = 0; end && k < GUARD_BYTES; k++)
-      if (end[k] != GUARD) return v->name;
+      if (end[k] != guard_of(i)) return v->name;
   }
   return "";
 }

@@ -6,7 +6,9 @@
 #include "golden_run.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/allocator_interface.h>
+/* The sanitizer's own interface, whose header not every compiler brings. */
+int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t), void (*free_hook)(const volatile void *));
+size_t __sanitizer_get_current_allocated_bytes(void);
 static size_t allocations;
 static void count_allocation(const volatile void *block, size_t bytes) {
   (void)block;

@@ -190,13 +190,9 @@ bool opcase_parse(const Op *op, const Case *text, OpCase *out) {
 
 void opcase_free(OpCase *c) { arena_free(&c->arena); }
 
-bool opcase_has_symbol(const OpCase *c) {
-  return c->in_count && !c->in[0].absent && !c->in[0].constant && c->in[0].type == DTYPE_FLOAT32 && c->in[0].shape.rank;
-}
-
 Value *opcase_value(const Graph *g, int i) { return graph_find(g, input_names[i]); }
 
-Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, bool symbolic) {
+Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols) {
   static const Rng rng = {.seed = 20240607, .step = 3};
   Graph *g = graph_new(arena, error);
   Value *in[OPCASE_INPUTS] = {0};
@@ -209,11 +205,21 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, bool symbolic) 
   for (int i = 0; i < c->in_count; i++) {
     if (c->in[i].absent) continue;
     Shape shape = c->in[i].shape;
-    if (symbolic && !c->in[i].constant && shape.rank && shape.dim[0] == first) shape.dim[0] = graph_symbol(g, "N");
+    bool may = i == 0 || symbols == SYMBOLS_SHARED;
+    if (symbols && may && !c->in[i].constant && shape.rank && shape.dim[0] == first) shape.dim[0] = graph_symbol(g, "N");
     in[i] = c->in[i].constant ? graph_constant(g, input_names[i], c->in[i].type, &shape, c->in[i].data)
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
   }
   int outputs = c->text->outputs ? c->text->outputs : 1;
   return graph_node(g, c->op, "tested", in, c->in_count, NULL, outputs, c->attrs, c->attr_count) ? g : NULL;
+}
+
+Symbols opcase_symbols(const OpCase *c) {
+  if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;
+  Arena arena = {0};
+  Error error = {0};
+  bool shared = opcase_build(c, &arena, &error, SYMBOLS_SHARED) != NULL;
+  arena_free(&arena);
+  return shared ? SYMBOLS_SHARED : SYMBOLS_FIRST;
 }

@@ -30,9 +30,12 @@ typedef struct OpCase {
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);
 void opcase_free(OpCase *c);
 
-/* The graph of one node over fresh values; NULL with error set when infer refuses. symbolic: the first dim of input 0, and
- * every equal first dim of another fed input, is the symbol N. */
-Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, bool symbolic);
-bool opcase_has_symbol(const OpCase *c);
+/* Which first dims are the symbol N: none; input 0's and every equal first dim of another fed input; input 0's alone (its
+ * number may be a weight's by chance). */
+typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST } Symbols;
+/* The graph of one node over fresh values; NULL with error set when infer refuses. */
+Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);
+/* The most symbols that infer accepts; NONE when input 0 cannot have one, FIRST too when it refuses both. */
+Symbols opcase_symbols(const OpCase *c);
 /* Input i of the case among g's inputs, by name; NULL when absent or constant. */
 Value *opcase_value(const Graph *g, int i);

@@ -71,7 +71,7 @@ static void check_run(const OpCase *c, const CaseResult *r, int fill, int shared
   Arena arena = {0};
   Error error = {0};
   CaseResult again = {0};
-  Graph *g = opcase_build(c, &arena, &error, false);
+  Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   if (g && run_graph(c, g, fill, shared, &again)) check_equal(c, r, &again, way);
   case_result_free(&again);
   arena_free(&arena);
@@ -99,7 +99,7 @@ static void check_symbols(const OpCase *c, const CaseResult *r) {
   Arena arena = {0};
   Error error = {0};
   CaseResult again = {0};
-  Graph *g = opcase_build(c, &arena, &error, true);
+  Graph *g = opcase_build(c, &arena, &error, opcase_symbols(c));
   if (check(g != NULL, "%s: with a symbol: %s", c->key, error.text)) {
     Dim number = c->in[0].shape.dim[0], *numbers = ARENA_ARRAY(&arena, Dim, g->symbol_count);
     for (int i = 0; i < g->symbol_count; i++) numbers[i] = strcmp(g->symbols[i], "N") == 0 ? number : -1;
@@ -118,13 +118,13 @@ static void check_symbols(const OpCase *c, const CaseResult *r) {
 bool check_forward(const OpCase *c, CaseResult *result) {
   Arena arena = {0};
   Error error = {0};
-  Graph *g = opcase_build(c, &arena, &error, false);
+  Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   bool ran = check(g != NULL, "%s: %s", c->key, error.text) && run_graph(c, g, 0, -1, result);
   arena_free(&arena);
   if (!ran) return false;
   check_run(c, result, 0xFF, -1, "in dirty memory");
   check_in_place(c, result);
   check_view(c, result);
-  if (opcase_has_symbol(c)) check_symbols(c, result);
+  if (opcase_symbols(c)) check_symbols(c, result);
   return true;
 }

@@ -50,7 +50,7 @@ export class FakeEngine {
     this.gradient = 0;
   }
 
-  step({ feeds, optimize, lr = this.lr, position, fetches }) {
+  step({ feeds, optimize, lr = this.lr, position, fetches = [] }) {
     this.lr = lr;
     const values = [...input(feeds)].filter((_, i) => i % 2 === 0);
     const loss = values.reduce((sum, x, i) => sum + x * (i + 1) * this.w, 0) / values.length;

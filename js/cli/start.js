@@ -1,0 +1,103 @@
+/** What `npm start` runs: a convolutional network learns real MNIST in this terminal, then the web demo is served. */
+
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } from '../index.js';
+import { readArrays } from './arrays.js';
+import { writeWhole } from './files.js';
+import { onInterrupt } from './interrupt.js';
+import { duration, percent, Progress } from './progress.js';
+import { runMain, wholeNumber } from './run-main.js';
+import { startServer } from './serve-demo.js';
+
+const HELP = `npm start -- [--epochs N] [--no-serve] [--port P]
+Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000 others, then serves the web demo.
+
+  --epochs N    passes over the data (1)
+  --no-serve    end after the training
+  --port P      of the demo (8080, or any free one if that is taken)
+`;
+const MODEL = new URL('../../tests/golden/w2.onnx', import.meta.url);
+const OUT = fileURLToPath(new URL('../../build/', import.meta.url));
+const INPUTS = [{ name: 'input', type: 'float32', dims: ['N', 1, 28, 28] }, { name: 'labels', type: 'int64', dims: ['N'] }];
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+await runMain('npm start --', main);
+
+/** @param {string[]} args */
+async function main(args) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      help: { type: 'boolean', short: 'h' }, epochs: { type: 'string', default: '1' }, 'no-serve': { type: 'boolean' },
+      port: { type: 'string', default: '8080' },
+    },
+  });
+  if (values.help) return void process.stdout.write(HELP);
+  await train(wholeNumber('epochs', values.epochs, 1));
+  if (!values['no-serve']) await serve(wholeNumber('port', values.port, 0));
+}
+
+/** @param {number} epochs */
+async function train(epochs) {
+  const store = await CheckpointStore.open({ directory: path.join(OUT, 'checkpoints'), keep: 1 });
+  const name = `w2-unfinished-${epochs}`;
+  const unfinished = await store.load(name);
+  const artifacts = await generateArtifacts(MODEL, {
+    loss: 'cross-entropy', optimizer: { type: 'adam', lr: 1e-3 }, additionalOutputs: ['logits'],
+  });
+  if (unfinished) say('Continuing where the last training was stopped.');
+  const session = await TrainingSession.create(unfinished ? { ...artifacts, checkpointState: unfinished.bytes } : artifacts);
+  try {
+    await learn(session, epochs, { store, name });
+    await test(session);
+    await save(session);
+    await store.delete(name);
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {TrainingSession} session @param {number} epochs @param {{ store: CheckpointStore, name: string }} checkpoint */
+async function learn(session, epochs, checkpoint) {
+  const parameters = await session.getParametersSize();
+  say(`Training ${parameters.toLocaleString('en')} parameters on 60,000 images of MNIST, batches of 64, Adam.`);
+  const data = await readArrays('mnist', 'train', INPUTS);
+  const progress = new Progress(process.stdout);
+  const { signal, forget } = onInterrupt();
+  const since = performance.now();
+  try {
+    await session.fit(data, { epochs, batchSize: 64, checkpoint: { ...checkpoint, everyMs: 30_000 }, signal, ...progress });
+    say(`Trained in ${duration(performance.now() - since)}.`);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    progress.end();
+    throw new TrainletError('aborted', 'stopped; the next npm start continues from here', { cause: error });
+  } finally {
+    forget();
+  }
+}
+
+/** @param {TrainingSession} session */
+async function test(session) {
+  const { accuracy, loss } = await session.evaluate(await readArrays('mnist', 'test', INPUTS), { batchSize: 100 });
+  const { peakBytes } = await session.getMemoryPlan();
+  say(`Accuracy on the 10,000 test images: ${percent(accuracy)} (loss ${loss.toFixed(4)}); planned memory ${(peakBytes / 1e6).toFixed(1)} MB.`);
+}
+
+/** @param {TrainingSession} session */
+async function save(session) {
+  await writeWhole(path.join(OUT, 'w2.checkpoint'), await session.saveCheckpoint());
+  await writeWhole(path.join(OUT, 'w2.onnx'), await session.exportModel());
+  say('Saved build/w2.checkpoint and build/w2.onnx.');
+}
+
+/** @param {number} port */
+async function serve(port) {
+  const { url } = await startServer({ port }).catch((error) => {
+    if (error.code === 'EADDRINUSE') return startServer();
+    throw error;
+  });
+  say(`The demo is at ${url} (Ctrl-C ends it).`);
+}

@@ -1,0 +1,229 @@
+/* Reduce: sums over some dims. Neighbouring dims of a kind are merged, so that four patterns decide:
+ *
+ *   (K, R)      a row a result           (R, K)        all columns at once: bias gradients
+ *   (R, K, R)   rows of one channel      (…, R, K)     columns, added up over what is left of R
+ */
+#include "kernels/reduce.h"
+
+#include "kernels/dims.h"
+#include "kernels/vector_math.h"
+
+/* ---- rows and columns ---- */
+
+double reduce_sum_row(const float *x, size_t n) {
+  enum { BLOCK = 512 };
+  double sum = 0;
+  for (size_t at = 0; at < n; at += BLOCK) {
+    size_t end = n - at < BLOCK ? n : at + BLOCK, i = at;
+    f32x4 lanes[4] = {{0}};
+    for (; i + 16 <= end; i += 16)
+      for (int k = 0; k < 4; k++) lanes[k] += f32x4_load(x + i + 4 * k);
+    for (; i + 4 <= end; i += 4) lanes[0] += f32x4_load(x + i);
+    float rest = f32x4_sum((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
+    for (; i < end; i++) rest += x[i];
+    sum += rest;
+  }
+  return sum;
+}
+
+enum { STRIP = 16, ROWS = 128 }; /* vectors side by side; rows added up before they join the total, to keep it accurate */
+
+/* y[c] += Σ over rows of x[row·step + c] for up to STRIP × 4 columns */
+static void sum_strip(const float *x, size_t rows, size_t step, size_t columns, float *y) {
+  size_t vectors = (columns + 3) / 4;
+  for (size_t row = 0; row < rows; row += ROWS) {
+    size_t end = rows - row < ROWS ? rows : row + ROWS;
+    f32x4 sum[STRIP] = {{0}};
+    for (size_t r = row; r < end; r++)
+      for (size_t v = 0; v < vectors; v++) sum[v] += f32x4_load_up_to(x + r * step + 4 * v, columns - 4 * v);
+    for (size_t v = 0; v < vectors; v++) {
+      f32x4 total = f32x4_load_up_to(y + 4 * v, columns - 4 * v);
+      f32x4_store_up_to(y + 4 * v, total + sum[v], columns - 4 * v);
+    }
+  }
+}
+
+static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
+  for (size_t c = 0; c < columns; c += 4 * STRIP)
+    sum_strip(x + c, rows, columns, columns - c < 4 * STRIP ? columns - c : 4 * STRIP, y + c);
+}
+
+/* ---- merged dims ---- */
+
+/* Some of the merged dims, to be counted through; dim 0 is the innermost. */
+typedef struct Loop {
+  int rank;
+  size_t dim[RANK_MAX], stride[RANK_MAX], index[RANK_MAX];
+} Loop;
+
+/* Moves x on; false after the last place, when x is back at the first. */
+static bool loop_next(Loop *l, const float **x) {
+  for (int d = 0; d < l->rank; d++) {
+    *x += l->stride[d];
+    if (++l->index[d] < l->dim[d]) return true;
+    *x -= l->stride[d] * l->dim[d];
+    l->index[d] = 0;
+  }
+  return false;
+}
+
+static void loop_push(Loop *l, size_t dim, size_t stride) {
+  l->dim[l->rank] = dim;
+  l->stride[l->rank++] = stride;
+}
+
+typedef struct Merged {
+  int rank;
+  size_t dim[RANK_MAX]; /* dim 0 is the innermost; kinds alternate */
+  bool reduced[RANK_MAX];
+} Merged;
+
+static Merged merge(const Shape *s, unsigned axes) {
+  Merged m = {0};
+  for (int i = s->rank - 1; i >= 0; i--) {
+    bool reduced = axes >> i & 1;
+    if (s->dim[i] == 1) continue;
+    if (m.rank && m.reduced[m.rank - 1] == reduced) m.dim[m.rank - 1] *= (size_t)s->dim[i];
+    else {
+      m.dim[m.rank] = (size_t)s->dim[i];
+      m.reduced[m.rank++] = reduced;
+    }
+  }
+  return m;
+}
+
+/* The dims from `from` on, apart by kind. */
+static void split_loops(const Merged *m, int from, Loop *kept, Loop *reduced) {
+  size_t stride = 1;
+  for (int i = 0; i < m->rank; i++) {
+    if (i >= from) loop_push(m->reduced[i] ? reduced : kept, m->dim[i], stride);
+    stride *= m->dim[i];
+  }
+}
+
+static void sum_of_rows(const Merged *m, const float *x, float *y) {
+  Loop kept = {0}, reduced = {0};
+  split_loops(m, 1, &kept, &reduced);
+  do {
+    double sum = 0;
+    do sum += reduce_sum_row(x, m->dim[0]);
+    while (loop_next(&reduced, &x));
+    *y++ = (float)sum;
+  } while (loop_next(&kept, &x));
+}
+
+static void sum_of_columns(const Merged *m, const float *x, float *y) {
+  Loop kept = {0}, reduced = {0};
+  size_t columns = m->dim[0], rows = m->rank > 1 ? m->dim[1] : 1;
+  split_loops(m, 2, &kept, &reduced);
+  do {
+    do sum_columns(x, rows, columns, y);
+    while (loop_next(&reduced, &x));
+    y += columns;
+  } while (loop_next(&kept, &x));
+}
+
+void reduce_sum(const Shape *shape, unsigned axes, const float *x, float *y) {
+  size_t results = 1;
+  for (int i = 0; i < shape->rank; i++)
+    if (!(axes >> i & 1)) results *= (size_t)shape->dim[i];
+  memset(y, 0, results * sizeof *y);
+  if (shape_elements(shape) == 0) return;
+  Merged m = merge(shape, axes);
+  if (m.rank == 0) *y = *x;
+  else if (m.reduced[0]) sum_of_rows(&m, x, y);
+  else sum_of_columns(&m, x, y);
+}
+
+/* ---- operators ---- */
+
+/* The axes are not known yet: nor are the dims. */
+static Status infer_later(Node *n, int rank) {
+  Shape y = {.rank = rank};
+  for (int i = 0; i < rank; i++) y.dim[i] = graph_fresh_dim(n->graph);
+  return node_output(n, 0, n->in[0]->type, &y);
+}
+
+static Status read_axes(const Node *n, bool axes_are_input, const int64_t **axes, int *count) {
+  *axes = NULL;
+  *count = 0;
+  if (!axes_are_input) {
+    *axes = node_ints(n, "axes", count);
+    return STATUS_OK;
+  }
+  if (!has_in(n, 1)) return STATUS_OK;
+  TRY(node_want_type(n, 1, DTYPE_INT64));
+  TRY(node_want_rank(n, 1, 1, 1));
+  return dims_known(n, 1, axes, count);
+}
+
+Status reduce_infer(Node *n, bool axes_are_input, bool noop) {
+  const Shape *x = &n->in[0]->shape;
+  bool keepdims = node_int(n, "keepdims", 1) != 0;
+  const int64_t *axes;
+  int count;
+  Reduce *p = NODE_PARAMS(n, Reduce);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  /* BroadcastGradientArgs between symbols: not even the number of axes is known. */
+  bool open = axes_are_input && has_in(n, 1) && n->in[1]->shape.rank == 1 && !dim_is_number(n->in[1]->shape.dim[0]);
+  if (open && keepdims) return infer_later(n, x->rank);
+  TRY(read_axes(n, axes_are_input, &axes, &count));
+  if (!axes && count) return infer_later(n, keepdims ? x->rank : x->rank - count);
+  p->known = true;
+  TRY(dims_axes(n, axes, count, x->rank, &p->axes));
+  if (!count && !(noop && node_int(n, "noop_with_empty_axes", 0))) p->axes = (1u << x->rank) - 1;
+  Shape y = {0};
+  for (int i = 0; i < x->rank; i++) {
+    bool reduced = p->axes >> i & 1;
+    if (!reduced || keepdims) y.dim[y.rank++] = reduced ? 1 : x->dim[i];
+  }
+  return node_output(n, 0, n->in[0]->type, &y);
+}
+
+size_t reduce_count(const Node *n) {
+  const Reduce *p = n->params;
+  const Shape *x = &n->in[0]->shape;
+  size_t count = 1;
+  for (int i = 0; i < x->rank; i++)
+    if (p->axes >> i & 1) count *= (size_t)x->dim[i];
+  return count;
+}
+
+/* ---- gradient ---- */
+
+/* The constant that Reshape takes to give dy its reduced dims back as 1: numbers stay, the first symbols are copied by 0, one
+ * more is left over for -1. False when that is not enough. */
+static bool kept_shape(const Node *n, int64_t to[RANK_MAX]) {
+  const Reduce *p = n->params;
+  const Shape *x = &n->in[0]->shape;
+  bool moved = false, left_over = false;
+  if (!p->known) return false;
+  for (int i = 0; i < x->rank; i++) {
+    bool reduced = p->axes >> i & 1;
+    moved |= reduced;
+    if (reduced) to[i] = 1;
+    else if (!moved) to[i] = 0;
+    else if (x->dim[i] > 0) to[i] = x->dim[i];
+    else if (left_over || x->dim[i] == 0) return false;
+    else to[i] = -1, left_over = true;
+  }
+  return true;
+}
+
+static Value *with_kept_dims(Graph *g, Node *n, Value *dy) {
+  Value *x = n->in[0];
+  int64_t to[RANK_MAX];
+  if (node_int(n, "keepdims", 1)) return dy;
+  if (kept_shape(n, to)) return emit(g, "Reshape", dy, emit_ints(g, to, x->shape.rank));
+  const Reduce *p = n->params;
+  int64_t axes[RANK_MAX];
+  int count = 0;
+  for (int i = 0; i < x->shape.rank; i++)
+    if (p->axes >> i & 1) axes[count++] = i;
+  Value *kept = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1)), x, p->known ? emit_ints(g, axes, count) : n->in[1]);
+  return emit(g, "Reshape", dy, emit_shape(g, kept));
+}
+
+Value *reduce_sum_gradient(Graph *g, Node *n, Value *dy) {
+  return emit(g, "Expand", with_kept_dims(g, n, dy), emit_shape(g, n->in[0]));
+}

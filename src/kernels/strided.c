@@ -1,0 +1,123 @@
+/* Strided: copying n-dimensional blocks between layouts; the one loop under Transpose, Slice, Expand and their kin.
+ *
+ *   dims of 1 dropped, neighbours merged ─▶ outer loops over  a line: memcpy, fill, or a plain loop
+ *                                                         or  a plane that turns rows into columns: 4×4 tiles
+ */
+#include "kernels/strided.h"
+
+#include <string.h>
+
+#include "simd.h"
+
+typedef uint8_t u8_any __attribute__((may_alias));
+typedef uint16_t u16_any __attribute__((may_alias));
+typedef uint32_t u32_any __attribute__((may_alias));
+typedef uint64_t u64_any __attribute__((may_alias));
+
+/* Below this, calling memcpy costs more than the loop. */
+enum { LINE_BYTES = 64 };
+
+#define COPY_LINE(Type)                                                                                                \
+  do {                                                                                                                 \
+    Type *to_ = to;                                                                                                    \
+    const Type *from_ = from;                                                                                          \
+    for (size_t i = 0; i < d.count; i++) to_[(ptrdiff_t)i * d.to] = from_[(ptrdiff_t)i * d.from];                      \
+  } while (0)
+
+static void copy_line(void *to, const void *from, StridedDim d, size_t item) {
+  if (d.to == 1 && d.from == 1 && d.count * item >= LINE_BYTES) {
+    memcpy(to, from, d.count * item);
+    return;
+  }
+  switch (item) {
+    case 1: COPY_LINE(u8_any); break;
+    case 2: COPY_LINE(u16_any); break;
+    case 4: COPY_LINE(u32_any); break;
+    default: COPY_LINE(u64_any); break;
+  }
+}
+
+/* ---- planes: to[r·R + c] = from[c·C + r] ---- */
+
+static inline void tile(float *to, const float *from, ptrdiff_t to_row, ptrdiff_t from_column) {
+  f32x4 a = f32x4_load(from), b = f32x4_load(from + from_column);
+  f32x4 c = f32x4_load(from + 2 * from_column), d = f32x4_load(from + 3 * from_column);
+  f32x4 ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  f32x4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  f32x4_store(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  f32x4_store(to + to_row, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  f32x4_store(to + 2 * to_row, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  f32x4_store(to + 3 * to_row, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
+enum { BAND = 16 }; /* rows done together: the 64 bytes of a cache line of `from` */
+
+static void copy_plane(float *to, const float *from, StridedDim row, StridedDim column) {
+  size_t rows = row.count & ~(size_t)3, columns = column.count & ~(size_t)3;
+  for (size_t band = 0; band < rows; band += BAND) {
+    size_t end = band + BAND < rows ? band + BAND : rows;
+    for (size_t c = 0; c < columns; c += 4)
+      for (size_t r = band; r < end; r += 4)
+        tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to, column.from);
+  }
+  StridedDim right = {column.count - columns, 1, column.from};
+  for (size_t r = 0; r < rows && right.count; r++)
+    copy_line(to + (ptrdiff_t)r * row.to + (ptrdiff_t)columns, from + (ptrdiff_t)columns * column.from + (ptrdiff_t)r, right, sizeof *to);
+  for (size_t r = rows; r < row.count; r++) copy_line(to + (ptrdiff_t)r * row.to, from + (ptrdiff_t)r, column, sizeof *to);
+}
+
+/* ---- outer loops ---- */
+
+/* Drops dims of 1 and merges neighbours that step alike, so that lines are long. */
+static void simplify(Strided *s) {
+  int rank = 0;
+  for (int i = 0; i < s->rank; i++) {
+    StridedDim d = s->dim[i], *last = rank ? &s->dim[rank - 1] : NULL;
+    if (d.count == 1) continue;
+    if (last && last->to == d.to * (ptrdiff_t)d.count && last->from == d.from * (ptrdiff_t)d.count)
+      *last = (StridedDim){last->count * d.count, d.to, d.from};
+    else s->dim[rank++] = d;
+  }
+  if (!rank) s->dim[rank++] = (StridedDim){1, 1, 1};
+  s->rank = rank;
+}
+
+/* The dim that makes a plane with the last one: it steps by 1 in `from` while the last steps by 1 in `to`; -1 for none. */
+static int plane_row(const Strided *s, size_t item) {
+  const StridedDim *last = &s->dim[s->rank - 1];
+  if (item != sizeof(float) || last->to != 1 || last->count < 4) return -1;
+  for (int i = 0; i < s->rank - 1; i++)
+    if (s->dim[i].from == 1 && s->dim[i].count >= 4) return i;
+  return -1;
+}
+
+void strided_copy(void *to, const void *from, Strided s, size_t item) {
+  for (int i = 0; i < s.rank; i++)
+    if (s.dim[i].count == 0) return;
+  simplify(&s);
+  StridedDim line = s.dim[s.rank - 1], row = {0};
+  int row_at = plane_row(&s, item), outer = s.rank - 1;
+  if (row_at >= 0) {
+    row = s.dim[row_at];
+    memmove(&s.dim[row_at], &s.dim[row_at + 1], (size_t)(outer - row_at) * sizeof *s.dim);
+    outer--;
+  }
+  size_t index[RANK_MAX] = {0};
+  char *to_at = to;
+  const char *from_at = from;
+  for (;;) {
+    if (row.count) copy_plane((float *)to_at, (const float *)from_at, row, line);
+    else copy_line(to_at, from_at, line, item);
+    int k = outer - 1;
+    for (; k >= 0; k--) {
+      const StridedDim *d = &s.dim[k];
+      to_at += d->to * (ptrdiff_t)item;
+      from_at += d->from * (ptrdiff_t)item;
+      if (++index[k] < d->count) break;
+      to_at -= d->to * (ptrdiff_t)(item * d->count);
+      from_at -= d->from * (ptrdiff_t)(item * d->count);
+      index[k] = 0;
+    }
+    if (k < 0) return;
+  }
+}

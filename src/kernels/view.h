@@ -1,0 +1,8 @@
+/* View: what the operators share whose output is input 0's bytes in another shape. */
+#pragma once
+#include "ops/op.h"
+
+/* Output 0 of input 0's type and known contents. */
+Status view_output(Node *n, const Shape *shape);
+void view_run(const Node *n);
+Status view_grad(Grad *g); /* dx = Reshape(dy, Shape(x)) */

@@ -1,0 +1,53 @@
+/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where y = x, else 0. */
+#include "kernels/broadcast.h"
+
+/* The bounds are attributes before opset 11, then scalars that may be absent. */
+static Status clip_infer(Node *n) {
+  float *bounds = node_params(n, 2 * sizeof *bounds);
+  if (!bounds) return STATUS_OUT_OF_MEMORY;
+  bounds[0] = n->version < 11 ? node_float(n, "min", -INFINITY) : -INFINITY;
+  bounds[1] = n->version < 11 ? node_float(n, "max", INFINITY) : INFINITY;
+  for (int i = 0; i < n->in_count; i++) {
+    size_t count;
+    TRY(node_want_float(n, i));
+    if (i && has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
+      return node_invalid(n, "input %d must be a scalar", i);
+  }
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+static f32x4 clip(const Node *n, f32x4 x) {
+  const float *bounds = n->params;
+  f32x4 low = f32x4_splat(has_in(n, 1) ? *in_f32(n, 1) : bounds[0]);
+  f32x4 high = f32x4_splat(has_in(n, 2) ? *in_f32(n, 2) : bounds[1]);
+  return f32x4_min(high, f32x4_max(low, x));
+}
+BROADCAST_ROW_1(clip_row, clip(n, x))
+
+static void clip_run(const Node *n) { broadcast_run(n, 1, clip_row); }
+
+static Status clip_grad(Grad *g) {
+  Value *inside = emit(g->graph, "Equal", g->node->in[0], g->node->out[0]);
+  g->dx[0] = emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0));
+  return STATUS_OK;
+}
+
+CASES_OF(clip_cases) = {
+    {"f32[2,3] f32[]=-0.5 f32[]=0.7"},
+    {"f32[7] - f32[]=0.3"},
+    {"f32[7] f32[]=-0.2"},
+    {"f32[7]"},
+    {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
+    {"f32[7]", "min=-0.5 max=0.25", 10, .no_grad = "gradients are written for opset 12 and newer"},
+    {0}};
+
+const Op op_clip = {
+    .name = "Clip",
+    .since = {6, 11, 12, 13},
+    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = clip_infer,
+    .run = clip_run,
+    .grad = clip_grad,
+    .cases = CASES(clip_cases),
+};

@@ -1,0 +1,22 @@
+/* Identity: y = x.  dx = dy. */
+#include "kernels/view.h"
+
+static Status identity_infer(Node *n) { return view_output(n, &n->in[0]->shape); }
+
+static Status identity_grad(Grad *g) {
+  g->dx[0] = g->dy[0];
+  return STATUS_OK;
+}
+
+CASES_OF(identity_cases) = {{"f32[2,3]"}, {"i64[3]"}, {"f32[]"}, {0}};
+
+const Op op_identity = {
+    .name = "Identity",
+    .since = {1, 13, 14, 16, 19, 21},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_VIEW,
+    .infer = identity_infer,
+    .run = view_run,
+    .grad = identity_grad,
+    .cases = CASES(identity_cases),
+};

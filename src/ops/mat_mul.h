@@ -1,0 +1,11 @@
+/* What MatMul and FusedMatMul share: matrices in the last two dims, the dims before them broadcast. */
+#pragma once
+#include "ops/op.h"
+
+typedef struct MatMulAttrs {
+  bool trans_a, trans_b; /* of the last two dims */
+  float alpha;
+} MatMulAttrs;
+
+Status mat_mul_infer(Node *n, MatMulAttrs attrs);
+void mat_mul_run(const Node *n);

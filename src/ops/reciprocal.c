@@ -1,0 +1,30 @@
+/* Reciprocal: y = 1 / x.  dx = -dy·y². */
+#include "kernels/broadcast.h"
+
+static Status reciprocal_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(reciprocal_row, 1.0f / x)
+
+static void reciprocal_run(const Node *n) { broadcast_run(n, 1, reciprocal_row); }
+
+static Status reciprocal_grad(Grad *g) {
+  Value *y = g->node->out[0];
+  g->dx[0] = emit(g->graph, "Neg", emit(g->graph, "Mul", g->dy[0], emit(g->graph, "Mul", y, y)));
+  return STATUS_OK;
+}
+
+CASES_OF(reciprocal_cases) = {{"f32[2,3]:0.3..2"}, {"f32[4,2]:-3..-1"}, {0}};
+
+const Op op_reciprocal = {
+    .name = "Reciprocal",
+    .since = {1, 6, 13},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = reciprocal_infer,
+    .run = reciprocal_run,
+    .grad = reciprocal_grad,
+    .cases = CASES(reciprocal_cases),
+};

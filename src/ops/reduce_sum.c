@@ -1,0 +1,66 @@
+/* ReduceSum: y = Σ x over the axes; float32 or int64.  dx = dy, expanded. */
+#include "kernels/reduce.h"
+
+static Status reduce_sum_infer(Node *n) {
+  if (n->in[0]->type != DTYPE_INT64) TRY(node_want_float(n, 0));
+  return reduce_infer(n, n->version >= 13, n->version >= 13);
+}
+
+/* y[place without the reduced dims] += x[place] */
+static void sum_ints(const Node *n, unsigned axes) {
+  const Shape *shape = &n->in[0]->shape;
+  const int64_t *x = n->in[0]->data;
+  int64_t *y = n->out[0]->data;
+  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = 0;
+  for (size_t i = 0, count = in_count(n, 0); i < count; i++) {
+    size_t rest = i, at = 0, stride = 1;
+    for (int d = shape->rank - 1; d >= 0; d--) {
+      size_t dim = (size_t)shape->dim[d];
+      if (!(axes >> d & 1)) {
+        at += rest % dim * stride;
+        stride *= dim;
+      }
+      rest /= dim;
+    }
+    y[at] = (int64_t)((uint64_t)y[at] + (uint64_t)x[i]);
+  }
+}
+
+static void reduce_sum_run(const Node *n) {
+  unsigned axes = ((const Reduce *)n->params)->axes;
+  if (n->in[0]->type == DTYPE_INT64) sum_ints(n, axes);
+  else reduce_sum(&n->in[0]->shape, axes, in_f32(n, 0), out_f32(n, 0));
+}
+
+static Status reduce_sum_grad(Grad *g) {
+  g->dx[0] = reduce_sum_gradient(g->graph, g->node, g->dy[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(reduce_sum_cases) = {
+    {"f32[2,3] i64[1]=1"},
+    {"f32[2,3] i64[1]=0", "keepdims=0"},
+    {"f32[2,3,4] i64[1]=1", "keepdims=0"},
+    {"f32[2,3,2,3] i64[3]=0,-2,-1", "keepdims=0"},
+    {"f32[3,2,2,5] i64[2]=0,2"},
+    {"f32[2,3,2,3,2] i64[2]=1,3", "keepdims=0"},
+    {"f32[2,3]", "keepdims=0"},
+    {"f32[2,3] i64[0]="},
+    {"f32[2,3] i64[0]=", "noop_with_empty_axes=1"},
+    {"f32[150,70] i64[1]=0"},
+    {"f32[2,0,3] i64[1]=1"},
+    {"v:i64[2,3]=1,2,3,4,5,6 i64[1]=0", "keepdims=0"},
+    {"f32[2,3,4]", "axes=[-1] keepdims=0", 12},
+    {"f32[2,3,4]", "axes=[0,2]", 12},
+    {"f32[2,3]", NULL, 1, .no_grad = "gradients are written for opset 12 and newer"},
+    {0}};
+
+const Op op_reduce_sum = {
+    .name = "ReduceSum",
+    .since = {1, 11, 13},
+    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .infer = reduce_sum_infer,
+    .run = reduce_sum_run,
+    .grad = reduce_sum_grad,
+    .cases = CASES(reduce_sum_cases),
+};

@@ -1,0 +1,30 @@
+/* Sqrt: y = √x.  dx = dy / 2y. */
+#include "kernels/broadcast.h"
+
+static Status sqrt_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(sqrt_row, f32x4_sqrt(x))
+
+static void sqrt_run(const Node *n) { broadcast_run(n, 1, sqrt_row); }
+
+static Status sqrt_grad(Grad *g) {
+  Value *half = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0.5f));
+  g->dx[0] = emit(g->graph, "Div", half, g->node->out[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(sqrt_cases) = {{"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}, {0}};
+
+const Op op_sqrt = {
+    .name = "Sqrt",
+    .since = {1, 6, 13},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = sqrt_infer,
+    .run = sqrt_run,
+    .grad = sqrt_grad,
+    .cases = CASES(sqrt_cases),
+};

@@ -1,0 +1,44 @@
+/* Squeeze: drops dims of 1, those named or all.  dx = dy in x's shape. */
+#include "kernels/dims.h"
+#include "kernels/view.h"
+
+/* The named axes: an attribute before opset 13, an input since. *count is -1 when none are named. */
+static Status named_axes(const Node *n, const Dim **axes, int *count) {
+  *count = -1;
+  *axes = NULL;
+  if (n->version >= 13) return has_in(n, 1) ? node_known(n, 1, axes, count) : STATUS_OK;
+  if (node_attr(n, "axes", ATTR_INTS)) *axes = node_ints(n, "axes", count);
+  return STATUS_OK;
+}
+
+static Status squeeze_infer(Node *n) {
+  const Shape *x = &n->in[0]->shape;
+  const Dim *axes;
+  int count;
+  unsigned drop = 0;
+  TRY(named_axes(n, &axes, &count));
+  if (count >= 0) TRY(dims_axes(n, axes, count, x->rank, &drop));
+  Shape y = {0};
+  for (int i = 0; i < x->rank; i++) {
+    bool one = x->dim[i] == 1 || (count >= 0 && !dim_is_number(x->dim[i])); /* a symbol that is named will be 1 */
+    if (count < 0 && one) continue;
+    if (!(drop >> i & 1)) y.dim[y.rank++] = x->dim[i];
+    else if (!one) return node_invalid(n, "dim %d is %lld, only a 1 can be dropped", i, (long long)x->dim[i]);
+  }
+  return view_output(n, &y);
+}
+
+CASES_OF(squeeze_cases) = {
+    {"f32[2,1,3,1] i64[1]=1"}, {"f32[2,1,3,1] i64[2]=-1,1"}, {"f32[2,1,3,1]"}, {"f32[2,1,3,1]", "axes=[1,3]", 11},
+    {"f32[2,1,3,1]", NULL, 1, 0, "gradients are written for opset 12 and newer"}, {"i64[1] i64[1]=0"},          {0}};
+
+const Op op_squeeze = {
+    .name = "Squeeze",
+    .since = {1, 11, 13, 21},
+    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_VIEW,
+    .infer = squeeze_infer,
+    .run = view_run,
+    .grad = view_grad,
+    .cases = CASES(squeeze_cases),
+};

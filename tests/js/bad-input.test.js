@@ -1,0 +1,136 @@
+/** Bad input to the real engine: each is one clear sentence with a code, and the session that got it goes on. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
+import { batchBits } from '../golden/recipe.js';
+import { clusters, golden } from './clusters.js';
+
+const MODEL = golden('mlp_small.onnx');
+const HERE = { worker: false };
+const DATA = clusters(8, 1);
+const FEEDS = { ...DATA.inputs, ...DATA.labels };
+/** @type {import('../../js/index.js').Artifacts} */
+let artifacts;
+/** @type {TrainingSession} */
+let session;
+
+before(async () => {
+  artifacts = await generateArtifacts(MODEL, { loss: 'cross-entropy', optimizer: 'sgd', ...HERE });
+  session = await TrainingSession.create(artifacts, HERE);
+});
+after(() => session.release());
+
+/** One sentence, the code, and the words. @param {string | readonly string[]} codes @param {RegExp} [words] */
+const is = (codes, words = /./) => (error) => {
+  assert.ok(error instanceof TrainletError, String(error));
+  assert.ok([codes].flat().includes(error.code), `${error.code}: ${error.message}`);
+  assert.match(error.message, words);
+  assert.doesNotMatch(error.message, /\n|undefined|NULL|\[object/);
+  return true;
+};
+
+test('a wrong feed names the input, what was wanted and what came, and the session goes on', async () => {
+  const before = (await session.getContiguousParameters()).data;
+  const { input, labels } = FEEDS;
+  await assert.rejects(session.step({ imput: input, labels }), is('invalid-feed', /'imput'.*'input'/));
+  await assert.rejects(session.step({ input }), is('invalid-feed', /labels/));
+  await assert.rejects(session.step({ input: new Tensor('float64', Float64Array.from(input.data), input.dims), labels }), is('invalid-feed', /input.*(float32.*float64|float64.*float32)/));
+  await assert.rejects(session.step({ input, labels: new Tensor('int32', Int32Array.from(labels.data, Number)) }), is('invalid-feed', /labels.*(int64.*int32|int32.*int64)/));
+  await assert.rejects(session.step({ input: new Tensor('float32', new Float32Array(8 * 19), [8, 19]), labels }), is('invalid-feed', /input.*(20.*19|19.*20)/));
+  await assert.rejects(session.step({ input: new Tensor('float32', new Float32Array(160)), labels }), is('invalid-feed', /input/));
+  await assert.rejects(session.step({ input, labels: new Tensor('int64', [0, 1]) }), is(['invalid-feed', 'invalid-model']));
+  await assert.rejects(session.runEvalStep(FEEDS, ['logit']), is(['invalid-feed', 'invalid-argument'], /logit/));
+  assert.deepEqual((await session.getContiguousParameters()).data, before);
+  assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
+});
+
+test('labels that are no class are refused or do not count, never read out of bounds', async () => {
+  for (const label of [5, 2 ** 40, -1, -(2 ** 40)]) {
+    const labels = new Tensor('int64', [label, 0, 1, 2, 3, 4, 0, 1]);
+    const result = await session.runEvalStep({ ...FEEDS, labels }).catch((error) => is(['invalid-feed', 'non-finite-loss'])(error));
+    assert.ok(result);
+  }
+});
+
+test('a loss that is not finite changes no parameter', async () => {
+  const before = (await session.getContiguousParameters()).data;
+  for (const value of [NaN, Infinity]) {
+    const input = new Tensor('float32', FEEDS.input.data.map((v, i) => (i === 5 ? value : v)), FEEDS.input.dims);
+    await assert.rejects(session.step({ ...FEEDS, input }), is('non-finite-loss'));
+  }
+  assert.deepEqual((await session.getContiguousParameters()).data, before);
+  assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
+});
+
+/** What a truncated, random or damaged file may be called. */
+const DAMAGE = ['invalid-model', 'checkpoint-corrupt', 'checkpoint-mismatch', 'unsupported-op', 'out-of-memory', 'invalid-argument'];
+
+test('a truncated model is refused wherever it is cut', async () => {
+  for (let i = 0; i < 24; i++) {
+    const cut = MODEL.slice(0, Math.floor((MODEL.length * i) / 24));
+    await assert.rejects(generateArtifacts(cut, { loss: 'cross-entropy', ...HERE }), is(DAMAGE));
+    await assert.rejects(InferenceSession.create(cut, HERE), is(DAMAGE));
+  }
+});
+
+test('random bytes are neither model nor checkpoint', async () => {
+  for (let seed = 0; seed < 16; seed++) {
+    const noise = Uint8Array.from({ length: 1 << seed }, (_, i) => batchBits(seed, i));
+    await assert.rejects(generateArtifacts(noise, { loss: 'mse', ...HERE }), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: noise }, HERE), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, trainModel: noise }, HERE), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, optimizerModel: noise }, HERE), is(DAMAGE));
+  }
+});
+
+test('a damaged checkpoint is known as such, whichever byte it is', async () => {
+  const saved = await session.saveCheckpoint();
+  for (let i = 0; i < 32; i++) {
+    const bytes = saved.slice();
+    bytes[batchBits(1, i) % bytes.length] ^= 1 << (i % 8);
+    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: bytes }, HERE), is(['checkpoint-corrupt', 'checkpoint-mismatch']));
+    const cut = saved.slice(0, Math.floor((saved.length * i) / 32));
+    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: cut }, HERE), is('checkpoint-corrupt'));
+  }
+});
+
+test('a damaged model never does worse than fail or load', async () => {
+  for (let i = 0; i < 48; i++) {
+    const bytes = MODEL.slice();
+    for (let k = 0; k < 4; k++) bytes[batchBits(2, 4 * i + k) % bytes.length] = batchBits(3, 4 * i + k);
+    await generateArtifacts(bytes, { loss: 'cross-entropy', ...HERE }).catch(is(DAMAGE));
+  }
+});
+
+test("another model's checkpoint is a mismatch", async () => {
+  const other = await generateArtifacts(golden('conv1d.onnx'), { loss: 'cross-entropy', ...HERE });
+  await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: other.checkpointState }, HERE), is('checkpoint-mismatch'));
+});
+
+test('artifact options that mean nothing are refused', async () => {
+  const refused = (options, words) => assert.rejects(generateArtifacts(MODEL, { loss: 'cross-entropy', ...HERE, ...options }), is('invalid-argument', words));
+  await refused({ loss: 'hinge' }, /hinge/);
+  await refused({ loss: undefined }, /a loss is needed/);
+  await refused({ loss: { type: 'cross-entropy', labelSmoothing: 0.1 } }, /no option 'labelSmoothing'/);
+  await refused({ optimizer: 'lion' }, /lion/);
+  await refused({ optimizer: { type: 'adam', groups: [] } }, /no option 'groups'/);
+  await refused({ optimizer: { type: 'adam', lr: NaN } }, /lr/);
+  await refused({ requiresGrad: 'fc*' }, /requiresGrad must be an array/);
+  await refused({ lora: { rank: 4, targets: [] } }, /no option 'lora'/);
+  await refused({ additionalOutputs: ['nothing'] }, /nothing/);
+});
+
+test('a plan over maxMemoryBytes is refused', async () => {
+  await assert.rejects(async () => {
+    const small = await TrainingSession.create(artifacts, { ...HERE, maxMemoryBytes: 1000 });
+    await small.step(FEEDS);
+  }, is('out-of-memory'));
+});
+
+test('an engine that is missing or none is one sentence', async () => {
+  for (const worker of [true, false]) {
+    await assert.rejects(InferenceSession.create(MODEL, { worker, wasmUrl: new URL('./none.wasm', import.meta.url) }), is('source-unreadable', /engine could not be loaded from .*none\.wasm/));
+    await assert.rejects(InferenceSession.create(MODEL, { worker, wasmBinary: new Uint8Array(9) }), is('unsupported-browser', /WebAssembly cannot run here/));
+  }
+});

@@ -1,0 +1,86 @@
+/** core.js over a made-up wasm instance: texts, growth of memory, errors, and what is left of a session after a trap. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Core } from '../../js/core.js';
+
+const CONSTANTS = {
+  version: '0', codes: ['ok', 'invalid-model', 'invalid-feed'], types: { float32: { id: 1, bytes: 4 } },
+  artifacts: { train: 0, eval: 1, optimizer: 2, checkpoint: 3, model: 4 },
+};
+
+/** An instance with a bump allocator, and exports on top. @param {(memory: WebAssembly.Memory, put: (text: string) => number) => object} more */
+function instanceWith(more) {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  let top = 16;
+  const alloc = (bytes) => {
+    const at = top;
+    top += Math.ceil(bytes / 16) * 16;
+    return at;
+  };
+  const put = (text) => {
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    const at = alloc(bytes.length);
+    new Uint8Array(memory.buffer).set(bytes, at);
+    return at;
+  };
+  const [json, info, properties, empty] = [CONSTANTS, { parameters: [] }, []].map((v) => put(JSON.stringify(v))).concat(put(''));
+  const exports = {
+    memory, abi_alloc: alloc, abi_free() {}, abi_json: () => json, abi_error_node: () => empty,
+    abi_session_new: () => 8, abi_session_limit() {}, abi_session_ready: () => 0, abi_session_json: () => info,
+    abi_session_properties: () => properties, ...more(memory, put),
+  };
+  return { exports };
+}
+
+const EMPTY = { tensors: [], buffer: new ArrayBuffer(0) };
+const LOAD = { parts: [], maxMemoryBytes: 0 };
+
+test('a status becomes code, sentence and node', () => {
+  const core = new Core(instanceWith((_, put) => ({
+    abi_session_run: () => 1, abi_error_message: () => put("Gemm 'fc1': größer"), abi_error_node: () => put('fc1'),
+  })));
+  core.load(LOAD);
+  assert.throws(() => core.run({ graph: 'train', feeds: EMPTY }), { name: 'TrainletError', code: 'invalid-model', message: "Gemm 'fc1': größer", node: 'fc1' });
+});
+
+test('a trap is internal, and the session says that it is over', () => {
+  const core = new Core(instanceWith(() => ({ abi_session_run() { throw new WebAssembly.RuntimeError('unreachable'); } })));
+  core.load(LOAD);
+  assert.throws(() => core.run({ graph: 'train', feeds: EMPTY }), { code: 'internal', message: /the engine failed in abi_session_run: unreachable/ });
+  assert.throws(() => core.steps(), { code: 'internal', message: /not usable any more.*unreachable.*make a new one/ });
+});
+
+test('memory that grows under a feed is looked at anew; an output is copied out', () => {
+  let fed = 0;
+  const core = new Core(instanceWith((memory, put) => ({
+    abi_session_feed(_s, which, name, type, rank, dims) {
+      assert.deepEqual([which, type, rank], [4, 1, 2]);
+      assert.deepEqual([...new BigInt64Array(memory.buffer, dims, 2)], [1n, 2n]);
+      assert.equal(new TextDecoder().decode(new Uint8Array(memory.buffer, name, 2)), 'x\0');
+      memory.grow(1);
+      fed = 65_536;
+      return fed;
+    },
+    abi_session_run: () => 0,
+    abi_session_output_count: () => 1,
+    abi_session_output() {
+      memory.grow(1);
+      new Int32Array(memory.buffer, 1024, 7).set([put('y'), 1, 1, 2048, fed, 2, 8]);
+      new BigInt64Array(memory.buffer, 2048, 1).set([2n]);
+      return 1024;
+    },
+  })));
+  core.load(LOAD);
+  const feeds = { tensors: [{ name: 'x', type: 'float32', dims: [1, 2], offset: 0, bytes: 8 }], buffer: new Float32Array([3, 4]).buffer };
+  assert.deepEqual(core.run({ graph: 'model', feeds }), { y: { type: 'float32', dims: [2], data: new Float32Array([3, 4]) } });
+});
+
+test('no room for an input is out-of-memory, and the session goes on', () => {
+  let full = false;
+  const { abi_alloc: alloc } = instanceWith(() => ({})).exports;
+  const strict = new Core(instanceWith(() => ({ abi_alloc: (bytes) => (full ? 0 : alloc(bytes)), abi_session_load: () => 0, abi_session_steps: () => 3n })));
+  full = true;
+  assert.throws(() => strict.load({ ...LOAD, parts: [{ which: 'train', bytes: new Uint8Array(5000) }] }), { code: 'out-of-memory' });
+  assert.equal(strict.steps(), 3);
+});

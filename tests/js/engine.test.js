@@ -1,0 +1,220 @@
+/** The package with the real engine in Node: train, evaluate, predict, save, resume to the bit, export, and each session function. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { clusters, FEATURES, golden } from './clusters.js';
+
+const ADAM = { type: 'adam', lr: 0.01 };
+const OPTIONS = { loss: 'cross-entropy', optimizer: ADAM, additionalOutputs: ['logits'] };
+const artifacts = await generateArtifacts(golden('mlp_small.onnx'), OPTIONS);
+const DATA = clusters(200, 1);
+
+/** @type {TrainingSession[]} */
+const open = [];
+async function create(parts = artifacts, options = {}) {
+  open.push(await TrainingSession.create(parts, options));
+  return open.at(-1);
+}
+after(() => Promise.all(open.map((session) => session.release())));
+
+const parametersOf = async (session) => (await session.getContiguousParameters(false)).data;
+
+test('the artifacts are four files and the names are those of ONNX Runtime', async () => {
+  for (const key of ['trainModel', 'evalModel', 'optimizerModel', 'checkpointState']) assert.ok(artifacts[key].length > 100, key);
+  const session = await create();
+  assert.deepEqual(session.trainingInputNames, ['input', 'labels']);
+  assert.deepEqual(session.trainingOutputNames.slice(1), ['logits']);
+  assert.deepEqual(session.evalOutputNames.slice(1), ['logits']);
+  assert.equal(session.parameters.every(({ trainable }) => trainable), true);
+});
+
+test('fit learns, evaluate and predict agree, and what is exported says the same', async () => {
+  const session = await create();
+  const before = await session.evaluate(DATA);
+  const events = [];
+  const history = await session.fit(DATA, { epochs: 12, batchSize: 16, seed: 1, validation: clusters(50, 2), onBatch: (e) => events.push(e) });
+  assert.equal(history.stopped, 'completed');
+  assert.equal(events.length, 12 * 13);
+  const { loss, accuracy } = await session.evaluate(DATA, { batchSize: 64 });
+  assert.ok(loss < before.loss / 3 && accuracy > 0.95, `loss ${before.loss} → ${loss}, accuracy ${accuracy}`);
+  assert.ok(history.epochs.at(-1).metrics.val_accuracy > 0.9, JSON.stringify(history.epochs.at(-1).metrics));
+  assert.ok(history.epochs.at(-1).metrics.accuracy > 0.9);
+
+  const { logits } = await session.predict(DATA.inputs);
+  assert.deepEqual(logits.dims, [200, 5]);
+  const model = await session.exportModel();
+  const inference = await InferenceSession.create(model);
+  assert.deepEqual([inference.inputNames, inference.outputNames], [['input'], ['logits']]);
+  assert.deepEqual((await inference.run(DATA.inputs)).logits.data, logits.data);
+  await inference.release();
+
+  const ort = createRequire(import.meta.url)('onnxruntime-web');
+  const reference = await ort.InferenceSession.create(model);
+  const { data, dims } = DATA.inputs.input;
+  const theirs = (await reference.run({ input: new ort.Tensor('float32', data, dims) })).logits.data;
+  logits.data.forEach((v, i) => assert.ok(Math.abs(v - theirs[i]) < 1e-4 * Math.max(1, Math.abs(v)), `logit ${i}: ${v}, ONNX Runtime ${theirs[i]}`));
+});
+
+test('a worker and this thread give the same bits', async () => {
+  const [worker, here] = [await create(), await create(artifacts, { worker: false })];
+  for (const session of [worker, here]) await session.fit(DATA, { epochs: 2, seed: 4 });
+  assert.deepEqual(await parametersOf(worker), await parametersOf(here));
+  assert.deepEqual(await worker.evaluate(DATA), await here.evaluate(DATA));
+});
+
+for (const [name, data] of [['mlp_small.onnx', DATA], ['cnn_bn.onnx', undefined]]) {
+  test(`${name}: k steps, save, load and the rest are the same to the bit as all at once`, async () => {
+    const parts = name === 'mlp_small.onnx' ? artifacts : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
+    const set = data ?? (await imagesFor(parts));
+    const options = { epochs: 2, batchSize: 32, seed: 9, accumulate: 2, schedule: { type: 'cosine', lr: 0.02, steps: 8 } };
+    const whole = await create(parts);
+    const { steps } = await whole.fit(set, options);
+    const wanted = await whole.saveCheckpoint();
+    for (const k of [1, 2, steps - 1]) {
+      const first = await create(parts);
+      await first.fit(set, { ...options, maxSteps: k });
+      const second = await create({ ...parts, checkpointState: await first.saveCheckpoint() });
+      assert.equal((await second.fit(set, options)).steps, steps - k);
+      assert.deepEqual(await second.saveCheckpoint(), wanted, `cut after ${k} of ${steps}`);
+    }
+  });
+}
+
+/** Random images and labels in the shape a model wants. */
+async function imagesFor(parts) {
+  const session = await create(parts);
+  const [{ name, dims }] = session.trainingInputs;
+  const shape = [100, ...dims.slice(1)];
+  const size = shape.reduce((a, b) => a * b);
+  const data = Float32Array.from({ length: size }, (_, i) => Math.sin(i * 12.9898));
+  return { inputs: { [name]: new Tensor('float32', data, shape) }, labels: { labels: new Tensor('int64', Array.from({ length: 100 }, (_, i) => i % 3)) } };
+}
+
+test('a fit that is stopped leaves a checkpoint that another session continues', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-fit-'));
+  const store = await CheckpointStore.open({ directory });
+  const options = { epochs: 2, seed: 3 };
+  const whole = await create();
+  await whole.fit(DATA, options);
+  const session = await create();
+  const stop = new AbortController();
+  const fitting = session.fit(DATA, { ...options, checkpoint: { store, name: 'run' }, signal: stop.signal, onBatch: ({ step }) => { if (step === 9) stop.abort(); } });
+  await assert.rejects(fitting, (error) => error.code === 'aborted' && error.history.steps === 9);
+  const resumed = await create({ ...artifacts, checkpointState: (await store.load('run')).bytes });
+  await resumed.fit(DATA, options);
+  assert.deepEqual(await parametersOf(resumed), await parametersOf(whole));
+  await rm(directory, { recursive: true });
+});
+
+test('restoreBest brings the parameters of the best epoch back', async () => {
+  const session = await create();
+  const kept = [];
+  const { epochs } = await session.fit(DATA, {
+    epochs: 6, schedule: (step) => (step < 14 ? 0.01 : 1), earlyStopping: { monitor: 'val_loss', patience: 2, restoreBest: true }, validation: 0.2,
+    onEpoch: ({ metrics }) => kept.push(metrics.val_loss),
+  });
+  const rest = { inputs: { input: rows(DATA.inputs.input, 160, 200) }, labels: { labels: rows(DATA.labels.labels, 160, 200) } };
+  const { loss } = await session.evaluate(rest);
+  assert.ok(epochs.length < 6);
+  assert.ok(Math.abs(loss - Math.min(...kept)) < 1e-6, `${loss} of ${kept}`);
+});
+const rows = ({ type, data, dims: [n, ...rest] }, from, to) =>
+  new Tensor(type, data.slice((from * data.length) / n, (to * data.length) / n), [to - from, ...rest]);
+
+test('step, and train, optimize and reset one by one, are the same', async () => {
+  const [one, three] = [await create(), await create()];
+  const feeds = { input: rows(DATA.inputs.input, 0, 16), labels: rows(DATA.labels.labels, 0, 16) };
+  for (let i = 0; i < 3; i++) {
+    const { loss } = await one.step(feeds);
+    const outputs = await three.runTrainStep(feeds);
+    assert.equal(Math.fround(loss), outputs[three.trainingOutputNames[0]].data[0]);
+    await three.runOptimizerStep();
+    await three.lazyResetGrad();
+  }
+  assert.deepEqual(await parametersOf(one), await parametersOf(three));
+  assert.deepEqual(Object.keys(await three.runTrainStep(feeds, ['logits'])), ['logits']);
+  assert.deepEqual(Object.keys(await three.runEvalStep(feeds, [three.evalOutputNames[0]])), [three.evalOutputNames[0]]);
+});
+
+test('accumulate adds gradients up over batches, the last group of an epoch being smaller', async () => {
+  const [fitted, byHand] = [await create(), await create()];
+  const data = { inputs: { input: rows(DATA.inputs.input, 0, 20) }, labels: { labels: rows(DATA.labels.labels, 0, 20) } };
+  const { steps } = await fitted.fit(data, { batchSize: 4, accumulate: 2, shuffle: false });
+  assert.equal(steps, 3);
+  for (let i = 0; i < 5; i++) {
+    await byHand.runTrainStep({ input: rows(DATA.inputs.input, 4 * i, 4 * i + 4), labels: rows(DATA.labels.labels, 4 * i, 4 * i + 4) });
+    if (i % 2 === 0 && i < 4) continue;
+    await byHand.runOptimizerStep();
+    await byHand.lazyResetGrad();
+  }
+  assert.deepEqual(await parametersOf(fitted), await parametersOf(byHand));
+});
+
+test('parameters by name and as one buffer', async () => {
+  const [a, b] = [await create(), await create()];
+  await a.fit(DATA, { maxSteps: 3 });
+  const size = await a.getParametersSize();
+  assert.equal(size, a.parameters.reduce((sum, { dims }) => sum + dims.reduce((x, d) => x * d, 1), 0));
+  const all = await a.getContiguousParameters();
+  assert.deepEqual(all.dims, [size]);
+  await b.loadParametersBuffer(new Uint8Array(all.data.buffer));
+  assert.deepEqual(await parametersOf(b), all.data);
+  await assert.rejects(b.loadParametersBuffer(new Uint8Array(8)), /wanted a Uint8Array of \d+ bytes, got 8/);
+
+  const [{ name, dims }] = a.parameters;
+  const value = await a.getParameter(name);
+  assert.deepEqual(value.dims, dims);
+  const other = new Tensor('float32', value.data.map((v) => v + 1), dims);
+  await a.setParameter(name, other);
+  assert.deepEqual(await a.getParameter(name), other);
+});
+
+test('learning rate, seed and properties', async () => {
+  const session = await create();
+  assert.ok(Math.abs((await session.getLearningRate()) - 0.01) < 1e-8);
+  await session.setLearningRate(0.5);
+  await session.setSeed(7n);
+  session.properties.set('epoch', -3n);
+  session.properties.set('best', 0.1);
+  session.properties.set('name', 'größer "7"\n');
+  session.properties.set('gone', 1);
+  session.properties.delete('gone');
+  const loaded = await create({ ...artifacts, checkpointState: await session.saveCheckpoint() });
+  assert.equal(await loaded.getLearningRate(), 0.5);
+  assert.deepEqual(new Map(loaded.properties.entries()), new Map([['epoch', -3n], ['best', Math.fround(0.1)], ['name', 'größer "7"\n']]));
+});
+
+test('frozen parameters stay, and without optimizer state a checkpoint is smaller', async () => {
+  const parts = await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, frozen: ['*weight*'] });
+  const session = await create(parts);
+  const frozen = session.parameters.filter(({ trainable }) => !trainable);
+  assert.ok(frozen.length > 0 && frozen.length < session.parameters.length);
+  const before = await session.getParameter(frozen[0].name);
+  const all = await parametersOf(session);
+  await session.fit(DATA, { maxSteps: 2 });
+  assert.deepEqual(await session.getParameter(frozen[0].name), before);
+  assert.notDeepEqual(await parametersOf(session), all);
+  const [full, small] = [await session.saveCheckpoint(), await session.saveCheckpoint({ optimizerState: false })];
+  assert.ok(small.length < full.length);
+  await create({ ...parts, checkpointState: small });
+});
+
+test('predictions can be made while a fit runs', async () => {
+  const session = await create();
+  const fitting = session.fit(DATA, { epochs: 3 });
+  const { logits } = await session.predict({ input: new Tensor('float32', new Float32Array(FEATURES), [1, FEATURES]) });
+  assert.deepEqual(logits.dims, [1, 5]);
+  await fitting;
+});
+
+test('the plan of memory is told', async () => {
+  const session = await create();
+  await session.fit(DATA, { maxSteps: 1 });
+  const { stateBytes, arenaBytes, peakBytes, lowerBoundBytes } = await session.getMemoryPlan();
+  assert.ok(stateBytes > 0 && arenaBytes > 0 && peakBytes > 0 && lowerBoundBytes > 0);
+});

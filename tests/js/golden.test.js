@@ -1,0 +1,101 @@
+// The golden networks trained through the package and the wasm file: PyTorch's losses to 1e-5, the native engine's to the bit.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import test from 'node:test';
+import { generateArtifacts, TrainingSession } from '../../js/index.js';
+import { artifactOptions, batchFeeds, batchUnit } from '../golden/recipe.js';
+
+const golden = new URL('../golden/', import.meta.url);
+const readJson = (name) => JSON.parse(readFileSync(new URL(name, golden), 'utf8'));
+const literals = readJson('engine-losses.json');
+const runs = readdirSync(golden).filter((name) => name.endsWith('.json') && readJson(name).torch).map((name) => name.slice(0, -5));
+
+async function open(name, engine) {
+  const recipe = readJson(`${name}.json`);
+  const model = readFileSync(new URL(recipe.model, golden));
+  const artifacts = await generateArtifacts(model, { ...artifactOptions(recipe), ...engine });
+  return { recipe, session: await TrainingSession.create(artifacts, engine) };
+}
+
+/** One micro-step as the recipe says; its loss. */
+async function step({ recipe, session }, index) {
+  const feeds = batchFeeds(recipe, index);
+  if (!recipe.accumulate) return (await session.step(feeds)).loss;
+  const outputs = await session.runTrainStep(feeds);
+  if ((index + 1) % recipe.accumulate === 0) {
+    await session.runOptimizerStep();
+    await session.lazyResetGrad();
+  }
+  return outputs[session.trainingOutputNames[0]].data[0];
+}
+
+async function parametersOf(session) {
+  const values = {};
+  for (const { name } of session.parameters) values[name] = (await session.getParameter(name)).data.slice();
+  return values;
+}
+
+/** Σ (p − p0) · u(i) of each parameter, as in make_w.py. */
+function assertChanges(recipe, before, after) {
+  for (const [name, [want, size]] of Object.entries(recipe.torch.changes64)) {
+    let change = 0;
+    after[name].forEach((value, i) => {
+      change += (value - before[name][i]) * (2 * batchUnit(7, i) - 1);
+    });
+    assert.ok(Math.abs(change - want) <= 1e-4 * size, `${name} changed by ${change}, in PyTorch by ${want} of ${size}`);
+  }
+}
+
+test('every literal belongs to a run, every run has its literals', () => {
+  assert.deepEqual(Object.keys(literals).sort(), runs.sort());
+});
+
+for (const name of runs) {
+  test(`${name} trains as in PyTorch, with the native engine's bits`, async () => {
+    const run = await open(name, { worker: name === 'mlp_momentum' });
+    const before = await parametersOf(run.session);
+    const losses = [];
+    for (let i = 0; i < run.recipe.steps; i++) losses.push(await step(run, i));
+    run.recipe.torch.losses64.forEach((want, i) => {
+      assert.ok(Math.abs(losses[i] - want) <= 1e-5 * Math.abs(want), `loss ${i} is ${losses[i]}, PyTorch's ${want}`);
+    });
+    assert.deepEqual(losses.map(Math.fround), literals[name].map(Math.fround));
+    assertChanges(run.recipe, before, await parametersOf(run.session));
+    const evaluated = await run.session.runEvalStep(batchFeeds(run.recipe, 0));
+    const evalLoss = evaluated[run.session.evalOutputNames[0]].data[0];
+    const want = run.recipe.torch.evalLoss64;
+    assert.ok(Math.abs(evalLoss - want) <= 1e-5 * Math.abs(want), `the loss in eval mode is ${evalLoss}, PyTorch's ${want}`);
+    await run.session.release();
+  });
+}
+
+/** The memories of the wasm modules that are made while `action` runs. */
+async function memoriesMadeBy(action) {
+  const { instantiate } = WebAssembly;
+  const memories = [];
+  WebAssembly.instantiate = async (...args) => {
+    const made = await instantiate(...args);
+    memories.push((made.instance ?? made).exports.memory);
+    return made;
+  };
+  try {
+    return { result: await action(), memories };
+  } finally {
+    WebAssembly.instantiate = instantiate;
+  }
+}
+
+test('memory is flat from step 2 to step 2,000', async () => {
+  const { result: run, memories } = await memoriesMadeBy(() => open('mlp_momentum', { worker: false }));
+  const bytes = () => memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
+  assert.ok(memories.length > 0, 'no wasm memory was seen');
+  const batches = Array.from({ length: 8 }, (_, i) => batchFeeds(run.recipe, i));
+  for (let i = 0; i < 2; i++) await run.session.step(batches[i]);
+  const after2 = bytes();
+  for (let i = 2; i < 2000; i++) await run.session.step(batches[i % batches.length]);
+  assert.equal(bytes(), after2);
+  const { peakBytes } = await run.session.getMemoryPlan();
+  assert.ok(peakBytes > 0 && peakBytes < after2, `the plan's peak is ${peakBytes} of ${after2} bytes`);
+  await run.session.release();
+});
