@@ -13,7 +13,7 @@ export class PropertyBag {
   /** @param {Ask} ask @param {PropertyEntry[]} entries */
   constructor(ask, entries) {
     this.#ask = ask;
-    this.#values = new Map(entries.map(({ name, type, value }) => [name, type === 'int' ? BigInt(value) : value]));
+    this.#values = new Map(entries.map((entry) => [entry.name, valueOf(entry)]));
   }
 
   /** @param {string} name */
@@ -22,7 +22,7 @@ export class PropertyBag {
   /** @param {string} name @param {Property} value */
   set(name, value) {
     const entry = entryOf(name, value);
-    this.#values.set(name, entry.type === 'float' ? entry.value : value);
+    this.#values.set(name, valueOf(entry));
     this.#ask('setProperty', entry).catch(() => {}); // a session that is gone says so at its next call
   }
 
@@ -33,6 +33,12 @@ export class PropertyBag {
   }
 
   entries() { return this.#values.entries(); }
+}
+
+/** @param {PropertyEntry} entry @returns {Property} */
+function valueOf({ type, value }) {
+  if (type === 'int') return BigInt(value);
+  return type === 'float' ? Math.fround(value) : value;
 }
 
 /** @param {string} name @param {Property} value @returns {PropertyEntry} */

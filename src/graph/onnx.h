@@ -7,7 +7,8 @@
  * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
 
-/* Writes a graph: VALUE_CONSTANT as initializers, VALUE_INPUT and VALUE_STATE of g->inputs as inputs. */
+/* Writes a graph: VALUE_CONSTANT as initializers where they are `initializer`, else as Constant nodes; VALUE_INPUT and
+ * VALUE_STATE of g->inputs as inputs. */
 Status onnx_write(const Graph *g, Block *out, size_t *out_bytes);
 
 /* ---- models that are no networks (optimizer models): their nodes as they stand in the file ---- */

@@ -136,7 +136,9 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
   for (int i = 0; i < 4; i++) {
     if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
     bool list = i & 1;
-    const void *data = !list ? (const void *)&a->f : a->kind == ATTR_FLOATS ? (const void *)a->floats : (const void *)a->ints;
+    const void *data = !list                  ? (const void *)&a->f /* where a->i is, too */
+                       : a->kind == ATTR_FLOATS ? (const void *)a->floats
+                                                : (const void *)a->ints;
     *out = (Value){.type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
     return true;
   }
@@ -218,7 +220,20 @@ static Status unknown_input(Reader *r, const Onnx__NodeProto *n, const char *nam
                    node_title(n), name);
 }
 
+static Status check_outputs(Reader *r, const Onnx__NodeProto *n) {
+  for (size_t i = 0; i < n->n_output; i++)
+    if (*n->output[i] && graph_find(r->graph, n->output[i]))
+      return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' makes '%.96s', which exists already", n->op_type,
+                       node_title(n), n->output[i]);
+  return STATUS_OK;
+}
+
 static Status read_node(Reader *r, const Onnx__NodeProto *n) {
+  const char *domain = onnx_domain(n->domain);
+  if (!graph_opset(r->graph, domain))
+    return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
+                     n->op_type, node_title(n), *domain ? domain : "ai.onnx");
+  TRY(check_outputs(r, n));
   if (is_constant(n)) return read_constant(r, n);
   if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
     return invalid(r, node_title(n), "node '%.128s' has too many inputs, outputs or attributes", node_title(n));

@@ -80,20 +80,41 @@ Onnx__ValueInfoProto *onnx_value_write(const Graph *g, const char *name, DType t
 }
 
 static bool write_values(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out) {
-  *n = (size_t)count;
+  *n = 0;
   if (!(*out = ARENA_ARRAY(arena, Onnx__ValueInfoProto *, count))) return false;
   for (int i = 0; i < count; i++) {
     const Value *v = values[i];
-    if (!((*out)[i] = onnx_value_write(g, v->name, v->type, &v->shape, arena))) return false;
+    if (!((*out)[(*n)++] = onnx_value_write(g, v->name, v->type, &v->shape, arena))) return false;
   }
   return true;
+}
+
+/* A former parameter among the inputs is an initializer now, and no input. */
+static bool write_inputs(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+  Value **fed = ARENA_ARRAY(arena, Value *, g->input_count);
+  int count = 0;
+  for (int i = 0; fed && i < g->input_count; i++)
+    if (g->inputs[i]->kind != VALUE_CONSTANT) fed[count++] = g->inputs[i];
+  return fed && write_values(g, fed, count, arena, &to->n_input, &to->input);
 }
 
 static bool write_initializers(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
   if (!(to->initializer = ARENA_ARRAY(arena, Onnx__TensorProto *, g->value_count))) return false;
   for (int i = 0; i < g->value_count; i++) {
-    if (g->values[i]->kind != VALUE_CONSTANT) continue;
+    if (g->values[i]->kind != VALUE_CONSTANT || !g->values[i]->initializer) continue;
     if (!(to->initializer[to->n_initializer++] = onnx_tensor_write(g->values[i], arena))) return false;
+  }
+  return true;
+}
+
+/* Other constants become Constant nodes, so that whoever trains the written model does not take them for parameters. */
+static bool write_constants(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+  if (!(to->node = ARENA_ARRAY(arena, Onnx__NodeProto *, g->value_count + g->node_count))) return false;
+  for (int i = 0; i < g->value_count; i++) {
+    const Value *v = g->values[i];
+    const Attr value = {.name = "value", .kind = ATTR_TENSOR, .tensor = v};
+    if (v->kind != VALUE_CONSTANT || v->initializer) continue;
+    if (!(to->node[to->n_node++] = onnx_node_write("Constant", "", v->name, NULL, 0, &v->name, 1, &value, 1, arena))) return false;
   }
   return true;
 }
@@ -107,15 +128,13 @@ static const char **value_names(Value *const *values, int count, Arena *arena) {
 }
 
 static bool write_nodes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
-  to->n_node = (size_t)g->node_count;
-  if (!(to->node = ARENA_ARRAY(arena, Onnx__NodeProto *, g->node_count))) return false;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
     const char **in = value_names(n->in, n->in_count, arena), **out = value_names(n->out, n->out_count, arena);
     if (!in || !out) return false;
-    to->node[i] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count, out, n->out_count,
-                                  n->attrs, n->attr_count, arena);
-    if (!to->node[i]) return false;
+    to->node[to->n_node] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count, out,
+                                           n->out_count, n->attrs, n->attr_count, arena);
+    if (!to->node[to->n_node++]) return false;
   }
   return true;
 }
@@ -139,8 +158,8 @@ static Onnx__ModelProto *write_model(const Graph *g, Arena *arena) {
   Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
-  bool good = write_metadata(g, arena, model) && write_initializers(g, arena, to) && write_nodes(g, arena, to) &&
-              write_values(g, g->inputs, g->input_count, arena, &to->n_input, &to->input) &&
+  bool good = write_metadata(g, arena, model) && write_initializers(g, arena, to) && write_constants(g, arena, to) &&
+              write_nodes(g, arena, to) && write_inputs(g, arena, to) &&
               write_values(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;
 }

@@ -37,37 +37,54 @@ typedef struct Tile {
   size_t d_column_stride;
 } Tile;
 
-/* c = alpha · Σk a[k] bᵀ[k] + beta · d */
+/* Written out: a loop over rows would keep the sums in memory. The order matters to V8's older compiler: it places code from the
+ * back, and the rows of the loop must come in the order opposite to the stores after it, or it loads all of A first and spills. */
+#define EACH_ROW(DO) \
+  DO(0) \
+  if (rows > 1) DO(1) \
+  if (rows > 2) DO(2) \
+  if (rows > 3) DO(3) \
+  if (rows > 4) DO(4)
+#define EACH_ROW_BACKWARD(DO) \
+  if (rows > 4) DO(4) \
+  if (rows > 3) DO(3) \
+  if (rows > 2) DO(2) \
+  if (rows > 1) DO(1) \
+  DO(0)
+
+/* c = alpha · Σk a[k] bᵀ[k] + beta · d, for a constant number of rows */
 static inline __attribute__((always_inline)) void tile_of(const int rows, const Tile *t) {
-  f32x4 sum[ROWS][2];
-#pragma GCC unroll 5
-  for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = f32x4_splat(0);
+  f32x4 low[ROWS], high[ROWS];
+#define CLEAR(i) low[i] = high[i] = f32x4_splat(0);
+  EACH_ROW(CLEAR)
   const float *a = t->a, *b = t->b;
   for (size_t k = t->depth; k > 0; k--) {
     f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
     BARRIER();
-#pragma GCC unroll 5
-    for (int i = 0; i < rows; i++) {
-      f32x4 ai = f32x4_splat(a[i]);
-      sum[i][0] += ai * b0;
-      sum[i][1] += ai * b1;
-      BARRIER();
-    }
+#define MULTIPLY_ADD(i)              \
+  {                                  \
+    f32x4 ai = f32x4_splat(a[i]);    \
+    low[i] += ai * b0;               \
+    high[i] += ai * b1;              \
+    BARRIER();                       \
+  }
+    EACH_ROW_BACKWARD(MULTIPLY_ADD)
     a += rows;
     b += COLUMNS;
   }
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
   const float *d = t->d;
-#pragma GCC unroll 5
-  for (int i = 0; i < rows; i++) {
-    f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);
-    f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;
-    f32x4_store(c, alpha * sum[i][0] + beta * d0);
-    f32x4_store(c + 4, alpha * sum[i][1] + beta * d1);
-    c += t->c_stride;
-    d += t->d_stride;
+#define STORE(i)                                                       \
+  {                                                                    \
+    f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);   \
+    f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;            \
+    f32x4_store(c, alpha * low[i] + beta * d0);                        \
+    f32x4_store(c + 4, alpha * high[i] + beta * d1);                   \
+    c += t->c_stride;                                                  \
+    d += t->d_stride;                                                  \
   }
+  EACH_ROW(STORE)
 }
 
 static void tile_run(size_t rows, const Tile *t) {

@@ -1,6 +1,7 @@
 /* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of equal
  * ones wins; NaN wins over numbers, as in PyTorch. */
 #include <math.h>
+#include "kernels/second_output.h"
 #include "ops/pool.h"
 
 static Status max_pool_infer(Node *n) {
@@ -40,27 +41,12 @@ static void max_pool_run(const Node *n) {
     }
 }
 
-/* The node gets its second output, Indices, which the gradient needs. */
-static Status want_indices(Graph *g, Node *n) {
-  if (has_out(n, 1)) return STATUS_OK;
-  Value **out = ARENA_ARRAY(g->arena, Value *, 2);
-  const char *name = arena_print(g->arena, "%s_indices", n->out[0]->name);
-  if (!out || !name) return STATUS_OUT_OF_MEMORY;
-  out[0] = n->out[0];
-  out[1] = graph_value(g, graph_fresh_name(g, name), DTYPE_INT64, &n->out[0]->shape, VALUE_NODE);
-  if (!out[1]) return g->error->status;
-  out[1]->producer = n;
-  n->out = out;
-  n->out_count = 2;
-  return STATUS_OK;
-}
-
 static Status max_pool_grad(Grad *g) {
   Node *n = g->node;
   if (n->version < 8) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs opset 8, where MaxPool has Indices");
   if (node_int(n, "storage_order", 0) != 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs Indices in storage order 0");
-  TRY(want_indices(g->graph, n));
+  TRY(second_output_want(n, "indices"));
   g->dx[0] = emit_with(g->graph, "MaxPoolGrad", node_attrs(n), g->dy[0], n->out[1]);
   return STATUS_OK;
 }

@@ -82,7 +82,7 @@ static Status export_graph(TrainletSession *s, const char *outputs, Arena *arena
   if (!g) return out_of_memory(s);
   g->metadata.count = 0;
   for (int i = 0; i < g->value_count; i++)
-    if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT;
+    if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
   return onnx_write(g, &s->result, &s->result_bytes);
 }
 
