@@ -167,7 +167,8 @@ export class Core {
 
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
-    this.#run(`abi_session_property_set_${type}`, this.#session, name, type === 'int' ? BigInt(value) : value);
+    const lowered = type === 'int' ? BigInt(value) : /** @type {number | string} */ (value);
+    this.#run(`abi_session_property_set_${type}`, this.#session, name, lowered);
   }
 
   /** @param {string} name */

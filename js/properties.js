@@ -13,7 +13,7 @@ export class PropertyBag {
   /** @param {Ask} ask @param {PropertyEntry[]} entries */
   constructor(ask, entries) {
     this.#ask = ask;
-    this.#values = new Map(entries.map((entry) => [entry.name, valueOf(entry)]));
+    this.#values = new Map(entries.map((entry) => [entry.name, mirrored(entry)]));
   }
 
   /** @param {string} name */
@@ -22,7 +22,7 @@ export class PropertyBag {
   /** @param {string} name @param {Property} value */
   set(name, value) {
     const entry = entryOf(name, value);
-    this.#values.set(name, valueOf(entry));
+    this.#values.set(name, mirrored(entry));
     this.#ask('setProperty', entry).catch(() => {}); // a session that is gone says so at its next call
   }
 
@@ -36,15 +36,15 @@ export class PropertyBag {
 }
 
 /** @param {PropertyEntry} entry @returns {Property} */
-function valueOf({ type, value }) {
+function mirrored({ type, value }) {
   if (type === 'int') return BigInt(value);
-  return type === 'float' ? Math.fround(value) : value;
+  return type === 'float' ? Math.fround(value ?? NaN) : value; // JSON has no NaN
 }
 
 /** @param {string} name @param {Property} value @returns {PropertyEntry} */
 function entryOf(name, value) {
   if (typeof value === 'string') return { name, type: 'string', value };
-  if (typeof value === 'number') return { name, type: 'float', value: Math.fround(value) };
+  if (Number.isFinite(value)) return { name, type: 'float', value: Math.fround(/** @type {number} */ (value)) };
   if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return { name, type: 'int', value: String(value) };
-  throw new TrainletError('invalid-argument', `property '${name}' must be a bigint of 64 bits, a number or a string`);
+  throw new TrainletError('invalid-argument', `property '${name}' must be a bigint of 64 bits, a finite number or a string`);
 }

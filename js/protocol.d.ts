@@ -24,7 +24,7 @@ export interface SessionInfo {
 /** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */
 export type Position = readonly [number, number, number, number, number];
 export type PropertyEntry =
-  | { name: string; type: 'int'; value: string } | { name: string; type: 'float'; value: number }
+  | { name: string; type: 'int'; value: string } | { name: string; type: 'float'; value: number | null }
   | { name: string; type: 'string'; value: string };
 
 export type GraphName = 'train' | 'eval' | 'model';

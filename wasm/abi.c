@@ -17,6 +17,7 @@ static Status keep(const Error *error) {
 }
 static Status session_status(TrainletSession *s) { return keep(trainlet_session_error(s)); }
 
+EXPORT(abi_error_code) Status abi_error_code(void) { return last_error.status; }
 EXPORT(abi_error_message) const char *abi_error_message(void) { return last_error.text; }
 EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node; }
 

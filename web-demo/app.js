@@ -16,7 +16,7 @@ const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 /** @type {CheckpointStore | undefined} */ let store;
 /** @type {Notebook} */ let notebook = new Notebook(undefined);
 /** @type {Network | undefined} */ let network;
-/** @type {Promise<{ practice: any[], test: any[] }>} */ let digits;
+/** @type {ReturnType<typeof loadReplay>} */ let digits;
 /** @type {AbortController | undefined} */ let training;
 
 const pad = new Pad($('#pad'), { change: drawingChanged, submit: addDrawing, pen: (words) => { $('#spoken').textContent = words; } });
@@ -244,9 +244,9 @@ function mark() {
 
 const keep = () => notebook.save().catch(trouble);
 
-/** @param {any} error */
-function trouble(error) {
-  $('#trouble-words').textContent = error.message;
+/** @param {any} error  its message is one sentence, without a capital and a full stop */
+function trouble({ message }) {
+  $('#trouble-words').textContent = `${message[0].toUpperCase()}${message.slice(1)}.`.replace('..', '.');
   $('#trouble').hidden = false;
 }
 
@@ -273,7 +273,7 @@ async function start() {
     trouble(error);
   }
   showClasses();
-  $('#reading').ariaBusy = 'false';
+  $('#reading').setAttribute('aria-busy', 'false');
   showProgress();
   showScores();
 }

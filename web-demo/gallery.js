@@ -21,7 +21,8 @@ function thumbnail(notebook, i, number, remove) {
   const item = document.createElement('li'), button = document.createElement('button');
   const wrong = reads !== undefined && reads !== label;
   button.type = 'button';
-  button.title = button.ariaLabel = `Remove drawing ${number} of ${name}${wrong ? `, read as ${notebook.nameOf(reads)}` : ''}`;
+  button.title = `Remove drawing ${number} of ${name}${wrong ? `, read as ${notebook.nameOf(reads)}` : ''}`;
+  button.setAttribute('aria-label', button.title);
   button.append(picture(pixels));
   if (wrong) button.append(mark(notebook.nameOf(reads)));
   button.addEventListener('click', () => remove(i));

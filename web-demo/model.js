@@ -38,9 +38,9 @@ export class Network {
     return read;
   }
 
-  /** The share read correctly. @param {Sample[]} samples */
-  async score(samples) {
-    const { accuracy } = await this.session.evaluate(feedsOf(samples), { batchSize: AT_ONCE, metrics: ['accuracy'] });
+  /** The share read correctly. @param {ReturnType<typeof feedsOf>} test */
+  async score(test) {
+    const { accuracy } = await this.session.evaluate(test, { batchSize: AT_ONCE, metrics: ['accuracy'] });
     return accuracy;
   }
 
@@ -61,9 +61,9 @@ export class Network {
 }
 
 /** @param {Sample[]} samples */
-function feedsOf(samples) {
+export function feedsOf(samples) {
   const input = new Float32Array(samples.length * PIXELS);
-  samples.forEach(({ pixels }, i) => pixels.forEach((grey, p) => { input[i * PIXELS + p] = grey / 255; }));
+  samples.forEach(({ pixels }, i) => input.set(Float32Array.from(pixels, (grey) => grey / 255), i * PIXELS));
   return feeds(input, samples.map((s) => s.label));
 }
 

@@ -25,7 +25,7 @@ function* round(own, replay) {
 
 /** Trains from the network's step to the notebook's target; stops early, and cleanly, on `signal`.
  * @param {{ network: import('./model.js').Network, notebook: import('./notebook.js').Notebook,
- *   digits: { practice: Sample[], test: Sample[] }, store?: import('../js/index.js').CheckpointStore, signal: AbortSignal,
+ *   digits: Awaited<ReturnType<typeof import('./replay.js').loadReplay>>, store?: import('../js/index.js').CheckpointStore, signal: AbortSignal,
  *   onStep: (event: import('../js/types.js').BatchEvent) => void, onScore: () => void }} run */
 export async function train({ network, notebook, digits, store, signal, onStep, onScore }) {
   const { course } = notebook, left = course.target - course.step, recent = [];

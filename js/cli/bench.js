@@ -13,8 +13,7 @@ export async function bench(place, batch, steps) {
   const trains = await isDirectory(place);
   const session = trains ? await TrainingSession.create(artifactsIn(place)) : await InferenceSession.create(place);
   try {
-    const inputs = session instanceof TrainingSession ? session.trainingInputs : session.inputs;
-    const feeds = Object.fromEntries(inputs.map((input) => [input.name, randomTensor(input, batch)]));
+    const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
     const run = session instanceof TrainingSession ? () => session.step(feeds) : () => session.run(feeds);
     const times = await time(run, steps);
     const { peakBytes } = await session.getMemoryPlan();
@@ -36,6 +35,9 @@ async function time(run, steps) {
   }
   return times.sort((a, b) => a - b);
 }
+
+/** @param {readonly ValueInfo[]} inputs @param {number} batch */
+export const randomFeeds = (inputs, batch) => Object.fromEntries(inputs.map((input) => [input.name, randomTensor(input, batch)]));
 
 /** Floats around 0; integers, which may be classes or indices, are 0. @param {ValueInfo} input @param {number} batch */
 function randomTensor({ type, dims }, batch) {

@@ -3,7 +3,7 @@
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { readArrays } from './arrays.js';
 import { artifactsIn, checkpointIn, isDirectory, writeArtifacts, writeWhole } from './files.js';
-import { bench } from './bench.js';
+import { bench, randomFeeds } from './bench.js';
 import { onInterrupt } from './interrupt.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError, wholeNumber } from './run-main.js';
@@ -27,7 +27,7 @@ export const COMMANDS = {
   inspect: {
     about: 'what is in a model or a training directory',
     takes: 'MODEL or DIR',
-    help: 'trainlet inspect MODEL|DIR\nShows inputs, outputs, parameters and the plan of memory.',
+    help: 'trainlet inspect MODEL|DIR\nShows inputs, outputs, parameters, and the plan of memory at batch 1.',
     options: {},
     run: inspect,
   },
@@ -132,6 +132,7 @@ async function inspect(place) {
   const session = await InferenceSession.create(place);
   showValues('input', session.inputs);
   showValues('output', session.outputs);
+  await session.run(randomFeeds(session.inputs, 1));
   showMemory(await session.getMemoryPlan());
   await session.release();
 }
@@ -145,6 +146,7 @@ async function inspectTraining(session) {
   }
   const [trainable, all] = [await session.getParametersSize(), await session.getParametersSize(false)];
   say(`parameters        ${all.toLocaleString('en')}, of which ${trainable.toLocaleString('en')} are trained`);
+  await session.runTrainStep(randomFeeds(session.trainingInputs, 1));
   showMemory(await session.getMemoryPlan());
 }
 

@@ -222,7 +222,7 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
   if (g->error->status != STATUS_OK) return NULL;
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return out_of_memory(g), NULL;
-  const char *first_out = out_names && out_count && out_names[0] ? out_names[0] : NULL;
+  const char *first_out = out_names && out_count && out_names[0] && *out_names[0] ? out_names[0] : NULL;
   *n = (Node){.op = op, .graph = g, .stream = g->node_count, .in_count = in_count, .out_count = out_count, .attr_count = attr_count};
   n->name = name && *name ? name : first_out ? first_out : arena_print(g->arena, "%s_%d", op->name, ++g->made);
   n->in = ARENA_ARRAY(g->arena, Value *, in_count);

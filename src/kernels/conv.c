@@ -1,11 +1,12 @@
 /* Convolution through gemm: the tables that make a product of it. */
 #include "kernels/conv.h"
 #include <string.h>
+#include "kernels/depthwise.h"
 #include "kernels/gemm.h"
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
 
-enum { COLUMNS_WANTED = 1024 }; /* small images share one product until it has about as many columns */
+enum { COLUMNS_WANTED = 768 }; /* small images share one product until it has about as many columns */
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -29,6 +30,11 @@ typedef struct Slide {
   void *gemm;
 } Slide;
 
+static size_t weight_scratch_bytes(size_t features, size_t cells, size_t depth) {
+  size_t a = gemm_scratch_bytes(features, cells, depth), b = gemm_scratch_bytes(cells, features, depth);
+  return a > b ? a : b;
+}
+
 static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratch) {
   size_t planes, floats;
   if (!padded_of_window(&conv->window, &s->padded)) return false;
@@ -45,7 +51,7 @@ static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratc
   s->dy = scratch_take(scratch, forward ? 0 : s->images, s->pixels, sizeof(int32_t));
   size_t features = conv->features / conv->groups, columns = s->images * s->pixels;
   s->gemm = scratch_take(scratch, 1, 1, forward ? gemm_scratch_bytes(0, columns, s->cells)
-                                                : gemm_scratch_bytes(features, s->cells, columns));
+                                                : weight_scratch_bytes(features, s->cells, columns));
   return !scratch->overflow;
 }
 
@@ -63,6 +69,7 @@ static void slide_tables(const Conv *conv, const Slide *s) {
 }
 
 bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
+  if (conv_is_depthwise(conv)) return depthwise_forward_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
   bool fits = slide_plan(conv, true, &s, &scratch);
@@ -71,6 +78,7 @@ bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
 }
 
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
+  if (conv_is_depthwise(conv)) return depthwise_weight_gradient_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
   bool fits = slide_plan(conv, false, &s, &scratch);
@@ -98,8 +106,13 @@ static void forward_block(const Conv *conv, const Slide *s, const float *x, size
 }
 
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
+  if (conv_is_depthwise(conv)) {
+    depthwise_forward(conv, x, w, bias, y, scratch);
+    return;
+  }
   Slide s;
   slide_plan(conv, true, &s, &(Scratch){.base = scratch});
+  padded_clear(&s.padded, s.images * conv->channels, s.copy);
   slide_tables(conv, &s);
   size_t features = conv->features / conv->groups;
   for (size_t i = 0; i < conv->groups; i++) {
@@ -111,20 +124,37 @@ void conv_forward(const Conv *conv, const float *x, const float *w, const float 
                   y + n * conv->features * s.pixels);
 }
 
+/* Panels are 8 columns wide: few cells are better the rows of dwᵀ than the columns of dw. */
+static bool cells_as_rows(size_t features, size_t cells) {
+  return (features + 7) / 8 * 8 * cells < (cells + 7) / 8 * 8 * features;
+}
+
+/* The product of one block of images; a and b get their group's data later. */
+static Gemm weight_product(const Conv *conv, const Slide *s, size_t images) {
+  size_t features = conv->features / conv->groups;
+  GemmSource dy = {.line_stride = s->pixels, .k_table = s->dy}, x = {.line_table = s->cell, .k_table = s->pixel};
+  Gemm g = {.rows = features, .columns = s->cells, .depth = images * s->pixels, .a = dy, .b = x, .alpha = 1, .beta = 1};
+  g.c_row_stride = g.d_row_stride = s->cells;
+  g.d_column_stride = 1;
+  if (!cells_as_rows(features, s->cells)) return g;
+  g.rows = s->cells;
+  g.columns = features;
+  g.a = x;
+  g.b = dy;
+  g.c_row_stride = g.d_row_stride = g.group = 1; /* every column of dwᵀ is a row of dw */
+  g.group_stride = s->cells;
+  return g;
+}
+
 /* dw (F, cells) += dy (F, images · pixels) · xᵀ (images · pixels, cells), for each group */
 static void weight_block(const Conv *conv, const Slide *s, const float *x, const float *dy, size_t images, float *dw, bool first) {
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
-  Gemm g = {.rows = features, .columns = s->cells, .depth = images * s->pixels, .alpha = 1, .beta = 1};
-  g.c_row_stride = g.d_row_stride = s->cells;
-  g.d_column_stride = 1;
-  g.a.line_stride = s->pixels;
-  g.a.k_table = s->dy;
-  g.b.line_table = s->cell;
-  g.b.k_table = s->pixel;
+  Gemm g = weight_product(conv, s, images);
+  bool turned = g.group == 1;
   for (size_t i = 0; i < conv->groups; i++) {
-    g.a.data = dy + i * features * s->pixels;
-    g.b.data = planes + i * channels * s->padded.plane_floats;
+    (turned ? &g.b : &g.a)->data = dy + i * features * s->pixels;
+    (turned ? &g.a : &g.b)->data = planes + i * channels * s->padded.plane_floats;
     g.c = dw + i * features * s->cells;
     g.d = first ? NULL : g.c;
     gemm_run(&g, s->gemm);
@@ -132,8 +162,13 @@ static void weight_block(const Conv *conv, const Slide *s, const float *x, const
 }
 
 void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
+  if (conv_is_depthwise(conv)) {
+    depthwise_weight_gradient(conv, x, dy, dw, scratch);
+    return;
+  }
   Slide s;
   slide_plan(conv, false, &s, &(Scratch){.base = scratch});
+  padded_clear(&s.padded, s.images * conv->channels, s.copy);
   slide_tables(conv, &s);
   for (size_t n = 0; n < s.images; n++)
     for (size_t i = 0; i < s.pixels; i++) s.dy[n * s.pixels + i] = (int32_t)(n * conv->features * s.pixels + i);

@@ -154,6 +154,8 @@ static float scale_at(const Node *n, const Labels *labels, double divisor, size_
   return (float)(weight_at(labels, place, label) * dy / divisor);
 }
 
+enum { STRIP = 64 }; /* columns side by side: a cache line is used whole */
+
 /* dx = e^log_prob·scale along a row, and (e^log_prob - 1)·scale for the label */
 static void row_gradient(const float *log_prob, ptrdiff_t label, float scale, size_t classes, float *dx) {
   float own = label < 0 ? 0 : (f32x4_exp(f32x4_splat(log_prob[label]))[0] - 1) * scale;
@@ -164,14 +166,21 @@ static void row_gradient(const float *log_prob, ptrdiff_t label, float scale, si
   if (label >= 0) dx[label] = own;
 }
 
-/* The same for up to four places side by side, `step` apart from one class to the next. */
-static void column_gradient(const float *log_prob, const ptrdiff_t label[4], f32x4 scale, size_t classes, size_t step, size_t left,
-                            float *dx) {
-  for (size_t k = 0; k < classes; k++) {
-    f32x4 probability = f32x4_exp(f32x4_load_up_to(log_prob + k * step, left)), is_label = f32x4_splat(0);
-    for (int i = 0; i < 4; i++) is_label[i] = label[i] == (ptrdiff_t)k;
-    f32x4_store_up_to(dx + k * step, (probability - is_label) * scale, left);
-  }
+/* The same for neighbouring places, `step` apart from one class to the next. */
+static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const float *scale, size_t places, size_t classes,
+                           size_t step, float *dx) {
+  float own[STRIP] = {0};
+  for (size_t i = 0; i < places; i++)
+    if (label[i] >= 0) own[i] = log_prob[(size_t)label[i] * step + i];
+  for (size_t i = 0; i < places; i += 4)
+    f32x4_store(own + i, (f32x4_exp(f32x4_load(own + i)) - 1.0f) * f32x4_load_up_to(scale + i, places - i));
+  for (size_t k = 0; k < classes; k++)
+    for (size_t i = 0; i < places; i += 4) {
+      f32x4 probability = f32x4_exp(f32x4_load_up_to(log_prob + k * step + i, places - i));
+      f32x4_store_up_to(dx + k * step + i, probability * f32x4_load_up_to(scale + i, places - i), places - i);
+    }
+  for (size_t i = 0; i < places; i++)
+    if (label[i] >= 0) dx[(size_t)label[i] * step + i] = own[i];
 }
 
 static double weight_sum(const Labels *labels, size_t places) {
@@ -190,12 +199,13 @@ void cross_entropy_gradient_run(const Node *n) {
   double weights = p->reduction == REDUCTION_MEAN ? weight_sum(&labels, d.outer * d.inner) : 1;
   double divisor = weights != 0 ? weights : 1;
   for (size_t o = 0; o < d.outer; o++, log_prob += d.n * d.inner, dx += d.n * d.inner)
-    for (size_t i = 0; i < d.inner; i += 4) {
-      ptrdiff_t label[4] = {-1, -1, -1, -1};
-      f32x4 scale = f32x4_splat(0);
-      for (size_t k = 0; k < 4 && i + k < d.inner; k++) scale[k] = scale_at(n, &labels, divisor, o * d.inner + i + k, &label[k]);
-      if (d.inner == 1) row_gradient(log_prob, label[0], scale[0], d.n, dx);
-      else column_gradient(log_prob + i, label, scale, d.n, d.inner, d.inner - i, dx + i);
+    for (size_t i = 0; i < d.inner; i += STRIP) {
+      size_t places = d.inner - i < STRIP ? d.inner - i : STRIP;
+      ptrdiff_t label[STRIP];
+      float scale[STRIP];
+      for (size_t k = 0; k < places; k++) scale[k] = scale_at(n, &labels, divisor, o * d.inner + i + k, &label[k]);
+      if (d.inner == 1) row_gradient(log_prob, *label, *scale, d.n, dx);
+      else strip_gradient(log_prob + i, label, scale, places, d.n, d.inner, dx + i);
     }
 }
 

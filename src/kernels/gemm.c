@@ -1,14 +1,15 @@
 /* Gemm: blocks of panels that fit the caches, and the tile that does the work. */
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/gemm_vector.h"
 #include "simd.h"
 
 enum {
   ROWS = 5,          /* of a tile; 10 accumulators, 2 of B and 1 of A fill the 16 registers that V8 has */
   COLUMNS = 8,
-  DEPTH_BLOCK = 256, /* a panel of B is 8 KB and stays in the first cache */
-  ROW_BLOCK = 24,    /* panels of A in a block: 120 KB, the second cache */
-  COLUMN_BLOCK = 1024,
+  DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
+  ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
+  COLUMN_BLOCK = 768,
 };
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -20,6 +21,12 @@ static size_t panel_count(size_t rows) { return (rows + ROWS - 1) / ROWS; }
 /* The first row of a panel; of panel panel_count(rows), `rows`. */
 static size_t panel_row(size_t rows, size_t panels, size_t panel) {
   return panel * (rows / panels) + least(panel, rows % panels);
+}
+
+/* Blocks of nearly equal depth too: 400 is 200 + 200, a short last one would hardly be worth its stores. */
+static size_t block_depth(size_t depth) {
+  size_t blocks = (depth + DEPTH_BLOCK - 1) / DEPTH_BLOCK;
+  return blocks ? (depth + blocks - 1) / blocks : 0;
 }
 
 /* ---- the tile ---- */
@@ -162,9 +169,8 @@ static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t fr
 }
 
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) {
-  size_t panels = panel_count(rows);
-  for (size_t k = 0; k < depth; k += DEPTH_BLOCK)
-    pack_rows(a, rows, panels, 0, panels, k, least(DEPTH_BLOCK, depth - k), packed + k * rows);
+  size_t panels = panel_count(rows), block = block_depth(depth);
+  for (size_t k = 0; k < depth; k += block) pack_rows(a, rows, panels, 0, panels, k, least(block, depth - k), packed + k * rows);
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
@@ -191,23 +197,27 @@ static void blocks_run(const Gemm *g, Block block, float *packed_b, float *packe
 }
 
 static size_t packed_b_floats(size_t columns, size_t depth) {
-  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * least(depth, DEPTH_BLOCK);
+  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * block_depth(depth);
 }
 
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
-  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * least(depth, DEPTH_BLOCK);
+  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * block_depth(depth);
   return sizeof(float) * (packed_b_floats(columns, depth) + packed_a);
 }
 
 void gemm_run(const Gemm *gemm, void *scratch) {
   Gemm g = *gemm;
   if (g.rows == 0 || g.columns == 0) return;
+  if (gemm_is_vector(&g)) {
+    gemm_vector_run(&g);
+    return;
+  }
   if (g.group == 0) g.group = g.columns;
   float *packed_b = scratch, *packed_a = packed_b + packed_b_floats(g.columns, g.depth);
   for (size_t column = 0; column < g.columns; column += COLUMN_BLOCK) {
     Block block = {.column = column, .columns = least(COLUMN_BLOCK, g.columns - column)};
     do { /* once even for a depth of 0: then C = beta · D */
-      block.depth = least(DEPTH_BLOCK, g.depth - block.k);
+      block.depth = least(block_depth(g.depth), g.depth - block.k);
       blocks_run(&g, block, packed_b, packed_a);
       block.k += block.depth;
     } while (block.k < g.depth);

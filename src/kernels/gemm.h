@@ -3,7 +3,7 @@
  *   A (rows × depth)    ─pack─▶ panels of up to 5 rows,  k-major ─┐
  *   B (depth × columns) ─pack─▶ panels of 8 columns,     k-major ─┴─▶ 5×8 tile ─▶ C (rows × columns)
  *
- * Every element of C is added up in the same order wherever it stands: k ascending inside blocks of 256, blocks ascending.
+ * Every element of C is added up in the same order wherever it stands: k ascending inside equal blocks of at most 384, blocks ascending.
  */
 #pragma once
 #include <stdbool.h>
@@ -34,7 +34,7 @@ typedef struct Gemm {
   size_t group, group_stride;
 } Gemm;
 
-/* Scratch for gemm_run; never more than about 1.2 MB. rows = 0 when A is packed already. */
+/* Scratch for gemm_run; never more than about 1.4 MB. rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run(const Gemm *g, void *scratch);
 

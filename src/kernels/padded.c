@@ -2,6 +2,7 @@
 #include "kernels/padded.h"
 #include <string.h>
 #include "arena.h"
+#include "simd.h"
 
 bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step, Padded *p) {
   *p = (Padded){.in = {in[0], in[1]}, .origin = {origin[0], origin[1]}, .rows = rows, .step = step};
@@ -23,15 +24,27 @@ bool padded_of_window(const Window *w, Padded *p) {
   return padded_of_plane(w->in, (ptrdiff_t[]){(ptrdiff_t)w->pad[0], (ptrdiff_t)w->pad[1]}, size[0], size[1], w->stride[1], p);
 }
 
-/* Columns [from, to) of the input are inside the padded row; `row` is all zeros. */
+void padded_clear(const Padded *p, size_t planes, float *copy) {
+  if (!p->direct) memset(copy, 0, planes * p->plane_floats * sizeof(float));
+}
+
+/* Columns [from, to) of the input are inside the padded row. A row is short: a call of memcpy would cost more than the copy. */
 static void copy_row(const Padded *p, const float *x, size_t from, size_t to, float *row) {
   size_t at = (size_t)(p->origin[1] + (ptrdiff_t)from);
   if (p->step == 1) {
-    memcpy(row + at, x + from, (to - from) * sizeof(float));
+    size_t count = to - from, i = 0;
+    for (; i + 4 <= count; i += 4) f32x4_store(row + at + i, f32x4_load(x + from + i));
+    for (; i < count; i++) row[at + i] = x[from + i];
     return;
   }
-  size_t step = at % p->step, column = at / p->step;
-  for (size_t i = from; i < to; i++) {
+  size_t step = at % p->step, column = at / p->step, i = from;
+  if (p->step == 2 && step == 1 && i < to) row[p->step_floats + column++] = x[i++], step = 0;
+  for (; p->step == 2 && i + 8 <= to; i += 8, column += 4) {
+    f32x4 a = f32x4_load(x + i), b = f32x4_load(x + i + 4);
+    f32x4_store(row + column, f32x4_shuffle(a, b, 0, 2, 4, 6));
+    f32x4_store(row + p->step_floats + column, f32x4_shuffle(a, b, 1, 3, 5, 7));
+  }
+  for (; i; i < to; i++) {
     row[step * p->step_floats + column] = x[i];
     if (++step == p->step) step = 0, column++;
   }
@@ -47,7 +60,6 @@ static void visible(ptrdiff_t origin, size_t in, size_t size, size_t *from, size
 
 const float *padded_copy(const Padded *p, const float *x, size_t planes, float *copy) {
   if (p->direct) return x;
-  memset(copy, 0, planes * p->plane_floats * sizeof(float));
   size_t top, bottom, left, right;
   visible(p->origin[0], p->in[0], p->rows, &top, &bottom);
   visible(p->origin[1], p->in[1], p->row_floats * p->step, &left, &right);

@@ -20,6 +20,8 @@ bool padded_of_window(const Window *w, Padded *p);
 /* Any other layout: rows × columns of which in[0] × in[1] stand at the origin. */
 bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step, Padded *p);
 
+/* Zeros, once; copying planes there leaves the padding alone. */
+void padded_clear(const Padded *p, size_t planes, float *copy);
 /* Copies planes unless the layout is direct; gives the planes to read. */
 const float *padded_copy(const Padded *p, const float *x, size_t planes, float *copy);
 

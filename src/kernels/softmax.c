@@ -1,4 +1,5 @@
-/* Softmax and its logarithm. inner = 1 goes along a row four at a time; else four neighbouring places go down side by side. */
+/* Softmax and its logarithm. inner = 1 goes along a row four at a time; else a strip of neighbouring columns goes down together,
+ * wide enough to use every cache line whole. */
 #include "kernels/softmax.h"
 
 #include "kernels/reduce.h"
@@ -64,50 +65,78 @@ static void row_log_softmax_gradient(const float *dy, const float *y, float *dx,
   }
 }
 
-/* ---- up to four columns of n, `step` apart from one element to the next ---- */
+/* ---- a strip of columns of n, `step` apart from one element to the next ---- */
 
-static f32x4 column_max(const float *x, size_t step, size_t n, size_t left) {
-  f32x4 max = f32x4_splat(-INFINITY);
-  for (size_t k = 0; k < n; k++) max = f32x4_max(f32x4_load_up_to(x + k * step, left), max);
-  return max;
+enum { STRIP = 16 }; /* vectors side by side */
+
+static size_t strip_columns(size_t left) { return left < 4 * STRIP ? left : 4 * STRIP; }
+
+/* Does BODY for each row k and each vector v of the strip; `at` is the vector's place, `left` how many columns are left there. */
+#define EACH_VECTOR(BODY)                                                                                              \
+  for (size_t k = 0; k < n; k++)                                                                                       \
+    for (size_t v = 0, at = k * step, left = columns; v * 4 < columns; v++, at += 4, left -= 4) BODY
+
+static void strip_fill(f32x4 strip[STRIP], float x) {
+  for (int v = 0; v < STRIP; v++) strip[v] = f32x4_splat(x);
 }
 
-static f32x4 column_exp(const float *x, f32x4 max, float *y, size_t step, size_t n, size_t left) {
-  f32x4 sum = f32x4_splat(0);
-  for (size_t k = 0; k < n; k++) {
-    f32x4 e = f32x4_exp(f32x4_load_up_to(x + k * step, left) - max);
-    if (y) f32x4_store_up_to(y + k * step, e, left);
-    sum += e;
+static void strip_max(const float *x, size_t step, size_t n, size_t columns, f32x4 max[STRIP]) {
+  strip_fill(max, -INFINITY);
+  EACH_VECTOR(max[v] = f32x4_max(f32x4_load_up_to(x + at, left), max[v]);)
+}
+
+static void strip_exp(const float *x, const f32x4 max[STRIP], float *y, size_t step, size_t n, size_t columns, f32x4 sum[STRIP]) {
+  strip_fill(sum, 0);
+  EACH_VECTOR({
+    f32x4 e = f32x4_exp(f32x4_load_up_to(x + at, left) - max[v]);
+    if (y) f32x4_store_up_to(y + at, e, left);
+    sum[v] += e;
+  })
+}
+
+static void strip_softmax(const float *x, float *y, size_t step, size_t n, size_t columns) {
+  f32x4 max[STRIP], sum[STRIP];
+  strip_max(x, step, n, columns, max);
+  strip_exp(x, max, y, step, n, columns, sum);
+  for (int v = 0; v < STRIP; v++) sum[v] = 1.0f / sum[v];
+  EACH_VECTOR(f32x4_store_up_to(y + at, f32x4_load_up_to(y + at, left) * sum[v], left);)
+}
+
+static void strip_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n, size_t columns) {
+  f32x4 dot[STRIP];
+  strip_fill(dot, 0);
+  EACH_VECTOR(dot[v] += f32x4_load_up_to(dy + at, left) * f32x4_load_up_to(y + at, left);)
+  EACH_VECTOR({
+    f32x4 g = f32x4_load_up_to(dy + at, left) - dot[v];
+    f32x4_store_up_to(dx + at, f32x4_load_up_to(y + at, left) * g, left);
+  })
+}
+
+static void strip_normalizers(const float *x, size_t step, size_t n, size_t columns, float *max, float *log_sum) {
+  f32x4 m[STRIP], sum[STRIP];
+  strip_max(x, step, n, columns, m);
+  strip_exp(x, m, NULL, step, n, columns, sum);
+  for (size_t v = 0; v * 4 < columns; v++) {
+    f32x4_store_up_to(max + 4 * v, m[v], columns - 4 * v);
+    f32x4_store_up_to(log_sum + 4 * v, f32x4_log(sum[v]), columns - 4 * v);
   }
-  return sum;
 }
 
-static void column_softmax(const float *x, float *y, size_t step, size_t n, size_t left) {
-  f32x4 scale = 1.0f / column_exp(x, column_max(x, step, n, left), y, step, n, left);
-  for (size_t k = 0; k < n; k++) f32x4_store_up_to(y + k * step, f32x4_load_up_to(y + k * step, left) * scale, left);
+static void strip_log_softmax(const float *x, const float *max, const float *log_sum, float *y, size_t step, size_t n, size_t columns) {
+  EACH_VECTOR({
+    f32x4 shifted = f32x4_load_up_to(x + at, left) - f32x4_load_up_to(max + 4 * v, left);
+    f32x4_store_up_to(y + at, shifted - f32x4_load_up_to(log_sum + 4 * v, left), left);
+  })
 }
 
-static void column_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n, size_t left) {
-  f32x4 dot = f32x4_splat(0);
-  for (size_t k = 0; k < n; k++) dot += f32x4_load_up_to(dy + k * step, left) * f32x4_load_up_to(y + k * step, left);
-  for (size_t k = 0; k < n; k++) {
-    f32x4 g = f32x4_load_up_to(dy + k * step, left) - dot;
-    f32x4_store_up_to(dx + k * step, f32x4_load_up_to(y + k * step, left) * g, left);
-  }
-}
-
-static void column_log_softmax(const float *x, f32x4 max, f32x4 log_sum, float *y, size_t step, size_t n, size_t left) {
-  for (size_t k = 0; k < n; k++)
-    f32x4_store_up_to(y + k * step, (f32x4_load_up_to(x + k * step, left) - max) - log_sum, left);
-}
-
-static void column_log_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n, size_t left) {
-  f32x4 sum = f32x4_splat(0);
-  for (size_t k = 0; k < n; k++) sum += f32x4_load_up_to(dy + k * step, left);
-  for (size_t k = 0; k < n; k++) {
-    f32x4 p = f32x4_exp(f32x4_load_up_to(y + k * step, left));
-    f32x4_store_up_to(dx + k * step, f32x4_load_up_to(dy + k * step, left) - p * sum, left);
-  }
+static void strip_log_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n, size_t columns) {
+  f32x4 sum[STRIP];
+  strip_fill(sum, 0);
+  EACH_VECTOR(sum[v] += f32x4_load_up_to(dy + at, left);)
+  EACH_VECTOR({
+    f32x4 p = f32x4_exp(f32x4_load_up_to(y + at, left));
+    f32x4_store_up_to(dx + at, f32x4_load_up_to(dy + at, left) - p * sum[v], left);
+  })
 }
 
 /* ---- all of (outer, n, inner) ---- */
@@ -116,7 +145,7 @@ void softmax(SoftmaxDims d, const float *x, float *y) {
   for (size_t o = 0; o < d.outer; o++, x += d.n * d.inner, y += d.n * d.inner) {
     if (d.inner == 1) row_softmax(x, y, d.n);
     else
-      for (size_t i = 0; i < d.inner; i += 4) column_softmax(x + i, y + i, d.inner, d.n, d.inner - i);
+      for (size_t i = 0; i < d.inner; i += 4 * STRIP) strip_softmax(x + i, y + i, d.inner, d.n, strip_columns(d.inner - i));
   }
 }
 
@@ -125,7 +154,8 @@ void softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx)
   for (size_t o = 0; o < d.outer; o++, dy += slice, y += slice, dx += slice) {
     if (d.inner == 1) row_softmax_gradient(dy, y, dx, d.n);
     else
-      for (size_t i = 0; i < d.inner; i += 4) column_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, d.inner - i);
+      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
+        strip_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, strip_columns(d.inner - i));
   }
 }
 
@@ -136,11 +166,8 @@ void softmax_normalizers(SoftmaxDims d, const float *x, float *max, float *log_s
       *log_sum = f32x4_log(f32x4_splat((float)row_exp(x, *max, NULL, d.n)))[0];
       continue;
     }
-    for (size_t i = 0; i < d.inner; i += 4) {
-      f32x4 m = column_max(x + i, d.inner, d.n, d.inner - i);
-      f32x4_store_up_to(max + i, m, d.inner - i);
-      f32x4_store_up_to(log_sum + i, f32x4_log(column_exp(x + i, m, NULL, d.inner, d.n, d.inner - i)), d.inner - i);
-    }
+    for (size_t i = 0; i < d.inner; i += 4 * STRIP)
+      strip_normalizers(x + i, d.inner, d.n, strip_columns(d.inner - i), max + i, log_sum + i);
   }
 }
 
@@ -149,10 +176,8 @@ void log_softmax(SoftmaxDims d, const float *x, const float *max, const float *l
   for (size_t o = 0; o < d.outer; o++, x += slice, y += slice, max += d.inner, log_sum += d.inner) {
     if (d.inner == 1) row_log_softmax(x, *max, *log_sum, y, d.n);
     else
-      for (size_t i = 0; i < d.inner; i += 4) {
-        f32x4 m = f32x4_load_up_to(max + i, d.inner - i), s = f32x4_load_up_to(log_sum + i, d.inner - i);
-        column_log_softmax(x + i, m, s, y + i, d.inner, d.n, d.inner - i);
-      }
+      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
+        strip_log_softmax(x + i, max + i, log_sum + i, y + i, d.inner, d.n, strip_columns(d.inner - i));
   }
 }
 
@@ -161,6 +186,7 @@ void log_softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float 
   for (size_t o = 0; o < d.outer; o++, dy += slice, y += slice, dx += slice) {
     if (d.inner == 1) row_log_softmax_gradient(dy, y, dx, d.n);
     else
-      for (size_t i = 0; i < d.inner; i += 4) column_log_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, d.inner - i);
+      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
+        strip_log_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, strip_columns(d.inner - i));
   }
 }

@@ -53,7 +53,7 @@ static void gather_run(const Node *n) {
     for (size_t i = 0; i < count; i++, to += bytes) {
       int64_t row = index_wrap(index_at(indices, i), (int64_t)dim);
       if (row < 0) fill_missing(to, inner, x->type);
-      else if (bytes == sizeof(uint32_t)) memcpy(to, from + (size_t)row * bytes, sizeof(uint32_t)); /* a plain move */
+      else if (bytes == sizeof(uint32_t)) memcpy(to, from + (size_t)row * bytes, sizeof(uint32_t)); /* no call for one element */
       else memcpy(to, from + (size_t)row * bytes, bytes);
     }
   }

@@ -36,6 +36,7 @@ static Status log_softmax_grad(Grad *g) {
 CASES_OF(log_softmax_cases) = {{"f32[3,5]"},
                                {"f32[2,3,5]", "axis=1"},
                                {"f32[2,7]", "axis=0"},
+                               {"f32[2,3,70]", "axis=1"},
                                {"f32[9]:900..1000"},
                                {"f32[2,300]:-4..4"},
                                {"f32[2,3,4]", NULL, 12},

@@ -1,10 +1,12 @@
 /* ReluGrad (com.microsoft): dx = dy where x > 0, else 0; x is the input or the output of Relu, the sign is the same. */
+#include "kernels/same_shape.h"
 #include "ops/op.h"
 #include "simd.h"
 
 static Status relu_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(node_want_float(n, 1));
+  TRY(same_shape_want(n, 0, 1));
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
 }
 

@@ -13,6 +13,7 @@ static Status softmax_grad(Grad *g) {
 CASES_OF(softmax_cases) = {{"f32[3,5]"},
                            {"f32[2,3,4]", "axis=1"},
                            {"f32[2,7]", "axis=0"},
+                           {"f32[2,3,70]", "axis=1"},
                            {"f32[9]:90..110"},
                            {"f32[2,300]:-4..4"},
                            {"f32[2,3,4]", NULL, 12},

@@ -17,6 +17,7 @@ CASES_OF(softmax_cross_entropy_loss_cases) = {
     {"f32[2,4,3,2] v:i64[2,3,2]=0,3,2,1,1,3,2,2,0,1,0,3 f32[4]=1,2,0.5,1", "ignore_index=1"},
     {"f32[2,4,3] v:i32[2,3]=0,3,2,1,1,3", "reduction=none"},
     {"f32[2,300]:-4..4 v:i64[2]=299,4"},
+    {"f32[1,3,70] i64[1,70]:0..3", NULL, 0, 2},
     {"f32[2,3] v:i64[2]=0,3", .no_grad = "a label that is no class: the loss is NaN"},
     {0}};
 

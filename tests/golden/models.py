@@ -88,6 +88,8 @@ MODELS = {
     "w2": dict(net=w2, seed=2, input=patches("input", [1, 28, 28], 1, 4)),
     "mlp_small": dict(net=mlp_small, seed=3, input=floats("input", [20], 1)),
     "cnn_bn": dict(net=CnnBn, seed=4, input=floats("input", [3, 12, 12], 1)),
+    # As people export a network they have finished: BatchNormalization says training_mode 0, and must train all the same.
+    "cnn_bn_finished": dict(net=CnnBn, seed=8, input=floats("input", [3, 12, 12], 1), finished=True),
     "conv1d": dict(net=conv1d, seed=5, input=floats("input", [3, 32], 1)),
     "tokens": dict(net=Tokens, seed=6, input=integers("input", [7], 1, 31)),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
@@ -116,6 +118,8 @@ RUNS = {
                    optimizer=dict(type="adamw", lr=1e-3, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
     "cnn_bn_head": dict(model="cnn_bn", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
                         requiresGrad=["fc.*", "bn2.*"], optimizer=dict(type="sgd", lr=0.125)),
+    "cnn_bn_finished": dict(model="cnn_bn_finished", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                            optimizer=dict(type="sgd", lr=0.0625)),
     "conv1d": dict(model="conv1d", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 6),
                    optimizer=dict(type="sgd", lr=0.0625, momentum=0.5)),
     "tokens": dict(model="tokens", batch=10, loss="cross-entropy", label=integers("labels", [], 2, 4),

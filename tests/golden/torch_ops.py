@@ -201,7 +201,10 @@ def softmax(f):
 def cross_entropy(x, a):
     weight = x[2] if len(x) > 2 else None
     ignored = int(x[3]) if len(x) > 3 and x[3] is not None else a.get("ignore_index", -100)
-    loss = F.cross_entropy(x[0], x[1].long(), weight, ignore_index=ignored, reduction=a.get("reduction", "mean"))
+    reduction = a.get("reduction", "mean")
+    if reduction == "mean" and (x[1] == ignored).all():
+        reduction = "sum"  # ONNX Runtime gives 0, where PyTorch divides by 0
+    loss = F.cross_entropy(x[0], x[1].long(), weight, ignore_index=ignored, reduction=reduction)
     return [loss, F.log_softmax(x[0], 1)]
 
 

@@ -123,6 +123,7 @@ test('the property bag is read at once and written through', async () => {
   assert.equal(session.properties.delete('labels'), true);
   assert.equal(session.properties.get('labels'), undefined);
   assert.throws(() => session.properties.set('x', 2n ** 64n), is('invalid-argument'));
+  assert.throws(() => session.properties.set('x', NaN), is('invalid-argument', /finite/));
   assert.throws(() => session.properties.set('x', {}), is('invalid-argument'));
   await session.release();
 });

@@ -1,0 +1,7 @@
+/* Products of very few rows or of depth 1: every element of B is used so little that packing it would cost more than the work. */
+#pragma once
+#include "kernels/gemm.h"
+
+/* Whether gemm_vector_run can do the product and is faster. */
+bool gemm_is_vector(const Gemm *g);
+void gemm_vector_run(const Gemm *g);
