@@ -1,7 +1,7 @@
 // A small line chart in SVG: a few series over training steps, two grid lines, labels at the axes, a sentence for those who cannot see it.
 
 const NS = 'http://www.w3.org/2000/svg';
-const HEIGHT = 132, LEFT = 44, RIGHT = 10, TOP = 8, BOTTOM = 22;
+const HEIGHT = 132, LEFT = 48, RIGHT = 10, TOP = 8, BOTTOM = 22;
 
 /** @typedef {{ key: string, name: string }} Series   `key` is also the class that style.css colours
  *  @typedef {[step: number, value: number][]} Points */

@@ -5,7 +5,7 @@ import { readMnist } from './mnist.js';
 import { feeds } from './model.js';
 import { bendInto, PIXELS, randomBend } from './preprocess.js';
 
-const EPOCHS = 3, BATCH = 64, SEED = 1;
+const EPOCHS = 5, BATCH = 64, SEED = 1;
 
 /** Mulberry32, so that the same script makes the same network. */
 function randomFrom(seed) {

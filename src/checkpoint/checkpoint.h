@@ -49,3 +49,9 @@ typedef struct Checkpoint {
 Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
 /* Written bytes go to `out`, their number to `out_bytes`. */
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);
+
+/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position and random
+ * state have no place in it. */
+bool ort_checkpoint_is(const uint8_t *bytes, size_t count); /* has its identifier */
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
+Status ort_checkpoint_write(const Checkpoint *checkpoint, int version, Error *error, Block *out, size_t *out_bytes);

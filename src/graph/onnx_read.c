@@ -155,7 +155,8 @@ static Status read_constant(Reader *r, const Onnx__NodeProto *n) {
   const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
   if (!tensor && constant_of_numbers(a, &numbers)) tensor = &numbers;
   if (!tensor)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node, a->name);
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node,
+                     a->name);
   static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
   Value v = *tensor;
   if (!v.data) v.data = (void *)(uintptr_t)nothing;
@@ -185,7 +186,8 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   const Onnx__TypeProto__Tensor *tensor = from->type->tensor_type;
   DType type = (DType)tensor->elem_type;
   if (!dtype_bytes(type))
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name, dtype_name(type));
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name,
+                     dtype_name(type));
   if (!tensor->shape) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
   if (tensor->shape->n_dim > RANK_MAX)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has %zu dimensions, we have up to %d", name,
@@ -231,7 +233,8 @@ static Status check_outputs(Reader *r, const Onnx__NodeProto *n) {
 static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   const char *domain = onnx_domain(n->domain);
   if (!graph_opset(r->graph, domain))
-    return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
+    return error_set(r->error, STATUS_INVALID_MODEL, node_title(n),
+                     "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
                      n->op_type, node_title(n), *domain ? domain : "ai.onnx");
   TRY(check_outputs(r, n));
   if (is_constant(n)) return read_constant(r, n);
@@ -260,7 +263,8 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
 
 Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
   if (count == 0 || bytes[0] == '<') {
-    error_set(error, STATUS_INVALID_MODEL, NULL, count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
+    error_set(error, STATUS_INVALID_MODEL, NULL,
+              count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
     return NULL;
   }
   const Onnx__ModelProto *model =

@@ -139,6 +139,20 @@ static bool write_nodes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
   return true;
 }
 
+/* ONNX Runtime's kernels of these two learn the shape of their output from the file, since no input of theirs has it. */
+static bool needs_shape(const Node *n) {
+  bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;
+  return asks && n->out_count && n->out[0];
+}
+
+static bool write_shapes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+  Value **shaped = ARENA_ARRAY(arena, Value *, g->node_count);
+  int count = 0;
+  for (int i = 0; shaped && i < g->node_count; i++)
+    if (needs_shape(g->nodes[i])) shaped[count++] = g->nodes[i]->out[0];
+  return shaped && write_values(g, shaped, count, arena, &to->n_value_info, &to->value_info);
+}
+
 static bool write_metadata(const Graph *g, Arena *arena, Onnx__ModelProto *model) {
   model->n_metadata_props = (size_t)g->metadata.count;
   if (!(model->metadata_props = ARENA_ARRAY(arena, Onnx__StringStringEntryProto *, g->metadata.count))) return false;
@@ -159,7 +173,7 @@ static Onnx__ModelProto *write_model(const Graph *g, Arena *arena) {
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
   bool good = write_metadata(g, arena, model) && write_initializers(g, arena, to) && write_constants(g, arena, to) &&
-              write_nodes(g, arena, to) && write_inputs(g, arena, to) &&
+              write_nodes(g, arena, to) && write_shapes(g, arena, to) && write_inputs(g, arena, to) &&
               write_values(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;
 }

@@ -3,7 +3,7 @@
 #include "simd.h"
 
 typedef struct Panel {
-  const float *line[8]; /* first elements, k left out; lines beyond count repeat the last one */
+  const float *line[8]; /* first elements, k left out */
   size_t count, width, from, depth;
   const int32_t *k_table;
   size_t k_stride;
@@ -31,28 +31,31 @@ static void pack_pairs(const Panel *p, float *packed) {
   }
 }
 
-static void pack_one(const Panel *p, size_t k, float *packed) {
-  size_t at = k_offset(p, k);
-  for (size_t i = 0; i < p->width; i++) packed[i] = i < p->count ? p->line[i][at] : 0;
+/* 4 or 5 lines side by side: the rows of a transposed A. */
+static void pack_rows(const Panel *p, float *packed) {
+  for (size_t k = 0; k < p->depth; k++, packed += p->width) {
+    const float *from = p->line[0] + k_offset(p, k);
+    f32x4_store(packed, f32x4_load(from));
+    if (p->width == 5) packed[4] = from[4];
+  }
 }
 
-#define SHUFFLE(a, b, ...) f32x4_shuffle(a, b, __VA_ARGS__)
-#if defined(__clang__)
-#define f32x4_shuffle(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#else
-#define f32x4_shuffle(a, b, i, j, k, l) __builtin_shuffle(a, b, (i32x4){i, j, k, l})
-#endif
+static void pack_one(const Panel *p, size_t k, float *packed) {
+  size_t at = k_offset(p, k), i = 0;
+  for (; i < p->count; i++) packed[i] = p->line[i][at];
+  for (; i < p->width; i++) packed[i] = 0;
+}
 
 /* Four lines times four k, turned: packed[k · width + i] for i < 4. */
 static inline void pack_4x4(const float *const *line, size_t at, size_t width, float *packed) {
   f32x4 r0 = f32x4_load(line[0] + at), r1 = f32x4_load(line[1] + at);
   f32x4 r2 = f32x4_load(line[2] + at), r3 = f32x4_load(line[3] + at);
-  f32x4 a = SHUFFLE(r0, r1, 0, 4, 1, 5), b = SHUFFLE(r2, r3, 0, 4, 1, 5);
-  f32x4 c = SHUFFLE(r0, r1, 2, 6, 3, 7), d = SHUFFLE(r2, r3, 2, 6, 3, 7);
-  f32x4_store(packed, SHUFFLE(a, b, 0, 1, 4, 5));
-  f32x4_store(packed + width, SHUFFLE(a, b, 2, 3, 6, 7));
-  f32x4_store(packed + 2 * width, SHUFFLE(c, d, 0, 1, 4, 5));
-  f32x4_store(packed + 3 * width, SHUFFLE(c, d, 2, 3, 6, 7));
+  f32x4 a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), b = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  f32x4 c = __builtin_shufflevector(r0, r1, 2, 6, 3, 7), d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  f32x4_store(packed, __builtin_shufflevector(a, b, 0, 1, 4, 5));
+  f32x4_store(packed + width, __builtin_shufflevector(a, b, 2, 3, 6, 7));
+  f32x4_store(packed + 2 * width, __builtin_shufflevector(c, d, 0, 1, 4, 5));
+  f32x4_store(packed + 3 * width, __builtin_shufflevector(c, d, 2, 3, 6, 7));
 }
 
 /* Four k of a panel of 4, 5 or 8 whole lines, whose elements lie side by side along k. */
@@ -81,20 +84,20 @@ static void pack_along_k(const Panel *p, float *packed) {
   }
 }
 
-static bool lines_adjoin(const Panel *p, int step) {
-  for (int i = 0; i < 8; i += step)
-    for (int j = 1; j < step; j++)
-      if (p->line[i + j] != p->line[i] + j) return false;
+/* Whether the lines lie side by side in groups of `step`. */
+static bool lines_adjoin(const Panel *p, size_t step) {
+  for (size_t i = 0; i < p->count; i++)
+    if (p->line[i] != p->line[i - i % step] + i % step) return false;
   return true;
 }
 
 void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t width, size_t from, size_t depth, float *packed) {
   Panel p = {.count = count, .width = width, .from = from, .depth = depth, .k_table = s->k_table, .k_stride = s->k_stride};
-  for (size_t i = 0; i < 8; i++) {
-    size_t l = line + (i < count ? i : count - 1);
-    p.line[i] = s->data + (s->line_table ? (size_t)s->line_table[l] : l * s->line_stride);
-  }
-  if (count == 8 && lines_adjoin(&p, 4)) pack_fours(&p, packed);
-  else if (count == 8 && lines_adjoin(&p, 2)) pack_pairs(&p, packed);
+  for (size_t i = 0; i < count; i++)
+    p.line[i] = s->data + (s->line_table ? (size_t)s->line_table[line + i] : (line + i) * s->line_stride);
+  bool whole = count == width;
+  if (whole && count == 8 && lines_adjoin(&p, 4)) pack_fours(&p, packed);
+  else if (whole && count == 8 && lines_adjoin(&p, 2)) pack_pairs(&p, packed);
+  else if (whole && (count == 4 || count == 5) && lines_adjoin(&p, 5)) pack_rows(&p, packed);
   else pack_along_k(&p, packed);
 }

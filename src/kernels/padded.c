@@ -41,10 +41,10 @@ static void copy_row(const Padded *p, const float *x, size_t from, size_t to, fl
   if (p->step == 2 && step == 1 && i < to) row[p->step_floats + column++] = x[i++], step = 0;
   for (; p->step == 2 && i + 8 <= to; i += 8, column += 4) {
     f32x4 a = f32x4_load(x + i), b = f32x4_load(x + i + 4);
-    f32x4_store(row + column, f32x4_shuffle(a, b, 0, 2, 4, 6));
-    f32x4_store(row + p->step_floats + column, f32x4_shuffle(a, b, 1, 3, 5, 7));
+    f32x4_store(row + column, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+    f32x4_store(row + p->step_floats + column, __builtin_shufflevector(a, b, 1, 3, 5, 7));
   }
-  for (; i; i < to; i++) {
+  for (; i < to; i++) {
     row[step * p->step_floats + column] = x[i];
     if (++step == p->step) step = 0, column++;
   }

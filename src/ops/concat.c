@@ -7,9 +7,15 @@ static Status infer(Node *n) {
 }
 
 CASES_OF(concat_cases) = {
-    {"f32[2,3] f32[2,1] f32[2,4]", "axis=1"}, {"f32[2,3] f32[4,3]", "axis=0"}, {"f32[2,2,3] f32[2,1,3]", "axis=-2"},
-    {"f32[2,3] f32[2,2]", NULL, 1, 0, "gradients are written for opset 12 and newer"}, {"f32[2,3]", "axis=0"},          {"i64[2] i64[1]", "axis=0"},
-    {"f32[2,0] f32[2,3]", "axis=1"},          {"bool[3] bool[2]", "axis=0"},   {0}};
+    {"f32[2,3] f32[2,1] f32[2,4]", "axis=1"},
+    {"f32[2,3] f32[4,3]", "axis=0"},
+    {"f32[2,2,3] f32[2,1,3]", "axis=-2"},
+    {"f32[2,3] f32[2,2]", NULL, 1, 0, "gradients are written for opset 12 and newer"},
+    {"f32[2,3]", "axis=0"},
+    {"i64[2] i64[1]", "axis=0"},
+    {"f32[2,0] f32[2,3]", "axis=1"},
+    {"bool[3] bool[2]", "axis=0"},
+    {0}};
 
 const Op op_concat = {
     .name = "Concat",

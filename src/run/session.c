@@ -40,7 +40,7 @@ static int model_of(TrainletPart part) {
 }
 
 static Status load_checkpoint(TrainletSession *s, const void *bytes, size_t count) {
-  TRY(trainlet_checkpoint_read(bytes, count, &s->arena, &s->error, &s->checkpoint));
+  TRY((ort_checkpoint_is(bytes, count) ? ort_checkpoint_read : trainlet_checkpoint_read)(bytes, count, &s->arena, &s->error, &s->checkpoint));
   s->has_checkpoint = true;
   return STATUS_OK;
 }
@@ -166,10 +166,12 @@ static Status check_feed(TrainletSession *s, const Value *input, int type, const
   return error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants shape %s, %s came", input->name, shape_print(&input->shape, wanted), shape_print(shape, came));
 }
 
-void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
-  error_clear(&s->error);
-  Model *m = ready_model(s, part);
-  Feed *feed = m ? find_feed(s, m, name) : NULL;
+static void forget_feeds(Model *m) {
+  for (int i = 0; i < m->graph->input_count; i++) m->feeds[i].fed = false;
+}
+
+static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims) {
+  Feed *feed = find_feed(s, m, name);
   if (!feed) return NULL;
   if (rank < 0 || rank > RANK_MAX) {
     error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s': %d dimensions are more than the %d we support", name, rank, RANK_MAX);
@@ -180,13 +182,21 @@ void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *n
   if (check_feed(s, feed->input, type, &shape) != STATUS_OK) return NULL;
   if (!shape_count(&shape, &count) || !size_multiply(count, dtype_bytes((DType)type), &bytes) || bytes > PTRDIFF_MAX ||
       (s->limit_bytes > 0 && (double)bytes > s->limit_bytes) || !block_reserve(&feed->block, bytes)) {
-    feed->fed = false;
     error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
     return NULL;
   }
   feed->shape = shape;
   feed->fed = true;
   return feed->block.data;
+}
+
+/* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
+  error_clear(&s->error);
+  Model *m = ready_model(s, part);
+  void *to = m ? feed_model(s, m, name, type, rank, dims) : NULL;
+  if (m && !to) forget_feeds(m);
+  return to;
 }
 
 /* ---- running ---- */
@@ -231,7 +241,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
   s->fetched = ARENA_ARRAY(&s->fetched_arena, TrainletTensor, r->fetch_count);
   Program *p = s->fetched ? transition_program(&s->transition, r, &s->error) : NULL;
-  for (int i = 0; i < m->graph->input_count; i++) m->feeds[i].fed = false;
+  forget_feeds(m);
   if (!p) return out_of_memory(s); /* the first error wins */
   plan_execute(p);
   take_outputs(s, p, r->fetch_count);
@@ -253,9 +263,11 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
   return STATUS_OK;
 }
 
-/* The first output of the training model is the loss. */
+/* The first output of the training model is the loss. A batch whose loss is not finite leaves running statistics as they were. */
 static void take_loss(TrainletSession *s) {
-  if (s->fetched_count && s->fetched[0].type == DTYPE_FLOAT32 && s->fetched[0].count == 1) s->loss = *(const float *)s->fetched[0].data;
+  if (!s->fetched_count || s->fetched[0].type != DTYPE_FLOAT32 || s->fetched[0].count != 1) return;
+  s->loss = *(const float *)s->fetched[0].data;
+  if (!isfinite(s->loss)) state_restore_statistics(&s->state);
 }
 
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
@@ -319,9 +331,7 @@ Status trainlet_session_step(TrainletSession *s) {
   TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, s->models[MODEL_TRAIN].output_count));
   take_loss(s);
   s->reset_gradients = true;
-  if (!isfinite(s->loss)) {
-    state_restore_statistics(&s->state);
+  if (!isfinite(s->loss))
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed", (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
-  }
   return optimize(s);
 }

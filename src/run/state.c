@@ -98,7 +98,7 @@ static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Err
     if (p->bytes) memcpy(p->data, t->data, p->bytes);
   }
   int wanted = optimizer_moment_count(o);
-  for (int i = 0; i < c->moment_count; i++) {
+  for (int i = 0; o->kind != OPTIMIZER_NONE && i < c->moment_count; i++) {
     const CheckpointMoments *m = &c->moments[i];
     Parameter *p = state_find(s, m->parameter);
     if (!p || !p->trainable)

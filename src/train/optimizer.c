@@ -112,7 +112,7 @@ static inline Four sgd(Four x, const Rates *r) {
   return x;
 }
 
-/* with momentum:  g += λ·p;  m = μ·m + g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, so that m = g in the first step. */
+/* with momentum:  g += λ·p;  m = μ·m + g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0: m = g in the first step. */
 static inline Four sgd_momentum(Four x, const Rates *r) {
   x.g += r->decay * x.p;
   x.m = r->momentum * x.m + x.g;

@@ -71,7 +71,8 @@ static Status read_adam(const OnnxNode *n, Error *error, Optimizer *o) {
 static Status read_clip(const OnnxNode *n, Error *error, float *clip_norm) {
   const Attr *norm = find_attr(n, "norm_type", ATTR_STRING);
   if (norm && strcmp(norm->s, "fro") != 0)
-    return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "InplaceClipGradNorm: the norm '%.32s' is not 'fro', the only one we have", norm->s);
+    return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
+                     "InplaceClipGradNorm: the norm '%.32s' is not 'fro', the only one we have", norm->s);
   *clip_norm = 1;
   return read_float(n, "max_norm", 0, INFINITY, error, clip_norm);
 }
@@ -91,8 +92,8 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
     if (strcmp(n->op_type, "InplaceClipGradNorm") == 0) {
       TRY(read_clip(n, error, &clip_norm));
     } else if (!form) {
-      return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "the optimizer model uses the operator '%.64s', which is no optimizer we have",
-                       n->op_type);
+      return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
+                       "the optimizer model uses the operator '%.64s', which is no optimizer we have", n->op_type);
     } else if (out->kind != OPTIMIZER_NONE) {
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "the optimizer model holds two optimizers, one is what we run");
     } else {
@@ -151,7 +152,8 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   bool clips = o->clip_norm > 0, plain = strcmp(form->op_type, "SGDOptimizerV2") == 0;
   Attr attrs[ATTRS_MAX], max_norm = attr_of_float("max_norm", o->clip_norm);
   const char *clipped = "clip_grad_norm_output", *flag = "updated_flag";
-  const char *adam_in[] = {"learning_rate", "step", "params", clips ? clipped : "gradients", "first_order_moments", "second_order_moments"};
+  const char *adam_in[] = {"learning_rate",       "step",               "params", clips ? clipped : "gradients",
+                           "first_order_moments", "second_order_moments"};
   const char *sgd_in[] = {"learning_rate", "params", clips ? clipped : "gradients", "first_order_moments"};
   int moment_count = optimizer_moment_count(o), sgd = o->kind == OPTIMIZER_SGD;
   const OnnxNode nodes[] = {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { startServer } from '../../js/cli/serve-demo.js';
 import { launch, SHAPES, Visitor } from './visitor.js';
 
@@ -156,15 +157,14 @@ visit('a checkpoint that does not load is one sentence, and the way out', async 
   await v.reads('1');
 });
 
-for (const [width, height] of [[1280, 900], [900, 900], [360, 740]])
-  for (const colorScheme of ['light', 'dark'])
-    visit(`no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`, async (v) => {
-      assert.deepEqual(await v.barriers(), []);
-      await v.teachSymbol('★', SHAPES.star, 5);
-      await v.train(150);
-      await v.draw(SHAPES.star);
-      await v.reads('★');
-      assert.deepEqual(await v.barriers(), []);
-      assert.ok(await v.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
-      await v.page.screenshot({ path: new URL(`demo-${width}-${colorScheme}.png`, SHOTS).pathname, fullPage: true });
-    }, { viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+for (const [width, height, colorScheme] of [[1280, 900, 'light'], [1280, 900, 'dark'], [900, 900, 'light'], [360, 740, 'light'], [360, 740, 'dark']])
+  visit(`no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`, async (v) => {
+    assert.deepEqual(await v.barriers(), []);
+    await v.teachSymbol('★', SHAPES.star, 5);
+    await v.train(150);
+    await v.draw(SHAPES.star);
+    await v.reads('★');
+    assert.deepEqual(await v.barriers(), []);
+    assert.ok(await v.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
+    await v.page.screenshot({ path: fileURLToPath(new URL(`demo-${width}-${colorScheme}.png`, SHOTS)), fullPage: true });
+  }, { viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });

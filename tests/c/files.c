@@ -124,7 +124,8 @@ static void models_come_back(const void *path) {
     Arena scraps = {0};
     Error cut_error = {0};
     bool refused = !onnx_read(first.data, first_bytes - cut, &scraps, &cut_error);
-    check(refused && cut_error.status == STATUS_INVALID_MODEL, "without its last %zu bytes it is %s", cut, refused ? cut_error.text : "read");
+    check(refused && cut_error.status == STATUS_INVALID_MODEL, "without its last %zu bytes it is %s", cut,
+          refused ? cut_error.text : "read");
     arena_free(&scraps);
   }
   block_free(&first);
@@ -155,7 +156,8 @@ static void refuse_nodes(const OnnxNode *nodes, int count, Status status, const 
 
 static void models_that_make_no_sense_are_refused(const void *argument) {
   (void)argument;
-  const OnnxNode lacking[] = {NODE("Foo", "a", "x", "h"), NODE("Relu", "b", "h", "i"), NODE("Bar", "c", "i", "j"), NODE("Foo", "d", "j", "y")};
+  const OnnxNode lacking[] = {NODE("Foo", "a", "x", "h"), NODE("Relu", "b", "h", "i"), NODE("Bar", "c", "i", "j"),
+                              NODE("Foo", "d", "j", "y")};
   refuse_nodes(lacking, 4, STATUS_UNSUPPORTED_OP, "the model uses operators we lack: Foo, Bar");
   const OnnxNode unsorted[] = {NODE("Relu", "second", "h", "y"), NODE("Relu", "first", "x", "h")};
   refuse_nodes(unsorted, 2, STATUS_INVALID_MODEL,
@@ -195,8 +197,11 @@ static const int64_t counter = 12;
 static Status write_checkpoint(Block *block, size_t *bytes, Error *error) {
   CheckpointTensor trainable[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}, {"b", DTYPE_FLOAT32, {0}, weights, 4}};
   CheckpointTensor frozen[] = {{"n", DTYPE_INT64, SHAPE(1), &counter, 8}, {"empty", DTYPE_FLOAT32, SHAPE(0, 2), weights, 0}};
-  CheckpointMoments moments[] = {{"w", {{"momentum0", DTYPE_FLOAT32, SHAPE(6), weights, 24}, {"momentum1", DTYPE_FLOAT32, SHAPE(6), weights, 24}}, 2}};
-  Property properties[] = {{"epoch", PROPERTY_INT, .i = -3}, {"best", PROPERTY_FLOAT, .f = 0.25f}, {"label", PROPERTY_STRING, .s = "größer"}};
+  const CheckpointTensor first = {"momentum0", DTYPE_FLOAT32, SHAPE(6), weights, 24};
+  const CheckpointTensor second = {"momentum1", DTYPE_FLOAT32, SHAPE(6), weights, 24};
+  CheckpointMoments moments[] = {{"w", {first, second}, 2}};
+  Property properties[] = {
+      {"epoch", PROPERTY_INT, .i = -3}, {"best", PROPERTY_FLOAT, .f = 0.25f}, {"label", PROPERTY_STRING, .s = "größer"}};
   const Checkpoint c = {.trainable = trainable, .frozen = frozen, .trainable_count = 2, .frozen_count = 2, .has_optimizer = true,
                         .step = 41, .initial_learning_rate = 0.1f, .learning_rate = 0.05f, .moments = moments, .moment_count = 1,
                         .properties = properties, .property_count = 3, .rng_seed = UINT64_MAX, .rng_step = 9, .position = {1, 2, 3, 4, 5}};

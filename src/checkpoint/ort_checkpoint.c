@@ -1,0 +1,242 @@
+/* ONNX Runtime's checkpoint: FlatBuffers, identifier "ODTC", versions 1 and 2. Field numbers: its checkpoint.fbs and ort.fbs. */
+#include <string.h>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/flat.h"
+
+enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
+enum { MODULE_TRAINABLE, MODULE_FROZEN, MODULE_NOMINAL, MODULE_EXTERNAL };
+enum { GROUP_NAME, GROUP_STEP, GROUP_LR, GROUP_STATES };
+enum { STATES_PARAMETER, STATES_MOMENTS };
+enum { BAG_INTS, BAG_FLOATS, BAG_STRINGS };
+enum { PROPERTY_NAME, PROPERTY_VALUE };
+enum { TENSOR_NAME, TENSOR_DOC, TENSOR_DIMS, TENSOR_TYPE, TENSOR_RAW, TENSOR_STRINGS, TENSOR_EXTERNAL };
+
+bool ort_checkpoint_is(const uint8_t *bytes, size_t count) { return count >= 8 && memcmp(bytes + 4, "ODTC", 4) == 0; }
+
+typedef struct Reader {
+  FlatBytes bytes;
+  Arena *arena;
+  Error *error;
+} Reader;
+
+static Status corrupt(Reader *r, const char *what) {
+  return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: %s", what);
+}
+static Status out_of_memory(Reader *r) { return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint"); }
+
+static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
+  FlatVector dims = flat_vector(t, TENSOR_DIMS, 8), raw = flat_vector(t, TENSOR_RAW, 1);
+  size_t count;
+  if (!t.from || dims.count > RANK_MAX) return corrupt(r, "a tensor is missing or has too many dimensions");
+  *out = (CheckpointTensor){.name = flat_string(t, TENSOR_NAME, r->arena), .type = (DType)flat_int32(t, TENSOR_TYPE, 0), .bytes = raw.count};
+  if (!out->name) return out_of_memory(r);
+  out->shape.rank = (int)dims.count;
+  for (size_t i = 0; i < dims.count; i++)
+    if ((out->shape.dim[i] = flat_int64_element(dims, i)) < 0) return corrupt(r, "a dimension is negative");
+  size_t wanted;
+  if (!dtype_bytes(out->type) || !shape_count(&out->shape, &count) || !size_multiply(count, dtype_bytes(out->type), &wanted) || wanted != raw.count)
+    return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);
+  void *data = arena_alloc(r->arena, raw.count);
+  if (!data) return out_of_memory(r);
+  if (raw.count) memcpy(data, flat_data(raw), raw.count);
+  out->data = data;
+  return STATUS_OK;
+}
+
+static bool named_twice(const CheckpointTensor *list, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(list[i].name, name) == 0) return true;
+  return false;
+}
+
+static Status read_tensors(Reader *r, FlatVector v, CheckpointTensor **list, int *count) {
+  *list = ARENA_ARRAY(r->arena, CheckpointTensor, v.count);
+  if (!*list) return out_of_memory(r);
+  for (size_t i = 0; i < v.count; i++) {
+    CheckpointTensor tensor;
+    TRY(read_tensor(r, flat_element(v, i), &tensor));
+    if (named_twice(*list, *count, tensor.name)) return corrupt(r, "two tensors have one name");
+    (*list)[(*count)++] = tensor;
+  }
+  return STATUS_OK;
+}
+
+static Status read_module(Reader *r, FlatTable root, Checkpoint *out) {
+  FlatTable module = flat_table(root, CHECKPOINT_MODULE);
+  if (!module.from) return corrupt(r, "it has no parameters");
+  if (flat_bool(module, MODULE_NOMINAL))
+    return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal: it has the parameters' names and no values");
+  if (flat_bool(module, MODULE_EXTERNAL))
+    return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint keeps its parameters in a second file, which we do not read");
+  TRY(read_tensors(r, flat_vector(module, MODULE_TRAINABLE, 4), &out->trainable, &out->trainable_count));
+  TRY(read_tensors(r, flat_vector(module, MODULE_FROZEN, 4), &out->frozen, &out->frozen_count));
+  for (int i = 0; i < out->frozen_count; i++)
+    if (named_twice(out->trainable, out->trainable_count, out->frozen[i].name)) return corrupt(r, "two tensors have one name");
+  return STATUS_OK;
+}
+
+static Status read_moments(Reader *r, FlatTable t, CheckpointMoments *out) {
+  FlatVector list = flat_vector(t, STATES_MOMENTS, 4);
+  out->parameter = flat_string(t, STATES_PARAMETER, r->arena);
+  if (!out->parameter) return out_of_memory(r);
+  if (!t.from || list.count > 2) return corrupt(r, "an optimizer state is missing or has more than two moments");
+  for (size_t i = 0; i < list.count; i++) {
+    CheckpointTensor tensor;
+    TRY(read_tensor(r, flat_element(list, i), &tensor));
+    int which = strcmp(tensor.name, "momentum1") == 0;
+    if (out->moment[which].name) return corrupt(r, "two moments have one name");
+    out->moment[which] = tensor;
+    out->count++;
+  }
+  if (out->count && !out->moment[0].name) return corrupt(r, "momentum1 is there without momentum0");
+  return STATUS_OK;
+}
+
+/* The runtime has one group, "group0". A group of which no step was done may have no moments. */
+static Status read_optimizer(Reader *r, FlatTable root, Checkpoint *out) {
+  FlatVector groups = flat_vector(root, CHECKPOINT_OPTIMIZERS, 4);
+  if (!groups.count) return STATUS_OK;
+  if (groups.count > 1) return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %zu optimizer groups, we read one", groups.count);
+  FlatTable group = flat_element(groups, 0);
+  FlatVector states = flat_vector(group, GROUP_STATES, 4);
+  out->has_optimizer = true;
+  out->step = flat_int64(group, GROUP_STEP, 0);
+  out->initial_learning_rate = out->learning_rate = flat_float(group, GROUP_LR, 0);
+  if (!(out->learning_rate >= 0) || out->step < 0) return corrupt(r, "its step or learning rate is negative");
+  out->moments = ARENA_ARRAY(r->arena, CheckpointMoments, states.count);
+  if (!out->moments) return out_of_memory(r);
+  for (size_t i = 0; i < states.count; i++) {
+    CheckpointMoments *m = &out->moments[out->moment_count];
+    TRY(read_moments(r, flat_element(states, i), m));
+    out->moment_count += m->count > 0;
+  }
+  return STATUS_OK;
+}
+
+static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
+  FlatTable bag = flat_table(root, CHECKPOINT_PROPERTIES);
+  FlatVector lists[3];
+  size_t total = 0;
+  for (int kind = 0; kind < 3; kind++) {
+    lists[kind] = flat_vector(bag, kind, 4);
+    total += lists[kind].count;
+  }
+  out->properties = ARENA_ARRAY(r->arena, Property, total);
+  if (!out->properties) return out_of_memory(r);
+  for (int kind = 0; kind < 3; kind++) {
+    for (size_t i = 0; i < lists[kind].count; i++) {
+      FlatTable t = flat_element(lists[kind], i);
+      Property *p = &out->properties[out->property_count++];
+      *p = (Property){.name = flat_string(t, PROPERTY_NAME, r->arena), .kind = (PropertyKind)kind, .s = ""};
+      if (kind == PROPERTY_INT) p->i = flat_int64(t, PROPERTY_VALUE, 0);
+      else if (kind == PROPERTY_FLOAT) p->f = flat_float(t, PROPERTY_VALUE, 0);
+      else p->s = flat_string(t, PROPERTY_VALUE, r->arena);
+      if (!p->name || !p->s) return out_of_memory(r);
+    }
+  }
+  return STATUS_OK;
+}
+
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out) {
+  Reader r = {{bytes, count, false}, arena, error};
+  *out = (Checkpoint){0};
+  FlatTable root = flat_root(&r.bytes);
+  int version = flat_int32(root, CHECKPOINT_VERSION, 0);
+  if (root.from && version != 1 && version != 2)
+    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the ONNX Runtime checkpoint has version %d, we read 1 and 2", version);
+  TRY(read_module(&r, root, out));
+  TRY(read_optimizer(&r, root, out));
+  TRY(read_properties(&r, root, out));
+  return r.bytes.damaged ? corrupt(&r, "an offset leads outside of the file") : STATUS_OK;
+}
+
+/* ---- writing ---- */
+
+static size_t put_tensor(FlatWriter *w, const CheckpointTensor *t) {
+  size_t at[7], table = flat_put_table(w, 7, (uint8_t[]){4, 0, 4, 4, 4, 0, 8}, at);
+  int32_t type = (int32_t)t->type;
+  int64_t no_external_data = -1;
+  flat_set(w, at[TENSOR_TYPE], &type, 4);
+  flat_set(w, at[TENSOR_EXTERNAL], &no_external_data, 8);
+  flat_point(w, at[TENSOR_NAME], flat_put_string(w, t->name));
+  size_t dims = flat_put_vector(w, (size_t)t->shape.rank, 8);
+  flat_set(w, dims + 4, t->shape.dim, 8 * (size_t)t->shape.rank);
+  flat_point(w, at[TENSOR_DIMS], dims);
+  size_t raw = flat_put_vector(w, t->bytes, 1);
+  flat_set(w, raw + 4, t->data, t->bytes);
+  flat_point(w, at[TENSOR_RAW], raw);
+  return table;
+}
+
+static void put_tensors(FlatWriter *w, size_t place, const CheckpointTensor *list, int count) {
+  size_t vector = flat_put_vector(w, (size_t)count, 4);
+  flat_point(w, place, vector);
+  for (int i = 0; i < count; i++) flat_point(w, vector + 4 + 4 * (size_t)i, put_tensor(w, &list[i]));
+}
+
+static size_t put_group(FlatWriter *w, const Checkpoint *c) {
+  size_t at[4], table = flat_put_table(w, 4, (uint8_t[]){4, 8, 4, 4}, at);
+  flat_set(w, at[GROUP_STEP], &c->step, 8);
+  flat_set(w, at[GROUP_LR], &c->initial_learning_rate, 4);
+  flat_point(w, at[GROUP_NAME], flat_put_string(w, "group0"));
+  size_t states = flat_put_vector(w, (size_t)c->moment_count, 4);
+  flat_point(w, at[GROUP_STATES], states);
+  for (int i = 0; i < c->moment_count; i++) {
+    size_t of[2], state = flat_put_table(w, 2, (uint8_t[]){4, 4}, of);
+    flat_point(w, states + 4 + 4 * (size_t)i, state);
+    flat_point(w, of[STATES_PARAMETER], flat_put_string(w, c->moments[i].parameter));
+    put_tensors(w, of[STATES_MOMENTS], c->moments[i].moment, c->moments[i].count);
+  }
+  return table;
+}
+
+static size_t put_property(FlatWriter *w, const Property *p) {
+  static const uint8_t bytes[3] = {8, 4, 4};
+  size_t at[2], table = flat_put_table(w, 2, (uint8_t[]){4, bytes[p->kind]}, at);
+  if (p->kind == PROPERTY_INT) flat_set(w, at[PROPERTY_VALUE], &p->i, 8);
+  else if (p->kind == PROPERTY_FLOAT) flat_set(w, at[PROPERTY_VALUE], &p->f, 4);
+  flat_point(w, at[PROPERTY_NAME], flat_put_string(w, p->name));
+  if (p->kind == PROPERTY_STRING) flat_point(w, at[PROPERTY_VALUE], flat_put_string(w, p->s));
+  return table;
+}
+
+static void put_properties(FlatWriter *w, size_t place, const Checkpoint *c) {
+  size_t at[3];
+  flat_point(w, place, flat_put_table(w, 3, (uint8_t[]){4, 4, 4}, at));
+  for (int kind = 0; kind < 3; kind++) {
+    size_t count = 0;
+    for (int i = 0; i < c->property_count; i++) count += (int)c->properties[i].kind == kind;
+    size_t vector = flat_put_vector(w, count, 4), slot = vector + 4;
+    flat_point(w, at[kind], vector);
+    for (int i = 0; i < c->property_count; i++)
+      if ((int)c->properties[i].kind == kind) flat_point(w, slot, put_property(w, &c->properties[i])), slot += 4;
+  }
+}
+
+Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Block *out, size_t *out_bytes) {
+  FlatWriter w = {0};
+  size_t head = flat_put_vector(&w, 4, 1); /* root offset and identifier: eight bytes, whose "length" is overwritten */
+  size_t at[4], root = flat_put_table(&w, 4, (uint8_t[]){4, 4, c->has_optimizer ? 4 : 0, 4}, at), of[4];
+  flat_set(&w, head + 4, "ODTC", 4);
+  flat_point(&w, head, root);
+  int32_t number = version;
+  flat_set(&w, at[CHECKPOINT_VERSION], &number, 4);
+  flat_point(&w, at[CHECKPOINT_MODULE], flat_put_table(&w, 2, (uint8_t[]){4, 4}, of));
+  put_tensors(&w, of[MODULE_TRAINABLE], c->trainable, c->trainable_count);
+  put_tensors(&w, of[MODULE_FROZEN], c->frozen, c->frozen_count);
+  if (c->has_optimizer) {
+    size_t groups = flat_put_vector(&w, 1, 4);
+    flat_point(&w, at[CHECKPOINT_OPTIMIZERS], groups);
+    flat_point(&w, groups + 4, put_group(&w, c));
+  }
+  put_properties(&w, at[CHECKPOINT_PROPERTIES], c);
+  if (w.failed) {
+    block_free(&w.block);
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint, or it passes the 2 GB of its format");
+  }
+  block_free(out);
+  *out = w.block;
+  *out_bytes = w.count;
+  return STATUS_OK;
+}
