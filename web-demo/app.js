@@ -175,7 +175,8 @@ const finished = () => notebook.course.step >= notebook.course.target;
 function showPace({ loss, samplesPerSecond, etaMs }) {
   const { step, target } = notebook.course, left = Math.ceil(etaMs / 1000);
   $('#progress').value = step / target;
-  $('#pace').textContent = `Step ${step} of ${target} · loss ${loss.toFixed(2)} · ${Math.round(samplesPerSecond).toLocaleString('en')} samples/s · ${left} s left`;
+  const speed = Math.round(samplesPerSecond).toLocaleString('en');
+  $('#pace').textContent = `Step ${step} of ${target} · loss ${loss.toFixed(2)} · ${speed} samples/s · ${left} s left`;
 }
 
 function showProgress() {

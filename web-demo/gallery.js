@@ -13,13 +13,20 @@ export function showGallery(room, notebook, remove) {
     row.append(title, list);
     rows.push(row);
   }
+  if (notebook.drawings.some(misread)) {
+    const legend = document.createElement('p');
+    legend.className = 'caption';
+    legend.textContent = 'In red: what the network reads instead.';
+    rows.push(legend);
+  }
   room.replaceChildren(...rows);
 }
 
+const misread = ({ label, reads }) => reads !== undefined && reads !== label;
+
 function thumbnail(notebook, i, number, remove) {
-  const { label, reads, pixels } = notebook.drawings[i], name = notebook.nameOf(label);
+  const { label, reads, pixels } = notebook.drawings[i], wrong = misread(notebook.drawings[i]), name = notebook.nameOf(label);
   const item = document.createElement('li'), button = document.createElement('button');
-  const wrong = reads !== undefined && reads !== label;
   button.type = 'button';
   button.title = `Remove drawing ${number} of ${name}${wrong ? `, read as ${notebook.nameOf(reads)}` : ''}`;
   button.setAttribute('aria-label', button.title);

@@ -52,6 +52,7 @@ Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Blo
 
 /* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position and random
  * state have no place in it. */
+enum { ORT_CHECKPOINT_NEWEST = 2 };
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count); /* has its identifier */
 Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
 Status ort_checkpoint_write(const Checkpoint *checkpoint, int version, Error *error, Block *out, size_t *out_bytes);

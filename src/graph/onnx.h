@@ -32,9 +32,10 @@ typedef struct OnnxPlain {
   const OnnxNode *nodes;
   const OnnxPort *inputs, *outputs, *between;
   const Opset *opsets;
-  int node_count, input_count, output_count, between_count, opset_count;
+  const char *const *metadata_keys, *const *metadata_texts;
+  int node_count, input_count, output_count, between_count, opset_count, metadata_count;
 } OnnxPlain;
 
-/* Reads the nodes alone, whatever their operators; memory as in onnx_read. */
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxNode **nodes, int *node_count);
+/* Reads the nodes and the metadata alone, whatever the operators; memory as in onnx_read. */
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxPlain *out);
 Status onnx_write_nodes(const OnnxPlain *model, Error *error, Block *out, size_t *out_bytes);

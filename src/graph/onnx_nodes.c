@@ -7,27 +7,43 @@ enum { NODES_MAX = 1 << 16 };
 
 static const char *or_empty(const char *s) { return s ? s : ""; }
 
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxNode **nodes, int *node_count) {
+static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *error, OnnxPlain *out) {
+  const char **keys = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
+  const char **texts = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
+  if (!keys || !texts || model->n_metadata_props > NODES_MAX)
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model's %zu metadata entries", model->n_metadata_props);
+  out->metadata_count = (int)model->n_metadata_props;
+  for (int i = 0; i < out->metadata_count; i++) {
+    keys[i] = or_empty(model->metadata_props[i]->key);
+    texts[i] = or_empty(model->metadata_props[i]->value);
+  }
+  out->metadata_keys = keys;
+  out->metadata_texts = texts;
+  return STATUS_OK;
+}
+
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxPlain *out) {
   const Onnx__ModelProto *model =
       onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
   if (!model) return error->status;
   TRY(onnx_model_check(model, error));
   const Onnx__GraphProto *g = model->graph;
   if (g->n_node > NODES_MAX) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has %zu nodes, too many", g->n_node);
-  if (!(*nodes = ARENA_ARRAY(arena, OnnxNode, g->n_node)))
+  OnnxNode *nodes = ARENA_ARRAY(arena, OnnxNode, g->n_node);
+  if (!nodes)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu nodes", g->n_node);
-  *node_count = (int)g->n_node;
-  for (int i = 0; i < *node_count; i++) {
+  *out = (OnnxPlain){.nodes = nodes, .node_count = (int)g->n_node};
+  for (int i = 0; i < out->node_count; i++) {
     const Onnx__NodeProto *n = g->node[i];
     if (n->n_input > NODES_MAX || n->n_output > NODES_MAX || n->n_attribute > NODES_MAX)
       return error_set(error, STATUS_INVALID_MODEL, n->name, "node %d has too many inputs, outputs or attributes", i);
     Attr *attrs;
     TRY(onnx_attrs_read(n, or_empty(n->name), arena, error, &attrs));
-    (*nodes)[i] = (OnnxNode){or_empty(n->op_type), onnx_domain(n->domain), or_empty(n->name),
+    nodes[i] = (OnnxNode){or_empty(n->op_type), onnx_domain(n->domain), or_empty(n->name),
                              (const char *const *)n->input, (const char *const *)n->output, (int)n->n_input,
                              (int)n->n_output, attrs, (int)n->n_attribute};
   }
-  return STATUS_OK;
+  return read_metadata(model, arena, error, out);
 }
 
 /* ---- writing ---- */
@@ -72,7 +88,8 @@ static Onnx__ModelProto *write_plain(const OnnxPlain *from, Arena *arena) {
   }
   bool good = write_ports(from->inputs, from->input_count, arena, &g->n_input, &g->input) &&
               write_ports(from->outputs, from->output_count, arena, &g->n_output, &g->output) &&
-              write_ports(from->between, from->between_count, arena, &g->n_value_info, &g->value_info);
+              write_ports(from->between, from->between_count, arena, &g->n_value_info, &g->value_info) &&
+              onnx_metadata_write(from->metadata_keys, from->metadata_texts, from->metadata_count, arena, model);
   return good ? model : NULL;
 }
 

@@ -20,6 +20,7 @@ Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena);
 Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
                                  const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena);
 Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena); /* with an empty graph */
+bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model);
 /* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols' names. */
 Onnx__ValueInfoProto *onnx_value_write(const Graph *graph, const char *name, DType type, const Shape *shape, Arena *arena);
 Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes);

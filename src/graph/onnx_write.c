@@ -153,15 +153,15 @@ static bool write_shapes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
   return shaped && write_values(g, shaped, count, arena, &to->n_value_info, &to->value_info);
 }
 
-static bool write_metadata(const Graph *g, Arena *arena, Onnx__ModelProto *model) {
-  model->n_metadata_props = (size_t)g->metadata.count;
-  if (!(model->metadata_props = ARENA_ARRAY(arena, Onnx__StringStringEntryProto *, g->metadata.count))) return false;
-  for (int i = 0; i < g->metadata.count; i++) {
+bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model) {
+  model->n_metadata_props = (size_t)count;
+  if (!(model->metadata_props = ARENA_ARRAY(arena, Onnx__StringStringEntryProto *, count))) return false;
+  for (int i = 0; i < count; i++) {
     Onnx__StringStringEntryProto *entry = model->metadata_props[i] = ARENA_NEW(arena, Onnx__StringStringEntryProto);
     if (!entry) return false;
     onnx__string_string_entry_proto__init(entry);
-    entry->key = text(g->metadata.keys[i]);
-    entry->value = text(g->metadata.texts[i]);
+    entry->key = text(keys[i]);
+    entry->value = text(texts[i]);
   }
   return true;
 }
@@ -172,7 +172,7 @@ static Onnx__ModelProto *write_model(const Graph *g, Arena *arena) {
   Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
-  bool good = write_metadata(g, arena, model) && write_initializers(g, arena, to) && write_constants(g, arena, to) &&
+  bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) && write_initializers(g, arena, to) && write_constants(g, arena, to) &&
               write_nodes(g, arena, to) && write_shapes(g, arena, to) && write_inputs(g, arena, to) &&
               write_values(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;

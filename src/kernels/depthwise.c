@@ -10,6 +10,7 @@ enum { SLACK = 4 }; /* floats behind a padded plane that a vector over its edge 
 /* A kernel's cells that are in play and the places in the plane they are slid over. */
 typedef struct Slide {
   size_t cells, vectors;
+  size_t inside;   /* so many of the vectors end before the output plane does */
   int32_t *cell;   /* offset of each from a pixel's first */
   float *weight;   /* of each */
   int32_t *vector; /* offset of the first pixel of each four neighbours of an output row; a row's last may hang over */
@@ -33,6 +34,8 @@ static void slide_vectors(Slide *s, const Padded *p, size_t rows, size_t columns
       s->vector[s->vectors] = (int32_t)(y * row_step * p->row_floats + x);
       s->out[s->vectors++] = (int32_t)(y * columns + x);
     }
+  s->inside = s->vectors;
+  while (s->inside && (size_t)s->out[s->inside - 1] + 4 > rows * columns) s->inside--;
   for (size_t i = s->vectors; i < s->vectors + 3 && s->vectors; i++) {
     s->vector[i] = s->vector[s->vectors - 1];
     s->out[i] = s->out[s->vectors - 1];
@@ -46,31 +49,62 @@ static void slide_cells(Slide *s, const Window *w, const Padded *p) {
     for (size_t j = 0; j < w->kernel[1]; j++) s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
 }
 
-/* Four neighbours; over a row's end they spill into the next row, which is written later, but not over the plane's end. */
-static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
-  if (at + 4 <= pixels) f32x4_store(y + at, v);
-  else
-    for (size_t i = 0; at + i < pixels; i++) y[at + i] = v[i];
+/* A vector of outputs: Σ weight[cell] · plane[pixel + cell], for the usual 3 × 3 cells. */
+static inline __attribute__((always_inline)) f32x4 nine_cells(const f32x4 *w, const float *const *cell, size_t at, f32x4 sum) {
+#define CELL(c) sum += w[c] * f32x4_load(cell[c] + at);
+  CELL(0) CELL(1) CELL(2) CELL(3) CELL(4) CELL(5) CELL(6) CELL(7) CELL(8)
+  return sum;
 }
 
-/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell] */
-static void slide_run(const Slide *s, const float *weight, const float *plane, float start, float *y, size_t pixels) {
-  for (size_t v = 0; v < s->vectors; v += 4) {
-    const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
-    const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
-    f32x4 y0 = f32x4_splat(start), y1 = y0, y2 = y0, y3 = y0;
-    for (size_t c = 0; c < s->cells; c++) {
-      f32x4 w = f32x4_splat(weight[c]);
-      size_t at = (size_t)s->cell[c];
-      y0 += w * f32x4_load(p0 + at);
-      y1 += w * f32x4_load(p1 + at);
-      y2 += w * f32x4_load(p2 + at);
-      y3 += w * f32x4_load(p3 + at);
-    }
-    store_inside(y, pixels, (size_t)s->out[v], y0);
-    store_inside(y, pixels, (size_t)s->out[v + 1], y1);
-    store_inside(y, pixels, (size_t)s->out[v + 2], y2);
-    store_inside(y, pixels, (size_t)s->out[v + 3], y3);
+/* The same for any cells, for four vectors together. */
+static inline __attribute__((always_inline)) void any_cells(const Slide *s, const float *weight, const float *plane, size_t v, f32x4 *sum) {
+  const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
+  const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
+  f32x4 y0 = sum[0], y1 = y0, y2 = y0, y3 = y0;
+  for (size_t c = 0; c < s->cells; c++) {
+    f32x4 w = f32x4_splat(weight[c]);
+    size_t at = (size_t)s->cell[c];
+    y0 += w * f32x4_load(p0 + at);
+    y1 += w * f32x4_load(p1 + at);
+    y2 += w * f32x4_load(p2 + at);
+    y3 += w * f32x4_load(p3 + at);
+  }
+  sum[0] = y0, sum[1] = y1, sum[2] = y2, sum[3] = y3;
+}
+
+/* Four neighbours where the plane may end before the fourth. */
+static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
+  for (size_t i = 0; i < 4 && at + i < pixels; i++) y[at + i] = v[i];
+}
+
+static void slide_nine(const Slide *s, const float *weight, const float *plane, float start, float *y, size_t pixels, size_t inside) {
+  f32x4 w[9], from = f32x4_splat(start);
+  const float *cell[9];
+  size_t v = 0;
+  for (int c = 0; c < 9; c++) w[c] = f32x4_splat(weight[c]), cell[c] = plane + s->cell[c];
+  for (; v < inside; v++) f32x4_store(y + s->out[v], nine_cells(w, cell, (size_t)s->vector[v], from));
+  for (; v < s->vectors; v++) store_inside(y, pixels, (size_t)s->out[v], nine_cells(w, cell, (size_t)s->vector[v], from));
+}
+
+/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell]. A vector over its row's end spills into the next row, which comes
+ * later; one over the plane's end too, if `spill` says that another plane follows that will be written later. */
+static void slide_run(const Slide *s, const float *weight, const float *plane, float start, float *y, size_t pixels, bool spill) {
+  size_t inside = spill && pixels >= 4 ? s->vectors : s->inside;
+  if (s->cells == 9) {
+    slide_nine(s, weight, plane, start, y, pixels, inside);
+    return;
+  }
+  f32x4 sum[4];
+  size_t v = 0;
+  for (; v + 4 <= inside; v += 4) {
+    sum[0] = f32x4_splat(start);
+    any_cells(s, weight, plane, v, sum);
+    for (int i = 0; i < 4; i++) f32x4_store(y + s->out[v + i], sum[i]);
+  }
+  for (; v < s->vectors; v += 4) {
+    sum[0] = f32x4_splat(start);
+    any_cells(s, weight, plane, v, sum);
+    for (int i = 0; i < 4; i++) store_inside(y, pixels, (size_t)s->out[v + i], sum[i]);
   }
 }
 
@@ -111,7 +145,7 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
     for (size_t c = 0; c < conv->channels; c++, x += window_in(window)) {
       padded_copy(&f.padded, x, 1, f.plane);
       for (size_t i = c * each; i < (c + 1) * each; i++, y += pixels)
-        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0, y, pixels);
+        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0, y, pixels, n + 1 < conv->batch || i + 1 < conv->features);
     }
 }
 
@@ -132,7 +166,7 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
     return false;
   s->phases.dy.direct = false;
   s->planes = scratch_take(scratch, floats + SLACK, 1, sizeof(float));
-  s->pixels = scratch_take(scratch, s->phases.strided ? rows : 0, columns, sizeof(float));
+  s->pixels = scratch_take(scratch, s->phases.strided ? rows * columns + SLACK : 0, 1, sizeof(float));
   slide_take(&s->slide, cells, rows, columns, scratch);
   return !scratch->overflow;
 }
@@ -160,14 +194,15 @@ static void phase_cells(const Conv *conv, Input *s, const size_t phase[2], const
       }
 }
 
-static void input_channel(const Conv *conv, Input *s, const size_t phase[2], const float *dy, const float *w, float *dx) {
+/* `spill`: the same image's next channel comes later. */
+static void input_channel(const Conv *conv, Input *s, const size_t phase[2], const float *dy, const float *w, float *dx, bool spill) {
   const Window *window = &conv->window;
   size_t each = conv->features / conv->channels, pixels = phase_size(window, 0, phase[0]) * phase_size(window, 1, phase[1]);
   phase_cells(conv, s, phase, w);
   for (size_t n = 0; n < conv->batch; n++) {
     float *plane = dx + n * conv->channels * window_in(window);
     padded_copy(&s->phases.dy, dy + n * conv->features * window_out(window), each, s->planes);
-    slide_run(&s->slide, s->slide.weight, s->planes, 0, s->phases.strided ? s->pixels : plane, pixels);
+    slide_run(&s->slide, s->slide.weight, s->planes, 0, s->phases.strided ? s->pixels : plane, pixels, spill || s->phases.strided);
     if (s->phases.strided) phase_spread(window, phase, s->pixels, plane);
   }
 }
@@ -183,7 +218,7 @@ void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w,
       slide_vectors(&s.slide, &s.phases.dy, phase_size(window, 0, phase[0]), phase_size(window, 1, phase[1]), 1);
       for (size_t c = 0; c < conv->channels; c++)
         input_channel(conv, &s, phase, dy + c * each * window_out(window), w + c * each * window_kernel(window),
-                      dx + c * window_in(window));
+                      dx + c * window_in(window), c + 1 < conv->channels);
     }
 }
 

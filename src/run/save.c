@@ -33,7 +33,7 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state) {
                   .moments = ARENA_ARRAY(&arena, CheckpointMoments, most),
                   .has_optimizer = true,
                   .step = optimizer_state ? s->steps : 0,
-                  .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->lr,
+                  .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
                   .learning_rate = s->lr,
                   .properties = s->properties,
                   .property_count = s->property_count,

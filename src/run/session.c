@@ -90,6 +90,7 @@ static Status find_accumulators(TrainletSession *s) {
 
 static void take_checkpoint(TrainletSession *s) {
   const Checkpoint *c = &s->checkpoint;
+  if (s->has_optimizer) s->lr = s->optimizer.lr;
   if (c->has_optimizer) s->lr = c->learning_rate, s->steps = c->step;
   s->rng = (Rng){c->rng_seed, c->rng_step};
   s->properties = c->properties;

@@ -318,6 +318,13 @@ static Status build_eval(TrainletArtifacts *a) {
   return status;
 }
 
+/* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
+static Status build_optimizer(TrainletArtifacts *a) {
+  Optimizer o = a->optimizer;
+  if (o.kind == OPTIMIZER_ADAM && o.weight_decay == 0) o.kind = OPTIMIZER_ADAMW;
+  return optimizer_model_write(&o, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]);
+}
+
 static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   Graph *m = a->model;
   CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count)};
@@ -328,9 +335,8 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
     if (is_parameter(v))
       tensors[trained[i]][counts[trained[i]]++] = (CheckpointTensor){v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
   }
-  Checkpoint c = {.trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0],
-                  .has_optimizer = true, .initial_learning_rate = a->optimizer.lr, .learning_rate = a->optimizer.lr};
-  return trainlet_checkpoint_write(&c, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
+  Checkpoint c = {.trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};
+  return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {
@@ -344,6 +350,6 @@ Status trainlet_artifacts_build(TrainletArtifacts *a) {
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(build_train(a, trained));
   TRY(build_eval(a));
-  TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
+  TRY(build_optimizer(a));
   return build_checkpoint(a, trained);
 }

@@ -29,6 +29,7 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
 
 /* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with InplaceClipGradNorm before it
  * when clipping, laid out as ONNX Runtime's; ai.trainlet SGDOptimizer / AdamOptimizer for what ONNX Runtime lacks (momentum,
- * Nesterov, SGD weight decay, Adam with coupled weight decay). The initial learning rate is not part of the model. */
+ * Nesterov, SGD weight decay, Adam with coupled weight decay). The initial learning rate is
+ * in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
 Status optimizer_model_read(const uint8_t *bytes, size_t count, Error *error, Optimizer *out);
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes);

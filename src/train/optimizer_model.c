@@ -5,6 +5,8 @@
  *   first_order_moments, second_order_moments ┘
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/onnx.h"
@@ -106,12 +108,26 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
   return STATUS_OK;
 }
 
+/* ONNX Runtime has no place for the initial learning rate but its checkpoint's optimizer group, which a fresh one lacks. */
+static const char learning_rate_key[] = "trainlet.learning_rate";
+
+static Status read_learning_rate(const OnnxPlain *model, Error *error, Optimizer *out) {
+  for (int i = 0; i < model->metadata_count; i++) {
+    if (strcmp(model->metadata_keys[i], learning_rate_key) != 0) continue;
+    char *end;
+    out->lr = strtof(model->metadata_texts[i], &end);
+    if (end == model->metadata_texts[i] || *end || !(out->lr >= 0 && out->lr < INFINITY))
+      return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model's learning rate '%.40s' is no number of at least 0", model->metadata_texts[i]);
+  }
+  return STATUS_OK;
+}
+
 Status optimizer_model_read(const uint8_t *bytes, size_t count, Error *error, Optimizer *out) {
   Arena arena = {0};
-  OnnxNode *nodes;
-  int node_count;
-  Status status = onnx_read_nodes(bytes, count, &arena, error, &nodes, &node_count);
-  if (status == STATUS_OK) status = read_nodes(nodes, node_count, error, out);
+  OnnxPlain model;
+  Status status = onnx_read_nodes(bytes, count, &arena, error, &model);
+  if (status == STATUS_OK) status = read_nodes(model.nodes, model.node_count, error, out);
+  if (status == STATUS_OK) status = read_learning_rate(&model, error, out);
   arena_free(&arena);
   return status;
 }
@@ -166,10 +182,13 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
                              {"first_order_moments", DTYPE_FLOAT32, 0}, {"second_order_moments", DTYPE_FLOAT32, 0}};
   const OnnxPort output = {flag, DTYPE_BOOL, 1}, between = {clipped, DTYPE_FLOAT32, 0};
   const Opset opsets[] = {{MICROSOFT, 1}, {"", 14}, {OURS, 1}};
+  char learning_rate[24];
+  snprintf(learning_rate, sizeof learning_rate, "%.9g", (double)o->lr);
   const OnnxPlain model = {
       .nodes = clips ? nodes : nodes + 1, .node_count = clips ? 2 : 1,
       .inputs = inputs, .input_count = 4 + moment_count,
       .outputs = &output, .output_count = 1,
+      .metadata_keys = (const char *[]){learning_rate_key}, .metadata_texts = (const char *[]){learning_rate}, .metadata_count = 1,
       .between = &between, .between_count = clips,
       .opsets = opsets, .opset_count = strcmp(form->domain, OURS) == 0 ? 3 : 2,
   };

@@ -7,13 +7,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:http';
 import { cpus } from 'node:os';
 import { extname, join, normalize, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
+import { findChromium, root } from '../../wasm/tools.mjs';
 import { tasks } from './tasks.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '21' }, only: { type: 'string', default: '' } } });
 
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
@@ -136,7 +135,7 @@ const rounds = Number(options.rounds);
 const server = await serve(ortFolder());
 const contenders = tasks('/peers/ort/').filter((task) => task.name.includes(options.only));
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  executablePath: findChromium(),
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 });
 try {

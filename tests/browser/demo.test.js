@@ -54,7 +54,8 @@ visit('a new symbol is learned, the page stays smooth, and the digits are not fo
   const { gap, task } = await v.stalls();
   const own = [await v.percent('#own-before'), await v.percent('#own-now')];
   const heldOut = [await v.percent('#held-out-before'), await v.percent('#held-out-now')];
-  t.diagnostic(`own strokes ${own.join(' → ')} %, unseen MNIST ${heldOut.join(' → ')} %, longest frame gap ${gap.toFixed(0)} ms, longest task ${task.toFixed(0)} ms`);
+  t.diagnostic(`own strokes ${own.join(' → ')} %, unseen MNIST ${heldOut.join(' → ')} %`);
+  t.diagnostic(`longest frame gap ${gap.toFixed(0)} ms, longest task ${task ? `${task.toFixed(0)} ms` : 'below 50 ms'}`);
   assert.ok(own[1] > own[0] && own[1] >= 80, `own strokes: ${own.join(' → ')} %`);
   assert.ok(heldOut[0] >= 98 && heldOut[1] >= heldOut[0] - 2, `unseen MNIST: ${heldOut.join(' → ')} %`);
   assert.ok(task < STALL_MS, `a task of the main thread took ${task} ms`);
@@ -161,6 +162,8 @@ for (const [width, height, colorScheme] of [[1280, 900, 'light'], [1280, 900, 'd
   visit(`no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`, async (v) => {
     assert.deepEqual(await v.barriers(), []);
     await v.teachSymbol('★', SHAPES.star, 5);
+    await v.page.waitForSelector('.misread');
+    assert.deepEqual(await v.barriers(), []);
     await v.train(150);
     await v.draw(SHAPES.star);
     await v.reads('★');

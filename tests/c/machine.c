@@ -25,7 +25,7 @@ size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_by
 
 static void *guarded(size_t bytes, int fill, int guard) {
   void *p = NULL;
-  if (posix_memalign(&p, 64, bytes + GUARD_BYTES + !bytes) != 0) return NULL;
+  if (posix_memalign(&p, 64, bytes + GUARD_BYTES + (bytes == 0)) != 0) return NULL;
   memset(p, fill, bytes);
   memset((char *)p + bytes, guard, GUARD_BYTES);
   return p;
@@ -99,7 +99,7 @@ void machine_run(Machine *m) {
 }
 
 const char *machine_overrun(const Machine *m) {
-  for (int i = 0; i < m->g->value_count && GUARD_BYTES; i++) {
+  for (int i = 0; i < m->g->value_count && GUARD_BYTES > 0; i++) {
     const Value *v = m->g->values[i];
     const unsigned char *end = m->raw[i] ? (const unsigned char *)m->raw[i] + value_bytes(v) : NULL;
     for (int k = 0; end && k < GUARD_BYTES; k++)
