@@ -10,7 +10,7 @@ enum { SLACK = 4 }; /* floats behind a padded plane that a vector over its edge 
 /* A kernel's cells that are in play and the places in the plane they are slid over. */
 typedef struct Slide {
   size_t cells, vectors;
-  size_t inside;   /* so many of the vectors end before the output plane does */
+  size_t inside;   /* so many vectors end before the output plane does */
   int32_t *cell;   /* offset of each from a pixel's first */
   float *weight;   /* of each */
   int32_t *vector; /* offset of the first pixel of each four neighbours of an output row; a row's last may hang over */
@@ -49,63 +49,68 @@ static void slide_cells(Slide *s, const Window *w, const Padded *p) {
     for (size_t j = 0; j < w->kernel[1]; j++) s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
 }
 
-/* A vector of outputs: Σ weight[cell] · plane[pixel + cell], for the usual 3 × 3 cells. */
-static inline __attribute__((always_inline)) f32x4 nine_cells(const f32x4 *w, const float *const *cell, size_t at, f32x4 sum) {
-#define CELL(c) sum += w[c] * f32x4_load(cell[c] + at);
-  CELL(0) CELL(1) CELL(2) CELL(3) CELL(4) CELL(5) CELL(6) CELL(7) CELL(8)
-  return sum;
+/* Where a slide writes. A vector over its row's end spills into the next row, which comes later; the last ones of a plane must
+ * not, unless another plane follows that comes later. */
+typedef struct Plane {
+  float *y;
+  size_t pixels, inside; /* so many vectors may be stored as they are */
+} Plane;
+
+static Plane plane_of(const Slide *s, float *y, size_t pixels, bool spill) {
+  return (Plane){y, pixels, spill && pixels >= 4 ? s->vectors : s->inside};
 }
 
-/* The same for any cells, for four vectors together. */
-static inline __attribute__((always_inline)) void any_cells(const Slide *s, const float *weight, const float *plane, size_t v, f32x4 *sum) {
-  const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
-  const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
-  f32x4 y0 = sum[0], y1 = y0, y2 = y0, y3 = y0;
-  for (size_t c = 0; c < s->cells; c++) {
-    f32x4 w = f32x4_splat(weight[c]);
-    size_t at = (size_t)s->cell[c];
-    y0 += w * f32x4_load(p0 + at);
-    y1 += w * f32x4_load(p1 + at);
-    y2 += w * f32x4_load(p2 + at);
-    y3 += w * f32x4_load(p3 + at);
-  }
-  sum[0] = y0, sum[1] = y1, sum[2] = y2, sum[3] = y3;
+/* The place of vector v; `apart` when it would not fit. No branch before the store: V8 would move the sum behind it and spill. */
+static inline float *place_of(const Plane *p, const Slide *s, size_t v, float *apart) { return v < p->inside ? p->y + s->out[v] : apart; }
+
+static void put_apart(const Plane *p, const Slide *s, size_t v, const float *apart) {
+  for (size_t i = 0, at = (size_t)s->out[v]; i < 4 && at + i < p->pixels; i++) p->y[at + i] = apart[i];
 }
 
-/* Four neighbours where the plane may end before the fourth. */
-static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
-  for (size_t i = 0; i < 4 && at + i < pixels; i++) y[at + i] = v[i];
-}
-
-static void slide_nine(const Slide *s, const float *weight, const float *plane, float start, float *y, size_t pixels, size_t inside) {
-  f32x4 w[9], from = f32x4_splat(start);
+/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], for the usual 3 × 3 cells: the weights stay in registers. */
+static void slide_nine(const Slide *s, const float *weight, const float *plane, float start, const Plane *y) {
+  f32x4 w[9];
   const float *cell[9];
-  size_t v = 0;
+  float apart[4];
   for (int c = 0; c < 9; c++) w[c] = f32x4_splat(weight[c]), cell[c] = plane + s->cell[c];
-  for (; v < inside; v++) f32x4_store(y + s->out[v], nine_cells(w, cell, (size_t)s->vector[v], from));
-  for (; v < s->vectors; v++) store_inside(y, pixels, (size_t)s->out[v], nine_cells(w, cell, (size_t)s->vector[v], from));
+  for (size_t v = 0; v < s->vectors; v++) {
+    size_t at = (size_t)s->vector[v];
+    float *to = place_of(y, s, v, apart);
+    f32x4 sum = f32x4_splat(start);
+#define CELL(c) sum += w[c] * f32x4_load(cell[c] + at);
+    CELL(0) CELL(1) CELL(2) CELL(3) CELL(4) CELL(5) CELL(6) CELL(7) CELL(8)
+    f32x4_store(to, sum);
+    if (to == apart) put_apart(y, s, v, apart);
+  }
 }
 
-/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell]. A vector over its row's end spills into the next row, which comes
- * later; one over the plane's end too, if `spill` says that another plane follows that will be written later. */
-static void slide_run(const Slide *s, const float *weight, const float *plane, float start, float *y, size_t pixels, bool spill) {
-  size_t inside = spill && pixels >= 4 ? s->vectors : s->inside;
-  if (s->cells == 9) {
-    slide_nine(s, weight, plane, start, y, pixels, inside);
-    return;
+/* The same for any cells, four vectors together. */
+static void slide_any(const Slide *s, const float *weight, const float *plane, float start, const Plane *y) {
+  float apart[4];
+  for (size_t v = 0; v < s->vectors; v += 4) {
+    const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
+    const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
+    f32x4 sum[4];
+    sum[0] = sum[1] = sum[2] = sum[3] = f32x4_splat(start);
+    for (size_t c = 0; c < s->cells; c++) {
+      f32x4 w = f32x4_splat(weight[c]);
+      size_t at = (size_t)s->cell[c];
+      sum[0] += w * f32x4_load(p0 + at);
+      sum[1] += w * f32x4_load(p1 + at);
+      sum[2] += w * f32x4_load(p2 + at);
+      sum[3] += w * f32x4_load(p3 + at);
+    }
+    for (size_t i = 0; i < 4 && v + i < s->vectors; i++) {
+      float *to = place_of(y, s, v + i, apart);
+      f32x4_store(to, sum[i]);
+      if (to == apart) put_apart(y, s, v + i, apart);
+    }
   }
-  f32x4 sum[4];
-  size_t v = 0;
-  for (; v + 4 <= inside; v += 4) {
-    sum[0] = f32x4_splat(start);
-    any_cells(s, weight, plane, v, sum);
-    for (int i = 0; i < 4; i++) f32x4_store(y + s->out[v + i], sum[i]);
-  }
-  for (; v < s->vectors; v += 4) {
-    sum[0] = f32x4_splat(start);
-    any_cells(s, weight, plane, v, sum);
-    for (int i = 0; i < 4; i++) store_inside(y, pixels, (size_t)s->out[v + i], sum[i]);
-  }
+}
+
+static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start, Plane y) {
+  if (s->cells == 9) slide_nine(s, weight, plane, start, &y);
+  else slide_any(s, weight, plane, start, &y);
 }
 
 /* ---- forward ---- */
@@ -145,7 +150,8 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
     for (size_t c = 0; c < conv->channels; c++, x += window_in(window)) {
       padded_copy(&f.padded, x, 1, f.plane);
       for (size_t i = c * each; i < (c + 1) * each; i++, y += pixels)
-        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0, y, pixels, n + 1 < conv->batch || i + 1 < conv->features);
+        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0,
+                  plane_of(&f.slide, y, pixels, n + 1 < conv->batch || i + 1 < conv->features));
     }
 }
 
@@ -202,7 +208,8 @@ static void input_channel(const Conv *conv, Input *s, const size_t phase[2], con
   for (size_t n = 0; n < conv->batch; n++) {
     float *plane = dx + n * conv->channels * window_in(window);
     padded_copy(&s->phases.dy, dy + n * conv->features * window_out(window), each, s->planes);
-    slide_run(&s->slide, s->slide.weight, s->planes, 0, s->phases.strided ? s->pixels : plane, pixels, spill || s->phases.strided);
+    float *to = s->phases.strided ? s->pixels : plane;
+    slide_run(&s->slide, s->slide.weight, s->planes, 0, plane_of(&s->slide, to, pixels, spill || s->phases.strided));
     if (s->phases.strided) phase_spread(window, phase, s->pixels, plane);
   }
 }

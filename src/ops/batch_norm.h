@@ -6,6 +6,9 @@
 /* Input `x` has a channel in dim 1; inputs first…last are vectors of one number a channel. Gives that vector's shape. */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
 
+/* Refuses a batch without a number: it has no statistics. */
+Status batch_norm_check_batch(const Node *n);
+
 static inline Channel batch_norm_channel(const Shape *x) {
   size_t pixels = shape_span(x, 2, x->rank);
   return (Channel){.batch = (size_t)x->dim[0], .stride = (size_t)x->dim[1] * pixels, .pixels = pixels};

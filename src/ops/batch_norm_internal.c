@@ -5,6 +5,7 @@
 static Status batch_norm_internal_infer(Node *n) {
   Shape channels;
   TRY(batch_norm_check(n, 0, 1, 4, &channels));
+  TRY(batch_norm_check_batch(n));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   for (int i = 1; i < 5; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &channels));
   return STATUS_OK;

@@ -21,11 +21,17 @@ Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channe
   return STATUS_OK;
 }
 
+Status batch_norm_check_batch(const Node *n) {
+  size_t count;
+  char text[SHAPE_TEXT];
+  if (!shape_count(&n->in[0]->shape, &count) || count > 0) return STATUS_OK;
+  return node_invalid(n, "X is %s: nothing to take the statistics of", shape_print(&n->in[0]->shape, text));
+}
+
 void batch_norm_train(const Node *n, const BatchNormOutputs *out) {
   const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *means = in_f32(n, 3), *vars = in_f32(n, 4);
   float epsilon = node_float(n, "epsilon", 1e-5f), momentum = node_float(n, "momentum", 0.9f);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
-  if (channel.batch == 0 || channel.pixels == 0) return;
   for (size_t c = 0; c < channel.stride / channel.pixels; c++) {
     float mean, var;
     channel_statistics(&channel, x + c * channel.pixels, &mean, &var);
@@ -47,6 +53,7 @@ static Status batch_normalization_infer(Node *n) {
   for (int i = 1; i < n->out_count; i++)
     if (has_out(n, i) && (!training || i > 2))
       return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is wanted, outside of training_mode there is only Y", i);
+  if (training) TRY(batch_norm_check_batch(n));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   TRY(node_output(n, 1, DTYPE_FLOAT32, &channels));
   return node_output(n, 2, DTYPE_FLOAT32, &channels);

@@ -24,7 +24,8 @@ void trainlet_session_free(TrainletSession *s) {
   transition_free(&s->transition);
   state_free(&s->state);
   block_free(&s->result);
-  arena_free(&s->fetched_arena);
+  block_free(&s->fetched);
+  arena_free(&s->fetch_arena);
   arena_free(&s->text);
   Arena arena = s->arena; /* s itself lies in it */
   arena_free(&arena);
@@ -229,19 +230,21 @@ static double arena_limit(const TrainletSession *s) {
   return left > 1 ? left : 1;
 }
 
+static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.data; }
+
 static void take_outputs(TrainletSession *s, const Program *p, int count) {
   for (int i = 0; i < count; i++) {
     const Value *v = p->graph->outputs[i];
     size_t elements = shape_elements(&v->shape);
-    s->fetched[i] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+    fetched(s)[i] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
   }
   s->fetched_count = count;
 }
 
 static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
-  s->fetched = ARENA_ARRAY(&s->fetched_arena, TrainletTensor, r->fetch_count);
-  Program *p = s->fetched ? transition_program(&s->transition, r, &s->error) : NULL;
+  bool room = block_reserve(&s->fetched, sizeof(TrainletTensor) * (size_t)(r->fetch_count + 1));
+  Program *p = room ? transition_program(&s->transition, r, &s->error) : NULL;
   forget_feeds(m);
   if (!p) return out_of_memory(s); /* the first error wins */
   plan_execute(p);
@@ -266,8 +269,9 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
 
 /* The first output of the training model is the loss. A batch whose loss is not finite leaves running statistics as they were. */
 static void take_loss(TrainletSession *s) {
-  if (!s->fetched_count || s->fetched[0].type != DTYPE_FLOAT32 || s->fetched[0].count != 1) return;
-  s->loss = *(const float *)s->fetched[0].data;
+  const TrainletTensor *loss = trainlet_session_output(s, 0);
+  if (!loss || loss->type != DTYPE_FLOAT32 || loss->count != 1) return;
+  s->loss = *(const float *)loss->data;
   if (!isfinite(s->loss)) state_restore_statistics(&s->state);
 }
 
@@ -275,17 +279,17 @@ Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *f
   error_clear(&s->error);
   Model *m = ready_model(s, part);
   if (!m) return s->error.status;
-  arena_free(&s->fetched_arena);
+  arena_free(&s->fetch_arena);
   Value **values = m->outputs;
   int count = m->output_count;
-  if (fetches) TRY(session_find_values(s, m->graph, fetches, &s->fetched_arena, &values, &count));
+  if (fetches) TRY(session_find_values(s, m->graph, fetches, &s->fetch_arena, &values, &count));
   TRY(run_fetching(s, part, values, count));
   if (part == TRAINLET_TRAIN && !fetches) take_loss(s);
   return STATUS_OK;
 }
 
 int trainlet_session_output_count(const TrainletSession *s) { return s->fetched_count; }
-const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) { return i >= 0 && i < s->fetched_count ? &s->fetched[i] : NULL; }
+const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) { return i >= 0 && i < s->fetched_count ? &fetched(s)[i] : NULL; }
 double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
 
 /* ---- learning ---- */
@@ -327,7 +331,7 @@ void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true
 Status trainlet_session_step(TrainletSession *s) {
   error_clear(&s->error);
   TRY(check_optimizer(s));
-  arena_free(&s->fetched_arena);
+  arena_free(&s->fetch_arena);
   s->reset_gradients = true;
   TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, s->models[MODEL_TRAIN].output_count));
   take_loss(s);

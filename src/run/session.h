@@ -32,9 +32,9 @@ struct TrainletSession {
   double loss;
   float lr;
   int64_t steps;
-  TrainletTensor *fetched; /* of the last run */
+  Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
-  Arena fetched_arena;
+  Arena fetch_arena; /* values named by the last run */
   Property *properties;
   int property_count, property_capacity;
   Block result;

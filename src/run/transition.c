@@ -1,7 +1,6 @@
 /* Transition: binds symbols to the shapes fed, keeps the programs of the last few situations. */
 #include "run/transition.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "ops/op.h"
@@ -9,17 +8,27 @@
 
 /* ---- the situation as a key ---- */
 
-static char *key_of(const Request *r, Arena *arena) {
-  char dims[SHAPE_TEXT], *key = arena_print(arena, "%d %d", r->part, r->overwrite_gradients);
-  for (int i = 0; key && i < r->graph->input_count; i++)
-    key = arena_print(arena, "%s|%s", key, r->feeds[i].fed ? shape_print(&r->feeds[i].shape, dims) : "-");
-  for (int i = 0; key && i < r->fetch_count; i++) key = arena_print(arena, "%s|%s", key, r->fetches[i]->name);
-  return key;
+/* Numbers that differ when the program must: part, mode, the shape of each input fed, the values fetched. 0 when memory is out. */
+static size_t key_of(Transition *t, const Request *r) {
+  size_t most = 2 + (size_t)r->graph->input_count * (1 + RANK_MAX) + (size_t)r->fetch_count, n = 0;
+  if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
+  int64_t *key = t->key.data;
+  key[n++] = r->part;
+  key[n++] = r->overwrite_gradients;
+  for (int i = 0; i < r->graph->input_count; i++) {
+    const Feed *f = &r->feeds[i];
+    key[n++] = f->fed ? f->shape.rank : -1;
+    for (int k = 0; f->fed && k < f->shape.rank; k++) key[n++] = f->shape.dim[k];
+  }
+  for (int i = 0; i < r->fetch_count; i++) key[n++] = (int64_t)(intptr_t)r->fetches[i];
+  return n;
 }
 
-static CachedProgram *cache_find(Transition *t, const char *key) {
-  for (int i = 0; i < PROGRAMS_MAX; i++)
-    if (t->programs[i].key && strcmp(t->programs[i].key, key) == 0) return &t->programs[i];
+static CachedProgram *cache_find(Transition *t, size_t key_count) {
+  for (int i = 0; i < PROGRAMS_MAX; i++) {
+    CachedProgram *c = &t->programs[i];
+    if (c->key && c->key_count == key_count && memcmp(c->key, t->key.data, key_count * sizeof *c->key) == 0) return c;
+  }
   return NULL;
 }
 
@@ -111,24 +120,26 @@ static Status reserve(Transition *t, const Program *p, Error *error) {
   return STATUS_OK;
 }
 
-Program *transition_program(Transition *t, const Request *r, Error *error) {
-  Arena scratch = {0};
-  const char *key = key_of(r, &scratch);
-  CachedProgram *c = key ? cache_find(t, key) : NULL;
-  if (!c) {
-    c = cache_oldest(t);
-    const char *kept = key ? arena_copy_text(&c->arena, key) : NULL;
-    Status status = build(r, c, error);
-    if (!kept) status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
-    if (status != STATUS_OK) {
-      arena_free(&c->arena);
-      arena_free(&scratch);
-      *c = (CachedProgram){0};
-      return NULL;
-    }
-    c->key = kept;
+/* Builds the program of the key at hand in the slot that was used longest ago. */
+static CachedProgram *cache_build(Transition *t, const Request *r, size_t key_count, Error *error) {
+  CachedProgram *c = cache_oldest(t);
+  int64_t *key = ARENA_ARRAY(&c->arena, int64_t, key_count);
+  if (key && build(r, c, error) == STATUS_OK) {
+    memcpy(key, t->key.data, key_count * sizeof *key);
+    c->key = key;
+    c->key_count = key_count;
+    return c;
   }
-  arena_free(&scratch);
+  error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"); /* the first error wins */
+  arena_free(&c->arena);
+  *c = (CachedProgram){0};
+  return NULL;
+}
+
+Program *transition_program(Transition *t, const Request *r, Error *error) {
+  size_t key_count = key_of(t, r);
+  CachedProgram *c = cache_find(t, key_count);
+  if (!c && !(c = cache_build(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
   if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
   attach(t, r, &c->program);
@@ -138,5 +149,6 @@ Program *transition_program(Transition *t, const Request *r, Error *error) {
 void transition_free(Transition *t) {
   for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
   block_free(&t->step_arena);
+  block_free(&t->key);
   *t = (Transition){0};
 }

@@ -17,7 +17,8 @@ enum { PROGRAMS_MAX = 8 };
 
 typedef struct CachedProgram {
   Arena arena;
-  const char *key;
+  int64_t *key; /* the situation in numbers */
+  size_t key_count;
   Program program;
   uint64_t used; /* clock of the last use */
 } CachedProgram;
@@ -25,6 +26,7 @@ typedef struct CachedProgram {
 typedef struct Transition {
   CachedProgram programs[PROGRAMS_MAX];
   uint64_t clock;
+  Block key; /* of the request at hand */
   Block step_arena;     /* shared by all programs */
   size_t largest_bytes; /* most any program wanted of it */
   size_t lower_bound_bytes; /* of that program */
