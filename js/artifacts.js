@@ -44,11 +44,12 @@ export async function generateArtifacts(model, options) {
 
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
-  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', ...LISTS]);
+  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', 'nominal', ...LISTS]);
   if (!options.loss) throw invalid('generateArtifacts: a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none');
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
-  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists];
+  const nominal = flag('nominal', options.nominal);
+  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */
@@ -56,6 +57,9 @@ function listOf(key, entries = []) {
   if (Array.isArray(entries) && entries.every((entry) => typeof entry === 'string')) return entries;
   throw invalid(`generateArtifacts: ${key} must be an array of strings`);
 }
+
+/** @param {string} key @param {boolean} [value] @returns {[string, string][]} */
+const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(value))]]);
 
 /** @param {string | LossOptions} loss */
 function lossSettings(loss) {

@@ -5,11 +5,11 @@ import { isNode, nodeModule } from './platform.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { GraphName, Methods, Outputs, PackedFeeds, PlainTensor, Position, Protocol } from './protocol.js' */
+/** @import { CheckpointFormat, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Position, Protocol } from './protocol.js' */
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<'train' | 'eval' | 'optimizer' | 'checkpoint' | 'model', number> }} Constants
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
 
@@ -118,7 +118,7 @@ export class Core {
     this.#call('abi_session_reset_grad', this.#session);
   }
 
-  getLearningRate() { return this.#call('abi_session_lr', this.#session); }
+  getLearningRate() { return shortest(this.#call('abi_session_lr', this.#session)); }
   setLearningRate(/** @type {number} */ lr) { this.#call('abi_session_set_lr', this.#session, lr); }
   steps() { return this.#call('abi_session_steps', this.#session); }
   setSeed(/** @type {bigint} */ seed) { this.#call('abi_session_set_seed', this.#session, seed); }
@@ -175,8 +175,8 @@ export class Core {
   deleteProperty(name) { this.#call('abi_session_property_delete', this.#session, name); }
 
   /** @param {Protocol['save']['in']} args */
-  save({ optimizerState }) {
-    this.#run('abi_session_save', this.#session, Number(optimizerState));
+  save({ optimizerState, format }) {
+    this.#run('abi_session_save', this.#session, Number(optimizerState), this.#constants.formats[format]);
     return this.#result();
   }
 
@@ -331,6 +331,9 @@ export class Core {
 
 /** The exports whose number is a value, not an address or a count. */
 const FLOATS = new Set(['abi_session_loss', 'abi_session_lr', 'abi_session_element_count']);
+
+/** The decimal a float32 was written as: 0.001, not 0.0010000000474974513. @param {number} float */
+const shortest = (float) => [6, 7, 8].map((digits) => Number(float.toPrecision(digits))).find((v) => Math.fround(v) === float) ?? float;
 
 /** @param {number} bytes */
 const align = (bytes) => Math.ceil(bytes / 16) * 16;

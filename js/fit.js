@@ -316,7 +316,7 @@ class Fit {
     const { checkpoint } = this.#options;
     if (!checkpoint) return;
     const since = performance.now();
-    const bytes = await this.#ask('save', { optimizerState: true });
+    const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet' });
     await checkpoint.store.save(checkpoint.name, bytes, { epoch: this.#epoch, step: this.#step });
     this.#savedStep = this.#step;
     this.#savedAt = performance.now();

@@ -29,6 +29,8 @@ export type PropertyEntry =
 
 export type GraphName = 'train' | 'eval' | 'model';
 export type PartName = GraphName | 'optimizer' | 'checkpoint';
+/** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
+export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
 export interface Part { which: PartName; bytes: Uint8Array }
 
 export interface Protocol {
@@ -59,7 +61,7 @@ export interface Protocol {
   setPosition: { in: Position; out: void };
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
-  save: { in: { optimizerState: boolean }; out: Uint8Array };
+  save: { in: { optimizerState: boolean; format: CheckpointFormat }; out: Uint8Array };
   export: { in: { outputs?: readonly string[] }; out: Uint8Array };
   memoryPlan: { in: void; out: MemoryPlan };
 }

@@ -6,15 +6,23 @@ import { checkKeys, checkWhole, TrainletError } from './errors.js';
 import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { PropertyBag } from './properties.js';
+import { runGraph } from './run.js';
 import { readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
-/** @import { ArtifactSources, Dataset, EngineOptions, EvaluateOptions, Feeds, Fetches, FitOptions, Source, TensorLike } from './types.js' */
-/** @import { Ask, GraphInfo, GraphName, Outputs, PartName, PropertyEntry, SessionInfo } from './protocol.js' */
+/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, Feeds, Fetches, FitOptions } from './types.js' */
+/** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
+/** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, SessionInfo } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
+
+/** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
+const ORT_OPTIONS = [
+  'executionProviders', 'intraOpNumThreads', 'interOpNumThreads', 'executionMode', 'graphOptimizationLevel', 'freeDimensionOverrides',
+  'enableCpuMemArena', 'enableMemPattern', 'enableProfiling', 'profileFilePrefix', 'logId', 'logSeverityLevel', 'logVerbosityLevel', 'extra',
+];
 
 export class InferenceSession {
   #client;
@@ -30,17 +38,17 @@ export class InferenceSession {
     this.outputNames = names(graph.outputs);
   }
 
-  /** @param {Source} model @param {EngineOptions} [options] */
+  /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
-    checkEngineOptions('InferenceSession.create', options, ['model']);
+    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
     return await withClient(options, async (client) => {
       const { info } = await load(client, [['model', 'model', model]], options);
       return new InferenceSession(client, /** @type {GraphInfo} */ (info.model));
     });
   }
 
-  /** @param {Feeds} feeds @param {Fetches} [fetches] */
-  async run(feeds, fetches) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches); }
+  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  async run(feeds, fetches, options) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options); }
 
   async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
 
@@ -70,11 +78,11 @@ export class TrainingSession {
     this.evalOutputNames = names(info.eval?.outputs);
   }
 
-  /** @param {ArtifactSources} artifacts @param {EngineOptions} [options] */
+  /** @param {ArtifactSources} artifacts @param {SessionOptions} [options] */
   static async create(artifacts, options = {}) {
     const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
     checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
-    checkEngineOptions('TrainingSession.create', options, keys);
+    checkEngineOptions('TrainingSession.create', options, keys, ORT_OPTIONS);
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
       if (!artifacts[key]) throw new TrainletError('invalid-argument', `TrainingSession.create: ${key} is needed`);
     }
@@ -86,11 +94,11 @@ export class TrainingSession {
     });
   }
 
-  /** @param {Feeds} feeds @param {Fetches} [fetches] */
-  async runTrainStep(feeds, fetches) { return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches); }
+  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  async runTrainStep(feeds, fetches, options) { return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options); }
 
-  /** @param {Feeds} feeds @param {Fetches} [fetches] */
-  async runEvalStep(feeds, fetches) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches); }
+  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  async runEvalStep(feeds, fetches, options) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options); }
 
   async runOptimizerStep() {
     this.#needOptimizer();
@@ -184,12 +192,10 @@ export class TrainingSession {
     await this.#ask('setSeed', wide);
   }
 
-  /** @param {{ optimizerState?: boolean, format?: 'trainlet' }} [options] */
+  /** @param {CheckpointOptions} [options] */
   async saveCheckpoint(options = {}) {
-    checkKeys('saveCheckpoint', options, ['optimizerState', 'format']);
-    const { optimizerState = true, format = 'trainlet' } = options;
-    if (format !== 'trainlet') throw new TrainletError('invalid-argument', `saveCheckpoint: the format is 'trainlet', not '${format}'`);
-    return await this.#ask('save', { optimizerState });
+    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version']);
+    return await this.#ask('save', { optimizerState: options.optimizerState ?? true, format: formatOf(options) });
   }
 
   /** @param {{ outputs?: readonly string[] }} [options] */
@@ -221,6 +227,14 @@ export class TrainingSession {
   }
 }
 
+/** The engine's name of a checkpoint's format. @param {CheckpointOptions} options @returns {CheckpointFormat} */
+function formatOf({ format = 'trainlet', version }) {
+  if (format === 'trainlet' && version === undefined) return 'trainlet';
+  if (format === 'ort' && (version === undefined || version === 1 || version === 2)) return `ort${version ?? 2}`;
+  throw new TrainletError('invalid-argument',
+    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2, not '${format}'${version === undefined ? '' : ` with version ${version}`}`);
+}
+
 /** @param {readonly { name: string }[]} [values] */
 const names = (values = []) => Object.freeze(values.map(({ name }) => name));
 
@@ -228,30 +242,10 @@ const names = (values = []) => Object.freeze(values.map(({ name }) => name));
  * Reads the parts and gives them to the engine.
  * @param {Client} client
  * @param {[string, PartName, Source][]} sources
- * @param {EngineOptions} options
+ * @param {SessionOptions} options
  */
 async function load(client, sources, options) {
   const parts = await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
   const { maxMemoryBytes = 0 } = options;
   return await client.ask('load', { parts, maxMemoryBytes }, parts.map(({ bytes }) => bytes.buffer));
-}
-
-/**
- * @param {Ask} ask
- * @param {GraphName} graph
- * @param {GraphInfo} info
- * @param {Feeds} feeds
- * @param {Fetches} [fetches]
- */
-async function runGraph(ask, graph, info, feeds, fetches) {
-  if (fetches !== undefined && !(Array.isArray(fetches) && fetches.every((name) => typeof name === 'string'))) {
-    throw new TrainletError('invalid-argument', 'fetches must be an array of output names');
-  }
-  const packed = pack(bind(feeds, info.inputs));
-  return tensors(await ask('run', { graph, feeds: packed, fetches }, [packed.buffer]));
-}
-
-/** @param {Outputs} outputs */
-function tensors(outputs) {
-  return Object.fromEntries(Object.entries(outputs).map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)]));
 }

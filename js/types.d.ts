@@ -35,8 +35,16 @@ export interface TensorLike {
 
 /** Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never taken. */
 export type Feeds = Readonly<Record<string, TensorLike | null>>;
-/** The outputs wanted; the others are not computed. */
-export type Fetches = readonly string[];
+/** The outputs wanted; the others are not computed. By name: a tensor of the output's type and dims is filled and given back. */
+export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | null>>;
+/** ONNX Runtime's options of a run: accepted, so that code written for it runs, and without a meaning here. */
+export interface RunOptions {
+  readonly logSeverityLevel?: number;
+  readonly logVerbosityLevel?: number;
+  readonly terminate?: boolean;
+  readonly tag?: string;
+  readonly extra?: unknown;
+}
 
 export interface LoadProgress {
   /** The argument that is loading: `model`, `trainModel`, `checkpointState`, … */
@@ -65,10 +73,28 @@ export interface EngineOptions {
   onProgress?: (progress: LoadProgress) => void;
 }
 
+/** An engine's options, and those of ONNX Runtime that say how it is to compute: accepted, and without a meaning here. */
+export interface SessionOptions extends EngineOptions {
+  executionProviders?: readonly unknown[];
+  intraOpNumThreads?: number;
+  interOpNumThreads?: number;
+  executionMode?: 'sequential' | 'parallel';
+  graphOptimizationLevel?: 'disabled' | 'basic' | 'extended' | 'all';
+  freeDimensionOverrides?: Readonly<Record<string, number>>;
+  enableCpuMemArena?: boolean;
+  enableMemPattern?: boolean;
+  enableProfiling?: boolean;
+  profileFilePrefix?: string;
+  logId?: string;
+  logSeverityLevel?: number;
+  logVerbosityLevel?: number;
+  extra?: unknown;
+}
+
 /** Any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
-  static create(model: Source, options?: EngineOptions): Promise<InferenceSession>;
+  static create(model: Source, options?: SessionOptions): Promise<InferenceSession>;
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
   /** Names, types and dims; a dim is a number or the name of a free one. */
@@ -76,7 +102,7 @@ export class InferenceSession {
   readonly outputs: readonly ValueInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
-  run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  run(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
   release(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -153,6 +179,8 @@ export interface ArtifactOptions extends EngineOptions {
   lossInputs?: readonly string[];
   /** Outputs of the model that the train and eval graphs give beside the loss: with the predictions among them, `fit` tells the training accuracy. */
   additionalOutputs?: readonly string[];
+  /** A checkpoint of names alone; `loadParametersBuffer(bytes, false)` must bring the values before anything runs. Default false. */
+  nominal?: boolean;
 }
 /** Makes the artifacts of training from an inference model, in a worker that lives only for this. */
 export function generateArtifacts(model: Source, options: ArtifactOptions): Promise<Artifacts>;
@@ -167,16 +195,18 @@ export interface ArtifactSources {
 
 export class TrainingSession {
   private constructor();
-  static create(artifacts: ArtifactSources, options?: EngineOptions): Promise<TrainingSession>;
+  static create(artifacts: ArtifactSources, options?: SessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
-  runTrainStep(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
-  runEvalStep(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
-  runOptimizerStep(): Promise<void>;
+  runTrainStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  runEvalStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
   /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
   getParametersSize(trainableOnly?: boolean): Promise<number>;
+  /** One float32 tensor of them all, in the order of the training graph's inputs. */
   getContiguousParameters(trainableOnly?: boolean): Promise<Tensor>;
+  /** The bytes of such a tensor: four times as many as there are elements. */
   loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean): Promise<void>;
   readonly trainingInputNames: readonly string[];
   readonly trainingOutputNames: readonly string[];
@@ -212,9 +242,21 @@ export class TrainingSession {
   /** Of dropout and other random operators, and of the shuffles of later fits. */
   setSeed(seed: number | bigint): Promise<void>;
   readonly properties: PropertyBag;
-  saveCheckpoint(options?: { optimizerState?: boolean; format?: 'trainlet' }): Promise<Uint8Array>;
+  saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
   /** A plain inference model with the parameters as they are now. */
   exportModel(options?: { outputs?: readonly string[] }): Promise<Uint8Array>;
+}
+
+export interface CheckpointOptions {
+  /** Moments and steps of the optimizer; default true. */
+  optimizerState?: boolean;
+  /**
+   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for the position in the data and the
+   * state of the random numbers, and for the learning rate only with the optimizer's state.
+   */
+  format?: 'trainlet' | 'ort';
+  /** Of `ort`: 2 (default) is read by ONNX Runtime from 1.18 on, 1 by 1.16 and 1.17. */
+  version?: 1 | 2;
 }
 
 export type Property = bigint | number | string;

@@ -66,6 +66,7 @@ TrainletTensor trainlet_session_parameter(TrainletSession *s, int i); /* data ma
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
 size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only);
 void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to);
+/* All of them (not trainable_only) also give a nominal checkpoint, which has names alone, its values. */
 void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from);
 
 int64_t trainlet_session_position(const TrainletSession *s, int i); /* data position: see checkpoint/checkpoint.h */
@@ -76,7 +77,9 @@ Status trainlet_session_property_set_string(TrainletSession *s, const char *name
 void trainlet_session_property_delete(TrainletSession *s, const char *name);
 const char *trainlet_session_properties(TrainletSession *s); /* JSON */
 
-Status trainlet_session_save(TrainletSession *s, bool optimizer_state);
+/* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */
+typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
+Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
 Status trainlet_session_export(TrainletSession *s, const char *outputs); /* names, one a line; NULL for the model's own */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes); /* of the last save or export */
 void trainlet_session_result_free(TrainletSession *s);

@@ -33,8 +33,10 @@ EXPORT(abi_json) const char *abi_json(void) {
     at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", comma, dtype_name((DType)type), type, dtype_bytes((DType)type));
     comma = ",";
   }
-  snprintf(text + at, sizeof text - at, "},\"artifacts\":{\"train\":%d,\"eval\":%d,\"optimizer\":%d,\"checkpoint\":%d,\"model\":%d}}",
-           TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL);
+  at += (size_t)snprintf(text + at, sizeof text - at, "},\"artifacts\":{\"train\":%d,\"eval\":%d,\"optimizer\":%d,\"checkpoint\":%d,\"model\":%d}",
+                         TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL);
+  snprintf(text + at, sizeof text - at, ",\"formats\":{\"trainlet\":%d,\"ort1\":%d,\"ort2\":%d}}", TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1,
+           TRAINLET_FORMAT_ORT_2);
   return text;
 }
 
@@ -139,8 +141,8 @@ EXPORT(abi_session_property_set_string) Status abi_session_property_set_string(T
 EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) { trainlet_session_property_delete(s, name); }
 EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) { return trainlet_session_properties(s); }
 
-EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state) {
-  return trainlet_session_save(s, optimizer_state != 0), session_status(s);
+EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
+  return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);
 }
 EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs) {
   return trainlet_session_export(s, outputs), session_status(s);

@@ -31,6 +31,7 @@ typedef struct Property {
 enum { POSITION_COUNT = 5 }; /* epoch, batches done in it, shuffle seed, examples in the data set, batch size */
 
 typedef struct Checkpoint {
+  bool nominal; /* parameters are names and types: no shapes, no data */
   CheckpointTensor *trainable, *frozen;
   int trainable_count, frozen_count;
   bool has_optimizer; /* the fields below it are set */
@@ -43,6 +44,9 @@ typedef struct Checkpoint {
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
 } Checkpoint;
+
+/* Refuses a checkpoint in which two parameters, sets of moments or properties have one name, or one has none. */
+Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may go
  * when it returns. */

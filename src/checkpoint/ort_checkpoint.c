@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/flat.h"
+#include "flat.h"
 
 enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
 enum { MODULE_TRAINABLE, MODULE_FROZEN, MODULE_NOMINAL, MODULE_EXTERNAL };
@@ -25,55 +25,49 @@ static Status corrupt(Reader *r, const char *what) {
 }
 static Status out_of_memory(Reader *r) { return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint"); }
 
-static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
-  FlatVector dims = flat_vector(t, TENSOR_DIMS, 8), raw = flat_vector(t, TENSOR_RAW, 1);
-  size_t count;
+/* Sets name, type and shape; of a nominal one, which ends there, the shape is empty. */
+static Status read_head(Reader *r, FlatTable t, CheckpointTensor *out) {
+  FlatVector dims = flat_vector(t, TENSOR_DIMS, 8);
   if (!t.from || dims.count > RANK_MAX) return corrupt(r, "a tensor is missing or has too many dimensions");
-  *out = (CheckpointTensor){.name = flat_string(t, TENSOR_NAME, r->arena), .type = (DType)flat_int32(t, TENSOR_TYPE, 0), .bytes = raw.count};
+  *out = (CheckpointTensor){.name = flat_string(t, TENSOR_NAME, r->arena), .type = (DType)flat_int32(t, TENSOR_TYPE, 0)};
   if (!out->name) return out_of_memory(r);
   out->shape.rank = (int)dims.count;
   for (size_t i = 0; i < dims.count; i++)
     if ((out->shape.dim[i] = flat_int64_element(dims, i)) < 0) return corrupt(r, "a dimension is negative");
-  size_t wanted;
-  if (!dtype_bytes(out->type) || !shape_count(&out->shape, &count) || !size_multiply(count, dtype_bytes(out->type), &wanted) || wanted != raw.count)
+  if (dtype_bytes(out->type)) return STATUS_OK;
+  return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has elements of the unknown type %d", out->name, (int)out->type);
+}
+
+static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
+  TRY(read_head(r, t, out));
+  FlatVector raw = flat_vector(t, TENSOR_RAW, 1);
+  size_t count, wanted;
+  if (!shape_count(&out->shape, &count) || !size_multiply(count, dtype_bytes(out->type), &wanted) || wanted != raw.count)
     return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);
   void *data = arena_alloc(r->arena, raw.count);
   if (!data) return out_of_memory(r);
   if (raw.count) memcpy(data, flat_data(raw), raw.count);
   out->data = data;
+  out->bytes = raw.count;
   return STATUS_OK;
 }
 
-static bool named_twice(const CheckpointTensor *list, int count, const char *name) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(list[i].name, name) == 0) return true;
-  return false;
-}
-
-static Status read_tensors(Reader *r, FlatVector v, CheckpointTensor **list, int *count) {
+static Status read_tensors(Reader *r, FlatVector v, bool nominal, CheckpointTensor **list, int *count) {
   *list = ARENA_ARRAY(r->arena, CheckpointTensor, v.count);
-  if (!*list) return out_of_memory(r);
-  for (size_t i = 0; i < v.count; i++) {
-    CheckpointTensor tensor;
-    TRY(read_tensor(r, flat_element(v, i), &tensor));
-    if (named_twice(*list, *count, tensor.name)) return corrupt(r, "two tensors have one name");
-    (*list)[(*count)++] = tensor;
-  }
+  if (!*list || v.count > INT32_MAX) return out_of_memory(r);
+  for (size_t i = 0; i < v.count; i++) TRY((nominal ? read_head : read_tensor)(r, flat_element(v, i), &(*list)[i]));
+  *count = (int)v.count;
   return STATUS_OK;
 }
 
 static Status read_module(Reader *r, FlatTable root, Checkpoint *out) {
   FlatTable module = flat_table(root, CHECKPOINT_MODULE);
   if (!module.from) return corrupt(r, "it has no parameters");
-  if (flat_bool(module, MODULE_NOMINAL))
-    return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal: it has the parameters' names and no values");
-  if (flat_bool(module, MODULE_EXTERNAL))
+  if (flat_byte(module, MODULE_EXTERNAL))
     return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint keeps its parameters in a second file, which we do not read");
-  TRY(read_tensors(r, flat_vector(module, MODULE_TRAINABLE, 4), &out->trainable, &out->trainable_count));
-  TRY(read_tensors(r, flat_vector(module, MODULE_FROZEN, 4), &out->frozen, &out->frozen_count));
-  for (int i = 0; i < out->frozen_count; i++)
-    if (named_twice(out->trainable, out->trainable_count, out->frozen[i].name)) return corrupt(r, "two tensors have one name");
-  return STATUS_OK;
+  out->nominal = flat_byte(module, MODULE_NOMINAL) != 0;
+  TRY(read_tensors(r, flat_vector(module, MODULE_TRAINABLE, 4), out->nominal, &out->trainable, &out->trainable_count));
+  return read_tensors(r, flat_vector(module, MODULE_FROZEN, 4), out->nominal, &out->frozen, &out->frozen_count);
 }
 
 static Status read_moments(Reader *r, FlatTable t, CheckpointMoments *out) {
@@ -85,6 +79,7 @@ static Status read_moments(Reader *r, FlatTable t, CheckpointMoments *out) {
     CheckpointTensor tensor;
     TRY(read_tensor(r, flat_element(list, i), &tensor));
     int which = strcmp(tensor.name, "momentum1") == 0;
+    if (!which && strcmp(tensor.name, "momentum0") != 0) return corrupt(r, "a moment is neither momentum0 nor momentum1");
     if (out->moment[which].name) return corrupt(r, "two moments have one name");
     out->moment[which] = tensor;
     out->count++;
@@ -105,7 +100,7 @@ static Status read_optimizer(Reader *r, FlatTable root, Checkpoint *out) {
   out->initial_learning_rate = out->learning_rate = flat_float(group, GROUP_LR, 0);
   if (!(out->learning_rate >= 0) || out->step < 0) return corrupt(r, "its step or learning rate is negative");
   out->moments = ARENA_ARRAY(r->arena, CheckpointMoments, states.count);
-  if (!out->moments) return out_of_memory(r);
+  if (!out->moments || states.count > INT32_MAX) return out_of_memory(r);
   for (size_t i = 0; i < states.count; i++) {
     CheckpointMoments *m = &out->moments[out->moment_count];
     TRY(read_moments(r, flat_element(states, i), m));
@@ -123,7 +118,7 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
     total += lists[kind].count;
   }
   out->properties = ARENA_ARRAY(r->arena, Property, total);
-  if (!out->properties) return out_of_memory(r);
+  if (!out->properties || total > INT32_MAX) return out_of_memory(r);
   for (int kind = 0; kind < 3; kind++) {
     for (size_t i = 0; i < lists[kind].count; i++) {
       FlatTable t = flat_element(lists[kind], i);
@@ -139,7 +134,7 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
 }
 
 Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out) {
-  Reader r = {{bytes, count, false}, arena, error};
+  Reader r = {flat_bytes(bytes, count), arena, error};
   *out = (Checkpoint){0};
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);
@@ -148,7 +143,8 @@ Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Err
   TRY(read_module(&r, root, out));
   TRY(read_optimizer(&r, root, out));
   TRY(read_properties(&r, root, out));
-  return r.bytes.damaged ? corrupt(&r, "an offset leads outside of the file") : STATUS_OK;
+  if (r.bytes.damaged) return corrupt(&r, "an offset leads outside of the file");
+  return checkpoint_check_names(out, arena, error);
 }
 
 /* ---- writing ---- */
@@ -178,7 +174,7 @@ static void put_tensors(FlatWriter *w, size_t place, const CheckpointTensor *lis
 static size_t put_group(FlatWriter *w, const Checkpoint *c) {
   size_t at[4], table = flat_put_table(w, 4, (uint8_t[]){4, 8, 4, 4}, at);
   flat_set(w, at[GROUP_STEP], &c->step, 8);
-  flat_set(w, at[GROUP_LR], &c->initial_learning_rate, 4);
+  flat_set(w, at[GROUP_LR], &c->learning_rate, 4); /* the one place for a rate, so the current one */
   flat_point(w, at[GROUP_NAME], flat_put_string(w, "group0"));
   size_t states = flat_put_vector(w, (size_t)c->moment_count, 4);
   flat_point(w, at[GROUP_STATES], states);
@@ -222,7 +218,8 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
   flat_point(&w, head, root);
   int32_t number = version;
   flat_set(&w, at[CHECKPOINT_VERSION], &number, 4);
-  flat_point(&w, at[CHECKPOINT_MODULE], flat_put_table(&w, 2, (uint8_t[]){4, 4}, of));
+  flat_point(&w, at[CHECKPOINT_MODULE], flat_put_table(&w, 3, (uint8_t[]){4, 4, c->nominal ? 1 : 0}, of));
+  if (c->nominal) flat_set(&w, of[MODULE_NOMINAL], &(uint8_t){1}, 1);
   put_tensors(&w, of[MODULE_TRAINABLE], c->trainable, c->trainable_count);
   put_tensors(&w, of[MODULE_FROZEN], c->frozen, c->frozen_count);
   if (c->has_optimizer) {

@@ -169,31 +169,6 @@ static void read_run(const Trainlet__State *state, Checkpoint *out) {
   memcpy(out->position, position, sizeof position);
 }
 
-/* ---- names must be unique ---- */
-
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-static Status check_unique(const char **names, size_t count, const char *what, Error *error) {
-  qsort(names, count, sizeof *names, compare_names);
-  for (size_t i = 1; i < count; i++)
-    if (strcmp(names[i - 1], names[i]) == 0) return corrupt(error, "the checkpoint has two %s called '%.128s'", what, names[i]);
-  return STATUS_OK;
-}
-
-static Status check_names(const Checkpoint *c, Arena *arena, Error *error) {
-  size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
-  size_t properties = (size_t)c->property_count, most = tensors > moments ? tensors : moments;
-  const char **names = ARENA_ARRAY(arena, const char *, most > properties ? most : properties);
-  if (!names) return out_of_memory(error);
-  for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
-  for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
-  TRY(check_unique(names, tensors, "parameters", error));
-  for (size_t i = 0; i < moments; i++) names[i] = c->moments[i].parameter;
-  TRY(check_unique(names, moments, "sets of moments for a parameter", error));
-  for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
-  return check_unique(names, properties, "properties", error);
-}
-
 Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out) {
   *out = (Checkpoint){0};
   Span body = {bytes, bytes + count};
@@ -209,7 +184,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   TRY(read_optimizer(state, arena, error, out));
   TRY(read_properties(state->properties, arena, error, out));
   read_run(state, out);
-  return check_names(out, arena, error);
+  return checkpoint_check_names(out, arena, error);
 }
 
 /* ---- writing ---- */

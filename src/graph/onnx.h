@@ -2,8 +2,8 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Parses and checks a model. All memory the graph needs comes from its arena (the parser allocates there too, so that large
- * initializers exist once); the bytes may go when it returns. Node order: topological, as ONNX demands; refused otherwise.
+/* Parses and checks a model, in an ONNX file or in ONNX Runtime's ORT format. All memory the graph needs comes from its arena (the parser allocates there too, so that large
+ * initializers exist once); the bytes may go when it returns. Node order: topological, as ONNX demands; refused otherwise (ORT format is sorted first).
  * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
 

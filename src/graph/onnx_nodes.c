@@ -1,7 +1,6 @@
 /* Reads and writes ONNX models that are no networks: nodes over sequences of tensors, not checked against our operators. */
 #include "graph/onnx.h"
 #include "graph/onnx_parts.h"
-#include "graph/onnx_wire.h"
 
 enum { NODES_MAX = 1 << 16 };
 
@@ -23,8 +22,7 @@ static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *
 }
 
 Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxPlain *out) {
-  const Onnx__ModelProto *model =
-      onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, arena, error);
   if (!model) return error->status;
   TRY(onnx_model_check(model, error));
   const Onnx__GraphProto *g = model->graph;

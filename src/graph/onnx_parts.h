@@ -12,6 +12,12 @@ Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *are
 /* "" for ai.onnx under either of its names. */
 const char *onnx_domain(const char *domain);
 
+/* An ONNX file or, by its identifier, one in ORT format, as it stands: nothing is checked but the format. NULL with a sentence. */
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+
+bool onnx_ort_format_is(const uint8_t *bytes, size_t count);
+const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+
 /* The model's graph is there, and the opsets are ones we know; else a sentence. */
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
 

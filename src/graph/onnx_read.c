@@ -32,6 +32,11 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+  if (onnx_ort_format_is(bytes, count)) return onnx_ort_format_read(bytes, count, arena, error);
+  return onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+}
+
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
   if (!model->graph) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
   if (!model->n_opset_import)
@@ -68,9 +73,7 @@ static bool is_constant(const Onnx__NodeProto *n) {
 }
 
 static const Op *op_of(const Onnx__NodeProto *n) {
-  const Op *op = n->op_type ? op_find(n->op_type) : NULL;
-  const char *domain = op && op->domain ? op->domain : "";
-  return op && strcmp(domain, onnx_domain(n->domain)) == 0 ? op : NULL;
+  return n->op_type ? op_find_in(onnx_domain(n->domain), n->op_type) : NULL;
 }
 
 static bool same_op(const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
@@ -267,8 +270,7 @@ Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error)
               count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
     return NULL;
   }
-  const Onnx__ModelProto *model =
-      onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, arena, error);
   if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {model->graph, g, arena, error};

@@ -49,44 +49,18 @@ static void slide_cells(Slide *s, const Window *w, const Padded *p) {
     for (size_t j = 0; j < w->kernel[1]; j++) s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
 }
 
-/* Where a slide writes. A vector over its row's end spills into the next row, which comes later; the last ones of a plane must
- * not, unless another plane follows that comes later. */
-typedef struct Plane {
-  float *y;
-  size_t pixels, inside; /* so many vectors may be stored as they are */
-} Plane;
-
-static Plane plane_of(const Slide *s, float *y, size_t pixels, bool spill) {
-  return (Plane){y, pixels, spill && pixels >= 4 ? s->vectors : s->inside};
+/* Four neighbours where the plane may end before the fourth. */
+static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
+  float four[4];
+  f32x4_store(four, v);
+  for (size_t i = 0; i < 4 && at + i < pixels; i++) y[at + i] = four[i];
 }
 
-/* The place of vector v; `apart` when it would not fit. No branch before the store: V8 would move the sum behind it and spill. */
-static inline float *place_of(const Plane *p, const Slide *s, size_t v, float *apart) { return v < p->inside ? p->y + s->out[v] : apart; }
-
-static void put_apart(const Plane *p, const Slide *s, size_t v, const float *apart) {
-  for (size_t i = 0, at = (size_t)s->out[v]; i < 4 && at + i < p->pixels; i++) p->y[at + i] = apart[i];
-}
-
-/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], for the usual 3 × 3 cells: the weights stay in registers. */
-static void slide_nine(const Slide *s, const float *weight, const float *plane, float start, const Plane *y) {
-  f32x4 w[9];
-  const float *cell[9];
-  float apart[4];
-  for (int c = 0; c < 9; c++) w[c] = f32x4_splat(weight[c]), cell[c] = plane + s->cell[c];
-  for (size_t v = 0; v < s->vectors; v++) {
-    size_t at = (size_t)s->vector[v];
-    float *to = place_of(y, s, v, apart);
-    f32x4 sum = f32x4_splat(start);
-#define CELL(c) sum += w[c] * f32x4_load(cell[c] + at);
-    CELL(0) CELL(1) CELL(2) CELL(3) CELL(4) CELL(5) CELL(6) CELL(7) CELL(8)
-    f32x4_store(to, sum);
-    if (to == apart) put_apart(y, s, v, apart);
-  }
-}
-
-/* The same for any cells, four vectors together. */
-static void slide_any(const Slide *s, const float *weight, const float *plane, float start, const Plane *y) {
-  float apart[4];
+/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], four vectors together. A vector over its row's end spills into the next
+ * row, which comes later; one over the plane's end too, if `spill` says that another plane follows that comes later. */
+static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start, float *y,
+                                                size_t pixels, bool spill) {
+  bool all = spill && pixels >= 4;
   for (size_t v = 0; v < s->vectors; v += 4) {
     const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
     const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
@@ -100,17 +74,11 @@ static void slide_any(const Slide *s, const float *weight, const float *plane, f
       sum[2] += w * f32x4_load(p2 + at);
       sum[3] += w * f32x4_load(p3 + at);
     }
-    for (size_t i = 0; i < 4 && v + i < s->vectors; i++) {
-      float *to = place_of(y, s, v + i, apart);
-      f32x4_store(to, sum[i]);
-      if (to == apart) put_apart(y, s, v + i, apart);
-    }
+    if (all || v + 4 <= s->inside)
+      for (int i = 0; i < 4; i++) f32x4_store(y + s->out[v + i], sum[i]);
+    else
+      for (int i = 0; i < 4; i++) store_inside(y, pixels, (size_t)s->out[v + i], sum[i]);
   }
-}
-
-static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start, Plane y) {
-  if (s->cells == 9) slide_nine(s, weight, plane, start, &y);
-  else slide_any(s, weight, plane, start, &y);
 }
 
 /* ---- forward ---- */
@@ -150,8 +118,7 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
     for (size_t c = 0; c < conv->channels; c++, x += window_in(window)) {
       padded_copy(&f.padded, x, 1, f.plane);
       for (size_t i = c * each; i < (c + 1) * each; i++, y += pixels)
-        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0,
-                  plane_of(&f.slide, y, pixels, n + 1 < conv->batch || i + 1 < conv->features));
+        slide_run(&f.slide, w + i * cells, f.plane, bias ? bias[i] : 0, y, pixels, n + 1 < conv->batch || i + 1 < conv->features);
     }
 }
 
@@ -209,7 +176,7 @@ static void input_channel(const Conv *conv, Input *s, const size_t phase[2], con
     float *plane = dx + n * conv->channels * window_in(window);
     padded_copy(&s->phases.dy, dy + n * conv->features * window_out(window), each, s->planes);
     float *to = s->phases.strided ? s->pixels : plane;
-    slide_run(&s->slide, s->slide.weight, s->planes, 0, plane_of(&s->slide, to, pixels, spill || s->phases.strided));
+    slide_run(&s->slide, s->slide.weight, s->planes, 0, to, pixels, spill || s->phases.strided);
     if (s->phases.strided) phase_spread(window, phase, s->pixels, plane);
   }
 }

@@ -1,55 +1,56 @@
-/* Packing one panel, as fast as the way its elements lie in memory allows. */
+/* Packing one panel, as fast as the way its elements lie in memory allows. Hot loops hold everything in locals: a vector store may
+ * alias any field. */
 #include "kernels/gemm_pack.h"
 #include "simd.h"
 
 typedef struct Panel {
   const float *line[8]; /* first elements, k left out */
-  size_t count, width, from, depth;
-  const int32_t *k_table;
-  size_t k_stride;
+  size_t count, width, depth;
+  const int32_t *table; /* offsets of the k, or NULL: */
+  size_t stride;        /* from k to k; the first is at line[i] then */
 } Panel;
-
-static inline size_t k_offset(const Panel *p, size_t k) {
-  return p->k_table ? (size_t)p->k_table[p->from + k] : (p->from + k) * p->k_stride;
-}
 
 /* All 8 lines, or 4 and 4, lie side by side: two loads for each k. */
 static void pack_fours(const Panel *p, float *packed) {
-  for (size_t k = 0; k < p->depth; k++, packed += 8) {
-    size_t at = k_offset(p, k);
-    f32x4 low = f32x4_load(p->line[0] + at), high = f32x4_load(p->line[4] + at);
-    f32x4_store(packed, low);
-    f32x4_store(packed + 4, high);
+  const float *low = p->line[0], *high = p->line[4];
+  const int32_t *table = p->table;
+  size_t depth = p->depth, stride = p->stride, at = 0;
+  for (size_t k = 0; k < depth; k++, at += stride, packed += 8) {
+    size_t offset = table ? (size_t)table[k] : at;
+    f32x4 a = f32x4_load(low + offset), b = f32x4_load(high + offset);
+    f32x4_store(packed, a);
+    f32x4_store(packed + 4, b);
   }
 }
 
 /* Lines side by side two by two. */
 static void pack_pairs(const Panel *p, float *packed) {
-  for (size_t k = 0; k < p->depth; k++, packed += 8) {
-    size_t at = k_offset(p, k);
-    for (int i = 0; i < 8; i += 2) memcpy(packed + i, p->line[i] + at, 2 * sizeof(float));
+  const float *a = p->line[0], *b = p->line[2], *c = p->line[4], *d = p->line[6];
+  const int32_t *table = p->table;
+  size_t depth = p->depth, stride = p->stride, at = 0;
+  for (size_t k = 0; k < depth; k++, at += stride, packed += 8) {
+    size_t offset = table ? (size_t)table[k] : at;
+    memcpy(packed, a + offset, 8);
+    memcpy(packed + 2, b + offset, 8);
+    memcpy(packed + 4, c + offset, 8);
+    memcpy(packed + 6, d + offset, 8);
   }
 }
 
 /* 4 or 5 lines side by side: the rows of a transposed A. */
 static void pack_rows(const Panel *p, float *packed) {
-  for (size_t k = 0; k < p->depth; k++, packed += p->width) {
-    const float *from = p->line[0] + k_offset(p, k);
-    f32x4_store(packed, f32x4_load(from));
-    if (p->width == 5) packed[4] = from[4];
+  const float *line = p->line[0];
+  const int32_t *table = p->table;
+  size_t depth = p->depth, stride = p->stride, width = p->width, at = 0;
+  for (size_t k = 0; k < depth; k++, at += stride, packed += width) {
+    size_t offset = table ? (size_t)table[k] : at;
+    f32x4_store(packed, f32x4_load(line + offset));
+    if (width == 5) packed[4] = line[offset + 4];
   }
 }
 
-static void pack_one(const Panel *p, size_t k, float *packed) {
-  size_t at = k_offset(p, k), i = 0;
-  for (; i < p->count; i++) packed[i] = p->line[i][at];
-  for (; i < p->width; i++) packed[i] = 0;
-}
-
-/* Four lines times four k, turned: packed[k · width + i] for i < 4. */
-static inline void pack_4x4(const float *const *line, size_t at, size_t width, float *packed) {
-  f32x4 r0 = f32x4_load(line[0] + at), r1 = f32x4_load(line[1] + at);
-  f32x4 r2 = f32x4_load(line[2] + at), r3 = f32x4_load(line[3] + at);
+/* Four lines times four k, turned: packed[k · width + i]. */
+static inline void turn(f32x4 r0, f32x4 r1, f32x4 r2, f32x4 r3, size_t width, float *packed) {
   f32x4 a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), b = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
   f32x4 c = __builtin_shufflevector(r0, r1, 2, 6, 3, 7), d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
   f32x4_store(packed, __builtin_shufflevector(a, b, 0, 1, 4, 5));
@@ -58,30 +59,29 @@ static inline void pack_4x4(const float *const *line, size_t at, size_t width, f
   f32x4_store(packed + 3 * width, __builtin_shufflevector(c, d, 2, 3, 6, 7));
 }
 
-/* Four k of a panel of 4, 5 or 8 whole lines, whose elements lie side by side along k. */
-static inline void pack_four_k(const Panel *p, size_t at, float *packed) {
-  pack_4x4(p->line, at, p->width, packed);
-  if (p->width == 8) pack_4x4(p->line + 4, at, 8, packed + 4);
-  if (p->width == 5)
-    for (int k = 0; k < 4; k++) packed[5 * k + 4] = p->line[4][at + k];
-}
-
-static inline bool four_k_adjoin(const Panel *p, size_t k, size_t at) {
-  return k + 4 <= p->depth && k_offset(p, k + 1) == at + 1 && k_offset(p, k + 2) == at + 2 && k_offset(p, k + 3) == at + 3;
-}
-
-static void pack_along_k(const Panel *p, float *packed) {
-  bool fours = p->count == p->width && (p->width == 8 || p->width == 5 || p->width == 4);
-  for (size_t k = 0; k < p->depth;) {
-    size_t at = k_offset(p, k);
-    if (fours && four_k_adjoin(p, k, at)) {
-      pack_four_k(p, at, packed + k * p->width);
+/* Lines first … first + 3, wherever they are; four k at once where those lie side by side. */
+static void pack_four_lines(const Panel *p, size_t first, float *packed) {
+  const float *a = p->line[first], *b = p->line[first + 1], *c = p->line[first + 2], *d = p->line[first + 3];
+  const int32_t *table = p->table;
+  size_t depth = p->depth, stride = p->stride, width = p->width;
+  for (size_t k = 0; k < depth;) {
+    size_t at = table ? (size_t)table[k] : k * stride;
+    bool side_by_side = table ? k + 4 <= depth && table[k + 1] == table[k] + 1 && table[k + 2] == table[k] + 2 && table[k + 3] == table[k] + 3
+                              : k + 4 <= depth && stride == 1;
+    float *to = packed + k * width + first;
+    if (side_by_side) {
+      turn(f32x4_load(a + at), f32x4_load(b + at), f32x4_load(c + at), f32x4_load(d + at), width, to);
       k += 4;
     } else {
-      pack_one(p, k, packed + k * p->width);
+      to[0] = a[at], to[1] = b[at], to[2] = c[at], to[3] = d[at];
       k++;
     }
   }
+}
+
+static void pack_line(const Panel *p, size_t i, float *packed) {
+  for (size_t k = 0; k < p->depth; k++)
+    packed[k * p->width + i] = i < p->count ? p->line[i][p->table ? (size_t)p->table[k] : k * p->stride] : 0;
 }
 
 /* Whether the lines lie side by side in groups of `step`. */
@@ -92,12 +92,19 @@ static bool lines_adjoin(const Panel *p, size_t step) {
 }
 
 void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t width, size_t from, size_t depth, float *packed) {
-  Panel p = {.count = count, .width = width, .from = from, .depth = depth, .k_table = s->k_table, .k_stride = s->k_stride};
+  Panel p = {.count = count, .width = width, .depth = depth, .table = s->k_table ? s->k_table + from : NULL, .stride = s->k_stride};
+  const float *start = s->data + (s->k_table ? 0 : from * s->k_stride);
   for (size_t i = 0; i < count; i++)
-    p.line[i] = s->data + (s->line_table ? (size_t)s->line_table[line + i] : (line + i) * s->line_stride);
-  bool whole = count == width;
-  if (whole && count == 8 && lines_adjoin(&p, 4)) pack_fours(&p, packed);
-  else if (whole && count == 8 && lines_adjoin(&p, 2)) pack_pairs(&p, packed);
-  else if (whole && (count == 4 || count == 5) && lines_adjoin(&p, 5)) pack_rows(&p, packed);
-  else pack_along_k(&p, packed);
+    p.line[i] = start + (s->line_table ? (size_t)s->line_table[line + i] : (line + i) * s->line_stride);
+  if (count == 8 && lines_adjoin(&p, 4)) {
+    pack_fours(&p, packed);
+  } else if (count == 8 && lines_adjoin(&p, 2)) {
+    pack_pairs(&p, packed);
+  } else if (count == width && (count == 4 || count == 5) && lines_adjoin(&p, 5)) {
+    pack_rows(&p, packed);
+  } else {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) pack_four_lines(&p, i, packed);
+    for (; i < width; i++) pack_line(&p, i, packed);
+  }
 }

@@ -20,6 +20,12 @@ const Op *op_find(const char *name) {
   return NULL;
 }
 
+const Op *op_find_in(const char *domain, const char *name) {
+  for (int i = 0; i < OPS; i++)
+    if (strcmp(ops[i]->name, name) == 0 && strcmp(ops[i]->domain ? ops[i]->domain : "", domain) == 0) return ops[i];
+  return NULL;
+}
+
 Status node_fail(const Node *n, Status status, const char *format, ...) {
   char text[320];
   va_list args;

@@ -62,7 +62,8 @@ struct Op {
 #include "ops/ops.def"
 #undef OP
 
-const Op *op_find(const char *name); /* NULL when we lack it */
+const Op *op_find(const char *name); /* NULL when we lack it; of a name in two domains, ops.def's first */
+const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx */
 const Op *op_at(int index);          /* NULL past the end */
 
 /* ---- for infer ---- */

@@ -1,13 +1,19 @@
 /* The checks and sizes of the pools. */
 #include "ops/pool.h"
 
-/* A window that sees padding only has nothing to take the largest or the average of. */
+static Status check_window(const Node *n, const Window *w, int a, size_t at) {
+  PoolRange r = pool_range(w, a, at);
+  if (r.from < r.to) return STATUS_OK;
+  return node_invalid(n, "window %zu along the %s lies on padding only", at, a ? "width" : "height");
+}
+
+/* A window that sees padding only has nothing to take the largest or the average of. That can be one of those that start in the
+ * padding, or the last. */
 static Status check_windows(const Node *n, const Window *w) {
-  for (int a = 0; a < 2; a++)
-    for (size_t at = 0; at < w->out[a]; at++) {
-      PoolRange r = pool_range(w, a, at);
-      if (r.from >= r.to) return node_invalid(n, "window %zu along the %s lies on padding only", at, a ? "width" : "height");
-    }
+  for (int a = 0; a < 2; a++) {
+    for (size_t at = 0; at < w->out[a] && at * w->stride[a] < w->pad[a]; at++) TRY(check_window(n, w, a, at));
+    TRY(check_window(n, w, a, w->out[a] - 1));
+  }
   return STATUS_OK;
 }
 

@@ -74,13 +74,14 @@ Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *o
     *out = keeps_size(w, a) ? in : graph_fresh_dim(n->graph);
     return STATUS_OK;
   }
+  if (in == 0) return node_invalid(n, "the input has size 0 along spatial dimension %d", a);
   if (in > (Dim)1 << 40) return node_fail(n, STATUS_OUT_OF_MEMORY, "an image of size %lld does not fit", (long long)in);
   if (w->padding == PAD_SAME_UPPER || w->padding == PAD_SAME_LOWER) {
     *out = (in + w->stride[a] - 1) / w->stride[a];
-    if (*out > 0) return STATUS_OK;
+    return STATUS_OK;
   }
   int64_t padded = in + w->pad_begin[a] + w->pad_end[a], room = padded - reach(w, a);
-  if (in == 0 || room < 0)
+  if (room < 0)
     return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld", (long long)reach(w, a), a,
                         (long long)padded);
   *out = room / w->stride[a] + 1;

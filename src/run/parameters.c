@@ -45,6 +45,7 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
     memcpy(p->data, at, p->bytes);
     at += p->bytes;
   }
+  if (!trainable_only) s->lacks_values = false;
 }
 
 int64_t trainlet_session_position(const TrainletSession *s, int i) { return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0; }

@@ -23,15 +23,22 @@ static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p
   return m;
 }
 
-Status trainlet_session_save(TrainletSession *s, bool optimizer_state) {
+static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat format) {
+  if (format == TRAINLET_FORMAT_TRAINLET) return trainlet_checkpoint_write(c, &s->error, &s->result, &s->result_bytes);
+  return ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
+}
+
+Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
   error_clear(&s->error);
   if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
+  if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
+  TRY(session_check_values(s));
   Arena arena = {0};
   int most = s->state.count;
   Checkpoint c = {.trainable = ARENA_ARRAY(&arena, CheckpointTensor, most),
                   .frozen = ARENA_ARRAY(&arena, CheckpointTensor, most),
                   .moments = ARENA_ARRAY(&arena, CheckpointMoments, most),
-                  .has_optimizer = true,
+                  .has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
                   .step = optimizer_state ? s->steps : 0,
                   .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
                   .learning_rate = s->lr,
@@ -41,14 +48,15 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state) {
                   .rng_step = s->rng.step};
   memcpy(c.position, s->checkpoint.position, sizeof c.position);
   bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
+  if (format == TRAINLET_FORMAT_TRAINLET) moments = moments && optimizer_moment_count(&s->optimizer); /* the runtime lists plain SGD's, too */
   Status status = arena.failed ? out_of_memory(s) : STATUS_OK;
   for (int i = 0; status == STATUS_OK && i < most; i++) {
     const Parameter *p = &s->state.parameters[i];
     if (p->trainable) c.trainable[c.trainable_count++] = tensor_of(p, p->data, p->name);
     else c.frozen[c.frozen_count++] = tensor_of(p, p->data, p->name);
-    if (moments && p->trainable && optimizer_moment_count(&s->optimizer)) c.moments[c.moment_count++] = moments_of(s, p);
+    if (moments && p->trainable) c.moments[c.moment_count++] = moments_of(s, p);
   }
-  if (status == STATUS_OK) status = trainlet_checkpoint_write(&c, &s->error, &s->result, &s->result_bytes);
+  if (status == STATUS_OK) status = write_checkpoint(s, &c, format);
   arena_free(&arena);
   return status;
 }
@@ -90,6 +98,7 @@ Status trainlet_session_export(TrainletSession *s, const char *outputs) {
   error_clear(&s->error);
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
+  TRY(session_check_values(s));
   Arena arena = {0};
   Status status = export_graph(s, outputs, &arena);
   arena_free(&arena);

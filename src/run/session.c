@@ -93,6 +93,7 @@ static void take_checkpoint(TrainletSession *s) {
   const Checkpoint *c = &s->checkpoint;
   if (s->has_optimizer) s->lr = s->optimizer.lr;
   if (c->has_optimizer) s->lr = c->learning_rate, s->steps = c->step;
+  s->lacks_values = c->nominal;
   s->rng = (Rng){c->rng_seed, c->rng_step};
   s->properties = c->properties;
   s->property_count = s->property_capacity = c->property_count;
@@ -132,10 +133,16 @@ Status trainlet_session_ready(TrainletSession *s) {
   return STATUS_OK;
 }
 
+Status session_check_values(TrainletSession *s) {
+  if (!s->lacks_values) return STATUS_OK;
+  return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of them (trainableOnly false)");
+}
+
 static Model *ready_model(TrainletSession *s, TrainletPart part) {
   static const char *const names[MODEL_COUNT] = {"training", "eval", "inference"};
   int m = model_of(part);
-  if (s->ready && m >= 0 && s->models[m].graph) return &s->models[m];
+  if (s->ready && m >= 0 && s->models[m].graph)
+    return m == MODEL_INFERENCE || session_check_values(s) == STATUS_OK ? &s->models[m] : NULL;
   error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no %s model", m < 0 ? "such" : names[m]);
   return NULL;
 }

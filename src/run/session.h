@@ -19,6 +19,7 @@ struct TrainletSession {
   Error error;
   Model models[MODEL_COUNT];
   bool has_optimizer, has_checkpoint, ready;
+  bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
   Optimizer optimizer;
   Checkpoint checkpoint;
   State state;
@@ -42,6 +43,8 @@ struct TrainletSession {
   Arena text; /* of the last JSON */
 };
 
+/* Refuses while a nominal checkpoint's parameters have no values. */
+Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);
 /* Values of `graph` named in `names` (one a line). */

@@ -36,6 +36,23 @@ static void order_parameters(State *s, const Checkpoint *c, const Graph *train) 
   for (int i = 0; i < c->frozen_count; i++) add_parameter(s, &c->frozen[i], false);
 }
 
+/* A nominal checkpoint has names and types: the training graph knows the shapes. */
+static Status take_shapes(State *s, const Graph *train, Error *error) {
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    const Value *v = train ? graph_find(train, p->name) : NULL;
+    size_t count;
+    if (!v || v->kind != VALUE_INPUT)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, and %s has no input '%.200s' to take its shape from", train ? "the training model" : "a session without a training model", p->name);
+    if (p->type != DTYPE_FLOAT32 || v->type != p->type)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, so its parameters must be float32: '%.200s' is %s in it and %s in the training model", p->name, dtype_name(p->type), dtype_name(v->type));
+    if (!shape_count(&v->shape, &count) || !size_multiply(count, dtype_bytes(p->type), &p->bytes))
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, and the training model does not tell the size of '%.200s'", p->name);
+    p->shape = v->shape;
+  }
+  return STATUS_OK;
+}
+
 static void mark_updated(State *s, const Graph *train) {
   for (int i = 0; train && i < train->node_count; i++) {
     const Node *n = train->nodes[i];
@@ -92,7 +109,7 @@ static bool allocate(State *s, int flat_blocks, Error *error, double limit) {
 }
 
 static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
-  for (int i = 0; i < s->count; i++) {
+  for (int i = 0; !c->nominal && i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     const CheckpointTensor *t = p->trainable ? tensor_find(c->trainable, c->trainable_count, p->name) : tensor_find(c->frozen, c->frozen_count, p->name);
     if (p->bytes) memcpy(p->data, t->data, p->bytes);
@@ -119,6 +136,7 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   s->parameters = ARENA_ARRAY(arena, Parameter, c->trainable_count + c->frozen_count);
   if (!s->parameters) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   order_parameters(s, c, train);
+  if (c->nominal) TRY(take_shapes(s, train, error));
   mark_updated(s, train);
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)

@@ -30,6 +30,7 @@ struct TrainletArtifacts {
   LossOptions loss;
   Optimizer optimizer;
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
+  bool nominal; /* the checkpoint names the parameters without their values */
   Block bytes[4];
   size_t lengths[4];
   const char *warnings; /* a sentence a line */
@@ -125,6 +126,11 @@ static Status set_optimizer_kind(TrainletArtifacts *a, const char *key, const ch
   return invalid(a, key, value, "adamw, adam or sgd");
 }
 
+static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
+  *to = strcmp(value, "1") == 0;
+  return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
+}
+
 /* Set the type before the numbers: it brings its own defaults. */
 static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
   const char *field = key + strlen("optimizer.");
@@ -143,10 +149,7 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
                  {"clipGradNorm", 1e30, &o->clip_norm}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (strcmp(field, numbers[i].name) == 0) return parse_number(a, key, value, 0, numbers[i].max, numbers[i].to);
-  if (strcmp(field, "nesterov") == 0) {
-    o->nesterov = strcmp(value, "1") == 0;
-    return o->nesterov || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
-  }
+  if (strcmp(field, "nesterov") == 0) return set_flag(a, key, value, &o->nesterov);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }
 
@@ -158,6 +161,7 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
   if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
   if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
+  if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }
 
@@ -332,10 +336,11 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   if (!tensors[0] || !tensors[1]) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
-    if (is_parameter(v))
-      tensors[trained[i]][counts[trained[i]]++] = (CheckpointTensor){v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+    if (!is_parameter(v)) continue;
+    CheckpointTensor whole = {v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+    tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type} : whole;
   }
-  Checkpoint c = {.trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};
+  Checkpoint c = {.nominal = a->nominal, .trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};
   return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
 }
 

@@ -24,11 +24,10 @@ static AttrList attrs_without(const Node *n, const char *name) {
   return list;
 }
 
-static Status copy_node(Graph *to, Node *n, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
+static Status copy_node(Graph *to, Node *n, const Op *op, AttrList attrs, Value *const *in, int in_count, int out_count,
                         int kept_outs) {
   const char **names = ARENA_ARRAY(to->arena, const char *, out_count);
-  const Op *op = op_find(op_name);
-  if (!names || !op) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for %s", op_name);
+  if (!names) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for %s", op->name);
   for (int i = 0; i < kept_outs; i++) names[i] = n->out[i] ? n->out[i]->name : "";
   Node *copy = graph_node(to, op, n->name, in, in_count, names, out_count, attrs.items, attrs.count);
   for (int i = 0; copy && i < kept_outs; i++)
@@ -43,17 +42,17 @@ static Status copy_batch_norm(Graph *to, Node *n, Value *const *in, bool trainin
       if (n->graph->outputs[k] == n->out[i])
         return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
   AttrList attrs = attrs_without(n, "training_mode");
-  return copy_node(to, n, training ? "BatchNormInternal" : "BatchNormalization", attrs, in, 5, training ? 5 : 1, 1);
+  return copy_node(to, n, training ? &op_batch_norm_internal : &op_batch_normalization, attrs, in, 5, training ? 5 : 1, 1);
 }
 
 /* Inputs x, ratio, training_mode; the last is absent in inference. Before opset 12 Dropout knows inference only. */
 static Status copy_dropout(Graph *to, Node *n, Value *const *in, bool training) {
-  if (n->version < 12) return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
+  if (n->version < 12) return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
   static const uint8_t on = 1;
   Value *ratio = n->in_count > 1 && in[1] ? in[1] : emit_float(to, 0.5f);
   Value *three[3] = {in[0], ratio, NULL};
   if (training) three[2] = graph_constant(to, graph_fresh_name(to, "training_mode"), DTYPE_BOOL, &(Shape){0}, &on);
-  return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, three, training ? 3 : 2, n->out_count, n->out_count);
+  return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, three, training ? 3 : 2, n->out_count, n->out_count);
 }
 
 static Status copy_in_mode(Graph *to, Node *n, bool training) {
@@ -62,7 +61,7 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
   for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
   if (is_op(n, "BatchNormalization")) return copy_batch_norm(to, n, in, training);
   if (is_op(n, "Dropout")) return copy_dropout(to, n, in, training);
-  return copy_node(to, n, n->op->name, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
+  return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
 }
 
 static bool is_parameter(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && v->type == DTYPE_FLOAT32; }

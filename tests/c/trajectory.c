@@ -13,7 +13,8 @@
 #include "golden_run.h"
 
 static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_nesterov", "mlp_frozen", "mlp_clip", "mlp_accumulate", "cnn_bn",
-                                   "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "regression_mse", "regression_l1", "regression_bce", NULL};
+                                   "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "transformer", "transformer_13",
+                                   "lora_linear", "regression_mse", "regression_l1", "regression_bce", NULL};
 
 /* ---- against PyTorch ---- */
 
@@ -139,7 +140,7 @@ static void resume_is_exact(const void *argument) {
       train(&run, a, whole);
       for (int step = 0; step < 6; step++) golden_step(&run, b, step);
       size_t bytes;
-      if (golden_ok(b, trainlet_session_save(b, true), "save")) {
+      if (golden_ok(b, trainlet_session_save(b, true, TRAINLET_FORMAT_TRAINLET), "save")) {
         const void *saved = trainlet_session_result(b, &bytes);
         c = golden_session(&run, saved, bytes);
       }

@@ -33,7 +33,8 @@ static void run(TrainletSession *s) {
   for (int step = 0; step < 2; step++)
     if (feed_all(s, TRAINLET_TRAIN, MODEL_TRAIN)) trainlet_session_step(s);
   if (feed_all(s, TRAINLET_EVAL, MODEL_EVAL)) trainlet_session_run(s, TRAINLET_EVAL, NULL);
-  hold(trainlet_session_save(s, true) == STATUS_OK);
+  for (TrainletFormat format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2; format++)
+    hold(trainlet_session_save(s, true, format) == STATUS_OK);
   trainlet_session_export(s, NULL);
   hold(trainlet_session_json(s) != NULL);
 }

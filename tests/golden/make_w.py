@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from models import MODELS, RUNS
+from models import MODELS, RUNS, unlike_each_other
 
 HERE = Path(__file__).resolve().parent
 STEPS = 10
@@ -114,15 +114,6 @@ def train(net, model, run, dtype):
     return losses, eval_loss, changes
 
 
-def unlike_each_other(net):
-    """The exporter makes one initializer of tensors that are equal, as all scales of fresh BatchNormalizations are."""
-    for module in net.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            for tensor, low, high in ((module.weight, 0.5, 1.5), (module.bias, -0.5, 0.5), (module.running_mean, -0.5, 0.5),
-                                      (module.running_var, 0.5, 1.5)):
-                torch.nn.init.uniform_(tensor, low, high)
-
-
 def export(name, model):
     torch.manual_seed(model["seed"])
     net = model["net"]()
@@ -134,7 +125,7 @@ def export(name, model):
     modes = torch.onnx.TrainingMode
     # Without folding: BatchNormalization stays itself, parameters keep their names.
     torch.onnx.export(
-        net.train(not finished), example, str(path), opset_version=17, input_names=["input"], output_names=["logits"],
+        net.train(not finished), example, str(path), opset_version=model.get("opset", 17), input_names=["input"], output_names=["logits"],
         dynamic_axes={"input": {0: "N"}, "logits": {0: "N"}}, do_constant_folding=False,
         training=modes.PRESERVE if finished else modes.TRAINING)
     return net

@@ -63,6 +63,69 @@ class Tokens(nn.Module):
         return self.fc(torch.tanh(self.dense(self.embedding(tokens))).mean(dim=1))
 
 
+class Block(nn.Module):
+    """Pre-LN: x + attention(norm(x)), then x + mlp(norm(x)); a token sees itself and those before it."""
+
+    def __init__(self, width, heads, tokens):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width, eps=1e-3)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.gelu, self.down = nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        self.dropout1, self.dropout2, self.dropout3 = nn.Dropout(0.0), nn.Dropout(0.0), nn.Dropout(0.0)
+        self.register_buffer("hidden", torch.ones(tokens, tokens).triu(1).bool(), persistent=False)
+
+    def attention(self, x):
+        n, tokens, width = x.shape
+        q, k, v = (t.reshape(n, tokens, self.heads, -1).transpose(1, 2) for t in self.qkv(x).split(width, dim=2))
+        scores = (q @ k.transpose(2, 3)) * (width // self.heads) ** -0.5
+        shares = torch.softmax(scores.masked_fill(self.hidden, float("-inf")), dim=-1)
+        return self.out((self.dropout1(shares) @ v).transpose(1, 2).reshape(n, tokens, width))
+
+    def forward(self, x):
+        x = x + self.dropout2(self.attention(self.norm1(x)))
+        return x + self.dropout3(self.down(self.gelu(self.up(self.norm2(x)))))
+
+
+class Transformer(nn.Module):
+    """(N, 9) token numbers to (N, 29, 9) scores of the next: embeddings, two blocks, a last norm, a head of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.position = nn.Embedding(29, 16), nn.Parameter(torch.randn(9, 16) * 0.5)
+        self.block1, self.block2 = Block(16, 2, 9), Block(16, 4, 9)
+        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 29, bias=False)
+        unlike_each_other(self)
+
+    def forward(self, tokens):
+        x = self.block2(self.block1(self.embedding(tokens) + self.position))
+        return self.head(self.norm(x)).transpose(1, 2)
+
+
+class LoraLinear(nn.Module):
+    """A dense layer with a branch of rank 3 beside it, as LoRA leaves it in a graph: x·W + b + 2·(x·A)·B."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(14, 20), nn.Linear(20, 5)
+        self.lora_a, self.lora_b = nn.Parameter(torch.randn(14, 3) * 0.3), nn.Parameter(torch.zeros(3, 20))
+
+    def forward(self, x):
+        return self.fc2(torch.tanh(self.fc1(x) + 2.0 * (x @ self.lora_a) @ self.lora_b))
+
+
+def unlike_each_other(net):
+    """The exporter makes one initializer of tensors that are equal, as all scales of fresh normalizations are."""
+    for module in net.modules():
+        spread = []
+        if isinstance(module, (nn.BatchNorm2d, nn.LayerNorm)):
+            spread += [(module.weight, 0.5, 1.5), (module.bias, -0.5, 0.5)]
+        if isinstance(module, nn.BatchNorm2d):
+            spread += [(module.running_mean, -0.5, 0.5), (module.running_var, 0.5, 1.5)]
+        for tensor, low, high in spread:
+            nn.init.uniform_(tensor, low, high)
+
+
 def regression():
     return sequential(
         fc1=nn.Linear(9, 24), tanh=nn.Tanh(), fc2=nn.Linear(24, 16), sigmoid=nn.Sigmoid(), fc3=nn.Linear(16, 3))
@@ -92,6 +155,10 @@ MODELS = {
     "cnn_bn_finished": dict(net=CnnBn, seed=8, input=floats("input", [3, 12, 12], 1), finished=True),
     "conv1d": dict(net=conv1d, seed=5, input=floats("input", [3, 32], 1)),
     "tokens": dict(net=Tokens, seed=6, input=integers("input", [7], 1, 31)),
+    "transformer": dict(net=Transformer, seed=9, input=integers("input", [9], 1, 29)),
+    # LayerNormalization did not exist before opset 17: it comes in pieces.
+    "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
+    "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
 
@@ -124,6 +191,14 @@ RUNS = {
                    optimizer=dict(type="sgd", lr=0.0625, momentum=0.5)),
     "tokens": dict(model="tokens", batch=10, loss="cross-entropy", label=integers("labels", [], 2, 4),
                    optimizer=dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8)),
+    # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of 1e-3 of it.
+    "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+                        optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
+    "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+                           optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
+    "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
+                        requiresGrad=["lora_*"],
+                        optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
     "regression_mse": dict(model="regression", batch=12, loss="mse", label=floats("target", [3], 2),
                            optimizer=dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.0625)),
     "regression_l1": dict(model="regression", batch=12, loss="l1", label=floats("target", [3], 2),

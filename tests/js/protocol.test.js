@@ -135,7 +135,9 @@ test('options that are not known, or not yet, are refused', async () => {
   await assert.rejects(open({ integrity: { train: 'sha256-' } }), is('invalid-argument', /no option 'train'/));
   await assert.rejects(open({}, { trainModel: NOTHING }), is('invalid-argument', /checkpointState is needed/));
   const session = await create();
-  await assert.rejects(session.saveCheckpoint({ format: 'ort' }), is('invalid-argument', /not 'ort'/));
+  await assert.rejects(session.saveCheckpoint({ format: 'onnx' }), is('invalid-argument', /version 1 or 2, not 'onnx'/));
+  await assert.rejects(session.saveCheckpoint({ format: 'ort', version: 3 }), is('invalid-argument', /not 'ort' with version 3/));
+  await assert.rejects(session.saveCheckpoint({ version: 1 }), is('invalid-argument', /not 'trainlet' with version 1/));
   await assert.rejects(session.getParameter('v'), is('invalid-argument', /no parameter 'v'; there are w/));
   await assert.rejects(session.setParameter('w', { type: 'float32', data: new Float32Array(2), dims: [2] }), is('invalid-argument', /float32 \[1\], not float32 \[2\]/));
   await assert.rejects(session.setLearningRate(-1), is('invalid-argument'));

@@ -1,5 +1,5 @@
 /* FlatBuffers by hand: no offset is followed before it was checked. */
-#include "checkpoint/flat.h"
+#include "flat.h"
 
 #include <string.h>
 
@@ -14,6 +14,18 @@ static bool inside(FlatBytes *f, size_t at, size_t bytes) {
   if (at <= f->count && bytes <= f->count - at) return true;
   f->damaged = true;
   return false;
+}
+
+/* Writers share names among the tables that use them, so an honest file is read over a few times. */
+FlatBytes flat_bytes(const void *bytes, size_t count) {
+  enum { TIMES = 16, SMALL = 1 << 16 };
+  return (FlatBytes){bytes, count, count < (SIZE_MAX - SMALL) / TIMES ? count * TIMES + SMALL : SIZE_MAX, false};
+}
+
+static bool spend(FlatBytes *f, size_t bytes) {
+  if (bytes > f->budget) return f->damaged = true, f->budget = 0, false;
+  f->budget -= bytes;
+  return true;
 }
 
 static FlatTable table_at(FlatBytes *f, size_t at) {
@@ -54,12 +66,16 @@ FlatTable flat_table(FlatTable t, int field) {
   return field_at(t, field, 4, &at) && follow(t.from, at, &to) ? table_at(t.from, to) : (FlatTable){0};
 }
 
+static FlatVector vector_at(FlatBytes *f, size_t at, size_t element_bytes) {
+  size_t count = (size_t)read_bytes(f, at, 4), bytes;
+  if (!size_multiply(count, element_bytes, &bytes) || !inside(f, at + 4, bytes)) return f->damaged = true, (FlatVector){0};
+  return spend(f, bytes + 4) ? (FlatVector){f, at + 4, count} : (FlatVector){0};
+}
+
 FlatVector flat_vector(FlatTable t, int field, size_t element_bytes) {
   size_t at, to;
-  if (!field_at(t, field, 4, &at) || !follow(t.from, at, &to)) return (FlatVector){0};
-  size_t count = (size_t)read_bytes(t.from, to, 4), bytes;
-  if (!size_multiply(count, element_bytes, &bytes) || !inside(t.from, to + 4, bytes)) return t.from->damaged = true, (FlatVector){0};
-  return (FlatVector){t.from, to + 4, count};
+  bool there = field_at(t, field, 4, &at) && follow(t.from, at, &to);
+  return there ? vector_at(t.from, to, element_bytes) : (FlatVector){0};
 }
 
 FlatTable flat_element(FlatVector v, size_t i) {
@@ -85,18 +101,25 @@ float flat_float(FlatTable t, int field, float otherwise) {
   memcpy(&otherwise, &bits, sizeof bits);
   return otherwise;
 }
-bool flat_bool(FlatTable t, int field) {
+uint8_t flat_byte(FlatTable t, int field) {
   size_t at;
-  return field_at(t, field, 1, &at) && t.from->bytes[at] != 0;
+  return field_at(t, field, 1, &at) ? t.from->bytes[at] : 0;
 }
 
-const char *flat_string(FlatTable t, int field, Arena *arena) {
-  FlatVector v = flat_vector(t, field, 1);
+static const char *copy_string(FlatVector v, Arena *arena) {
   char *copy = arena_alloc(arena, v.count + 1);
   if (!copy || !v.count) return copy;
   memcpy(copy, flat_data(v), v.count);
   if (strlen(copy) != v.count) v.from->damaged = true;
   return copy;
+}
+
+const char *flat_string(FlatTable t, int field, Arena *arena) { return copy_string(flat_vector(t, field, 1), arena); }
+
+const char *flat_string_element(FlatVector v, size_t i, Arena *arena) {
+  size_t to;
+  bool there = i < v.count && follow(v.from, v.at + 4 * i, &to);
+  return copy_string(there ? vector_at(v.from, to, 1) : (FlatVector){0}, arena);
 }
 
 /* ---- writing ---- */

@@ -14,7 +14,8 @@
 typedef struct FlatBytes {
   const uint8_t *bytes;
   size_t count;
-  bool damaged; /* an offset led outside: everything read since is empty */
+  size_t budget; /* bytes of vectors that may still be looked at: offsets of a hostile file lead to the same ones again and again */
+  bool damaged;  /* an offset led outside: everything read since is empty */
 } FlatBytes;
 
 typedef struct FlatTable {
@@ -28,6 +29,7 @@ typedef struct FlatVector {
   size_t count;
 } FlatVector;
 
+FlatBytes flat_bytes(const void *bytes, size_t count);
 FlatTable flat_root(FlatBytes *from);
 FlatTable flat_table(FlatTable t, int field);
 /* Elements of `element_bytes` each; empty when absent. */
@@ -37,9 +39,10 @@ const uint8_t *flat_data(FlatVector v);
 int32_t flat_int32(FlatTable t, int field, int32_t otherwise);
 int64_t flat_int64(FlatTable t, int field, int64_t otherwise);
 float flat_float(FlatTable t, int field, float otherwise);
-bool flat_bool(FlatTable t, int field);
+uint8_t flat_byte(FlatTable t, int field); /* 0 when absent */
 /* A copy that ends in NUL, "" when absent. A NUL inside counts as damage. NULL when memory is out. */
 const char *flat_string(FlatTable t, int field, Arena *arena);
+const char *flat_string_element(FlatVector v, size_t i, Arena *arena); /* of a vector of strings (element_bytes 4) */
 int64_t flat_int64_element(FlatVector v, size_t i);
 
 /* ---- writing: everything goes to one Block; places are offsets from its start ---- */

@@ -1,0 +1,30 @@
+/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts cannot stretch. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checkpoint.h"
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static Status check_unique(const char **names, size_t count, const char *what, Error *error) {
+  qsort(names, count, sizeof *names, compare_names);
+  if (count && !*names[0]) return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has %s without a name", what);
+  for (size_t i = 1; i < count; i++)
+    if (strcmp(names[i - 1], names[i]) == 0)
+      return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has two %s called '%.128s'", what, names[i]);
+  return STATUS_OK;
+}
+
+Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
+  size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
+  size_t properties = (size_t)c->property_count, most = tensors > moments ? tensors : moments;
+  const char **names = ARENA_ARRAY(arena, const char *, most > properties ? most : properties);
+  if (!names) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
+  for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
+  TRY(check_unique(names, tensors, "parameters", error));
+  for (size_t i = 0; i < moments; i++) names[i] = c->moments[i].parameter;
+  TRY(check_unique(names, moments, "sets of moments for a parameter", error));
+  for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
+  return check_unique(names, properties, "properties", error);
+}

@@ -1,0 +1,95 @@
+// Our artifacts in headless Chromium, run by onnxruntime-web 1.19.2 and here: the same losses, and each continues what the other has learned.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch } from './visitor.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDERS = {
+  js: path.join(root, 'js'), golden: path.join(root, 'tests/golden'), page: path.join(root, 'tests/browser'),
+  ort: path.dirname(createRequire(import.meta.url).resolve('onnxruntime-web')),
+};
+const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
+const TOLERANCE = 1e-4;
+
+/** The files of FOLDERS, each below its name, and an empty page. */
+const server = createServer(({ url }, response) => {
+  const [, folder, ...rest] = url.split('/');
+  if (!folder) return response.setHeader('content-type', 'text/html').end('<!doctype html><link rel="icon" href="data:,">');
+  const file = path.join(FOLDERS[folder] ?? root, ...rest);
+  if (!FOLDERS[folder] || !existsSync(file)) return response.writeHead(404).end();
+  return response.setHeader('content-type', TYPES[path.extname(file)] ?? 'application/octet-stream').end(readFileSync(file));
+});
+
+let browser, address;
+before(async () => {
+  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  address = `http://localhost:${server.address().port}/`;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Calls a function of two-engines.js in a page of its own. */
+async function inPage(name, ...args) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(address);
+  try {
+    return await page.evaluate(async ([fn, values]) => (await import('/page/two-engines.js'))[fn](...values), [name, args]);
+  } finally {
+    await context.close();
+  }
+}
+
+const worst = (pairs) => Math.max(...pairs.map(([ours, theirs]) => Math.abs(ours - theirs) / Math.abs(theirs)));
+
+/** The rate is what onnxruntime-web always has. */
+const CLIPPED = { optimizer: { type: 'adamw', lr: 0.001, clipGradNorm: 0.1 } };
+const ADAMW = { optimizer: { type: 'adamw', lr: 0.001, weightDecay: 0.01 } };
+const NETWORKS = [
+  ['MLP', 'mlp_clip', ADAMW],
+  ['MLP, gradients clipped', 'mlp_clip', CLIPPED],
+  ['MLP, part of it frozen', 'mlp_frozen', ADAMW],
+  ['MLP, mean squared error', 'regression_mse', ADAMW],
+  ['MLP, BCE with logits', 'regression_bce', ADAMW],
+  ['MLP, L1', 'regression_l1', ADAMW],
+  ['CNN with BatchNorm', 'cnn_bn', ADAMW],
+  ['CNN with BatchNorm, head trained', 'cnn_bn_head', ADAMW],
+  ['LeNet-like CNN', 'w2', ADAMW],
+  ['1-D CNN', 'conv1d', ADAMW],
+  ['embedding', 'tokens', ADAMW],
+  ['transformer', 'transformer', ADAMW],
+  ['Linear with LoRA branch', 'lora_linear', ADAMW],
+];
+
+const recipeOf = (name) => JSON.parse(readFileSync(path.join(FOLDERS.golden, `${name}.json`), 'utf8'));
+
+for (const [title, name, changes] of NETWORKS) {
+  const missing = !existsSync(path.join(FOLDERS.golden, `${name}.json`));
+  test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000, skip: missing }, async (t) => {
+    const { warnings, ...runs } = await inPage('roundTrip', recipeOf(name), changes);
+    const differences = Object.fromEntries(Object.entries(runs).map(([run, pairs]) => [run, worst(pairs)]));
+    t.diagnostic(`${title}: largest relative differences of losses: ${Object.entries(differences).map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`);
+    assert.deepEqual(warnings, []);
+    const { trained, ...continued } = runs;
+    assert.notEqual(trained[0][0], trained.at(-1)[0], 'nothing was learned');
+    for (const pairs of Object.values(continued)) assert.notEqual(pairs[0][0], trained[0][0], 'nothing was handed over');
+    for (const [run, difference] of Object.entries(differences)) assert.ok(difference <= TOLERANCE, `${run}: ${JSON.stringify(runs[run])}`);
+  });
+}
+
+test('TrainingSession.create, first in the page, takes a fraction of theirs', { timeout: 120_000 }, async (t) => {
+  const times = { trainlet: [], ort: [] };
+  for (let i = 0; i < 5; i++) for (const engine of ['trainlet', 'ort']) times[engine].push(await inPage('timeCreate', engine));
+  const [ours, theirs] = ['trainlet', 'ort'].map((engine) => times[engine].sort((a, b) => a - b)[2]);
+  t.diagnostic(`TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, onnxruntime-web ${theirs.toFixed(0)} ms`);
+  assert.ok(ours * 4 < theirs, `${ours} ms against ${theirs} ms`);
+});

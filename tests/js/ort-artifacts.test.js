@@ -1,0 +1,154 @@
+/** ONNX Runtime's own artifacts: code written for onnxruntime-web/training runs on either package, only its import being another. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import * as trainlet from '../../js/index.js';
+
+const require = createRequire(import.meta.url);
+const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
+ort.env.wasm.numThreads = 1;
+
+const folder = new URL('../golden/ort/mnist_web/', import.meta.url);
+const bytesOf = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
+const json = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
+const LOSS = 'onnx::loss::8';
+const ARTIFACTS = {
+  checkpointState: bytesOf('checkpoint'), trainModel: bytesOf('training_model.onnx'),
+  evalModel: bytesOf('eval_model.onnx'), optimizerModel: bytesOf('optimizer_model.onnx'),
+};
+/** The checkpoint is of version 1, which onnxruntime-web 1.19.2 refuses; version 2 has the same bytes. */
+const theirArtifacts = { ...ARTIFACTS, checkpointState: withVersion(2, ARTIFACTS.checkpointState) };
+const GOLDEN = json('golden.json');
+
+/** A FlatBuffer: the first field of the root table, found by its vtable. @param {number} version @param {Uint8Array} checkpoint */
+function withVersion(version, checkpoint) {
+  const view = new DataView(checkpoint.slice().buffer);
+  const root = view.getUint32(0, true);
+  const vtable = root - view.getInt32(root, true);
+  view.setInt32(root + view.getUint16(vtable + 4, true), version, true);
+  return new Uint8Array(view.buffer);
+}
+
+/** The recorded batch in the package's own tensors. */
+function batchIn({ Tensor }) {
+  const classes = { float32: Float32Array, int64: BigInt64Array };
+  return Object.fromEntries(GOLDEN.feeds.map(({ name, type, dims, file }) =>
+    [name, new Tensor(type, new classes[type](bytesOf(file).buffer), dims)]));
+}
+
+/** The calls of ONNX Runtime's web demo, and those of federated learning after them. */
+async function demo(ort, artifacts) {
+  const session = await ort.TrainingSession.create(artifacts, { executionProviders: ['wasm'], graphOptimizationLevel: 'all' });
+  const feeds = batchIn(ort);
+  const losses = [], parameters = [];
+  let output;
+  for (let i = 0; i < 4; i++) {
+    const results = await session.runTrainStep(feeds);
+    losses.push(Number.parseFloat(results[LOSS].data));
+    output ??= results.output.data.slice();
+    await session.runOptimizerStep();
+    await session.lazyResetGrad();
+    if (i === 0 || i === 3) parameters.push((await session.getContiguousParameters(true)).data);
+  }
+  const accumulated = [];
+  for (let i = 0; i < 2; i++) accumulated.push((await session.runTrainStep(feeds))[LOSS].data[0]);
+  await session.runOptimizerStep();
+  await session.lazyResetGrad();
+  const kept = await session.getContiguousParameters(true);
+  parameters.push(kept.data);
+  const evaluated = await session.runEvalStep(feeds);
+
+  const size = await session.getParametersSize(true);
+  await session.loadParametersBuffer(new Uint8Array(size * 4), true);
+  const [zeroed] = (await session.runEvalStep(feeds))[LOSS].data;
+  await session.loadParametersBuffer(new Uint8Array(kept.data.buffer, kept.data.byteOffset, kept.data.byteLength), true);
+  const [restored] = (await session.runEvalStep(feeds))[LOSS].data;
+
+  const names = { in: [...session.trainingInputNames], out: [...session.trainingOutputNames], evalIn: [...session.evalInputNames] };
+  const sizes = [size, await session.getParametersSize(), await session.getParametersSize(false), kept.size, ...kept.dims];
+  await session.release();
+  return { losses, accumulated, output, evalLoss: evaluated[LOSS].data[0], zeroed, restored, parameters, names, sizes };
+}
+
+const ours = await demo(trainlet, ARTIFACTS);
+const theirs = await demo(ort, theirArtifacts);
+
+const difference = (a, b) => a.reduce((worst, v, i) => Math.max(worst, Math.abs(v - b[i])), 0);
+const isNear = (a, b) => assert.ok(Math.abs(a - b) <= 1e-5 * Math.abs(b), `the loss is ${a}, ONNX Runtime's ${b}`);
+
+test("the demo's losses are those recorded from onnxruntime-web 1.19.2", () => {
+  GOLDEN.losses.forEach((want, i) => { isNear(ours.losses[i], want); });
+  GOLDEN.accumulated.forEach((want, i) => { isNear(ours.accumulated[i], want); });
+  isNear(ours.evalLoss, GOLDEN.evalLoss);
+});
+
+test('run beside it, every parameter is the same after 1 and 4 steps and after accumulation', (t) => {
+  const worst = ours.parameters.map((values, i) => {
+    assert.equal(values.length, theirs.parameters[i].length);
+    return difference(values, theirs.parameters[i]);
+  });
+  t.diagnostic(`largest differences ${worst.map((v) => v.toExponential(1)).join(', ')}`);
+  assert.ok(Math.max(...worst, difference(ours.output, theirs.output)) <= 1e-5, `${worst}`);
+});
+
+test('names, sizes, and losses after a buffer was loaded are the same', () => {
+  assert.deepEqual(ours.names, theirs.names);
+  assert.deepEqual(ours.sizes, theirs.sizes);
+  for (const key of ['evalLoss', 'zeroed', 'restored']) isNear(ours[key], theirs[key]);
+  assert.equal(ours.restored, ours.evalLoss);
+});
+
+// ── what onnxruntime-web/training accepts beside it, and what it should ──
+
+const session = await trainlet.TrainingSession.create(ARTIFACTS);
+after(() => session.release());
+const FEEDS = batchIn(trainlet);
+const is = (code, words) => (error) => error instanceof trainlet.TrainletError && error.code === code && words.test(error.message);
+
+test("onnxruntime's tensors are fed, in any order of keys", async () => {
+  const { input, labels } = batchIn(ort);
+  assert.deepEqual(await session.runEvalStep({ labels, input }), await session.runEvalStep(FEEDS));
+});
+
+test('fetches are names, or tensors to be filled by name; options may follow or stand alone', async () => {
+  const all = await session.runEvalStep(FEEDS);
+  assert.deepEqual(await session.runEvalStep(FEEDS, { tag: 'all' }), all);
+  assert.deepEqual(await session.runEvalStep(FEEDS, {}), all);
+  assert.deepEqual(await session.runEvalStep(FEEDS, ['output'], { logSeverityLevel: 0 }), { output: all.output });
+  assert.deepEqual(await session.runEvalStep(FEEDS, { output: null }, {}), { output: all.output });
+  const room = new ort.Tensor('float32', new Float32Array(80), [8, 10]);
+  const filled = await session.runEvalStep(FEEDS, { output: room, [LOSS]: null });
+  assert.deepEqual([filled.output === room, filled[LOSS]], [true, all[LOSS]]);
+  assert.deepEqual(room.data, all.output.data);
+  const small = new trainlet.Tensor('float32', new Float32Array(8), [8]);
+  await assert.rejects(session.runEvalStep(FEEDS, { output: small }), is('invalid-argument', /'output' is float32 \[8,10\]; the tensor given for it is float32 \[8\]/));
+  await assert.rejects(session.runEvalStep(FEEDS, { outptu: null }), is('invalid-feed', /outptu/));
+  for (const wrong of ['output', [], [1], null]) {
+    await assert.rejects(session.runEvalStep(FEEDS, wrong), is('invalid-argument', /array of at least one output name, or an object/));
+  }
+  await assert.rejects(session.runEvalStep(FEEDS, ['output'], { tagg: 'x' }), is('invalid-argument', /no option 'tagg'/));
+});
+
+test('a train step that is asked for some outputs leaves the same gradients', async () => {
+  const losses = await Promise.all([undefined, ['output'], [LOSS]].map(async (fetches) => {
+    const other = await trainlet.TrainingSession.create(ARTIFACTS);
+    await other.runTrainStep(FEEDS, fetches);
+    await other.runOptimizerStep();
+    const results = await other.runEvalStep(FEEDS);
+    await other.release();
+    return results[LOSS].data[0];
+  }));
+  assert.deepEqual(losses, [losses[0], losses[0], losses[0]]);
+  assert.notEqual(losses[0], GOLDEN.losses[0]);
+});
+
+test('a buffer of another length is one sentence, and the learning rate reads as it was written', async () => {
+  const size = await session.getParametersSize();
+  await assert.rejects(session.loadParametersBuffer(new Uint8Array(size)), is('invalid-argument', new RegExp(`wanted a Uint8Array of ${size * 4} bytes, got ${size}`)));
+  assert.equal(await session.getLearningRate(), 0.001);
+  await session.setLearningRate(0.3);
+  assert.equal(await session.getLearningRate(), 0.3);
+});
