@@ -14,13 +14,14 @@ export const ARRAYS = Object.freeze({
 /** @type {(message: string) => TrainletError} */
 const bad = (message) => new TrainletError('invalid-feed', message);
 
+/** @typedef {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[]} Values */
+
 export class Tensor {
-  /**
-   * @param {DataType} type
-   * @param {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[]} data
-   * @param {readonly number[]} [dims]
-   */
-  constructor(type, data, dims = [data.length]) {
+  /** @param {[DataType, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out, as in ONNX Runtime */
+  constructor(...args) {
+    const [type, data, dims = [data.length]] = typeof args[0] === 'string'
+      ? /** @type {[DataType, Values, (readonly number[])?]} */ (args)
+      : /** @type {[DataType, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
     /** @type {DataType} */
     this.type = type;
     /** @type {TypedArray} */
@@ -30,6 +31,14 @@ export class Tensor {
     this.size = this.data.length;
     check(`a ${type} tensor`, this);
   }
+}
+
+/** The type that the class of the data tells. @param {unknown} data */
+function typeOf(data) {
+  if (Array.isArray(data) && typeof data[0] === 'boolean') return 'bool';
+  const found = Object.entries(ARRAYS).find(([type, array]) => type !== 'float16' && array.name === classOf(data));
+  if (found) return found[0];
+  throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${Object.keys(ARRAYS).join(', ')}`);
 }
 
 /** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray} */

@@ -19,6 +19,8 @@ export class Tensor implements TensorLike {
   constructor(
     type: DataType, data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[], dims?: readonly number[],
   );
+  /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
+  constructor(data: TypedArray | readonly boolean[], dims?: readonly number[]);
   readonly type: DataType;
   readonly data: TypedArray;
   readonly dims: readonly number[];

@@ -21,7 +21,9 @@ typedef struct OnnxNode {
   int attr_count;
 } OnnxNode;
 
-/* An input, output or value in between: a vector of `count` elements, or a sequence of tensors where `count` is 0. */
+/* An input, output or value in between: a vector of `count` elements, a tensor of any shape, or a sequence of those where `count`
+ * is 0. */
+enum { PORT_ANY_SHAPE = -1 };
 typedef struct OnnxPort {
   const char *name;
   DType type;

@@ -68,6 +68,7 @@ static bool write_ports(const OnnxPort *ports, int count, Arena *arena, size_t *
     Shape shape = SHAPE(ports[i].count);
     Onnx__ValueInfoProto *info = onnx_value_write(NULL, ports[i].name, ports[i].type, &shape, arena);
     if (!info || (!ports[i].count && !make_sequence(info, arena))) return false;
+    if (ports[i].count == PORT_ANY_SHAPE) info->type->tensor_type->shape = NULL;
     (*out)[i] = info;
   }
   return true;

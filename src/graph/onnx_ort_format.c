@@ -16,7 +16,7 @@ enum { ENTRY_KEY, ENTRY_VALUE }; /* of metadata; of an opset: domain, version */
 enum { GRAPH_INITIALIZERS, GRAPH_ARGS, GRAPH_NODES, GRAPH_INPUTS = 5, GRAPH_OUTPUTS, GRAPH_SPARSE };
 enum { NODE_NAME = 0, NODE_DOMAIN = 2, NODE_OP = 5, NODE_INPUTS = 8, NODE_OUTPUTS, NODE_ATTRIBUTES };
 enum { ATTR_NAME = 0, ATTR_TYPE = 2, ATTR_F, ATTR_I, ATTR_S, ATTR_T, ATTR_FLOAT_LIST = 8, ATTR_INT_LIST, ATTR_STRING_LIST };
-enum { TENSOR_NAME = 0, TENSOR_DIMS = 2, TENSOR_TYPE, TENSOR_RAW };
+enum { TENSOR_NAME = 0, TENSOR_DIMS = 2, TENSOR_TYPE, TENSOR_RAW, TENSOR_OUTSIDE = 6 };
 enum { ARG_NAME = 0, ARG_TYPE = 2 };
 enum { TYPE_KIND = 1, TYPE_VALUE, KIND_TENSOR = 1 };
 enum { TENSOR_TYPE_ELEMENT, TENSOR_TYPE_SHAPE };
@@ -67,6 +67,7 @@ static void read_tensor(Reader *r, FlatTable t, Onnx__TensorProto *to) {
   to->data_type = flat_int32(t, TENSOR_TYPE, 0);
   to->raw_data.data = copy_of(r, raw, 1);
   to->raw_data.len = to->raw_data.data ? raw.count : 0;
+  if (flat_int64(t, TENSOR_OUTSIDE, -1) >= 0) to->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
 static bool read_tensors(Reader *r, FlatVector v, Onnx__GraphProto *to) {
@@ -186,37 +187,55 @@ static bool read_node(Reader *r, FlatTable t, Onnx__NodeProto *to) {
   return true;
 }
 
+static const Onnx__AttributeProto *find_attr(const Onnx__NodeProto *node, const char *name) {
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (strcmp(node->attribute[i]->name, name) == 0) return node->attribute[i];
+  return NULL;
+}
+
+/* The activation fused into a node, NULL when there is none or one whose parameters we do not know. */
+static char *fused_activation(const Onnx__NodeProto *node) {
+  static const char *const known[] = {"Relu", "Sigmoid", "Tanh", "LeakyRelu"};
+  bool gemm = strcmp(node->op_type, "FusedGemm") == 0, conv = strcmp(node->op_type, "FusedConv") == 0 && node->n_input < 4;
+  const Onnx__AttributeProto *a = find_attr(node, "activation");
+  if ((!gemm && !conv) || !a || strcmp(node->domain, "com.microsoft") != 0 || node->n_output != 1) return NULL;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp((const char *)a->s.data, known[i]) == 0) return (char *)a->s.data;
+  return NULL;
+}
+
+/* LeakyRelu's slope: FusedGemm has it as a number, FusedConv in a list. */
+static bool give_slope(Reader *r, const Onnx__NodeProto *fused, Onnx__NodeProto *to) {
+  const Onnx__AttributeProto *number = find_attr(fused, "activation_alpha"), *list = find_attr(fused, "activation_params");
+  MESSAGES(r, Onnx__AttributeProto, onnx__attribute_proto__init, 1, to->n_attribute, to->attribute);
+  to->attribute[0]->name = arena_copy_text(r->arena, "alpha");
+  to->attribute[0]->has_type = true;
+  to->attribute[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+  to->attribute[0]->f = number ? number->f : list && list->n_floats ? list->floats[0] : 0.01f;
+  return to->attribute[0]->name != NULL;
+}
+
 /* FusedGemm and FusedConv are a node and the activation after it: `node` becomes the first, `after` the second. */
 static bool split_fused(Reader *r, Onnx__NodeProto *node, Onnx__NodeProto *after, bool *split) {
-  bool gemm = strcmp(node->op_type, "FusedGemm") == 0, conv = strcmp(node->op_type, "FusedConv") == 0 && node->n_input < 4;
-  *split = false;
-  if ((!gemm && !conv) || strcmp(node->domain, "com.microsoft") != 0 || node->n_output != 1) return true;
-  size_t kept = 0, given = 0;
-  Onnx__AttributeProto **params = ARENA_ARRAY(r->arena, Onnx__AttributeProto *, node->n_attribute);
-  const char *activation = NULL;
-  if (!params) return false;
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    Onnx__AttributeProto *a = node->attribute[i];
-    if (strcmp(a->name, "activation") == 0) activation = (const char *)a->s.data;
-    else if (strncmp(a->name, "activation_", 11) == 0 && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT) a->name += 11, params[given++] = a;
-    else node->attribute[kept++] = a;
-  }
-  if (!activation) return true;
+  char *activation = fused_activation(node), **between = ARENA_ARRAY(r->arena, char *, 2);
+  *split = activation != NULL;
+  if (!activation || !between) return between != NULL;
   onnx__node_proto__init(after);
+  if (strcmp(activation, "LeakyRelu") == 0 && !give_slope(r, node, after)) return false;
+  after->op_type = activation;
   after->name = arena_print(r->arena, "%s/%s", node->name, activation);
-  after->op_type = (char *)(uintptr_t)activation;
   after->domain = node->domain = arena_copy_text(r->arena, "");
-  after->attribute = params;
-  after->n_attribute = strcmp(activation, "LeakyRelu") == 0 ? given : 0; /* the others are written with values they do not have */
-  after->output = node->output;
-  after->input = ARENA_ARRAY(r->arena, char *, 1);
+  between[0] = between[1] = arena_print(r->arena, "%s/before_%s", node->output[0], activation);
+  if (!after->name || !after->domain || !between[0]) return false;
   after->n_input = after->n_output = 1;
-  char *between = arena_print(r->arena, "%s/before_%s", node->output[0], activation);
-  if (!after->name || !after->domain || !after->input || !between || !(node->output = ARENA_ARRAY(r->arena, char *, 1))) return false;
-  node->output[0] = after->input[0] = between;
+  after->output = node->output;
+  after->input = &between[0];
+  node->output = &between[1];
   node->op_type += strlen("Fused");
+  size_t kept = 0;
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (strncmp(node->attribute[i]->name, "activation", 10) != 0) node->attribute[kept++] = node->attribute[i];
   node->n_attribute = kept;
-  *split = true;
   return true;
 }
 

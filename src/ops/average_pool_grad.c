@@ -44,6 +44,7 @@ const Op op_average_pool_grad = {
     .name = "AveragePoolGrad",
     .since = {1, 9},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_OURS, /* its AveragePoolGrad has dY alone */
     .infer = average_pool_grad_infer,
     .run = average_pool_grad_run,
     .cases = CASES(average_pool_grad_cases),

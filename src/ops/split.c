@@ -1,4 +1,6 @@
 /* Split: x cut along an axis into parts of the given sizes, or of equal ones.  dx = the dys side by side. */
+#include "ops/split.h"
+
 #include "kernels/dims.h"
 #include "kernels/strided.h"
 
@@ -23,20 +25,20 @@ static Status equal_sizes(const Node *n, Dim whole, Dim *sizes) {
   return STATUS_OK;
 }
 
-/* Sizes from an attribute before opset 13, from an input since; NULL when neither is there. */
-static Status given_sizes(const Node *n, const Dim **given, int *count) {
+/* Sizes from an attribute or from input 1; NULL when neither is there. */
+static Status given_sizes(const Node *n, bool from_input, const Dim **given, int *count) {
   *given = NULL;
   *count = 0;
-  if (n->version >= 13) return has_in(n, 1) ? dims_known(n, 1, given, count) : STATUS_OK;
+  if (from_input) return has_in(n, 1) ? dims_known(n, 1, given, count) : STATUS_OK;
   *given = node_ints(n, "split", count);
   return STATUS_OK;
 }
 
-static Status split_sizes(const Node *n, Dim whole, Dim *sizes) {
+static Status split_sizes(const Node *n, bool from_input, Dim whole, Dim *sizes) {
   const Dim *given;
   int count;
   Dim sum = 0;
-  TRY(given_sizes(n, &given, &count));
+  TRY(given_sizes(n, from_input, &given, &count));
   if (!given && !count) return equal_sizes(n, whole, sizes);
   if (count != n->out_count) return node_invalid(n, "split has %d sizes, it has %d outputs", count, n->out_count);
   bool numbers = given && dim_is_number(whole);
@@ -51,13 +53,13 @@ static Status split_sizes(const Node *n, Dim whole, Dim *sizes) {
   return STATUS_OK;
 }
 
-static Status split_infer(Node *n) {
+Status split_infer(Node *n, bool from_input) {
   const Value *x = n->in[0];
   SplitParams *p = node_params(n, sizeof *p + (size_t)n->out_count * sizeof(Dim));
   if (!p) return STATUS_OUT_OF_MEMORY;
   TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &p->axis));
   if (!n->out_count) return node_invalid(n, "it has no outputs");
-  TRY(split_sizes(n, x->shape.dim[p->axis], p->sizes));
+  TRY(split_sizes(n, from_input, x->shape.dim[p->axis], p->sizes));
   int64_t at = 0;
   for (int i = 0; i < n->out_count; i++) {
     Shape y = x->shape;
@@ -70,7 +72,7 @@ static Status split_infer(Node *n) {
   return STATUS_OK;
 }
 
-static void split_run(const Node *n) {
+void split_run(const Node *n) {
   const SplitParams *p = n->params;
   const Shape *x = &n->in[0]->shape;
   size_t item = dtype_bytes(n->in[0]->type), outer = shape_span(x, 0, p->axis);
@@ -85,7 +87,7 @@ static void split_run(const Node *n) {
 }
 
 /* dx = Concat(dy…), zeros for an output from which no gradient comes. */
-static Status split_grad(Grad *g) {
+Status split_grad(Grad *g) {
   const Node *n = g->node;
   const SplitParams *p = n->params;
   Value **parts = ARENA_ARRAY(g->graph->arena, Value *, n->out_count);
@@ -99,6 +101,9 @@ static Status split_grad(Grad *g) {
     g->dx[0] = emit(g->graph, "Reshape", g->dx[0], emit_shape(g->graph, n->in[0]));
   return STATUS_OK;
 }
+
+/* The sizes are an attribute before opset 13. */
+static Status split_op_infer(Node *n) { return split_infer(n, n->version >= 13); }
 
 CASES_OF(split_cases) = {
     {"f32[2,6]", "axis=1", 13, 3},
@@ -114,7 +119,7 @@ const Op op_split = {
     .name = "Split",
     .since = {2, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = -1,
-    .infer = split_infer,
+    .infer = split_op_infer,
     .run = split_run,
     .grad = split_grad,
     .cases = CASES(split_cases),

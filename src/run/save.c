@@ -16,10 +16,12 @@ static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, ST
 
 static CheckpointTensor tensor_of(const Parameter *p, const void *data, const char *name) { return (CheckpointTensor){name, p->type, p->shape, data, p->bytes}; }
 
-static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p) {
+/* `zeros`, where there are any, stand in for the moments that an optimizer without any is said to have. */
+static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p, const void *zeros) {
   static const char *const names[] = {"momentum0", "momentum1"};
   CheckpointMoments m = {.parameter = p->name, .count = optimizer_moment_count(&s->optimizer)};
   for (int k = 0; k < m.count; k++) m.moment[k] = tensor_of(p, s->state.moments[k] + ((float *)p->data - s->state.trainable), names[k]);
+  if (!m.count && zeros) m.count = 1, m.moment[0] = tensor_of(p, zeros, names[0]);
   return m;
 }
 
@@ -28,17 +30,31 @@ static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat
   return ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
 }
 
+/* ONNX Runtime wants a first moment even of plain SGD, which keeps none: zeros. */
+static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c) {
+  bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
+  bool none = moments && !optimizer_moment_count(&s->optimizer);
+  if (none && format == TRAINLET_FORMAT_TRAINLET) moments = false;
+  const void *zeros = none && moments ? arena_alloc(arena, s->state.flat_count * sizeof(float)) : NULL;
+  c->trainable = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
+  c->frozen = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
+  c->moments = ARENA_ARRAY(arena, CheckpointMoments, s->state.count);
+  if (arena->failed) return out_of_memory(s);
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (p->trainable) c->trainable[c->trainable_count++] = tensor_of(p, p->data, p->name);
+    else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
+    if (moments && p->trainable) c->moments[c->moment_count++] = moments_of(s, p, zeros);
+  }
+  return STATUS_OK;
+}
+
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
   error_clear(&s->error);
   if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
   if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
   TRY(session_check_values(s));
-  Arena arena = {0};
-  int most = s->state.count;
-  Checkpoint c = {.trainable = ARENA_ARRAY(&arena, CheckpointTensor, most),
-                  .frozen = ARENA_ARRAY(&arena, CheckpointTensor, most),
-                  .moments = ARENA_ARRAY(&arena, CheckpointMoments, most),
-                  .has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
+  Checkpoint c = {.has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
                   .step = optimizer_state ? s->steps : 0,
                   .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
                   .learning_rate = s->lr,
@@ -47,15 +63,8 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
                   .rng_seed = s->rng.seed,
                   .rng_step = s->rng.step};
   memcpy(c.position, s->checkpoint.position, sizeof c.position);
-  bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
-  if (format == TRAINLET_FORMAT_TRAINLET) moments = moments && optimizer_moment_count(&s->optimizer); /* the runtime lists plain SGD's, too */
-  Status status = arena.failed ? out_of_memory(s) : STATUS_OK;
-  for (int i = 0; status == STATUS_OK && i < most; i++) {
-    const Parameter *p = &s->state.parameters[i];
-    if (p->trainable) c.trainable[c.trainable_count++] = tensor_of(p, p->data, p->name);
-    else c.frozen[c.frozen_count++] = tensor_of(p, p->data, p->name);
-    if (moments && p->trainable) c.moments[c.moment_count++] = moments_of(s, p);
-  }
+  Arena arena = {0};
+  Status status = gather(s, optimizer_state, format, &arena, &c);
   if (status == STATUS_OK) status = write_checkpoint(s, &c, format);
   arena_free(&arena);
   return status;

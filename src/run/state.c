@@ -1,39 +1,47 @@
 /* State: lays parameters out in flat blocks and binds graphs to them. */
 #include "run/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/op.h"
 
 static bool is_accumulator(const Node *n) { return strcmp(n->op->name, "InPlaceAccumulatorV2") == 0; }
 
-static const CheckpointTensor *tensor_find(const CheckpointTensor *list, int count, const char *name) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(list[i].name, name) == 0) return &list[i];
-  return NULL;
-}
+static int compare_parameters(const void *a, const void *b) { return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name); }
 
 Parameter *state_find(const State *s, const char *name) {
-  for (int i = 0; i < s->count; i++)
-    if (strcmp(s->parameters[i].name, name) == 0) return &s->parameters[i];
-  return NULL;
+  Parameter key = {.name = name}, *wanted = &key;
+  Parameter **found = s->count ? bsearch(&wanted, s->by_name, (size_t)s->count, sizeof *s->by_name, compare_parameters) : NULL;
+  return found ? *found : NULL;
 }
 
-static void add_parameter(State *s, const CheckpointTensor *t, bool trainable) {
-  if (state_find(s, t->name)) return;
-  s->parameters[s->count++] = (Parameter){.name = t->name, .type = t->type, .shape = t->shape, .trainable = trainable, .bytes = t->bytes};
-}
-
-/* Training graph's input order first, the rest as the file has it. */
-static void order_parameters(State *s, const Checkpoint *c, const Graph *train) {
-  for (int i = 0; train && i < train->input_count; i++) {
-    const char *name = train->inputs[i]->name;
-    const CheckpointTensor *t = tensor_find(c->trainable, c->trainable_count, name);
-    const CheckpointTensor *f = t ? NULL : tensor_find(c->frozen, c->frozen_count, name);
-    if (t || f) add_parameter(s, t ? t : f, t != NULL);
+/* Training graph's input order first, the rest as the file has it. The checkpoint's reader saw to it that no name comes twice. */
+static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
+  int count = c->trainable_count + c->frozen_count, placed = 0;
+  Parameter *read = ARENA_ARRAY(arena, Parameter, count);
+  s->parameters = ARENA_ARRAY(arena, Parameter, count);
+  s->by_name = ARENA_ARRAY(arena, Parameter *, count);
+  if (!read || !s->parameters || !s->by_name) return STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < count; i++) {
+    bool trainable = i < c->trainable_count;
+    const CheckpointTensor *t = trainable ? &c->trainable[i] : &c->frozen[i - c->trainable_count];
+    read[i] = (Parameter){.name = t->name, .type = t->type, .shape = t->shape, .trainable = trainable, .bytes = t->bytes, .start = t->data};
+    s->by_name[i] = &read[i];
   }
-  for (int i = 0; i < c->trainable_count; i++) add_parameter(s, &c->trainable[i], true);
-  for (int i = 0; i < c->frozen_count; i++) add_parameter(s, &c->frozen[i], false);
+  s->count = count;
+  qsort(s->by_name, (size_t)count, sizeof *s->by_name, compare_parameters);
+  for (int i = 0; train && i < train->input_count; i++) {
+    Parameter *p = state_find(s, train->inputs[i]->name);
+    if (!p || p->placed) continue;
+    p->placed = true;
+    s->parameters[placed++] = *p;
+  }
+  for (int i = 0; i < count; i++)
+    if (!read[i].placed) s->parameters[placed++] = read[i];
+  for (int i = 0; i < count; i++) s->by_name[i] = &s->parameters[i];
+  qsort(s->by_name, (size_t)count, sizeof *s->by_name, compare_parameters);
+  return STATUS_OK;
 }
 
 /* A nominal checkpoint has names and types: the training graph knows the shapes. */
@@ -111,8 +119,7 @@ static bool allocate(State *s, int flat_blocks, Error *error, double limit) {
 static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
   for (int i = 0; !c->nominal && i < s->count; i++) {
     Parameter *p = &s->parameters[i];
-    const CheckpointTensor *t = p->trainable ? tensor_find(c->trainable, c->trainable_count, p->name) : tensor_find(c->frozen, c->frozen_count, p->name);
-    if (p->bytes) memcpy(p->data, t->data, p->bytes);
+    if (p->bytes) memcpy(p->data, p->start, p->bytes);
   }
   int wanted = optimizer_moment_count(o);
   for (int i = 0; o->kind != OPTIMIZER_NONE && i < c->moment_count; i++) {
@@ -120,6 +127,7 @@ static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Err
     Parameter *p = state_find(s, m->parameter);
     if (!p || !p->trainable)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has optimizer state for '%.200s', which is no trainable parameter", m->parameter);
+    if (m->count == 1 && wanted == 0) continue; /* ONNX Runtime saves zeros for plain SGD */
     if (m->count != wanted)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %d moments for '%.200s', the optimizer %s keeps %d", m->count,
                        m->parameter, optimizer_name(o->kind), wanted);
@@ -133,9 +141,7 @@ static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Err
 }
 
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error) {
-  s->parameters = ARENA_ARRAY(arena, Parameter, c->trainable_count + c->frozen_count);
-  if (!s->parameters) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
-  order_parameters(s, c, train);
+  if (order_parameters(s, c, train, arena) != STATUS_OK) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   if (c->nominal) TRY(take_shapes(s, train, error));
   mark_updated(s, train);
   for (int i = 0; i < s->count; i++)
@@ -159,24 +165,23 @@ static Status bind_value(Value *v, const Parameter *p, void *data, Error *error)
 }
 
 /* The parameter that a graph's accumulation buffer collects for: "<name>_grad.accumulation.buffer". */
-static Parameter *accumulated_parameter(const State *s, const Value *buffer) {
+static Parameter *accumulated_parameter(const State *s, const Value *buffer, Arena *arena) {
   static const char tail[] = "_grad.accumulation.buffer";
   size_t length = strlen(buffer->name), tail_length = sizeof tail - 1;
   if (length <= tail_length || strcmp(buffer->name + length - tail_length, tail) != 0) return NULL;
-  for (int i = 0; i < s->count; i++)
-    if (strlen(s->parameters[i].name) == length - tail_length && memcmp(s->parameters[i].name, buffer->name, length - tail_length) == 0)
-      return &s->parameters[i];
-  return NULL;
+  const char *name = arena_print(arena, "%.*s", (int)(length - tail_length), buffer->name);
+  return name ? state_find(s, name) : NULL;
 }
 
 static Status bind_accumulators(State *s, Graph *g, Error *error) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     if (!is_accumulator(n)) continue;
-    Parameter *p = accumulated_parameter(s, n->in[0]);
+    Parameter *p = accumulated_parameter(s, n->in[0], g->arena);
     if (!p || !p->grad)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name, "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter", n->in[0]->name);
     TRY(bind_value(n->in[0], p, p->grad, error));
+    p->accumulated = true;
     n->in[2]->kind = VALUE_STATE; /* lazy_reset_grad: which program runs says it */
   }
   return STATUS_OK;

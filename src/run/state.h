@@ -14,13 +14,17 @@ typedef struct Parameter {
   Shape shape;
   bool trainable;
   size_t bytes;
+  const void *start; /* the checkpoint's values, NULL in a nominal one */
   void *data;
   float *grad; /* trainable only */
+  bool placed; /* only while the order is found */
+  bool accumulated; /* a training model collects its gradient */
   bool updated; /* a running statistic: a train run writes it */
 } Parameter;
 
 typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
+  Parameter **by_name; /* sorted */
   int count;
   Block block;
   size_t total_bytes;
@@ -29,8 +33,7 @@ typedef struct State {
   void *undo;
 } State;
 
-/* Lays out the checkpoint's parameters. `order`: names in the order wanted first (may be empty). `accumulates`: the model has
- * gradients. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
+/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error);
 Parameter *state_find(const State *s, const char *name);
 /* Points the inputs of `g` that are parameters or gradient accumulators at the state and takes them off g->inputs. */

@@ -66,6 +66,13 @@ const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart pa
   return part <= TRAINLET_CHECKPOINT ? a->bytes[part].data : NULL;
 }
 
+static void warn(TrainletArtifacts *a, const char *format, const char *name) {
+  char sentence[400];
+  snprintf(sentence, sizeof sentence, format, name);
+  const char *more = arena_print(&a->arena, "%s%s\n", a->warnings, sentence);
+  if (more) a->warnings = more;
+}
+
 /* ---- options ---- */
 
 static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) {
@@ -281,8 +288,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
     if (!grad && named_exactly(&a->requires_grad, parameter->name))
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'", parameter->name);
     if (!grad) {
-      const char *more = arena_print(&a->arena, "%sparameter '%s' stays frozen: the loss does not depend on it\n", a->warnings, parameter->name);
-      if (more) a->warnings = more;
+      warn(a, "parameter '%s' stays frozen: the loss does not depend on it", parameter->name);
       continue;
     }
     trained[i] = true;
@@ -299,12 +305,26 @@ static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
   return onnx_write(g, &a->bytes[part], &a->lengths[part]);
 }
 
+/* One warning names every operator that keeps the artifacts from running in ONNX Runtime. */
+static void warn_of_ours(TrainletArtifacts *a, const Graph *g) {
+  char names[256] = "";
+  for (int i = 0; i < g->node_count; i++) {
+    const Op *op = g->nodes[i]->op;
+    size_t at = strlen(names);
+    if (op->flags & OP_OURS && !strstr(names, op->name)) snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
+  }
+  size_t at = strlen(names);
+  if (optimizer_model_is_ours(&a->optimizer)) snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
+  if (*names) warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
+}
+
 static Status build_train(TrainletArtifacts *a, bool *trained) {
   Arena arena = {0};
   Value *loss;
   Graph *g = forward_graph(a, true, &arena, &loss);
   Status status = g ? append_training(a, g, loss, trained) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
+  if (status == STATUS_OK) warn_of_ours(a, g);
   arena_free(&arena);
   return status;
 }
@@ -320,13 +340,6 @@ static Status build_eval(TrainletArtifacts *a) {
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
   return status;
-}
-
-/* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
-static Status build_optimizer(TrainletArtifacts *a) {
-  Optimizer o = a->optimizer;
-  if (o.kind == OPTIMIZER_ADAM && o.weight_decay == 0) o.kind = OPTIMIZER_ADAMW;
-  return optimizer_model_write(&o, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]);
 }
 
 static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
@@ -349,12 +362,14 @@ Status trainlet_artifacts_build(TrainletArtifacts *a) {
   error_clear(&a->error);
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option optimizer.nesterov needs optimizer.momentum above 0");
+  /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
+  if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
   TRY(check_patterns(a, "requiresGrad", &a->requires_grad));
   TRY(check_patterns(a, "frozen", &a->frozen));
   bool *trained = ARENA_ARRAY(&a->arena, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(build_train(a, trained));
   TRY(build_eval(a));
-  TRY(build_optimizer(a));
+  TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
   return build_checkpoint(a, trained);
 }

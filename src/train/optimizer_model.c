@@ -143,6 +143,11 @@ static const Form *form_for(const Optimizer *o) {
   return NULL;
 }
 
+bool optimizer_model_is_ours(const Optimizer *o) {
+  const Form *form = form_for(o);
+  return form && strcmp(form->domain, OURS) == 0;
+}
+
 enum { ATTRS_MAX = 6 };
 
 static int write_attrs(const Optimizer *o, Attr attrs[ATTRS_MAX]) {
@@ -180,13 +185,14 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},     {"step", DTYPE_INT64, 1},
                              {"params", DTYPE_FLOAT32, 0},            {"gradients", DTYPE_FLOAT32, 0},
                              {"first_order_moments", DTYPE_FLOAT32, 0}, {"second_order_moments", DTYPE_FLOAT32, 0}};
-  const OnnxPort output = {flag, DTYPE_BOOL, 1}, between = {clipped, DTYPE_FLOAT32, 0};
+  /* for plain SGD the runtime infers a scalar, makes one element, and grumbles at either declaration */
+  const OnnxPort output = {flag, DTYPE_BOOL, plain ? PORT_ANY_SHAPE : 1}, between = {clipped, DTYPE_FLOAT32, 0};
   const Opset opsets[] = {{MICROSOFT, 1}, {"", 14}, {OURS, 1}};
   char learning_rate[24];
   snprintf(learning_rate, sizeof learning_rate, "%.9g", (double)o->lr);
   const OnnxPlain model = {
       .nodes = clips ? nodes : nodes + 1, .node_count = clips ? 2 : 1,
-      .inputs = inputs, .input_count = 4 + moment_count,
+      .inputs = inputs, .input_count = moment_count == 2 ? 6 : 5, /* the runtime wants first moments even where nothing reads them */
       .outputs = &output, .output_count = 1,
       .metadata_keys = (const char *[]){learning_rate_key}, .metadata_texts = (const char *[]){learning_rate}, .metadata_count = 1,
       .between = &between, .between_count = clips,

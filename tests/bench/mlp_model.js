@@ -21,7 +21,7 @@ function join(parts) {
 }
 
 /** A protobuf message: [field number, value]; numbers are varints, text and bytes are length-delimited. */
-function message(...fields) {
+export function message(...fields) {
   return join(fields.flatMap(([field, value]) => {
     if (typeof value === 'number') return [varint(field * 8), varint(value)];
     const bytes = typeof value === 'string' ? encoder.encode(value) : value;
@@ -30,14 +30,14 @@ function message(...fields) {
 }
 
 const INT = 2;
-const attribute = (name, value) => message([1, name], [3, value], [20, INT]);
-const node = (op, inputs, output, ...attributes) =>
+export const attribute = (name, value) => message([1, name], [3, value], [20, INT]);
+export const node = (op, inputs, output, ...attributes) =>
   message(...inputs.map((name) => [1, name]), [2, output], [3, op + output], [4, op], ...attributes.map((a) => [5, a]));
 const dim = (d) => (typeof d === 'string' ? message([2, d]) : message([1, d]));
-const info = (name, type, dims) => message([1, name], [2, message([1, message([1, type], [2, message(...dims.map((d) => [1, dim(d)]))])])]);
+export const info = (name, type, dims) => message([1, name], [2, message([1, message([1, type], [2, message(...dims.map((d) => [1, dim(d)]))])])]);
 
 /** Uniform in ±1/√inputs, as PyTorch's Linear. */
-function weight(name, dims, inputs, seed) {
+export function weight(name, dims, inputs, seed) {
   const data = new Float32Array(dims.reduce((a, b) => a * b, 1));
   for (let i = 0; i < data.length; i++) data[i] = (2 * batchUnit(seed, i) - 1) / Math.sqrt(inputs);
   return message(...dims.map((d) => [1, d]), [2, 1], [8, name], [9, new Uint8Array(data.buffer)]);

@@ -10,7 +10,7 @@ import { launch } from './visitor.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDERS = {
-  js: path.join(root, 'js'), golden: path.join(root, 'tests/golden'), page: path.join(root, 'tests/browser'),
+  js: path.join(root, 'js'), golden: path.join(root, 'tests/golden'), bench: path.join(root, 'tests/bench'), page: path.join(root, 'tests/browser'),
   ort: path.dirname(createRequire(import.meta.url).resolve('onnxruntime-web')),
 };
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
@@ -52,37 +52,42 @@ async function inPage(name, ...args) {
 const worst = (pairs) => Math.max(...pairs.map(([ours, theirs]) => Math.abs(ours - theirs) / Math.abs(theirs)));
 
 /** The rate is what onnxruntime-web always has. */
-const CLIPPED = { optimizer: { type: 'adamw', lr: 0.001, clipGradNorm: 0.1 } };
 const ADAMW = { optimizer: { type: 'adamw', lr: 0.001, weightDecay: 0.01 } };
-const NETWORKS = [
-  ['MLP', 'mlp_clip', ADAMW],
-  ['MLP, gradients clipped', 'mlp_clip', CLIPPED],
-  ['MLP, part of it frozen', 'mlp_frozen', ADAMW],
-  ['MLP, mean squared error', 'regression_mse', ADAMW],
-  ['MLP, BCE with logits', 'regression_bce', ADAMW],
-  ['MLP, L1', 'regression_l1', ADAMW],
-  ['CNN with BatchNorm', 'cnn_bn', ADAMW],
-  ['CNN with BatchNorm, head trained', 'cnn_bn_head', ADAMW],
-  ['LeNet-like CNN', 'w2', ADAMW],
-  ['1-D CNN', 'conv1d', ADAMW],
-  ['embedding', 'tokens', ADAMW],
-  ['transformer', 'transformer', ADAMW],
-  ['Linear with LoRA branch', 'lora_linear', ADAMW],
-];
+const CLIPPED = { optimizer: { type: 'adamw', lr: 0.001, clipGradNorm: 0.1 } };
+const SGD = { optimizer: { type: 'sgd', lr: 0.001 } };
 
 const recipeOf = (name) => JSON.parse(readFileSync(path.join(FOLDERS.golden, `${name}.json`), 'utf8'));
+const BATCH_NORM = { ...recipeOf('cnn_bn'), model: 'batch-norm' };
 
-for (const [title, name, changes] of NETWORKS) {
-  const missing = !existsSync(path.join(FOLDERS.golden, `${name}.json`));
-  test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000, skip: missing }, async (t) => {
-    const { warnings, ...runs } = await inPage('roundTrip', recipeOf(name), changes);
-    const differences = Object.fromEntries(Object.entries(runs).map(([run, pairs]) => [run, worst(pairs)]));
-    t.diagnostic(`${title}: largest relative differences of losses: ${Object.entries(differences).map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`);
+/** Name, recipe, and what is changed in its artifacts. */
+const NETWORKS = [
+  ['MLP', recipeOf('mlp_clip'), ADAMW],
+  ['MLP, gradients clipped', recipeOf('mlp_clip'), CLIPPED],
+  ['MLP, part of it frozen', recipeOf('mlp_frozen'), ADAMW],
+  ['MLP, SGD', recipeOf('mlp_clip'), SGD],
+  ['MLP, SGD, gradients clipped', recipeOf('mlp_clip'), { optimizer: { ...SGD.optimizer, clipGradNorm: 0.1 } }],
+  ['MLP, mean squared error', recipeOf('regression_mse'), ADAMW],
+  ['MLP, BCE with logits', recipeOf('regression_bce'), ADAMW],
+  ['MLP, L1', recipeOf('regression_l1'), ADAMW],
+  ['CNN with BatchNorm', BATCH_NORM, ADAMW],
+  ['CNN with BatchNorm, part of it frozen', BATCH_NORM, { ...ADAMW, frozen: ['conv1.*', 'bn1.*'] }],
+  ['LeNet-like CNN', recipeOf('w2'), ADAMW],
+  ['1-D CNN', recipeOf('conv1d'), ADAMW],
+  ['embedding', recipeOf('tokens'), ADAMW],
+  ['transformer', recipeOf('transformer'), ADAMW],
+  ['Linear with LoRA branch', recipeOf('lora_linear'), ADAMW],
+];
+
+for (const [title, recipe, changes] of NETWORKS) {
+  test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000 }, async (t) => {
+    const { warnings, ...runs } = await inPage('roundTrip', recipe, changes);
+    const differences = Object.entries(runs).map(([run, pairs]) => /** @type {const} */ ([run, worst(pairs)]));
+    t.diagnostic(`${title}: largest relative differences of losses: ${differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`);
     assert.deepEqual(warnings, []);
     const { trained, ...continued } = runs;
     assert.notEqual(trained[0][0], trained.at(-1)[0], 'nothing was learned');
     for (const pairs of Object.values(continued)) assert.notEqual(pairs[0][0], trained[0][0], 'nothing was handed over');
-    for (const [run, difference] of Object.entries(differences)) assert.ok(difference <= TOLERANCE, `${run}: ${JSON.stringify(runs[run])}`);
+    for (const [run, difference] of differences) assert.ok(difference <= TOLERANCE, `${run}: ${JSON.stringify(runs[run])}`);
   });
 }
 

@@ -2,6 +2,7 @@
 import * as ort from '/ort/ort.training.wasm.min.mjs';
 import { artifactOptions, batchFeeds } from '/golden/recipe.js';
 import * as trainlet from '/js/index.js';
+import { batchNormModel } from './batch-norm-model.js';
 
 ort.env.wasm.numThreads = 1;
 ort.env.wasm.wasmPaths = '/ort/';
@@ -53,7 +54,7 @@ async function continueFrom(buffer, artifacts, recipe) {
 
 /** Pairs of losses, ours first: of 20 steps, and of 10 more after each way of handing over what was learned. */
 export async function roundTrip(recipe, changes = {}) {
-  const model = await (await fetch(`/golden/${recipe.model}`)).arrayBuffer();
+  const model = recipe.model === 'batch-norm' ? batchNormModel() : await (await fetch(`/golden/${recipe.model}`)).arrayBuffer();
   const artifacts = await trainlet.generateArtifacts(model, { ...artifactOptions(recipe), ...changes });
   const sessions = await openBoth(artifacts);
   const [ours, theirs] = sessions;

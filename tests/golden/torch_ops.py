@@ -19,6 +19,9 @@ UNKNOWN = {
 # Cases where PyTorch refuses, or means something else than ONNX.
 EXCEPTIONS = {
     "Gather | f32[3,2] v:i64[2]=3,1 |  | 0 0": "an index out of range",
+    "GatherND | f32[3,2] v:i64[2,1]=1,3 |  | 0 0": "an index out of range",
+    "GatherElements | f32[3] v:i64[2]=3,1 |  | 0 0": "an index out of range",
+    "ScatterND | f32[2] v:i64[1,1]=2 f32[1] |  | 0 0": "an index out of range",
     "SoftmaxCrossEntropyLoss | f32[2,3] v:i64[2]=0,3 |  | 0 0": "a label out of range",
     "SoftmaxCrossEntropyLoss | f32[2,5] v:i64[2]=7,7 | ignore_index=7 | 0 0": "0/0: PyTorch gives NaN",
     "Div | i64[3]=-7,7,7 i64[3]=2,-1,0 |  | 0 0": "an integer divided by 0",
@@ -27,7 +30,7 @@ EXCEPTIONS = {
     "Cast | i32[4]:-300..300 | to=2 | 0 0": "numbers out of range, which C leaves open",
 }
 # A gradient operator has golden numbers through the operator it belongs to: its inputs there are real, here they are noise.
-IS_GRADIENT = ("Grad", "Grad_13")
+IS_GRADIENT = ("Grad", "Grad_13", "Grad_dX")
 
 
 def ints(t):
@@ -214,6 +217,88 @@ def clip(x, a):
     return [torch.minimum(torch.maximum(x[0], torch.as_tensor(low, dtype=x[0].dtype)), torch.as_tensor(high, dtype=x[0].dtype))]
 
 
+def layer_norm(x, a):
+    axis = a.get("axis", -1) % x[0].dim()
+    axes, eps = list(range(axis, x[0].dim())), a.get("epsilon", 1e-5)
+    mean, var = x[0].mean(axes, keepdim=True), x[0].var(axes, unbiased=False, keepdim=True)
+    return [F.layer_norm(x[0], x[0].shape[axis:], x[1], x[2] if len(x) > 2 else None, eps), mean, (var + eps).rsqrt()]
+
+
+def rms_norm(x, a):
+    axis = a.get("axis", -1) % x[0].dim()
+    inv_std = (x[0].square().mean(list(range(axis, x[0].dim())), keepdim=True) + a.get("epsilon", 1e-5)).rsqrt()
+    return [x[0] * inv_std * x[1], inv_std]
+
+
+def fast_gelu(x, a):
+    return [F.gelu(x[0] if len(x) < 2 or x[1] is None else x[0] + x[1], approximate="tanh")]
+
+
+def quick_gelu(x, a):
+    return [x[0] * torch.sigmoid(a.get("alpha", 1.702) * x[0])]
+
+
+def pad_op(x, a):
+    widths = ints(x[1]) if len(x) > 1 else a["pads"]
+    axes = [i % x[0].dim() for i in ints(x[3])] if len(x) > 3 else list(range(x[0].dim()))
+    y = x[0]
+    for i, axis in enumerate(axes):
+        begin, end, size = widths[i], widths[len(axes) + i], y.shape[axis]
+        at = torch.arange(-begin, size + end)
+        mode = a.get("mode", "constant")
+        source = {"constant": at.clamp(0, size - 1), "edge": at.clamp(0, size - 1), "wrap": at % size,
+                  "reflect": (size - 1) - (at.abs() - (size - 1)).abs()}[mode]
+        y = y.index_select(axis, source)
+        if mode == "constant":
+            inside = ((at >= 0) & (at < size)).reshape([-1 if k == axis else 1 for k in range(y.dim())])
+            value = x[2] if len(x) > 2 and x[2] is not None else torch.tensor(a.get("value", 0), dtype=y.dtype)
+            y = torch.where(inside, y, value)
+    return [y]
+
+
+def cum_sum(x, a):
+    axis = int(x[1])
+    y = x[0].flip(axis) if a.get("reverse", 0) else x[0]
+    y = y.cumsum(axis) - (y if a.get("exclusive", 0) else 0)
+    return [(y.flip(axis) if a.get("reverse", 0) else y).to(x[0].dtype)]
+
+
+def nd_places(data, indices, batch_dims=0):
+    """The index tensors of advanced indexing that pick GatherND's slices."""
+    lead = torch.meshgrid(*[torch.arange(d) for d in indices.shape[:-1]], indexing="ij") if indices.dim() > 1 else []
+    return tuple(lead[:batch_dims]) + tuple(indices[..., k].long() % data.shape[batch_dims + k] for k in range(indices.shape[-1]))
+
+
+def scatter_nd(x, a):
+    places, reduction = nd_places(x[0], x[1]), a.get("reduction", "none")
+    if reduction in ("none", "add"):
+        return [x[0].index_put(places, x[2], accumulate=reduction == "add")]
+    kind = {"mul": "prod", "max": "amax", "min": "amin"}[reduction]
+    return [x[0].scatter_reduce(0, places[0], x[2], kind)]
+
+
+def scatter_elements(x, a):
+    axis, reduction = a.get("axis", 0), a.get("reduction", "none")
+    index = x[1].long() % x[0].shape[axis]
+    if reduction == "none":
+        return [x[0].scatter(axis, index, x[2])]
+    return [x[0].scatter_reduce(axis, index, x[2], {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}[reduction])]
+
+
+def one_hot(x, a):
+    depth, rank = int(x[1]), x[0].dim() + 1
+    at = torch.arange(depth).reshape([-1] + [1] * x[0].dim())
+    index = torch.where(x[0] < 0, x[0] + depth, x[0])
+    return [torch.where(index.unsqueeze(0) == at, x[2][1], x[2][0]).movedim(0, a.get("axis", -1) % rank)]
+
+
+def arg_max(x, a):
+    axis = a.get("axis", 0)
+    if a.get("select_last_index", 0):
+        return [x[0].shape[axis] - 1 - x[0].flip(axis).argmax(axis, bool(a.get("keepdims", 1)))]
+    return [x[0].argmax(axis, bool(a.get("keepdims", 1)))]
+
+
 def split(x, a, outputs):
     axis = a.get("axis", 0)
     if len(x) == 1 and "split" not in a:
@@ -263,4 +348,20 @@ OPS = {
     "Clip": clip, "Scale": scale, "Where": lambda x, a: [torch.where(x[0].bool(), x[1], x[2])],
     "Equal": fold(torch.eq), "Less": fold(torch.lt), "Greater": fold(torch.gt), "LessOrEqual": fold(torch.le),
     "GreaterOrEqual": fold(torch.ge), "And": fold(torch.logical_and), "Or": fold(torch.logical_or), "Not": lambda x, a: [~x[0].bool()],
+    "LayerNormalization": layer_norm, "SimplifiedLayerNormalization": rms_norm,
+    "Gelu": lambda x, a: [F.gelu(x[0], approximate=a.get("approximate", "none"))], "FastGelu": fast_gelu, "QuickGelu": quick_gelu,
+    "BiasGelu": lambda x, a: [F.gelu(x[0] + x[1])], "SplitTraining": split,
+    "Tile": lambda x, a: [x[0].repeat(ints(x[1]))], "Pad": pad_op, "CumSum": cum_sum,
+    "Trilu": lambda x, a: [(torch.triu if a.get("upper", 1) else torch.tril)(x[0], int(x[1]) if len(x) > 1 else 0)],
+    "GatherND": lambda x, a: [x[0][nd_places(x[0], x[1], a.get("batch_dims", 0))]],
+    "ScatterND": scatter_nd, "ScatterElements": scatter_elements,
+    "GatherElements": lambda x, a: [x[0].gather(a.get("axis", 0), x[1].long() % x[0].shape[a.get("axis", 0)])],
+    "OneHot": one_hot, "ArgMax": arg_max, "Round": lambda x, a: [x[0].round()],
+    "Elu": lambda x, a: [F.elu(x[0], a.get("alpha", 1.0))], "Celu": lambda x, a: [F.celu(x[0], a.get("alpha", 1.0))],
+    "Selu": lambda x, a: [a.get("gamma", 1.0507009873554805) * F.elu(x[0], a.get("alpha", 1.6732632423543772))],
+    "HardSigmoid": lambda x, a: [(a.get("alpha", 0.2) * x[0] + a.get("beta", 0.5)).clamp(0, 1)],
+    "HardSwish": lambda x, a: [F.hardswish(x[0])], "PRelu": lambda x, a: [torch.where(x[0] > 0, x[0], x[0] * x[1])],
+    "ReduceMax": reduce(lambda x, axes, keep: x.amax(axes, keep)), "ReduceMin": reduce(lambda x, axes, keep: x.amin(axes, keep)),
+    "ReduceL2": reduce(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()),
+    "ReduceLogSumExp": reduce(lambda x, axes, keep: x.logsumexp(axes, keep)),
 }

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import * as trainlet from '../../js/index.js';
+import { clusters, golden } from './clusters.js';
 
 const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
@@ -151,4 +152,69 @@ test('a buffer of another length is one sentence, and the learning rate reads as
   assert.equal(await session.getLearningRate(), 0.001);
   await session.setLearningRate(0.3);
   assert.equal(await session.getLearningRate(), 0.3);
+});
+
+// ── checkpoints of ONNX Runtime's format ──
+
+/** Steps on the recorded batch. */
+async function losses(session, Tensor, count) {
+  const found = [];
+  for (let i = 0; i < count; i++) {
+    found.push((await session.runTrainStep(batchIn({ Tensor })))[LOSS].data[0]);
+    await session.runOptimizerStep();
+    await session.lazyResetGrad();
+  }
+  return found;
+}
+
+test('what is saved for ONNX Runtime goes on there and here alike, with the state of its optimizer', async () => {
+  const first = await trainlet.TrainingSession.create(ARTIFACTS);
+  await first.setLearningRate(0.002);
+  first.properties.set('epoch', 3n);
+  await losses(first, trainlet.Tensor, 2);
+  const checkpointState = await first.saveCheckpoint({ format: 'ort' });
+  const without = await first.saveCheckpoint({ format: 'ort', optimizerState: false });
+  await first.setLearningRate(0.001); // onnxruntime-web knows no other
+  const wanted = await losses(first, trainlet.Tensor, 3);
+  await first.release();
+  assert.ok(without.length < checkpointState.length / 2);
+
+  const here = await trainlet.TrainingSession.create({ ...ARTIFACTS, checkpointState });
+  assert.deepEqual([await here.getLearningRate(), here.properties.get('epoch')], [0.002, 3n]);
+  await here.setLearningRate(0.001);
+  assert.deepEqual(await losses(here, trainlet.Tensor, 3), wanted);
+  await here.release();
+  const there = await ort.TrainingSession.create({ ...ARTIFACTS, checkpointState: checkpointState.slice() });
+  (await losses(there, ort.Tensor, 3)).forEach((loss, i) => { isNear(loss, wanted[i]); });
+  await there.release();
+});
+
+test('version 1 differs from version 2 in its number alone', async () => {
+  const [one, two] = await Promise.all([1, 2].map((version) => session.saveCheckpoint({ format: 'ort', version })));
+  assert.notDeepEqual(one, two);
+  assert.deepEqual(withVersion(2, one), two);
+});
+
+test('a nominal checkpoint runs once all its values were brought', async () => {
+  const model = golden('mlp_small.onnx');
+  const options = { loss: 'cross-entropy' };
+  const [full, nominal] = await Promise.all([false, true].map((value) => trainlet.generateArtifacts(model, { ...options, nominal: value })));
+  assert.ok(nominal.checkpointState.length < full.checkpointState.length / 5);
+  const [a, b] = await Promise.all([full, nominal].map((artifacts) => trainlet.TrainingSession.create(artifacts)));
+  const data = clusters(8, 1);
+  const feeds = { ...data.inputs, ...data.labels };
+  await assert.rejects(b.step(feeds), is('checkpoint-mismatch', /nominal/));
+  const { data: values } = await a.getContiguousParameters(false);
+  await b.loadParametersBuffer(new Uint8Array(values.buffer), false);
+  assert.deepEqual(await b.step(feeds), await a.step(feeds));
+  await Promise.all([a.release(), b.release()]);
+});
+
+test('a warning names what keeps artifacts from running in onnxruntime-web', async () => {
+  const warningsOf = async (model, optimizer) => (await trainlet.generateArtifacts(golden(model), { loss: 'cross-entropy', optimizer })).warnings;
+  assert.deepEqual(await warningsOf('mlp_small.onnx', 'sgd'), []);
+  const [average, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });
+  assert.deepEqual(more, []);
+  assert.match(average, /onnxruntime-web.*lacks.*AveragePoolGrad.*SGD.* optimizer/i);
+  assert.match((await warningsOf('mlp_small.onnx', { type: 'adam', weightDecay: 0.1 }))[0], /lacks.*optimizer/);
 });

@@ -25,6 +25,16 @@ test('a typed array is kept, an array is converted', () => {
   assert.deepEqual(new Tensor('float32', [7], []).dims, []);
 });
 
+test('the type may be left out where the class of the data tells it', () => {
+  for (const data of [new Float32Array(2), new BigInt64Array(2), new Uint8Array(2), new Uint16Array(2), new Int32Array(2)]) {
+    const tensor = new Tensor(data, [1, 2]);
+    assert.deepEqual([tensor.type, tensor.data, tensor.dims], [new ort.Tensor(data, [1, 2]).type, data, [1, 2]]);
+  }
+  assert.deepEqual(new Tensor([true, false]), new Tensor('bool', [1, 0]));
+  refused(() => new Tensor([1, 2]), /a tensor of Array needs a type before its data: float32/);
+  refused(() => new Tensor(undefined), /a tensor of undefined needs a type/);
+});
+
 test('what does not fit is refused in one sentence', () => {
   refused(() => new Tensor('float32', new Float32Array(5), [2, 3]), /dims \[2,3\] make 6 elements, but the data has 5/);
   refused(() => new Tensor('float32', new Float64Array(6), [2, 3]), /its data must be a Float32Array, not Float64Array/);

@@ -1,0 +1,29 @@
+/* Round: the nearest whole number, the even one of two.  dx = 0. */
+#include "kernels/broadcast.h"
+
+static Status round_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(round_row, f32x4_nearest(x))
+
+static void round_run(const Node *n) { broadcast_run(n, 1, round_row); }
+
+static Status round_grad(Grad *grad) {
+  grad->dx[0] = emit(grad->graph, "Mul", grad->dy[0], emit_float(grad->graph, 0));
+  return STATUS_OK;
+}
+
+CASES_OF(round_cases) = {{"f32[4]:0.6..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"}, {"v:f32[4]=0.5,1.5,-0.5,-2.5", .no_grad = "jumps"}, {0}};
+
+const Op op_round = {
+    .name = "Round",
+    .since = {11, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = round_infer,
+    .run = round_run,
+    .grad = round_grad,
+    .cases = CASES(round_cases),
+};
