@@ -123,8 +123,8 @@ Dim graph_symbol(Graph *g, const char *name);                 /* the symbol of t
 Dim graph_fresh_dim(Graph *g);                                /* a symbol unlike any other */
 const char *graph_symbol_name(const Graph *g, Dim d);         /* "" for a fresh one */
 
-/* A node of the op with that name (any domain: names are unique), `out_count` outputs with the given names (NULL array or
- * NULL entry: made up; "" : absent). Runs the op's infer. NULL in `in` is an absent optional input. */
+/* A node of the op, `out_count` outputs with the given names (NULL array or NULL entry: made up; "" : absent). Runs the op's infer.
+ * NULL in `in` is an absent optional input. */
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 

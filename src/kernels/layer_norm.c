@@ -2,11 +2,10 @@
 #include "kernels/layer_norm.h"
 
 #include "kernels/channel.h"
+#include "kernels/dims.h"
 #include "kernels/vector_math.h"
 
 /* ---- infer ---- */
-
-static bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
 
 /* `part` is x's dims from the axis on. */
 static bool is_row(const Shape *part, const Shape *x, int axis) {

@@ -1,7 +1,7 @@
 /* Nd index: shapes and offsets of the slices that an index tensor names. */
 #include "kernels/nd_index.h"
 
-static bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
+#include "kernels/dims.h"
 
 Status nd_index_infer(Node *n, const Shape *data, int indices, int batch_dims, Shape *slices) {
   const Shape *at = &n->in[indices]->shape;

@@ -42,6 +42,7 @@ const Op op_gather_nd_grad = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_OURS, /* without a kernel for the CPU there */
     .infer = gather_nd_grad_infer,
     .run = gather_nd_grad_run,
     .cases = CASES(gather_nd_grad_cases),
