@@ -1,5 +1,6 @@
 /** The page's half of the conversation: asks the worker, and rejects every question left open when the worker dies. */
 
+import { compileEngine } from './compile.js';
 import { checkSignal, sentenceOf, TrainletError } from './errors.js';
 import { isNode, locate, nodeModule } from './platform.js';
 
@@ -38,9 +39,15 @@ export class Client {
    * @param {EngineOptions} options
    */
   static async connect({ worker = true, workerUrl, wasmUrl, wasmBinary }) {
-    const url = wasmUrl && String(await locate(wasmUrl));
+    const compiling = compileEngine({ wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary }); // while the worker starts
+    compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
     const client = new Client(worker ? await openWorker(workerUrl) : await openHere());
-    client.ask('open', { wasmUrl: url, wasmBinary }).catch(() => {}); // what is asked next fails alike
+    try {
+      client.ask('open', { module: await compiling }).catch(() => {}); // what is asked next fails alike
+    } catch (error) {
+      await client.release();
+      throw error;
+    }
     return client;
   }
 

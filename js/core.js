@@ -1,7 +1,6 @@
 /** The engine as a JavaScript object: the only file that knows wasm memory and the exports of wasm/abi.c. */
 
 import { sentenceOf, TrainletError } from './errors.js';
-import { isNode, nodeModule } from './platform.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
@@ -42,9 +41,9 @@ export class Core {
     this.#constants = JSON.parse(this.#text(this.#call('abi_json')));
   }
 
-  /** @param {Protocol['open']['in']} options */
-  static async create(options) {
-    return new Core(await instantiate(options));
+  /** @param {Protocol['open']['in']} args */
+  static async create({ module }) {
+    return new Core(await WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {} } }));
   }
 
   open() {}
@@ -337,33 +336,3 @@ const shortest = (float) => [6, 7, 8].map((digits) => Number(float.toPrecision(d
 
 /** @param {number} bytes */
 const align = (bytes) => Math.ceil(bytes / 16) * 16;
-
-/** @param {Protocol['open']['in']} options @returns {Promise<WebAssembly.Instance>} */
-async function instantiate({ wasmUrl, wasmBinary }) {
-  if (typeof WebAssembly === 'undefined') throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
-  const imports = { env: { emscripten_notify_memory_growth() {} } };
-  const url = wasmUrl ? new URL(wasmUrl) : new URL('./trainlet.wasm', import.meta.url);
-  const source = wasmBinary ?? (await fetchWasm(url));
-  try {
-    if (source instanceof Response) return (await WebAssembly.instantiateStreaming(source, imports)).instance;
-    return (await WebAssembly.instantiate(/** @type {BufferSource} */ (source), imports)).instance;
-  } catch (error) {
-    throw new TrainletError(
-      'unsupported-browser',
-      `the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): ${sentenceOf(error)}`,
-      { cause: error });
-  }
-}
-
-/** @param {URL} url @returns {Promise<Response | Uint8Array | ArrayBuffer>} a response where it can be compiled as it streams in */
-async function fetchWasm(url) {
-  try {
-    if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
-    const response = await fetch(url, { credentials: 'same-origin' });
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    const streams = response.headers.get('content-type')?.startsWith('application/wasm') && 'instantiateStreaming' in WebAssembly;
-    return streams ? response : await response.arrayBuffer();
-  } catch (error) {
-    throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, { cause: error });
-  }
-}

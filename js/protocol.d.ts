@@ -34,7 +34,7 @@ export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
 export interface Part { which: PartName; bytes: Uint8Array }
 
 export interface Protocol {
-  open: { in: { wasmUrl?: string; wasmBinary?: Uint8Array }; out: void };
+  open: { in: { module: WebAssembly.Module }; out: void };
   artifacts: {
     in: { model: Uint8Array; settings: [string, string][] };
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };

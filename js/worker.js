@@ -3,7 +3,6 @@
 // Named here, the modules that serve.js needs are asked for at once, not level by level.
 import './core.js';
 import './errors.js';
-import './platform.js';
 import './tensor.js';
 import { serve } from './serve.js';
 

@@ -1,0 +1,50 @@
+/** The engine's WebAssembly, compiled once for each address: all sessions of a page or process share the module. */
+
+import { sentenceOf, TrainletError } from './errors.js';
+import { isNode, nodeModule } from './platform.js';
+
+/** @type {Map<string, Promise<WebAssembly.Module>>} */
+const modules = new Map();
+
+/**
+ * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array }} place
+ * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says what they are
+ */
+export function compileEngine({ wasmUrl, wasmBinary }) {
+  if (wasmBinary) return compile(wasmBinary);
+  const url = wasmUrl ?? new URL('./trainlet.wasm', import.meta.url);
+  const known = modules.get(url.href);
+  if (known) return known;
+  const module = fetchWasm(url).then(compile);
+  modules.set(url.href, module);
+  module.catch(() => modules.delete(url.href)); // the next session may have better luck
+  return module;
+}
+
+/** @param {Response | Uint8Array | ArrayBuffer} source */
+async function compile(source) {
+  if (typeof WebAssembly === 'undefined') throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
+  try {
+    return source instanceof Response
+      ? await WebAssembly.compileStreaming(source)
+      : await WebAssembly.compile(/** @type {BufferSource} */ (source));
+  } catch (error) {
+    throw new TrainletError(
+      'unsupported-browser',
+      `the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): ${sentenceOf(error)}`,
+      { cause: error });
+  }
+}
+
+/** @param {URL} url @returns {Promise<Response | Uint8Array | ArrayBuffer>} a response where it can be compiled as it streams in */
+async function fetchWasm(url) {
+  try {
+    if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
+    const response = await fetch(url, { credentials: 'same-origin' });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    const streams = response.headers.get('content-type')?.startsWith('application/wasm') && 'compileStreaming' in WebAssembly;
+    return streams ? response : await response.arrayBuffer();
+  } catch (error) {
+    throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, { cause: error });
+  }
+}
