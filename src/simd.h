@@ -15,12 +15,9 @@
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef int32_t i32x4 __attribute__((vector_size(16)));
 typedef float f32x4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t i32x4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 
 static inline f32x4 f32x4_load(const float *p) { return *(const f32x4_unaligned *)p; }
 static inline void f32x4_store(float *p, f32x4 v) { *(f32x4_unaligned *)p = v; }
-static inline i32x4 i32x4_load(const int32_t *p) { return *(const i32x4_unaligned *)p; }
-static inline void i32x4_store(int32_t *p, i32x4 v) { *(i32x4_unaligned *)p = v; }
 static inline f32x4 f32x4_splat(float x) { return (f32x4){x, x, x, x}; }
 static inline i32x4 i32x4_splat(int32_t x) { return (i32x4){x, x, x, x}; }
 /* mask lane -1 takes a, 0 takes b. */

@@ -16,12 +16,3 @@ typedef struct Window {
 static inline size_t window_in(const Window *w) { return w->in[0] * w->in[1]; }
 static inline size_t window_out(const Window *w) { return w->out[0] * w->out[1]; }
 static inline size_t window_kernel(const Window *w) { return w->kernel[0] * w->kernel[1]; }
-
-/* The outputs [from, to) along axis a whose kernel row `i` falls on the input and not on padding. */
-static inline void window_inside(const Window *w, int a, size_t i, size_t *from, size_t *to) {
-  size_t at = i * w->dilation[a], end = w->in[a] + w->pad[a];
-  *from = at >= w->pad[a] ? 0 : (w->pad[a] - at + w->stride[a] - 1) / w->stride[a];
-  *to = at >= end ? 0 : (end - at + w->stride[a] - 1) / w->stride[a];
-  if (*to > w->out[a]) *to = w->out[a];
-  if (*from > *to) *from = *to;
-}

@@ -67,6 +67,9 @@ const Op *op_find(const char *name); /* NULL when we lack it; of a name in two d
 const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx */
 const Op *op_at(int index);          /* NULL past the end */
 
+/* Where a gradient meets the session's state: the planner, the session and its state must know it. */
+static inline bool op_is_accumulator(const Node *n) { return n->op == &op_in_place_accumulator_v2; }
+
 /* ---- for infer ---- */
 /* invalid-model (or another status): "Gemm 'fc1': " + the sentence. */
 Status node_fail(const Node *n, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -22,24 +22,6 @@ static void reduce_max_run(const Node *n) {
   reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, reduce_max_row);
 }
 
-/* hits = (x = y); dx = hits·dy / Σ hits */
-static Status reduce_max_grad(Grad *grad) {
-  Graph *g = grad->graph;
-  Node *n = grad->node;
-  Value *x = n->in[0], *y = n->out[0];
-  Value *hits = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), emit(g, "Equal", x, reduce_sum_gradient(g, n, y)));
-  const Reduce *p = n->params;
-  int64_t axes[RANK_MAX];
-  int count = 0;
-  if (!p->known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs to know the axes");
-  for (int i = 0; i < x->shape.rank; i++)
-    if (p->axes >> i & 1) axes[count++] = i;
-  AttrList whole = ATTRS(attr_of_int("keepdims", 1), attr_of_int("noop_with_empty_axes", 1));
-  Value *shares = emit(g, "Div", hits, emit_with(g, "ReduceSumTraining", whole, hits, emit_ints(g, axes, count)));
-  grad->dx[0] = emit(g, "Mul", shares, reduce_sum_gradient(g, n, grad->dy[0]));
-  return STATUS_OK;
-}
-
 CASES_OF(reduce_max_cases) = {{"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
                         {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
                         {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .no_grad = "ties"}, {0}};
@@ -50,6 +32,6 @@ const Op op_reduce_max = {
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
     .infer = reduce_max_infer,
     .run = reduce_max_run,
-    .grad = reduce_max_grad,
+    .grad = reduce_fold_gradient,
     .cases = CASES(reduce_max_cases),
 };

@@ -26,8 +26,6 @@ static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * d
 /* Bytes the plan must find: computed, and not written straight into the session's state. */
 static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
 
-static bool is_accumulator(const Node *n) { return strcmp(n->op->name, "InPlaceAccumulatorV2") == 0; }
-
 /* Views and updates have the bytes of one of their inputs. */
 static void share_roots(Graph *g) {
   for (int i = 0; i < g->value_count; i++) {
@@ -176,7 +174,7 @@ Status plan(Graph *g, bool overwrite_gradients, Program *out) {
   find_lives(g);
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    bool idle = is_accumulator(n) && overwrite_gradients && place_gradient(n);
+    bool idle = op_is_accumulator(n) && overwrite_gradients && place_gradient(n);
     idle |= n->op->flags & OP_VIEW && n->out[0]->root != n->out[0];
     if (!idle) out->steps[out->step_count++] = n;
   }

@@ -72,7 +72,7 @@ static Status prepare_model(TrainletSession *s, Model *m) {
   for (int i = 0; i < g->input_count; i++) m->feeds[i].input = g->inputs[i];
   for (int i = 0; i < g->output_count; i++) {
     const Node *from = g->outputs[i]->producer;
-    if (!from || strcmp(from->op->name, "InPlaceAccumulatorV2") != 0) m->outputs[m->output_count++] = g->outputs[i];
+    if (!from || !op_is_accumulator(from)) m->outputs[m->output_count++] = g->outputs[i];
   }
   return STATUS_OK;
 }
@@ -81,11 +81,8 @@ static Status find_accumulators(TrainletSession *s) {
   Graph *g = s->models[MODEL_TRAIN].graph;
   s->accumulators = ARENA_ARRAY(&s->arena, Value *, g->node_count);
   if (!s->accumulators) return out_of_memory(s);
-  for (int i = 0; i < g->node_count; i++) {
-    if (strcmp(g->nodes[i]->op->name, "InPlaceAccumulatorV2") != 0) continue;
-    s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
-    g->nodes[i]->in[2]->data = &s->reset_flag;
-  }
+  for (int i = 0; i < g->node_count; i++)
+    if (op_is_accumulator(g->nodes[i])) s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
   return STATUS_OK;
 }
 
@@ -117,6 +114,7 @@ Status trainlet_session_ready(TrainletSession *s) {
   if (!train && !s->models[MODEL_EVAL].graph && !s->models[MODEL_INFERENCE].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, s->limit_bytes, &s->arena, &s->error));
+  if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
   for (int m = 0; m < MODEL_COUNT; m++) {
     if (!s->models[m].graph) continue;
     if (m != MODEL_INFERENCE) TRY(state_bind(&s->state, s->models[m].graph, &s->error));

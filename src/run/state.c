@@ -6,8 +6,6 @@
 
 #include "ops/op.h"
 
-static bool is_accumulator(const Node *n) { return strcmp(n->op->name, "InPlaceAccumulatorV2") == 0; }
-
 static int compare_parameters(const void *a, const void *b) { return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name); }
 
 Parameter *state_find(const State *s, const char *name) {
@@ -173,22 +171,34 @@ static Parameter *accumulated_parameter(const State *s, const Value *buffer, Are
   return name ? state_find(s, name) : NULL;
 }
 
-static Status bind_accumulators(State *s, Graph *g, Error *error) {
+/* The flag is an input of the model and of one element; many accumulators share it. */
+static Status bind_reset_flag(Node *n, uint8_t *reset_flag, Error *error) {
+  Value *flag = has_in(n, 2) ? n->in[2] : NULL;
+  size_t count;
+  if (!flag || (flag->kind != VALUE_INPUT && flag->data != reset_flag) || !shape_count(&flag->shape, &count) || count != 1)
+    return error_set(error, STATUS_INVALID_MODEL, n->name, "InPlaceAccumulatorV2 '%.128s': input 2 must be one flag among the model's inputs", n->name);
+  flag->kind = VALUE_STATE;
+  flag->data = reset_flag;
+  return STATUS_OK;
+}
+
+Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    if (!is_accumulator(n)) continue;
+    if (!op_is_accumulator(n)) continue;
+    if (n->in[0]->kind != VALUE_INPUT || !has_out(n, 0))
+      return error_set(error, STATUS_INVALID_MODEL, n->name, "InPlaceAccumulatorV2 '%.128s': its buffer must be an input of the model for it alone, and its output named", n->name);
     Parameter *p = accumulated_parameter(s, n->in[0], g->arena);
     if (!p || !p->grad)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name, "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter", n->in[0]->name);
     TRY(bind_value(n->in[0], p, p->grad, error));
     p->accumulated = true;
-    n->in[2]->kind = VALUE_STATE; /* lazy_reset_grad: which program runs says it */
+    TRY(bind_reset_flag(n, reset_flag, error));
   }
   return STATUS_OK;
 }
 
 Status state_bind(State *s, Graph *g, Error *error) {
-  TRY(bind_accumulators(s, g, error));
   int kept = 0;
   for (int i = 0; i < g->input_count; i++) {
     Value *v = g->inputs[i];

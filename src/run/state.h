@@ -36,7 +36,9 @@ typedef struct State {
 /* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error);
 Parameter *state_find(const State *s, const char *name);
-/* Points the inputs of `g` that are parameters or gradient accumulators at the state and takes them off g->inputs. */
+/* Points the accumulators of the training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
+Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
+/* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
 /* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite. */
 void state_keep_statistics(State *s);
