@@ -39,9 +39,10 @@ export class Client {
    * @param {EngineOptions} options
    */
   static async connect({ worker = true, workerUrl, wasmUrl, wasmBinary }) {
-    const compiling = compileEngine({ wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary }); // while the worker starts
+    const opening = worker ? openWorker(workerUrl) : openHere(); // first, because it takes longest
+    const compiling = compileFrom(wasmUrl, wasmBinary); // while the worker starts
     compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
-    const client = new Client(worker ? await openWorker(workerUrl) : await openHere());
+    const client = new Client(await opening);
     try {
       client.ask('open', { module: await compiling }).catch(() => {}); // what is asked next fails alike
     } catch (error) {
@@ -114,6 +115,9 @@ export async function withClient(options, make) {
     signal?.removeEventListener('abort', abort);
   }
 }
+
+/** @param {string | URL | undefined} url @param {Uint8Array | undefined} binary */
+async function compileFrom(url, binary) { return compileEngine({ wasmUrl: url ? await locate(url) : undefined, wasmBinary: binary }); }
 
 /** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
 async function openHere() {

@@ -12,7 +12,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
 
 /** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, Feeds, Fetches, FitOptions } from './types.js' */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
-/** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, SessionInfo } from './protocol.js' */
+/** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
@@ -41,10 +41,8 @@ export class InferenceSession {
   /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
     checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await withClient(options, async (client) => {
-      const { info } = await load(client, [['model', 'model', model]], options);
-      return new InferenceSession(client, /** @type {GraphInfo} */ (info.model));
-    });
+    return await open([['model', 'model', model]], options, (client, { info }) =>
+      new InferenceSession(client, /** @type {GraphInfo} */ (info.model)));
   }
 
   /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
@@ -86,12 +84,9 @@ export class TrainingSession {
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
       if (!artifacts[key]) throw new TrainletError('invalid-argument', `TrainingSession.create: ${key} is needed`);
     }
-    return await withClient(options, async (client) => {
-      const given = keys.filter((key) => artifacts[key]);
-      const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
-      const { info, properties } = await load(client, sources, options);
-      return new TrainingSession(client, info, properties);
-    });
+    const given = keys.filter((key) => artifacts[key]);
+    const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
+    return await open(sources, options, (client, { info, properties }) => new TrainingSession(client, info, properties));
   }
 
   /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
@@ -239,13 +234,23 @@ function formatOf({ format = 'trainlet', version }) {
 const names = (values = []) => Object.freeze(values.map(({ name }) => name));
 
 /**
- * Reads the parts and gives them to the engine.
- * @param {Client} client
+ * Makes a session of a client whose engine was given the parts.
+ * @template T
  * @param {[string, PartName, Source][]} sources
  * @param {SessionOptions} options
+ * @param {(client: Client, loaded: Protocol['load']['out']) => T} make
  */
-async function load(client, sources, options) {
-  const parts = await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
+async function open(sources, options, make) {
   const { maxMemoryBytes = 0 } = options;
-  return await client.ask('load', { parts, maxMemoryBytes }, parts.map(({ bytes }) => bytes.buffer));
+  const reading = Promise.resolve().then(() => readParts(sources, options)); // while the worker starts, which is under way by then
+  reading.catch(() => {}); // told below, unless the engine's own trouble comes first
+  return await withClient(options, async (client) => {
+    const parts = await reading;
+    return make(client, await client.ask('load', { parts, maxMemoryBytes }, parts.map(({ bytes }) => bytes.buffer)));
+  });
+}
+
+/** @param {[string, PartName, Source][]} sources @param {SessionOptions} options */
+async function readParts(sources, options) {
+  return await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
 }

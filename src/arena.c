@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __wasm__
+#include <unistd.h>
+#endif
 
 struct ArenaChunk {
   ArenaChunk *next;
@@ -87,6 +90,15 @@ void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_
   return copy;
 }
 
+/* Above it, memory is zero: wasm's grows so, and writing zeros would only bring every page in. NULL where nobody can tell. */
+static char *heap_end(void) {
+#ifdef __wasm__
+  return sbrk(0);
+#else
+  return NULL;
+#endif
+}
+
 bool block_reserve(Block *block, size_t bytes) {
   if (bytes <= block->capacity && block->raw) return true;
   block_free(block);
@@ -94,6 +106,16 @@ bool block_reserve(Block *block, size_t bytes) {
   if (!size_add(bytes, 64, &padded) || !(block->raw = malloc(padded))) return false;
   block->data = (void *)(((uintptr_t)block->raw + 63) & ~(uintptr_t)63);
   block->capacity = bytes;
+  return true;
+}
+
+bool block_reserve_zeroed(Block *block, size_t bytes) {
+  block_free(block);
+  char *end = heap_end();
+  if (!block_reserve(block, bytes)) return false;
+  char *at = block->data;
+  size_t used = !end ? bytes : at < end ? (size_t)(end - at) : 0;
+  if (used) memset(at, 0, used < bytes ? used : bytes);
   return true;
 }
 

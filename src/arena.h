@@ -38,6 +38,7 @@ typedef struct Block {
   size_t capacity;
 } Block;
 bool block_reserve(Block *block, size_t bytes);
+bool block_reserve_zeroed(Block *block, size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
 void block_free(Block *block);
 
 /* a × b and a + b for sizes; false on overflow of size_t. */

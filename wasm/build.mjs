@@ -1,8 +1,9 @@
-// Builds js/trainlet.wasm and prints its size; with `--test` also the native C tests under the sanitizers, in build/test.
+// Builds js/trainlet.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers, in build/test.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
 runMain(() => {
@@ -10,6 +11,8 @@ runMain(() => {
   const before = changedAt(output);
   build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`]);
   say(`${changedAt(output) === before ? 'Up to date' : 'Built'}: js/trainlet.wasm, ${sizes(output)}.`);
+  bundleWorker();
+  say(`Built: js/worker.js, ${sizes(join(root, 'js/worker.js'))}.`);
   if (process.argv.includes('--test')) {
     build('build/test', ['-DTRAINLET_SANITIZE=ON']);
     say('Built: the C tests, in build/test.');
@@ -26,6 +29,15 @@ function build(folder, options) {
     run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', ...options]);
   }
   run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
+}
+
+/** The browser's worker in one file: each import in it would be one more request, a level after the other, before it can begin. */
+function bundleWorker() {
+  buildSync({
+    absWorkingDir: root, entryPoints: ['js/worker-browser.js'], outfile: 'js/worker.js', bundle: true, format: 'esm', target: 'es2022',
+    minifyWhitespace: true, minifySyntax: true, logLevel: 'warning',
+    banner: { js: '/** Built from worker-browser.js; not to be edited. */' },
+  });
 }
 
 /** CMake's cache holds absolute paths: a clone that was moved or copied is configured anew. */

@@ -92,11 +92,10 @@ static bool allocate(State *s, int flat_blocks, Error *error, double limit) {
   size_t flat, frozen, undo, total;
   bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &undo) &&
               size_multiply(flat, (size_t)flat_blocks, &total) && size_add(total, frozen, &total) && size_add(total, undo, &total);
-  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve(&s->block, total)) {
+  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve_zeroed(&s->block, total)) {
     error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: parameters, gradients and optimizer state need %zu bytes", fits ? total : SIZE_MAX);
     return false;
   }
-  memset(s->block.data, 0, total);
   s->total_bytes = total;
   s->flat_count = flat / sizeof(float);
   char *at = s->block.data;

@@ -1,53 +1,15 @@
 // Our artifacts in headless Chromium, run by onnxruntime-web 1.19.2 and here: the same losses, and each continues what the other has learned.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { launch } from './visitor.js';
+import { FOLDERS, openSite } from './site.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const FOLDERS = {
-  js: path.join(root, 'js'), golden: path.join(root, 'tests/golden'), bench: path.join(root, 'tests/bench'), page: path.join(root, 'tests/browser'),
-  ort: path.dirname(createRequire(import.meta.url).resolve('onnxruntime-web')),
-};
-const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 const TOLERANCE = 1e-4;
 
-/** The files of FOLDERS, each below its name, and an empty page. */
-const server = createServer(({ url }, response) => {
-  const [, folder, ...rest] = url.split('/');
-  if (!folder) return response.setHeader('content-type', 'text/html').end('<!doctype html><link rel="icon" href="data:,">');
-  const file = path.join(FOLDERS[folder] ?? root, ...rest);
-  if (!FOLDERS[folder] || !existsSync(file)) return response.writeHead(404).end();
-  return response.setHeader('content-type', TYPES[path.extname(file)] ?? 'application/octet-stream').end(readFileSync(file));
-});
-
-let browser, address;
-before(async () => {
-  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
-  address = `http://localhost:${server.address().port}/`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server.closeAllConnections();
-  server.close();
-});
-
-/** Calls a function of two-engines.js in a page of its own. */
-async function inPage(name, ...args) {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(address);
-  try {
-    return await page.evaluate(async ([fn, values]) => (await import('/page/two-engines.js'))[fn](...values), [name, args]);
-  } finally {
-    await context.close();
-  }
-}
+let site;
+before(async () => { site = await openSite(); });
+after(() => site?.close());
 
 const worst = (pairs) => Math.max(...pairs.map(([ours, theirs]) => Math.abs(ours - theirs) / Math.abs(theirs)));
 
@@ -80,7 +42,7 @@ const NETWORKS = [
 
 for (const [title, recipe, changes] of NETWORKS) {
   test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000 }, async (t) => {
-    const { warnings, ...runs } = await inPage('roundTrip', recipe, changes);
+    const { warnings, ...runs } = await site.inPage('roundTrip', recipe, changes);
     const differences = Object.entries(runs).map(([run, pairs]) => /** @type {const} */ ([run, worst(pairs)]));
     t.diagnostic(`${title}: largest relative differences of losses: ${differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`);
     assert.deepEqual(warnings, []);
@@ -93,8 +55,8 @@ for (const [title, recipe, changes] of NETWORKS) {
 
 test('TrainingSession.create, first in the page, takes a fraction of theirs', { timeout: 120_000 }, async (t) => {
   const times = { trainlet: [], ort: [] };
-  for (let i = 0; i < 5; i++) for (const engine of ['trainlet', 'ort']) times[engine].push(await inPage('timeCreate', engine));
+  for (let i = 0; i < 5; i++) for (const engine of ['trainlet', 'ort']) times[engine].push(await site.inPage('timeCreate', engine));
   const [ours, theirs] = ['trainlet', 'ort'].map((engine) => times[engine].sort((a, b) => a - b)[2]);
   t.diagnostic(`TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, onnxruntime-web ${theirs.toFixed(0)} ms`);
-  assert.ok(ours * 4 < theirs, `${ours} ms against ${theirs} ms`);
+  assert.ok(ours * 6 < theirs, `${ours} ms against ${theirs} ms`);
 });

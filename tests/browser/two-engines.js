@@ -89,6 +89,30 @@ export async function timeCreate(engine) {
   return ms;
 }
 
+/** Milliseconds of each of a session's first steps. */
+export async function timeSteps(engine, recipe, count) {
+  const model = await (await fetch(`/golden/${recipe.model}`)).arrayBuffer();
+  const artifacts = copyOf(await trainlet.generateArtifacts(model, artifactOptions(recipe)));
+  const session = await { ort, trainlet }[engine].TrainingSession.create(artifacts);
+  const batches = Array.from({ length: count }, (_, i) => batchFeeds(recipe, i));
+  const times = [];
+  for (const batch of batches) {
+    const feeds = Object.fromEntries(session.trainingInputNames.map((name) => [name, new ort.Tensor(batch[name].type, batch[name].data, batch[name].dims)]));
+    const since = performance.now();
+    if (engine === 'trainlet') await session.step(feeds);
+    else await stepOrt(session, feeds);
+    times.push(performance.now() - since);
+  }
+  await session.release();
+  return times;
+}
+
+async function stepOrt(session, feeds) {
+  await session.runTrainStep(feeds);
+  await session.runOptimizerStep();
+  await session.lazyResetGrad();
+}
+
 /** The recorded checkpoint is of version 1, which 1.19.2 refuses; version 2 has the same bytes. A FlatBuffer's first field is found by its vtable. */
 function version2(checkpoint) {
   const view = new DataView(checkpoint.buffer);

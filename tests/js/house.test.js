@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import * as trainlet from '../../js/index.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BUILT_WORKER = path.join('js', 'worker.js'); // of files that are looked at themselves
 
 /** The files under some folders that match a pattern. @param {string[]} folders @param {RegExp} kind @param {RegExp} pattern */
 async function filesWith(folders, kind, pattern) {
@@ -15,6 +16,7 @@ async function filesWith(folders, kind, pattern) {
   for (const folder of folders) {
     for (const entry of await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true })) {
       const file = path.join(entry.parentPath ?? entry.path, entry.name);
+      if (path.relative(ROOT, file) === BUILT_WORKER) continue;
       if (entry.isFile() && kind.test(entry.name) && pattern.test(await readFile(file, 'utf8'))) found.push(path.relative(ROOT, file));
     }
   }
