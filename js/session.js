@@ -246,6 +246,7 @@ const names = (values = []) => Object.freeze(values.map(({ name }) => name));
  */
 async function load(client, sources, options) {
   const parts = await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
-  const { maxMemoryBytes = 0 } = options;
-  return await client.ask('load', { parts, maxMemoryBytes }, parts.map(({ bytes }) => bytes.buffer));
+  const { maxMemoryBytes = 0, passes } = options;
+  const settings = { maxMemoryBytes, passes: passes === 'none' ? [] : passes };
+  return await client.ask('load', { parts, ...settings }, parts.map(({ bytes }) => bytes.buffer));
 }
