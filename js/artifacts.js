@@ -50,7 +50,10 @@ function settingsOf(options) {
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
   const nominal = flag('nominal', options.nominal);
-  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal];
+  const { passes } = options;
+  /** @type {[string, string][]} */
+  const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
+  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal, ...chosen];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */

@@ -2,27 +2,13 @@
 #include "ops/activation.h"
 #include "ops/gemm.h"
 
-typedef struct FusedGemm {
-  GemmParams gemm; /* first: gemm_op_run reads the params */
-  Activation activation;
-} FusedGemm;
-
 static Status fused_gemm_infer(Node *n) {
   Activation activation;
   TRY(activation_read(n, node_float(n, "activation_alpha", 0), node_float(n, "activation_beta", 0), &activation));
   TRY(gemm_op_infer(n));
-  if (!n->params) return STATUS_OK;
-  const GemmParams *gemm = n->params;
-  FusedGemm *p = NODE_PARAMS(n, FusedGemm);
-  if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = (FusedGemm){*gemm, activation};
+  GemmParams *p = n->params;
+  if (p) p->gemm.clamp = true, p->gemm.low = activation.low, p->gemm.high = activation.high;
   return STATUS_OK;
-}
-
-static void fused_gemm_run(const Node *n) {
-  const FusedGemm *p = n->params;
-  gemm_op_run(n);
-  activation_run(&p->activation, out_f32(n, 0), out_count(n, 0));
 }
 
 CASES_OF(fused_gemm_cases) = {
@@ -39,6 +25,6 @@ const Op op_fused_gemm = {
     .flags = OP_ALONE,
     .in_place = 4,
     .infer = fused_gemm_infer,
-    .run = fused_gemm_run,
+    .run = gemm_op_run,
     .cases = CASES(fused_gemm_cases),
 };

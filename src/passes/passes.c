@@ -14,6 +14,12 @@ static const struct {
 #undef PASS
 };
 
+Status passes_recognise(Graph *g, unsigned mask) {
+  if (mask >> PASS_layer_norm & 1) TRY(pass_layer_norm(g));
+  if (mask >> PASS_gelu & 1) TRY(pass_gelu(g));
+  return STATUS_OK;
+}
+
 const char *passes_name(int i) { return i >= 0 && i < PASS_COUNT ? passes[i].name : NULL; }
 
 /* A bound graph is never written: what the passes emit may be of the newest opset. */

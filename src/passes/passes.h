@@ -16,6 +16,9 @@ enum { PASSES_ALL = (1u << PASS_COUNT) - 1 };
 
 /* Runs the passes whose bit `mask` has, in their order, and drops the nodes that nobody reads any more. */
 Status passes_run(Graph *g, unsigned mask);
+/* Of those, the ones that find an operator in its pieces, for a graph with symbols ahead of backward, so that the gradient is the operator's
+ * own too. The graph's outputs keep their names. */
+Status passes_recognise(Graph *g, unsigned mask);
 const char *passes_name(int i); /* NULL past the end */
 
 /* Computes now what depends on constants only, and makes known shapes constants. */
@@ -24,6 +27,10 @@ Status pass_fold(Graph *g);
 Status pass_identity(Graph *g);
 /* Computes once what two nodes compute from the same inputs. */
 Status pass_duplicate(Graph *g);
+/* LayerNormalization in pieces becomes one node. */
+Status pass_layer_norm(Graph *g);
+/* Gelu in pieces becomes one node. */
+Status pass_gelu(Graph *g);
 /* Two Transposes become one, and one at an operand or at the end of a product becomes the product's own. */
 Status pass_transpose(Graph *g);
 /* MatMul + Add becomes Gemm. */

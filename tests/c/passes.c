@@ -28,6 +28,16 @@ static int pass_count(void) {
 static unsigned mask_of(int i) { return i == 0 ? 0 : i == 1 ? ~0u : ~(1u << (i - 2)); }
 static const char *mask_name(int i) { return i == 0 ? "no passes" : i == 1 ? "all passes" : trainlet_pass_name(i - 2); }
 
+/* Names of the mask's passes, joined by commas. */
+static const char *names_of(unsigned mask) {
+  static char text[512];
+  size_t at = 0;
+  text[0] = 0;
+  for (int i = 0; trainlet_pass_name(i); i++)
+    if (mask >> i & 1) at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "," : "", trainlet_pass_name(i));
+  return text;
+}
+
 static void compare(const double *want, const double *got, int count, int mask, double *worst) {
   for (int i = 0; i < count; i++) {
     double difference = fabs(got[i] - want[i]) / fabs(want[i]);
@@ -36,26 +46,30 @@ static void compare(const double *want, const double *got, int count, int mask, 
   }
 }
 
-static void golden_losses(const GoldenRun *run, unsigned mask, double losses[STEPS + 1]) {
-  TrainletSession *s = golden_session(run, NULL, 0);
-  if (!s) return;
-  trainlet_session_set_passes(s, mask);
-  for (int step = 0; step < STEPS; step++) losses[step] = golden_step(run, s, step);
-  if (golden_feed(run, s, TRAINLET_EVAL, 0, 0) && golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
+/* Artifacts and session with the mask's passes; NULL when they do not come up. */
+static TrainletSession *open_session(GoldenRun *run, const char *name, unsigned mask) {
+  TrainletSession *s = golden_run_open_with(run, name, names_of(mask)) ? golden_session(run, NULL, 0) : NULL;
+  if (s) trainlet_session_set_passes(s, mask);
+  return s;
+}
+
+static void golden_losses(const char *name, unsigned mask, double losses[STEPS + 1]) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run, name, mask);
+  for (int step = 0; s && step < STEPS; step++) losses[step] = golden_step(&run, s, step);
+  if (s && golden_feed(&run, s, TRAINLET_EVAL, 0, 0) && golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
     losses[STEPS] = (double)*(const float *)trainlet_session_output(s, 0)->data;
-  trainlet_session_free(s);
+  if (s) trainlet_session_free(s);
+  golden_run_close(&run);
 }
 
 static void a_golden_run_keeps_its_losses(const void *name) {
-  GoldenRun run;
   double losses[PASSES_MAX + 2][STEPS + 1] = {{0}}, worst = 0;
-  if (golden_run_open(&run, name))
-    for (int i = 0; i < pass_count() + 2; i++) {
-      golden_losses(&run, mask_of(i), losses[i]);
-      if (i > 0) compare(losses[0], losses[i], STEPS + 1, i, &worst);
-    }
+  for (int i = 0; i < pass_count() + 2; i++) {
+    golden_losses(name, mask_of(i), losses[i]);
+    if (i > 0) compare(losses[0], losses[i], STEPS + 1, i, &worst);
+  }
   test_note("losses differ by %.1e", worst);
-  golden_run_close(&run);
 }
 
 static void an_ort_set_keeps_its_losses(const void *name) {
@@ -100,19 +114,17 @@ static double now_ms(void) {
 
 /* Sessions that differ in their passes alone take turns; the least time of each counts. */
 static void bench(const char *name) {
-  GoldenRun run;
+  GoldenRun run[PASSES_MAX + 2];
   int count = pass_count() + 2, rounds = 0;
   double best[PASSES_MAX + 2], start = now_ms();
   TrainletSession *s[PASSES_MAX + 2];
-  if (!golden_run_open(&run, name)) return;
   for (int i = 0; i < count; i++) {
-    s[i] = golden_session(&run, NULL, 0);
-    trainlet_session_set_passes(s[i], mask_of(i));
+    if (!(s[i] = open_session(&run[i], name, mask_of(i)))) return;
     best[i] = INFINITY;
   }
   for (; rounds < 15 || (rounds < 300 && now_ms() - start < 20000); rounds++)
     for (int i = 0; i < count; i++) {
-      golden_feed(&run, s[i], TRAINLET_TRAIN, 0, 0);
+      golden_feed(&run[i], s[i], TRAINLET_TRAIN, 0, 0);
       double from = now_ms();
       trainlet_session_step(s[i]);
       best[i] = fmin(best[i], now_ms() - from);
@@ -120,8 +132,7 @@ static void bench(const char *name) {
   printf("%s: %.3f ms with all passes, %d rounds; without any ×%.3f", name, best[1], rounds, best[0] / best[1]);
   for (int i = 2; i < count; i++) printf(", %s ×%.3f", mask_name(i), best[i] / best[1]);
   printf("\n");
-  for (int i = 0; i < count; i++) trainlet_session_free(s[i]);
-  golden_run_close(&run);
+  for (int i = 0; i < count; i++) trainlet_session_free(s[i]), golden_run_close(&run[i]);
 }
 
 int main(int argc, char **argv) {
