@@ -31,6 +31,8 @@ Status pass_duplicate(Graph *g);
 Status pass_layer_norm(Graph *g);
 /* Gelu in pieces becomes one node. */
 Status pass_gelu(Graph *g);
+/* Comparisons and Where, the gradient of Clip, become ClipGrad. */
+Status pass_clip_grad(Graph *g);
 /* Two Transposes become one, and one at an operand or at the end of a product becomes the product's own. */
 Status pass_transpose(Graph *g);
 /* MatMul + Add becomes Gemm. */
