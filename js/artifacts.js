@@ -7,7 +7,7 @@ import { readSource } from './source.js';
 /** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
 
 const ENGINE_KEYS = [
-  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'signal', 'onProgress',
+  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'signal', 'onProgress',
 ];
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 
@@ -20,8 +20,9 @@ const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'ad
 export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...ENGINE_KEYS, ...more]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
-  const { threads = 1, maxMemoryBytes = 0 } = options;
+  const { threads = 1, maxMemoryBytes = 0, passes = 'none' } = options;
   if (threads !== 1 && threads !== 'auto') throw invalid(`${where}: threads must be 1 or 'auto', not ${threads}`);
+  if (passes !== 'none' && !Array.isArray(passes)) throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
   if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
 }
 
@@ -49,7 +50,10 @@ function settingsOf(options) {
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
   const nominal = flag('nominal', options.nominal);
-  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal];
+  const { passes } = options;
+  /** @type {[string, string][]} */
+  const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
+  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal, ...chosen];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */

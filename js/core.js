@@ -8,7 +8,7 @@ import { ARRAYS, bytesOf } from './tensor.js';
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number> }} Constants
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[] }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
 
@@ -68,9 +68,10 @@ export class Core {
   }
 
   /** @param {Protocol['load']['in']} args */
-  load({ parts, maxMemoryBytes }) {
+  load({ parts, maxMemoryBytes, passes }) {
     this.#session = this.#pointer('abi_session_new');
     this.#call('abi_session_limit', this.#session, maxMemoryBytes);
+    if (passes) this.#call('abi_session_set_passes', this.#session, this.#maskOf(passes));
     for (const { which, bytes } of parts) {
       this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], bytes, bytes.length);
     }
@@ -78,6 +79,14 @@ export class Core {
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
     return { info, properties: this.#json('abi_session_properties') };
+  }
+
+  /** @param {readonly string[]} passes */
+  #maskOf(passes) {
+    const known = this.#constants.passes;
+    const unknown = passes.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new TrainletError('invalid-argument', `there is no pass '${unknown}'; there are ${known.join(', ')}`);
+    return passes.reduce((mask, name) => mask | (1 << known.indexOf(name)), 0);
   }
 
   /** @param {Protocol['run']['in']} args */

@@ -39,7 +39,7 @@ export interface Protocol {
     in: { model: Uint8Array; settings: [string, string][] };
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
   };
-  load: { in: { parts: Part[]; maxMemoryBytes: number }; out: { info: SessionInfo; properties: PropertyEntry[] } };
+  load: { in: { parts: Part[]; maxMemoryBytes: number; passes?: readonly string[] }; out: { info: SessionInfo; properties: PropertyEntry[] } };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {

@@ -65,6 +65,12 @@ export interface EngineOptions {
   reproducible?: boolean;
   /** A plan that would pass it is refused before anything is allocated. */
   maxMemoryBytes?: number;
+  /**
+   * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
+   * `generateArtifacts` knows two of them, which find LayerNormalization and Gelu in their pieces: `layer_norm` and `gelu`.
+   * A loss that changes by more than rounding with `'none'` is a bug of ours, please tell us.
+   */
+  passes?: readonly string[] | 'none';
   wasmUrl?: string | URL;
   workerUrl?: string | URL;
   wasmBinary?: Uint8Array;

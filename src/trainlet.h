@@ -40,6 +40,9 @@ TrainletSession *trainlet_session_new(void);
 void trainlet_session_free(TrainletSession *s);
 const Error *trainlet_session_error(const TrainletSession *s);
 void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take; 0 = no limit */
+/* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
+void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
+const char *trainlet_pass_name(int i); /* NULL past the last */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 Status trainlet_session_ready(TrainletSession *s);
 const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */

@@ -35,8 +35,11 @@ EXPORT(abi_json) const char *abi_json(void) {
   }
   at += (size_t)snprintf(text + at, sizeof text - at, "},\"artifacts\":{\"train\":%d,\"eval\":%d,\"optimizer\":%d,\"checkpoint\":%d,\"model\":%d}",
                          TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL);
-  snprintf(text + at, sizeof text - at, ",\"formats\":{\"trainlet\":%d,\"ort1\":%d,\"ort2\":%d}}", TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1,
-           TRAINLET_FORMAT_ORT_2);
+  at += (size_t)snprintf(text + at, sizeof text - at, ",\"formats\":{\"trainlet\":%d,\"ort1\":%d,\"ort2\":%d},\"passes\":[", TRAINLET_FORMAT_TRAINLET,
+                         TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2);
+  for (int i = 0; trainlet_pass_name(i); i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\"", i ? "," : "", trainlet_pass_name(i));
+  snprintf(text + at, sizeof text - at, "]}");
   return text;
 }
 
@@ -89,6 +92,7 @@ EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
 }
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
+EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) { trainlet_session_set_passes(s, mask); }
 EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, const void *bytes, size_t count) {
   trainlet_session_load(s, (TrainletPart)which, bytes, count);
   return session_status(s);

@@ -1,4 +1,5 @@
-/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where y = x, else 0. */
+/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that of PyTorch's ReLU6 and
+ * of Relu is, and x need not be kept. */
 #include "kernels/broadcast.h"
 
 /* The bounds are attributes before opset 11, then scalars that may be absent. */
@@ -26,9 +27,18 @@ BROADCAST_ROW_1(clip_row, clip(n, x))
 
 static void clip_run(const Node *n) { broadcast_run(n, 1, clip_row); }
 
+/* Bound i (1 low, 2 high) as a value; NULL for none. */
+static Value *bound_of(Grad *g, int i) {
+  const Node *n = g->node;
+  if (n->version >= 11) return has_in(n, i) ? n->in[i] : NULL;
+  return node_attr(n, i == 1 ? "min" : "max", ATTR_FLOAT) ? emit_float(g->graph, ((const float *)n->params)[i - 1]) : NULL;
+}
+
 static Status clip_grad(Grad *g) {
-  Value *inside = emit(g->graph, "Equal", g->node->in[0], g->node->out[0]);
-  g->dx[0] = emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0));
+  Value *y = g->node->out[0], *low = bound_of(g, 1), *high = bound_of(g, 2);
+  Value *over = low ? emit(g->graph, "Greater", y, low) : NULL, *under = high ? emit(g->graph, "Less", y, high) : NULL;
+  Value *inside = over && under ? emit(g->graph, "And", over, under) : over ? over : under;
+  g->dx[0] = inside ? emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0)) : g->dy[0];
   return STATUS_OK;
 }
 

@@ -33,7 +33,7 @@ Conv conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, cons
                 .features = (size_t)w->dim[0], .window = window_of(attrs, x, y)};
 }
 
-static Status conv_infer(Node *n) {
+Status conv_op_infer(Node *n) {
   WindowAttrs attrs;
   Shape y;
   TRY(conv_shapes(n, 0, 1, &y, &attrs));
@@ -51,7 +51,7 @@ static Status conv_infer(Node *n) {
   return STATUS_OK;
 }
 
-static void conv_run(const Node *n) {
+void conv_op_run(const Node *n) {
   conv_forward(n->params, in_f32(n, 0), in_f32(n, 1), has_in(n, 2) ? in_f32(n, 2) : NULL, out_f32(n, 0), n->scratch);
 }
 
@@ -90,8 +90,8 @@ const Op op_conv = {
     .name = "Conv",
     .since = {1, 11},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .infer = conv_infer,
-    .run = conv_run,
+    .infer = conv_op_infer,
+    .run = conv_op_run,
     .grad = conv_grad,
     .cases = CASES(conv_cases),
 };

@@ -1,4 +1,4 @@
-/* What Conv and ConvGrad share: the checks that make a Conv (kernels/conv.h) of x, w and the attributes. */
+/* What Conv, FusedConv and ConvGrad share: the checks that make a Conv (kernels/conv.h) of x, w and the attributes. */
 #pragma once
 #include "kernels/conv.h"
 #include "ops/window.h"
@@ -7,3 +7,6 @@
 Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs);
 /* Shapes are numbers. */
 Conv conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs);
+
+Status conv_op_infer(Node *n); /* of inputs x, w and the bias */
+void conv_op_run(const Node *n);

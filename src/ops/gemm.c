@@ -1,13 +1,6 @@
 /* Gemm: y = alpha · op(A) · op(B) + beta · C.  dA = alpha · dY · op(B)ᵀ and dB = alpha · op(A)ᵀ · dY as Gemm nodes, each turned
  * once more where A or B was; dC = beta · dY. */
-#include "kernels/gemm.h"
-#include "ops/op.h"
-
-typedef struct GemmParams {
-  Gemm gemm; /* all but the data */
-  bool trans_a, trans_b;
-  size_t lda, ldb;
-} GemmParams;
+#include "ops/gemm.h"
 
 static bool dims_differ(Dim a, Dim b) { return dim_is_number(a) && dim_is_number(b) && a != b; }
 
@@ -40,7 +33,7 @@ static Status gemm_plan(Node *n, bool trans_a, bool trans_b, const Shape *y) {
   return STATUS_OK;
 }
 
-static Status gemm_infer(Node *n) {
+Status gemm_op_infer(Node *n) {
   for (int i = 0; i < 3; i++) TRY(node_want_float(n, i));
   TRY(node_want_rank(n, 0, 2, 2));
   TRY(node_want_rank(n, 1, 2, 2));
@@ -56,7 +49,7 @@ static Status gemm_infer(Node *n) {
   return node_is_concrete(n) ? gemm_plan(n, trans_a, trans_b, &y) : STATUS_OK;
 }
 
-static void gemm_op_run(const Node *n) {
+void gemm_op_run(const Node *n) {
   const GemmParams *p = n->params;
   Gemm g = p->gemm;
   g.a = gemm_a(in_f32(n, 0), p->lda, p->trans_a);
@@ -104,7 +97,9 @@ const Op op_gemm = {
     .name = "Gemm",
     .since = {7, 9, 11, 13},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .infer = gemm_infer,
+    .in_place = 4,
+    .flags = OP_ALONE,
+    .infer = gemm_op_infer,
     .run = gemm_op_run,
     .grad = gemm_grad,
     .cases = CASES(gemm_cases),

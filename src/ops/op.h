@@ -33,6 +33,7 @@ enum {
   OP_VIEW = 1,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
   OP_RANDOM = 2,  /* draws from graph->rng: never folded */
   OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
+  OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 

@@ -1,6 +1,41 @@
-/* Passes: each rewrites a bound graph (every shape a number) into a faster equal one, and is a file. */
+/* Passes: each rewrites a bound graph (every shape a number) into a faster equal one, is a file, and can be switched off.
+ *
+ *   bound graph ─ fold ─ identity ─ duplicate ─ … ─▶ bound graph with fewer, larger nodes, none of them dead
+ */
 #pragma once
 #include "graph/graph.h"
 
+/* Bit of each pass in a mask. */
+enum {
+#define PASS(name) PASS_##name,
+#include "passes/passes.def"
+#undef PASS
+  PASS_COUNT
+};
+enum { PASSES_ALL = (1u << PASS_COUNT) - 1 };
+
+/* Runs the passes whose bit `mask` has, in their order, and drops the nodes that nobody reads any more. */
+Status passes_run(Graph *g, unsigned mask);
+/* Of those, the ones that find an operator in its pieces, for a graph with symbols ahead of backward, so that the gradient is the operator's
+ * own too. The graph's outputs keep their names. */
+Status passes_recognise(Graph *g, unsigned mask);
+const char *passes_name(int i); /* NULL past the end */
+
 /* Computes now what depends on constants only, and makes known shapes constants. */
 Status pass_fold(Graph *g);
+/* Drops what gives back its input: Identity, Dropout that does not train, Cast to the same type; a Transpose that moves no element is a Reshape. */
+Status pass_identity(Graph *g);
+/* Computes once what two nodes compute from the same inputs. */
+Status pass_duplicate(Graph *g);
+/* LayerNormalization in pieces becomes one node. */
+Status pass_layer_norm(Graph *g);
+/* Gelu in pieces becomes one node. */
+Status pass_gelu(Graph *g);
+/* Comparisons and Where, the gradient of Clip, become ClipGrad. */
+Status pass_clip_grad(Graph *g);
+/* Two Transposes become one, and one at an operand or at the end of a product becomes the product's own. */
+Status pass_transpose(Graph *g);
+/* MatMul + Add becomes Gemm. */
+Status pass_bias(Graph *g);
+/* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
+Status pass_activation(Graph *g);

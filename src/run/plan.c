@@ -72,7 +72,7 @@ static bool may_overwrite(const Node *n, int k, int step) {
   if (!is_placed_here(root) || root->last != step || v->type != out->type || value_bytes(root) != value_bytes(out)) return false;
   if (!shape_equal(&v->shape, &out->shape)) return false;
   for (int i = 0; i < n->in_count; i++) /* the same bytes read in another shape would be overwritten under the reader */
-    if (i != k && n->in[i] && root_of(n->in[i]) == root && !shape_equal(&n->in[i]->shape, &out->shape)) return false;
+    if (i != k && n->in[i] && root_of(n->in[i]) == root && (n->op->flags & OP_ALONE || !shape_equal(&n->in[i]->shape, &out->shape))) return false;
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "graph/onnx.h"
 #include "ops/op.h"
+#include "passes/passes.h"
 
 TrainletSession *trainlet_session_new(void) {
   Arena arena = {0};
@@ -13,6 +14,7 @@ TrainletSession *trainlet_session_new(void) {
   if (!s) return NULL;
   s->arena = arena;
   s->lr = 1e-3f;
+  s->passes = PASSES_ALL;
   s->reset_gradients = true;
   return s;
 }
@@ -33,6 +35,9 @@ void trainlet_session_free(TrainletSession *s) {
 
 const Error *trainlet_session_error(const TrainletSession *s) { return &s->error; }
 void trainlet_session_limit(TrainletSession *s, double bytes) { s->limit_bytes = bytes > 0 ? bytes : 0; }
+
+void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
+const char *trainlet_pass_name(int i) { return passes_name(i); }
 
 /* ---- loading ---- */
 
@@ -257,7 +262,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
-  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .memory_limit = arena_limit(s)};
+  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .memory_limit = arena_limit(s)};
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
   r.effects = s->accumulators;

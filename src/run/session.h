@@ -30,6 +30,7 @@ struct TrainletSession {
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
   Rng rng;
   double limit_bytes;
+  unsigned passes; /* those that are on: passes.h */
   double loss;
   float lr;
   int64_t steps;

@@ -8,13 +8,14 @@
 
 /* ---- the situation as a key ---- */
 
-/* Numbers that differ when the program must: part, mode, the shape of each input fed, the values fetched. 0 when memory is out. */
+/* Numbers that differ when the program must: part, mode, passes, the shape of each input fed, the values fetched. 0 when memory is out. */
 static size_t key_of(Transition *t, const Request *r) {
-  size_t most = 2 + (size_t)r->graph->input_count * (1 + RANK_MAX) + (size_t)r->fetch_count, n = 0;
+  size_t most = 3 + (size_t)r->graph->input_count * (1 + RANK_MAX) + (size_t)r->fetch_count, n = 0;
   if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
   int64_t *key = t->key.data;
   key[n++] = r->part;
   key[n++] = r->overwrite_gradients;
+  key[n++] = r->passes;
   for (int i = 0; i < r->graph->input_count; i++) {
     const Feed *f = &r->feeds[i];
     key[n++] = f->fed ? f->shape.rank : -1;
@@ -89,7 +90,7 @@ static Status build(const Request *r, CachedProgram *c, Error *error) {
   Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, bound, error));
-  TRY(pass_fold(bound));
+  TRY(passes_run(bound, r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
   if (r->memory_limit > 0 && (double)c->program.arena_bytes > r->memory_limit)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",

@@ -37,6 +37,7 @@ typedef struct Request {
   Graph *graph; /* unbound */
   int part;
   bool overwrite_gradients;
+  unsigned passes; /* a bit each: passes.h */
   Feed *feeds; /* one for each of graph->inputs */
   Value *const *fetches;
   int fetch_count; /* outputs of the program: these, in this order */

@@ -1,7 +1,7 @@
 /* Artifacts: an inference model becomes ONNX Runtime's four training artifacts.
  *
  *   model ─ mode_copy ─ loss ─▶ eval model
- *         ─ mode_copy ─ loss ─ backward ─ accumulators ─▶ train model      options ─▶ optimizer model
+ *         ─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model      options ─▶ optimizer model
  *         └─ parameters ─▶ checkpoint
  */
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "graph/onnx.h"
 #include "ops/op.h"
+#include "passes/passes.h"
 #include "train/backward.h"
 #include "train/glob.h"
 #include "train/loss.h"
@@ -30,6 +31,7 @@ struct TrainletArtifacts {
   LossOptions loss;
   Optimizer optimizer;
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
+  unsigned passes; /* a bit each: passes.h */
   bool nominal; /* the checkpoint names the parameters without their values */
   Block bytes[4];
   size_t lengths[4];
@@ -46,6 +48,7 @@ TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes) {
   if (!a) return NULL;
   a->arena = arena;
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
+  a->passes = PASSES_ALL;
   a->warnings = "";
   a->model = onnx_read(model, bytes, &a->arena, &a->error);
   return a;
@@ -160,6 +163,20 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }
 
+/* Names joined by commas. */
+static Status set_passes(TrainletArtifacts *a, const char *key, const char *value) {
+  a->passes = 0;
+  for (const char *at = value; *at;) {
+    size_t length = strcspn(at, ",");
+    int i = 0;
+    while (passes_name(i) && (strlen(passes_name(i)) != length || strncmp(passes_name(i), at, length) != 0)) i++;
+    if (!passes_name(i)) return invalid(a, key, at, "names of passes joined by commas");
+    a->passes |= 1u << i;
+    at += length + (at[length] == ',');
+  }
+  return STATUS_OK;
+}
+
 Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
   error_clear(&a->error);
   if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
@@ -168,6 +185,7 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
   if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
   if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
+  if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }
@@ -249,7 +267,8 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
     }
     if (graph_add_output(g, v) != STATUS_OK) return NULL;
   }
-  return g;
+  /* The eval model stays as it came: it is what exportModel writes, and its own passes run when it is bound. */
+  return training && passes_recognise(g, a->passes) != STATUS_OK ? NULL : g;
 }
 
 static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *reset) {

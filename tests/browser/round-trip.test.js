@@ -37,6 +37,7 @@ const NETWORKS = [
   ['1-D CNN', recipeOf('conv1d'), ADAMW],
   ['embedding', recipeOf('tokens'), ADAMW],
   ['transformer', recipeOf('transformer'), ADAMW],
+  ['transformer of opset 13, its normalizations and Gelu in pieces', recipeOf('transformer_13'), ADAMW],
   ['Linear with LoRA branch', recipeOf('lora_linear'), ADAMW],
 ];
 

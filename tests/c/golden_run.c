@@ -36,7 +36,9 @@ static bool set_list(GoldenRun *run, const char *key) {
   return true;
 }
 
-bool golden_run_open(GoldenRun *run, const char *name) {
+bool golden_run_open(GoldenRun *run, const char *name) { return golden_run_open_with(run, name, NULL); }
+
+bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes) {
   char path[200];
   size_t bytes;
   *run = (GoldenRun){0};
@@ -50,6 +52,7 @@ bool golden_run_open(GoldenRun *run, const char *name) {
   if (!check(run->artifacts != NULL, "no memory for artifacts")) return false;
   if (!set(run, "loss.type", json_text(run->recipe, "loss")) || !set_optimizer(run, json_get(run->recipe, "optimizer"))) return false;
   if (!set_list(run, "requiresGrad") || !set_list(run, "frozen")) return false;
+  if (passes && !set(run, "passes", passes)) return false;
   Status status = trainlet_artifacts_build(run->artifacts);
   return check(status == STATUS_OK, "artifacts: %s", trainlet_artifacts_error(run->artifacts)->text);
 }

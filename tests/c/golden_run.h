@@ -13,6 +13,8 @@ typedef struct GoldenRun {
 
 /* Reads tests/golden/NAME.json and builds its artifacts; checks fail and false comes back when that does not work. */
 bool golden_run_open(GoldenRun *run, const char *name);
+/* The same with these passes (names joined by commas) alone, which a session has to be told besides. */
+bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes);
 void golden_run_close(GoldenRun *run);
 
 /* A session on the artifacts; checkpoint replaces theirs unless NULL. NULL when it does not come up. */

@@ -128,6 +128,17 @@ test('a plan over maxMemoryBytes is refused', async () => {
   }, is('out-of-memory'));
 });
 
+test('passes are switched off by name, and a name that is none is refused', async () => {
+  const loss = async (passes) => {
+    const session = await TrainingSession.create(artifacts, { ...HERE, passes });
+    return (await session.step(FEEDS)).loss;
+  };
+  const all = await loss(undefined);
+  for (const passes of ['none', [], ['fold'], ['transpose', 'bias']]) assert.ok(Math.abs((await loss(passes)) - all) <= 1e-5 * all, `${passes}`);
+  await assert.rejects(loss(['bais']), is('invalid-argument', /no pass 'bais'.*bias/));
+  await assert.rejects(loss('all'), is('invalid-argument', /passes must be an array/));
+});
+
 test('an engine that is missing or none is one sentence', async () => {
   for (const worker of [true, false]) {
     await assert.rejects(InferenceSession.create(MODEL, { worker, wasmUrl: new URL('./none.wasm', import.meta.url) }), is('source-unreadable', /engine could not be loaded from .*none\.wasm/));

@@ -1,0 +1,12 @@
+/* Activation: what FusedGemm and FusedConv do to each number before it is stored: Relu, or Clip to two bounds. */
+#pragma once
+#include "ops/op.h"
+
+typedef struct Activation {
+  float low, high;
+} Activation;
+
+/* The attribute `activation` with its two parameters. */
+Status activation_read(const Node *n, float first, float second, Activation *activation);
+/* y = min(max(y, low), high), NaN stays NaN */
+void activation_run(const Activation *activation, float *y, size_t count);

@@ -1,0 +1,45 @@
+/* FusedConv (com.microsoft): y = activation(Conv(x, w, bias)). The pass `activation` makes it of bound graphs. */
+#include "ops/activation.h"
+#include "ops/conv.h"
+
+typedef struct FusedConv {
+  Conv conv; /* first: conv_op_run reads the params */
+  Activation activation;
+} FusedConv;
+
+static Status fused_conv_infer(Node *n) {
+  Activation activation;
+  const Attr *params = node_attr(n, "activation_params", ATTR_FLOATS);
+  float first = params && params->count == 2 ? params->floats[0] : 0, second = params && params->count == 2 ? params->floats[1] : 0;
+  TRY(activation_read(n, first, second, &activation));
+  if (has_in(n, 3)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input 3, a sum before the activation, is not supported");
+  TRY(conv_op_infer(n));
+  if (!n->params) return STATUS_OK;
+  const Conv *conv = n->params;
+  FusedConv *p = NODE_PARAMS(n, FusedConv);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  *p = (FusedConv){*conv, activation};
+  return STATUS_OK;
+}
+
+static void fused_conv_run(const Node *n) {
+  const FusedConv *p = n->params;
+  conv_op_run(n);
+  activation_run(&p->activation, out_f32(n, 0), out_count(n, 0));
+}
+
+CASES_OF(fused_conv_cases) = {
+    {"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1] activation=Relu"},
+    {"f32[2,5,6,7] f32[5,1,3,3] f32[5]", "group=5 pads=[1,1,1,1] activation=Clip activation_params=[-0.5,0.75]"},
+    {"f32[2,3,4,5] f32[6,3,1,1]", "activation=Clip activation_params=[0.0,0.25]"},
+    {0}};
+
+const Op op_fused_conv = {
+    .name = "FusedConv",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .infer = fused_conv_infer,
+    .run = fused_conv_run,
+    .cases = CASES(fused_conv_cases),
+};

@@ -1,0 +1,41 @@
+/* Identity: nodes that give back their input go: Identity, Dropout that does not train, Cast to the same type, Expand to the same shape, and a
+ * Transpose that moves no element is a Reshape, which is a view. */
+#include "passes/rewrite.h"
+
+/* A flag that is absent or a constant false. */
+static bool is_off(const Node *n, int i) {
+  return !has_in(n, i) || (n->in[i]->kind == VALUE_CONSTANT && !*(const uint8_t *)n->in[i]->data);
+}
+
+static bool gives_back(const Node *n) {
+  const Value *x = n->in[0], *y = n->out[0];
+  if (n->op == &op_identity || n->op == &op_pass_through) return n->out_count == 1;
+  if (n->op == &op_dropout) return is_off(n, 2) && (!has_out(n, 1) || n->out[1]->readers == 0);
+  if (n->op == &op_dropout_grad) return has_in(n, 3) && is_off(n, 3);
+  if (n->op == &op_cast) return x->type == y->type;
+  return (n->op == &op_expand || n->op == &op_concat || n->op == &op_sum) && shape_equal(&x->shape, &y->shape) &&
+         (n->op == &op_expand || n->in_count == 1);
+}
+
+/* The axes that have more than one element stay in their order. */
+static bool moves_nothing(const Node *n) {
+  const int *perm = n->params;
+  int last = -1;
+  for (int i = 0; i < n->out[0]->shape.rank; i++) {
+    if (n->out[0]->shape.dim[i] == 1) continue;
+    if (perm[i] < last) return false;
+    last = perm[i];
+  }
+  return true;
+}
+
+static bool rewrite(Graph *g, Node *n) {
+  if (!has_out(n, 0)) return false;
+  if (n->op == &op_transpose && moves_nothing(n)) {
+    Value *same = rewrite_reshape(g, n->in[0], &n->out[0]->shape);
+    return same == n->in[0] ? rewrite_value(n->out[0], same) : rewrite_as(n, same);
+  }
+  return gives_back(n) && rewrite_value(n->out[0], n->in[0]);
+}
+
+Status pass_identity(Graph *g) { return rewrite_each(g, rewrite); }

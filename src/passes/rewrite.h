@@ -1,0 +1,30 @@
+/* Rewrite: what the passes share. A rewrite offers every node in order; one that is taken is left out, and what was emitted for it stands
+ * in its place:
+ *
+ *   nodes  MatMul ─▶ t ─▶ Add ─▶ y      offered: MatMul (kept), Add (taken: emits Gemm, which makes y)
+ *   then   MatMul ─▶ t    Gemm ─▶ y     and MatMul, which nobody reads, is dropped
+ */
+#pragma once
+#include "ops/op.h"
+#include "passes/passes.h"
+
+/* Whether n was taken; with values' readers (nodes and the graph's outputs) counted as they were before the rewrite. */
+typedef bool RewriteNode(Graph *g, Node *n);
+Status rewrite_each(Graph *g, RewriteNode *rewrite);
+
+/* `made`, just emitted, is what n's output 0 was: its node now writes n->out[0]. Gives true: n is taken. False when `made` is NULL. */
+bool rewrite_as(Node *n, Value *made);
+/* Readers of v read `by` from here on. Gives true; false, and nothing changes, when v is an output of the graph. */
+bool rewrite_value(Value *v, Value *by);
+
+/* Drops nodes of which nobody reads an output, and second outputs that nobody reads. */
+void rewrite_drop_dead(Graph *g);
+
+/* The node that makes v; NULL when it is of another operator or somebody else reads v, too. */
+static inline Node *rewrite_only(const Value *v, const Op *op) {
+  return v && v->kind == VALUE_NODE && v->readers == 1 && v->producer && v->producer->op == op ? v->producer : NULL;
+}
+/* v in that shape of as many elements: v itself where it has it. NULL on failure, as emit. */
+Value *rewrite_reshape(Graph *g, Value *v, const Shape *shape);
+/* The number in a constant of one float; false when v is something else. */
+bool rewrite_number(const Value *v, float *number);

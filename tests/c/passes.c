@@ -1,0 +1,148 @@
+/* Passes: losses with each pass off, and with all off, are those with all on.
+ *
+ *   test_passes                     all tests
+ *   test_passes --bench RUN…        what each pass brings on golden runs: a step's time without it over the time with all
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "golden_run.h"
+#include "ort_set.h"
+
+enum { STEPS = 5, PASSES_MAX = 32 };
+
+static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_frozen", "mlp_accumulate", "cnn_bn", "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens",
+                                   "transformer", "transformer_13", "lora_linear", "regression_mse", "regression_l1", "regression_bce", NULL};
+
+static int pass_count(void) {
+  int count = 0;
+  while (trainlet_pass_name(count)) count++;
+  return count;
+}
+
+/* Mask 0 has all passes off and is the reference; then all on; then each off. */
+static unsigned mask_of(int i) { return i == 0 ? 0 : i == 1 ? ~0u : ~(1u << (i - 2)); }
+static const char *mask_name(int i) { return i == 0 ? "no passes" : i == 1 ? "all passes" : trainlet_pass_name(i - 2); }
+
+/* Names of the mask's passes, joined by commas. */
+static const char *names_of(unsigned mask) {
+  static char text[512];
+  size_t at = 0;
+  text[0] = 0;
+  for (int i = 0; trainlet_pass_name(i); i++)
+    if (mask >> i & 1) at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "," : "", trainlet_pass_name(i));
+  return text;
+}
+
+static void compare(const double *want, const double *got, int count, int mask, double *worst) {
+  for (int i = 0; i < count; i++) {
+    double difference = fabs(got[i] - want[i]) / fabs(want[i]);
+    *worst = fmax(*worst, difference);
+    check(difference <= 1e-5, "%s%s: loss %d is %.9g, with no passes %.9g", mask >= 2 ? "without " : "", mask_name(mask), i, got[i], want[i]);
+  }
+}
+
+/* Artifacts and session with the mask's passes; NULL when they do not come up. */
+static TrainletSession *open_session(GoldenRun *run, const char *name, unsigned mask) {
+  TrainletSession *s = golden_run_open_with(run, name, names_of(mask)) ? golden_session(run, NULL, 0) : NULL;
+  if (s) trainlet_session_set_passes(s, mask);
+  return s;
+}
+
+static void golden_losses(const char *name, unsigned mask, double losses[STEPS + 1]) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run, name, mask);
+  for (int step = 0; s && step < STEPS; step++) losses[step] = golden_step(&run, s, step);
+  if (s && golden_feed(&run, s, TRAINLET_EVAL, 0, 0) && golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
+    losses[STEPS] = (double)*(const float *)trainlet_session_output(s, 0)->data;
+  if (s) trainlet_session_free(s);
+  golden_run_close(&run);
+}
+
+static void a_golden_run_keeps_its_losses(const void *name) {
+  double losses[PASSES_MAX + 2][STEPS + 1] = {{0}}, worst = 0;
+  for (int i = 0; i < pass_count() + 2; i++) {
+    golden_losses(name, mask_of(i), losses[i]);
+    if (i > 0) compare(losses[0], losses[i], STEPS + 1, i, &worst);
+  }
+  test_note("losses differ by %.1e", worst);
+}
+
+static void an_ort_set_keeps_its_losses(const void *name) {
+  OrtSet set;
+  double losses[PASSES_MAX + 2][STEPS + 1] = {{0}}, worst = 0;
+  bool open = ort_set_open(&set, name);
+  for (int i = 0; open && i < pass_count() + 2; i++) {
+    TrainletSession *s = ort_set_session(&set, NULL, 0);
+    if (!s) break;
+    trainlet_session_set_passes(s, mask_of(i));
+    for (int step = 0; step < STEPS; step++) losses[i][step] = ort_set_step(&set, s);
+    losses[i][STEPS] = ort_set_run(&set, s, TRAINLET_EVAL);
+    trainlet_session_free(s);
+    if (i > 0) compare(losses[0], losses[i], STEPS + 1, i, &worst);
+  }
+  test_note("losses differ by %.1e", worst);
+  ort_set_close(&set);
+}
+
+/* A program belongs to the passes it was made with. */
+static void passes_change_between_steps(const void *argument) {
+  GoldenRun run;
+  TrainletSession *a = NULL, *b = NULL;
+  if (golden_run_open(&run, "mlp_clip") && (a = golden_session(&run, NULL, 0)) && (b = golden_session(&run, NULL, 0)))
+    for (int step = 0; step < GOLDEN_STEPS; step++) {
+      trainlet_session_set_passes(b, mask_of(step % 3));
+      double plain = golden_step(&run, a, step), mixed = golden_step(&run, b, step);
+      check(fabs(plain - mixed) <= 1e-5 * fabs(plain), "loss %d is %.9g, with other passes every step %.9g", step, plain, mixed);
+    }
+  if (a) trainlet_session_free(a);
+  if (b) trainlet_session_free(b);
+  golden_run_close(&run);
+}
+
+/* ---- bench ---- */
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Sessions that differ in their passes alone take turns; the least time of each counts. */
+static void bench(const char *name) {
+  GoldenRun run[PASSES_MAX + 2];
+  int count = pass_count() + 2, rounds = 0;
+  double best[PASSES_MAX + 2], start = now_ms();
+  TrainletSession *s[PASSES_MAX + 2];
+  for (int i = 0; i < count; i++) {
+    if (!(s[i] = open_session(&run[i], name, mask_of(i)))) return;
+    best[i] = INFINITY;
+  }
+  for (; rounds < 15 || (rounds < 300 && now_ms() - start < 20000); rounds++)
+    for (int i = 0; i < count; i++) {
+      golden_feed(&run[i], s[i], TRAINLET_TRAIN, 0, 0);
+      double from = now_ms();
+      trainlet_session_step(s[i]);
+      best[i] = fmin(best[i], now_ms() - from);
+    }
+  printf("%s: %.3f ms with all passes, %d rounds; without any ×%.3f", name, best[1], rounds, best[0] / best[1]);
+  for (int i = 2; i < count; i++) printf(", %s ×%.3f", mask_name(i), best[i] / best[1]);
+  printf("\n");
+  for (int i = 0; i < count; i++) trainlet_session_free(s[i]), golden_run_close(&run[i]);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+    for (int i = 2; i < argc; i++) bench(argv[i]);
+    return 0;
+  }
+  for (int i = 0; runs[i]; i++) test_run(runs[i], a_golden_run_keeps_its_losses, runs[i]);
+  test_run("mnist_web", an_ort_set_keeps_its_losses, "mnist_web");
+  test_run("ort_testdata", an_ort_set_keeps_its_losses, "ort_testdata");
+  TEST(passes_change_between_steps);
+  return test_finish();
+}
