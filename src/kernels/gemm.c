@@ -42,6 +42,8 @@ typedef struct Tile {
   const float *d;
   size_t c_stride, d_stride; /* from row to row */
   size_t d_column_stride;
+  bool clamp;
+  float low, high;
 } Tile;
 
 /* Written out: a loop over rows would keep the sums in memory. The order matters to V8's older compiler: it places code from the
@@ -82,16 +84,24 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
   const float *d = t->d;
-#define STORE(i)                                                       \
+#define STORE_AS(DO, i)                                                \
   {                                                                    \
     f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);   \
     f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;            \
-    f32x4_store(c, alpha * low[i] + beta * d0);                        \
-    f32x4_store(c + 4, alpha * high[i] + beta * d1);                   \
+    f32x4_store(c, DO(alpha * low[i] + beta * d0));                    \
+    f32x4_store(c + 4, DO(alpha * high[i] + beta * d1));               \
     c += t->c_stride;                                                  \
     d += t->d_stride;                                                  \
   }
-  EACH_ROW(STORE)
+#define STORE(i) STORE_AS(, i)
+#define CLAMP(v) f32x4_min(most, f32x4_max(least, v)) /* NaN stays NaN */
+#define STORE_CLAMPED(i) STORE_AS(CLAMP, i)
+  if (t->clamp) {
+    f32x4 least = f32x4_splat(t->low), most = f32x4_splat(t->high);
+    EACH_ROW(STORE_CLAMPED)
+  } else {
+    EACH_ROW(STORE)
+  }
 }
 
 static void tile_run(size_t rows, const Tile *t) {
@@ -113,8 +123,10 @@ static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, si
   tile_run(rows, &whole);
   for (size_t j = 0; j < columns; j++) {
     size_t at = (column + j) / g->group * g->group_stride + (column + j) % g->group;
-    for (size_t i = 0; i < rows; i++)
-      t->c[i * t->c_stride + at] = apart[i * COLUMNS + j] + t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
+    for (size_t i = 0; i < rows; i++) {
+      float v = apart[i * COLUMNS + j] + t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
+      t->c[i * t->c_stride + at] = t->clamp ? gemm_clamp(g, v) : v;
+    }
   }
 }
 
@@ -132,6 +144,9 @@ static void block_run(const Gemm *g, const Block *block) {
   const float *d = g->d ? g->d : &zero;
   t.d_stride = g->d ? g->d_row_stride : 0;
   t.d_column_stride = g->d ? g->d_column_stride : 0;
+  t.clamp = g->clamp && block->k + block->depth == g->depth;
+  t.low = g->low;
+  t.high = g->high;
   if (block->k > 0) { /* the blocks of depth before this one are in C already */
     d = g->c;
     t.beta = 1;

@@ -1,4 +1,4 @@
-/* Gemm: C = alpha · A · B + beta · D in float32, through packed panels and one register tile.
+/* Gemm: C = alpha · A · B + beta · D, clamped if wanted, in float32, through packed panels and one register tile.
  *
  *   A (rows × depth)    ─pack─▶ panels of up to 5 rows,  k-major ─┐
  *   B (depth × columns) ─pack─▶ panels of 8 columns,     k-major ─┴─▶ 5×8 tile ─▶ C (rows × columns)
@@ -32,7 +32,15 @@ typedef struct Gemm {
   /* Column j of C (and of a D with column stride 1) is at (j / group) · group_stride + j % group: the images of a batch.
    * 0 is one group of all columns. */
   size_t group, group_stride;
+  bool clamp; /* C is kept in low … high (Relu is 0 … inf); NaN stays NaN */
+  float low, high;
 } Gemm;
+
+/* One element of C as it is stored at last. */
+static inline float gemm_clamp(const Gemm *g, float v) {
+  if (!g->clamp) return v;
+  return v < g->low ? g->low : v > g->high ? g->high : v;
+}
 
 /* Scratch for gemm_run; never more than about 1.4 MB. rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);

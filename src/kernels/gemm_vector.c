@@ -78,7 +78,7 @@ static void chunk_run(const Gemm *g, size_t i, size_t from, size_t count) {
   if (g->b.line_stride == 1) add_rows(g, a, b, count, sum);
   else
     for (size_t j = 0; j < count; j++) sum[j] = dot(a, b + j * g->b.line_stride, g->depth);
-  for (size_t j = 0; j < count; j++) c[j] = g->alpha * sum[j] + (d ? g->beta * d[j * g->d_column_stride] : 0);
+  for (size_t j = 0; j < count; j++) c[j] = gemm_clamp(g, g->alpha * sum[j] + (d ? g->beta * d[j * g->d_column_stride] : 0));
 }
 
 static void rows_run(const Gemm *g) {

@@ -1,0 +1,91 @@
+/* Kernels: products of all forms against plain loops in double, in scratch of exactly the size asked for. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "kernels/gemm.h"
+
+typedef struct Product {
+  size_t rows, columns, depth;
+  bool trans_a, trans_b, clamp;
+  int d; /* 0: none, 1: a row of biases, 2: a column of biases, 3: C itself */
+} Product;
+
+static float filled(size_t i, unsigned salt) { return (float)((i * 2654435761u + salt * 40503u) >> 7 & 1023) / 512 - 1; }
+
+static float *floats(size_t count, unsigned salt) {
+  float *p = malloc(count * sizeof *p);
+  for (size_t i = 0; i < count; i++) p[i] = filled(i, salt);
+  return p;
+}
+
+static double expected(const Product *p, const float *a, const float *b, double d, size_t i, size_t j, double *size) {
+  double sum = 0;
+  *size = fabs(d);
+  for (size_t k = 0; k < p->depth; k++) {
+    double term = (double)a[p->trans_a ? k * p->rows + i : i * p->depth + k] * b[p->trans_b ? j * p->depth + k : k * p->columns + j];
+    sum += term;
+    *size += fabs(term);
+  }
+  double v = 0.5 * sum + 2 * d;
+  return !p->clamp ? v : v < -1 ? -1 : v > 1.5 ? 1.5 : v;
+}
+
+static void product_is_right(const void *argument) {
+  const Product *p = argument;
+  size_t count = p->rows * p->columns;
+  float *a = floats(p->rows * p->depth, 1), *b = floats(p->depth * p->columns, 2), *c = floats(count, 3), *before = floats(count, 3);
+  Gemm g = {.rows = p->rows, .columns = p->columns, .depth = p->depth, .alpha = 0.5f, .beta = 2, .c = c, .c_row_stride = p->columns};
+  g.a = gemm_a(a, p->trans_a ? p->rows : p->depth, p->trans_a);
+  g.b = gemm_b(b, p->trans_b ? p->depth : p->columns, p->trans_b);
+  g.d = p->d == 0 ? NULL : p->d == 3 ? c : before;
+  g.d_row_stride = p->d == 2 ? 1 : p->d == 3 ? p->columns : 0;
+  g.d_column_stride = p->d != 2;
+  g.clamp = p->clamp;
+  g.low = -1;
+  g.high = 1.5f;
+  void *scratch = malloc(gemm_scratch_bytes(p->rows, p->columns, p->depth));
+  gemm_run(&g, scratch);
+  for (size_t i = 0; i < p->rows; i++)
+    for (size_t j = 0; j < p->columns; j++) {
+      double size, d = p->d == 0 ? 0 : before[i * g.d_row_stride + j * g.d_column_stride];
+      double wanted = expected(p, a, b, d, i, j, &size), came = c[i * p->columns + j];
+      if (!check(fabs(came - wanted) <= 1e-6 * (1 + size), "element %zu %zu is %g, wanted %g", i, j, came, wanted)) goto end;
+    }
+end:
+  free(scratch);
+  free(a), free(b), free(c), free(before);
+}
+
+static void products_are_right(const void *argument) {
+  static const size_t sizes[][3] = {{1, 1, 1},   {1, 130, 70},  {1, 600, 5},  {2, 9, 33},   {3, 17, 6},   {4, 8, 12},  {5, 8, 7},     {6, 31, 64},
+                                    {7, 3, 100}, {13, 1, 400},  {40, 2, 19},  {64, 64, 32}, {61, 33, 64}, {9, 5, 800}, {131, 20, 3},  {3, 800, 400},
+                                    {33, 70, 1}, {600, 1, 130}, {128, 90, 1}, {25, 775, 2}, {8, 6, 0},    {100, 4, 9}, {12, 7, 1000}, {250, 24, 385}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int form = 0; form < 32; form++) {
+      Product p = {sizes[i][0], sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4, form >> 3};
+      product_is_right(&p);
+    }
+}
+
+/* Rows of tile and edge, through the packed product (depth 6) and the one that packs nothing (depth 1). */
+static void clamping_keeps_nan(const void *argument) {
+  enum { ROWS = 10, COLUMNS = 9 };
+  for (size_t depth = 1; depth <= 6; depth += 5) {
+    float a[ROWS * 6], b[COLUMNS * 6], c[ROWS * COLUMNS], scratch[512];
+    for (size_t i = 0; i < ROWS * depth; i++) a[i] = i == 3 * depth ? NAN : 1;
+    for (size_t i = 0; i < COLUMNS * depth; i++) b[i] = i % COLUMNS % 2 ? -1 : 2;
+    Gemm g = {.rows = ROWS, .columns = COLUMNS, .depth = depth, .alpha = 1, .c = c, .c_row_stride = COLUMNS, .clamp = true, .high = INFINITY};
+    g.a = gemm_a(a, depth, false);
+    g.b = gemm_b(b, COLUMNS, false);
+    gemm_run(&g, scratch);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+      check(i / COLUMNS == 3 ? isnan(c[i]) : c[i] == (i % COLUMNS % 2 ? 0 : 2 * (float)depth), "depth %zu: element %zu is %g", depth, i, c[i]);
+  }
+}
+
+int main(void) {
+  TEST(products_are_right);
+  TEST(clamping_keeps_nan);
+  return test_finish();
+}
