@@ -3,13 +3,21 @@
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_vector.h"
 #include "simd.h"
+#include "threads.h"
+
+#ifdef TRAINLET_RELAXED
+#define TILE_ROWS 6 /* a fused multiply-add needs no register for the product */
+#else
+#define TILE_ROWS 5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
+#endif
 
 enum {
-  ROWS = 5,          /* of a tile; 10 accumulators, 2 of B and 1 of A fill the 16 registers that V8 has */
+  ROWS = TILE_ROWS,
   COLUMNS = 8,
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
+  PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -48,18 +56,27 @@ typedef struct Tile {
 
 /* Written out: a loop over rows would keep the sums in memory. The order matters to V8's older compiler: it places code from the
  * back, and the rows of the loop must come in the order opposite to the stores after it, or it loads all of A first and spills. */
+#if TILE_ROWS == 6
+#define ROW_5(DO) if (rows > 5) DO(5)
+#else
+#define ROW_5(DO)
+#endif
 #define EACH_ROW(DO) \
   DO(0) \
   if (rows > 1) DO(1) \
   if (rows > 2) DO(2) \
   if (rows > 3) DO(3) \
-  if (rows > 4) DO(4)
+  if (rows > 4) DO(4) \
+  ROW_5(DO)
 #define EACH_ROW_BACKWARD(DO) \
+  ROW_5(DO) \
   if (rows > 4) DO(4) \
   if (rows > 3) DO(3) \
   if (rows > 2) DO(2) \
   if (rows > 1) DO(1) \
   DO(0)
+
+static const float zero = 0;
 
 /* c = alpha · Σk a[k] bᵀ[k] + beta · d, for a constant number of rows */
 static inline __attribute__((always_inline)) void tile_of(const int rows, const Tile *t) {
@@ -70,12 +87,12 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   for (size_t k = t->depth; k > 0; k--) {
     f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
     BARRIER();
-#define MULTIPLY_ADD(i)              \
-  {                                  \
-    f32x4 ai = f32x4_splat(a[i]);    \
-    low[i] += ai * b0;               \
-    high[i] += ai * b1;              \
-    BARRIER();                       \
+#define MULTIPLY_ADD(i)                    \
+  {                                        \
+    f32x4 ai = f32x4_splat(a[i]);          \
+    low[i] = f32x4_madd(ai, b0, low[i]);   \
+    high[i] = f32x4_madd(ai, b1, high[i]); \
+    BARRIER();                             \
   }
     EACH_ROW_BACKWARD(MULTIPLY_ADD)
     a += rows;
@@ -83,7 +100,17 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   }
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
-  const float *d = t->d;
+#define STORE_PLAIN(i)                     \
+  {                                        \
+    f32x4_store(c, alpha * low[i]);        \
+    f32x4_store(c + 4, alpha * high[i]);   \
+    c += t->c_stride;                      \
+  }
+  if (!t->d && !t->clamp) {
+    EACH_ROW(STORE_PLAIN)
+    return;
+  }
+  const float *d = t->d ? t->d : &zero;
 #define STORE_AS(DO, i)                                                \
   {                                                                    \
     f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);   \
@@ -111,20 +138,22 @@ static void tile_run(size_t rows, const Tile *t) {
     case 3: tile_of(3, t); break;
     case 4: tile_of(4, t); break;
     case 5: tile_of(5, t); break;
+#if TILE_ROWS == 6
+    case 6: tile_of(6, t); break;
+#endif
   }
 }
-
-static const float zero = 0;
 
 /* A tile over the edge of C or from one group of columns to the next: computed apart, then put in place one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, size_t columns) {
   float apart[ROWS * COLUMNS];
-  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS, .d = &zero};
+  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS};
   tile_run(rows, &whole);
   for (size_t j = 0; j < columns; j++) {
     size_t at = (column + j) / g->group * g->group_stride + (column + j) % g->group;
     for (size_t i = 0; i < rows; i++) {
-      float v = apart[i * COLUMNS + j] + t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
+      float v = apart[i * COLUMNS + j];
+      if (t->d) v += t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
       t->c[i * t->c_stride + at] = t->clamp ? gemm_clamp(g, v) : v;
     }
   }
@@ -141,7 +170,7 @@ typedef struct Block {
 
 static void block_run(const Gemm *g, const Block *block) {
   Tile t = {.depth = block->depth, .alpha = g->alpha, .beta = g->beta, .c_stride = g->c_row_stride};
-  const float *d = g->d ? g->d : &zero;
+  const float *d = g->d;
   t.d_stride = g->d ? g->d_row_stride : 0;
   t.d_column_stride = g->d ? g->d_column_stride : 0;
   t.clamp = g->clamp && block->k + block->depth == g->depth;
@@ -162,10 +191,10 @@ static void block_run(const Gemm *g, const Block *block) {
     for (size_t p = block->from; p < block->to; p++) {
       size_t row = panel_row(g->rows, block->panels, p), rows = panel_row(g->rows, block->panels, p + 1) - row;
       t.c = g->c + row * g->c_row_stride;
-      t.d = d + row * t.d_stride;
+      t.d = d ? d + row * t.d_stride : NULL;
       if (whole) {
         t.c += at;
-        t.d += at * t.d_column_stride;
+        if (d) t.d += at * t.d_column_stride;
         tile_run(rows, &t);
       } else {
         tile_run_edge(g, rows, &t, column, columns);
@@ -194,13 +223,20 @@ static void pack_columns(const Gemm *g, const Block *block, float *packed) {
                     packed + j * block->depth);
 }
 
-/* One block of depth of one block of columns, for all rows. */
-static void blocks_run(const Gemm *g, Block block, float *packed_b, float *packed_a) {
+/* ---- a part of C: some panels of rows times some columns, by one thread ---- */
+
+typedef struct Part {
+  size_t from, to; /* panels */
+  size_t column, columns;
+} Part;
+
+/* One block of depth of one block of columns, for all rows of the part. */
+static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
   pack_columns(g, &block, packed_b);
   block.b = packed_b;
   block.panels = panel_count(g->rows);
-  for (block.from = 0; block.from < block.panels; block.from = block.to) {
-    block.to = least(block.panels, block.from + ROW_BLOCK);
+  for (block.from = part->from; block.from < part->to; block.from = block.to) {
+    block.to = least(part->to, block.from + ROW_BLOCK);
     if (g->packed_a) {
       block.a = g->packed_a + block.k * g->rows + panel_row(g->rows, block.panels, block.from) * block.depth;
     } else {
@@ -212,12 +248,84 @@ static void blocks_run(const Gemm *g, Block block, float *packed_b, float *packe
 }
 
 static size_t packed_b_floats(size_t columns, size_t depth) {
-  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * block_depth(depth);
+  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * depth;
 }
 
+static void part_run(const Gemm *g, const Part *part, float *scratch) {
+  float *packed_a = scratch + packed_b_floats(part->columns, block_depth(g->depth));
+  size_t end = part->column + part->columns;
+  for (size_t column = part->column; column < end; column += COLUMN_BLOCK) {
+    Block block = {.column = column, .columns = least(COLUMN_BLOCK, end - column)};
+    do { /* once even for a depth of 0: then C = beta · D */
+      block.depth = least(block_depth(g->depth), g->depth - block.k);
+      blocks_run(g, part, block, scratch, packed_a);
+      block.k += block.depth;
+    } while (block.k < g->depth);
+  }
+}
+
+size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth) {
+  size_t most = least(depth, DEPTH_BLOCK); /* not block_depth, which is less for a depth of 400 than for one of 300 */
+  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * most;
+  return (sizeof(float) * (packed_b_floats(columns, most) + packed_a) + 63) & ~(size_t)63;
+}
+
+/* The product with a group, and the whole of it as one part. */
+static Part whole_of(Gemm *g) {
+  if (g->group == 0) g->group = g->columns;
+  return (Part){.to = panel_count(g->rows), .columns = g->columns};
+}
+
+void gemm_run_alone(const Gemm *gemm, void *scratch) {
+  Gemm g = *gemm;
+  if (g.rows == 0 || g.columns == 0) return;
+  if (gemm_is_vector(&g)) {
+    gemm_vector_run(&g);
+    return;
+  }
+  Part whole = whole_of(&g);
+  part_run(&g, &whole, scratch);
+}
+
+/* ---- C cut along its longer side, a part for each thread ---- */
+
+typedef struct Parts {
+  const Gemm *gemm;
+  size_t count, thread_bytes;
+  bool by_rows;
+  char *scratch;
+} Parts;
+
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
-  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * block_depth(depth);
-  return sizeof(float) * (packed_b_floats(columns, depth) + packed_a);
+  return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
+}
+
+/* From part to part every thread packs the other operand again, so there are no more parts than threads. That does not touch
+ * the result: an element is added up in the same order wherever it stands. */
+static Parts parts_of(const Gemm *g, void *scratch) {
+  Parts p = {.gemm = g, .count = (size_t)threads_count(), .by_rows = g->rows >= g->columns, .scratch = scratch};
+  uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
+  size_t units = p.by_rows ? panel_count(g->rows) : (g->columns + COLUMNS - 1) / COLUMNS;
+  if (p.count > worth) p.count = worth ? (size_t)worth : 1;
+  p.count = least(p.count, units);
+  p.thread_bytes = gemm_alone_bytes(g->packed_a ? 0 : g->rows, g->columns, g->depth);
+  return p;
+}
+
+static void run_part(void *context, size_t chunk, int thread) {
+  const Parts *p = context;
+  const Gemm *g = p->gemm;
+  Part part = {.to = panel_count(g->rows), .columns = g->columns};
+  if (p->by_rows) {
+    size_t panels = part.to;
+    part.from = panels * chunk / p->count;
+    part.to = panels * (chunk + 1) / p->count;
+  } else {
+    size_t units = (g->columns + COLUMNS - 1) / COLUMNS;
+    part.column = units * chunk / p->count * COLUMNS;
+    part.columns = least(g->columns, units * (chunk + 1) / p->count * COLUMNS) - part.column;
+  }
+  part_run(g, &part, (float *)(p->scratch + (size_t)thread * p->thread_bytes));
 }
 
 void gemm_run(const Gemm *gemm, void *scratch) {
@@ -227,14 +335,7 @@ void gemm_run(const Gemm *gemm, void *scratch) {
     gemm_vector_run(&g);
     return;
   }
-  if (g.group == 0) g.group = g.columns;
-  float *packed_b = scratch, *packed_a = packed_b + packed_b_floats(g.columns, g.depth);
-  for (size_t column = 0; column < g.columns; column += COLUMN_BLOCK) {
-    Block block = {.column = column, .columns = least(COLUMN_BLOCK, g.columns - column)};
-    do { /* once even for a depth of 0: then C = beta · D */
-      block.depth = least(block_depth(g.depth), g.depth - block.k);
-      blocks_run(&g, block, packed_b, packed_a);
-      block.k += block.depth;
-    } while (block.k < g.depth);
-  }
+  whole_of(&g);
+  Parts p = parts_of(&g, scratch);
+  threads_run(p.count, run_part, &p);
 }

@@ -42,9 +42,13 @@ static inline float gemm_clamp(const Gemm *g, float v) {
   return v < g->low ? g->low : v > g->high ? g->high : v;
 }
 
-/* Scratch for gemm_run; never more than about 1.4 MB. rows = 0 when A is packed already. */
+/* On all threads. Scratch grows with each size, to about 1.4 MB a thread; rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run(const Gemm *g, void *scratch);
+
+/* On the thread at hand: for those who split their work themselves. The same bits. */
+size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth);
+void gemm_run_alone(const Gemm *g, void *scratch);
 
 /* A packed once for many products; `packed` holds rows · depth floats. */
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);

@@ -37,7 +37,7 @@ static void pack_pairs(const Panel *p, float *packed) {
   }
 }
 
-/* 4 or 5 lines side by side: the rows of a transposed A. */
+/* 4 to 6 lines side by side: the rows of a transposed A. */
 static void pack_rows(const Panel *p, float *packed) {
   const float *line = p->line[0];
   const int32_t *table = p->table;
@@ -45,7 +45,8 @@ static void pack_rows(const Panel *p, float *packed) {
   for (size_t k = 0; k < depth; k++, at += stride, packed += width) {
     size_t offset = table ? (size_t)table[k] : at;
     f32x4_store(packed, f32x4_load(line + offset));
-    if (width == 5) packed[4] = line[offset + 4];
+    if (width > 4) packed[4] = line[offset + 4];
+    if (width > 5) packed[5] = line[offset + 5];
   }
 }
 
@@ -79,6 +80,26 @@ static void pack_four_lines(const Panel *p, size_t first, float *packed) {
   }
 }
 
+/* All rows of a panel of A, 4 and `more`, in one go: four k at once, which lie side by side. */
+static inline __attribute__((always_inline)) void pack_long_rows(const Panel *p, const size_t more, float *to) {
+  const float *a = p->line[0], *b = p->line[1], *c = p->line[2], *d = p->line[3];
+  const float *e = more > 0 ? p->line[4] : a, *f = more > 1 ? p->line[5] : a;
+  const size_t width = 4 + more;
+  size_t depth = p->depth, k = 0;
+  for (; k + 4 <= depth; k += 4, to += 4 * width) {
+    turn(f32x4_load(a + k), f32x4_load(b + k), f32x4_load(c + k), f32x4_load(d + k), width, to);
+    for (size_t i = 0; i < 4; i++) {
+      if (more > 0) to[i * width + 4] = e[k + i];
+      if (more > 1) to[i * width + 5] = f[k + i];
+    }
+  }
+  for (; k < depth; k++, to += width) {
+    to[0] = a[k], to[1] = b[k], to[2] = c[k], to[3] = d[k];
+    if (more > 0) to[4] = e[k];
+    if (more > 1) to[5] = f[k];
+  }
+}
+
 static void pack_line(const Panel *p, size_t i, float *packed) {
   for (size_t k = 0; k < p->depth; k++)
     packed[k * p->width + i] = i < p->count ? p->line[i][p->table ? (size_t)p->table[k] : k * p->stride] : 0;
@@ -100,8 +121,12 @@ void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t widt
     pack_fours(&p, packed);
   } else if (count == 8 && lines_adjoin(&p, 2)) {
     pack_pairs(&p, packed);
-  } else if (count == width && (count == 4 || count == 5) && lines_adjoin(&p, 5)) {
+  } else if (count == width && count >= 4 && count <= 6 && lines_adjoin(&p, 6)) {
     pack_rows(&p, packed);
+  } else if (!p.table && p.stride == 1 && count == width && count >= 4 && count <= 6) {
+    if (count == 4) pack_long_rows(&p, 0, packed);
+    else if (count == 5) pack_long_rows(&p, 1, packed);
+    else pack_long_rows(&p, 2, packed);
   } else {
     size_t i = 0;
     for (; i + 4 <= count; i += 4) pack_four_lines(&p, i, packed);

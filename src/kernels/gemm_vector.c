@@ -1,10 +1,13 @@
 /* Products of few rows: for each, rows of B added up, or dot products along them. */
 #include "kernels/gemm_vector.h"
 #include "simd.h"
+#include "threads.h"
 
 enum {
   FEW = 3,     /* rows; from 4 on the packed tile is faster */
   CHUNK = 512, /* columns summed at a time, 2 KB */
+  CACHED = 1 << 19, /* floats of B that the caches hold from step to step */
+  PART_WORK = 1 << 16, /* multiplications, of as many floats read or written, that are worth waking a thread */
 };
 
 /* Columns as rows: Cᵀ = Bᵀ · Aᵀ. */
@@ -54,19 +57,41 @@ static void add_rows(const Gemm *g, const float *a, const float *b, size_t count
     for (size_t j = 0; j < count; j++) sum[j] += a[k * step] * b[k * stride + j];
 }
 
-static float dot(const float *a, const float *b, size_t count) {
-  f32x4 s0 = f32x4_splat(0), s1 = s0, s2 = s0, s3 = s0;
+/* sum[i] = Σk a[k] b[i · stride + k] for a constant number of rows of Bᵀ; the order of the sum is the same for any number. */
+static inline __attribute__((always_inline)) void dots(const int rows, const float *a, const float *b, size_t stride, size_t count, float *sum) {
+  f32x4 even[2] = {0}, odd[2] = {0};
   size_t k = 0;
-  for (; k + 16 <= count; k += 16) {
-    s0 += f32x4_load(a + k) * f32x4_load(b + k);
-    s1 += f32x4_load(a + k + 4) * f32x4_load(b + k + 4);
-    s2 += f32x4_load(a + k + 8) * f32x4_load(b + k + 8);
-    s3 += f32x4_load(a + k + 12) * f32x4_load(b + k + 12);
+  for (; k + 8 <= count; k += 8) {
+    f32x4 a0 = f32x4_load(a + k), a1 = f32x4_load(a + k + 4);
+    for (int i = 0; i < rows; i++) {
+      even[i] += a0 * f32x4_load(b + (size_t)i * stride + k);
+      odd[i] += a1 * f32x4_load(b + (size_t)i * stride + k + 4);
+    }
   }
-  for (; k + 4 <= count; k += 4) s0 += f32x4_load(a + k) * f32x4_load(b + k);
-  float sum = f32x4_sum((s0 + s1) + (s2 + s3));
-  for (; k < count; k++) sum += a[k] * b[k];
-  return sum;
+  for (int i = 0; i < rows; i++) {
+    sum[i] = f32x4_sum(even[i] + odd[i]);
+    for (size_t left = k; left < count; left++) sum[i] += a[left] * b[(size_t)i * stride + left];
+  }
+}
+
+/* sum[j] = Σk a[k] Bᵀ[j][k]; two rows at a time need fewer loads, but from memory one stream is fetched faster than two. */
+static void dot_rows(const Gemm *g, const float *a, const float *b, size_t count, float *sum) {
+  size_t stride = g->b.line_stride, j = 0;
+  bool in_cache = (uint64_t)g->columns * g->depth <= CACHED;
+  for (; j + 2 <= count && in_cache; j += 2) dots(2, a, b + j * stride, stride, g->depth, sum + j);
+  for (; j < count; j++) dots(1, a, b + j * stride, stride, g->depth, sum + j);
+}
+
+/* c[j] = alpha · scale · sum[j] + beta · d[j], clamped */
+static void store_row(const Gemm *g, float scale, const float *sum, const float *d, size_t count, float *c) {
+  f32x4 low = f32x4_splat(g->clamp ? g->low : -INFINITY), high = f32x4_splat(g->clamp ? g->high : INFINITY);
+  size_t j = 0;
+  for (; j + 4 <= count && (!d || g->d_column_stride == 1); j += 4) {
+    f32x4 v = g->alpha * (scale * f32x4_load(sum + j));
+    if (d) v += g->beta * f32x4_load(d + j);
+    f32x4_store(c + j, f32x4_min(high, f32x4_max(low, v)));
+  }
+  for (; j < count; j++) c[j] = gemm_clamp(g, g->alpha * (scale * sum[j]) + (d ? g->beta * d[j * g->d_column_stride] : 0));
 }
 
 /* Row i of C, columns from … from + count. */
@@ -75,16 +100,42 @@ static void chunk_run(const Gemm *g, size_t i, size_t from, size_t count) {
   const float *a = g->a.data + i * g->a.line_stride, *b = g->b.data + from * g->b.line_stride;
   float *c = g->c + i * g->c_row_stride + from;
   const float *d = g->d ? g->d + i * g->d_row_stride + from * g->d_column_stride : NULL;
+  if (g->depth == 1 && g->b.line_stride == 1) {
+    store_row(g, *a, b, d, count, c);
+    return;
+  }
   if (g->b.line_stride == 1) add_rows(g, a, b, count, sum);
-  else
-    for (size_t j = 0; j < count; j++) sum[j] = dot(a, b + j * g->b.line_stride, g->depth);
-  for (size_t j = 0; j < count; j++) c[j] = gemm_clamp(g, g->alpha * sum[j] + (d ? g->beta * d[j * g->d_column_stride] : 0));
+  else dot_rows(g, a, b, count, sum);
+  store_row(g, 1, sum, d, count, c);
+}
+
+/* ---- on all threads: rows times chunks of columns ---- */
+
+typedef struct Rows {
+  const Gemm *gemm;
+  size_t parts, across; /* chunks of columns in a row */
+  size_t columns;       /* in a chunk */
+} Rows;
+
+static void run_part(void *context, size_t part, int thread) {
+  const Rows *r = context;
+  const Gemm *g = r->gemm;
+  size_t items = g->rows * r->across, end = items * (part + 1) / r->parts;
+  for (size_t item = items * part / r->parts; item < end; item++) {
+    size_t from = item % r->across * r->columns, left = g->columns - from;
+    chunk_run(g, item / r->across, from, left < r->columns ? left : r->columns);
+  }
 }
 
 static void rows_run(const Gemm *g) {
-  for (size_t i = 0; i < g->rows; i++)
-    for (size_t from = 0; from < g->columns; from += CHUNK)
-      chunk_run(g, i, from, g->columns - from < CHUNK ? g->columns - from : CHUNK);
+  size_t threads = (size_t)threads_count(), columns = CHUNK;
+  uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
+  Rows r = {.gemm = g, .parts = threads < worth ? threads : worth ? (size_t)worth : 1};
+  while (columns > 32 && g->rows * ((g->columns + columns - 1) / columns) < 2 * r.parts) columns /= 2;
+  r.columns = r.parts > 1 ? columns : CHUNK;
+  r.across = (g->columns + r.columns - 1) / r.columns;
+  if (r.parts > g->rows * r.across) r.parts = g->rows * r.across;
+  threads_run(r.parts, run_part, &r);
 }
 
 void gemm_vector_run(const Gemm *g) {

@@ -2,6 +2,7 @@
  *   dA = dY · Bᵀ,  dB = Aᵀ · dY  (a matrix B under a batched A: one product over the whole batch) */
 #include "ops/mat_mul.h"
 #include "kernels/gemm.h"
+#include "threads.h"
 
 typedef struct MatMulParams {
   Gemm gemm; /* of one pair of matrices, all but the data */
@@ -69,21 +70,38 @@ Status mat_mul_infer(Node *n, MatMulAttrs attrs) {
   return node_is_concrete(n) ? mat_mul_plan(n, attrs, &a, &b, &batch) : STATUS_OK;
 }
 
-void mat_mul_run(const Node *n) {
+/* Matrix m of the batch. */
+static Gemm product_of(const Node *n, size_t m) {
   const MatMulParams *p = n->params;
   Gemm g = p->gemm;
-  size_t count = 1, product = g.rows * g.columns;
+  size_t at_a = 0, at_b = 0, rest = m;
+  for (int i = p->batch_rank - 1; i >= 0; i--) {
+    at_a += rest % p->batch[i] * p->a_stride[i];
+    at_b += rest % p->batch[i] * p->b_stride[i];
+    rest /= p->batch[i];
+  }
+  g.a = gemm_a(in_f32(n, 0) + at_a, p->lda, p->trans_a);
+  g.b = gemm_b(in_f32(n, 1) + at_b, p->ldb, p->trans_b);
+  g.c = out_f32(n, 0) + m * g.rows * g.columns;
+  return g;
+}
+
+static void run_product(void *node, size_t m, int thread) {
+  Gemm g = product_of(node, m);
+  gemm_run_alone(&g, (char *)((Node *)node)->scratch + (size_t)thread * gemm_alone_bytes(g.rows, g.columns, g.depth));
+}
+
+/* Threads take whole products; of fewer products than threads, each is cut. */
+void mat_mul_run(const Node *n) {
+  const MatMulParams *p = n->params;
+  size_t count = 1;
   for (int i = 0; i < p->batch_rank; i++) count *= p->batch[i];
+  if (count >= (size_t)threads_count() && count > 1) {
+    threads_run(count, run_product, (void *)n);
+    return;
+  }
   for (size_t m = 0; m < count; m++) {
-    size_t at_a = 0, at_b = 0, rest = m;
-    for (int i = p->batch_rank - 1; i >= 0; i--) {
-      at_a += rest % p->batch[i] * p->a_stride[i];
-      at_b += rest % p->batch[i] * p->b_stride[i];
-      rest /= p->batch[i];
-    }
-    g.a = gemm_a(in_f32(n, 0) + at_a, p->lda, p->trans_a);
-    g.b = gemm_b(in_f32(n, 1) + at_b, p->ldb, p->trans_b);
-    g.c = out_f32(n, 0) + m * product;
+    Gemm g = product_of(n, m);
     gemm_run(&g, n->scratch);
   }
 }
