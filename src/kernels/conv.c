@@ -5,6 +5,9 @@
 #include "kernels/gemm.h"
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
+#include "kernels/winograd.h"
+
+unsigned conv_algorithms = ~0u;
 
 enum { COLUMNS_WANTED = 768 }; /* small images share one product until it has about as many columns */
 
@@ -70,6 +73,7 @@ static void slide_tables(const Conv *conv, const Slide *s) {
 
 bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
   if (conv_is_depthwise(conv)) return depthwise_forward_bytes(conv, bytes);
+  if (winograd_suits(conv)) return winograd_forward_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
   bool fits = slide_plan(conv, true, &s, &scratch);
@@ -79,6 +83,7 @@ bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
 
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
   if (conv_is_depthwise(conv)) return depthwise_weight_gradient_bytes(conv, bytes);
+  if (winograd_suits(conv)) return winograd_weight_gradient_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
   bool fits = slide_plan(conv, false, &s, &scratch);
@@ -90,7 +95,8 @@ bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
 static void forward_block(const Conv *conv, const Slide *s, const float *x, size_t images, const float *bias, float *y) {
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
-  Gemm g = {.rows = features, .columns = images * s->pixels, .depth = s->cells, .alpha = 1, .beta = 1};
+  Gemm g = {.rows = features, .columns = images * s->pixels, .depth = s->cells, .alpha = 1, .beta = 1,
+            .clamp = conv->clamp, .low = conv->low, .high = conv->high};
   g.c_row_stride = g.group = s->pixels;
   g.group_stride = conv->features * s->pixels;
   g.d_row_stride = 1;
@@ -108,6 +114,10 @@ static void forward_block(const Conv *conv, const Slide *s, const float *x, size
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   if (conv_is_depthwise(conv)) {
     depthwise_forward(conv, x, w, bias, y, scratch);
+    return;
+  }
+  if (winograd_suits(conv)) {
+    winograd_forward(conv, x, w, false, bias, y, scratch);
     return;
   }
   Slide s;
@@ -164,6 +174,10 @@ static void weight_block(const Conv *conv, const Slide *s, const float *x, const
 void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
   if (conv_is_depthwise(conv)) {
     depthwise_weight_gradient(conv, x, dy, dw, scratch);
+    return;
+  }
+  if (winograd_suits(conv)) {
+    winograd_weight_gradient(conv, x, dy, dw, scratch);
     return;
   }
   Slide s;

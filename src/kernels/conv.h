@@ -7,7 +7,13 @@ typedef struct Conv {
   size_t batch, groups;
   size_t channels, features; /* of x and of y, over all groups */
   Window window;
+  bool clamp; /* y is kept in low … high (Relu is 0 … inf); NaN stays NaN */
+  float low, high;
 } Conv;
+
+/* What is faster than the plain product; a test switches one off and must see the same result. */
+enum { CONV_WINOGRAD = 1 };
+extern unsigned conv_algorithms;
 
 /* One input channel a group and few outputs of it: the product would be too thin (depthwise.h). */
 static inline bool conv_is_depthwise(const Conv *conv) {

@@ -4,6 +4,7 @@
 #include "kernels/gemm.h"
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
+#include "kernels/winograd.h"
 
 enum { COLUMNS_WANTED = 768 }; /* small images share one product until it has about as many columns */
 
@@ -44,6 +45,10 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
 
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes) {
   if (conv->channels == conv->groups) return depthwise_input_gradient_bytes(conv, bytes);
+  if (winograd_suits(conv)) {
+    Conv turned = winograd_turned(conv);
+    return winograd_forward_bytes(&turned, bytes);
+  }
   Input s;
   Scratch scratch = {0};
   bool fits = input_plan(conv, &s, &scratch);
@@ -117,6 +122,11 @@ static void phase_all(const Conv *conv, const Input *s, const size_t phase[2], c
 void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
   if (conv->channels == conv->groups) { /* however many outputs: the product has one row */
     depthwise_input_gradient(conv, dy, w, dx, scratch);
+    return;
+  }
+  if (winograd_suits(conv)) {
+    Conv turned = winograd_turned(conv);
+    winograd_forward(&turned, dy, w, true, NULL, dx, scratch);
     return;
   }
   Input s;

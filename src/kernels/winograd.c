@@ -1,0 +1,364 @@
+/* Winograd: the blocks of tiles, and the products between the transforms. */
+#include "kernels/winograd.h"
+#include <string.h>
+#include "kernels/gemm.h"
+#include "kernels/padded.h"
+#include "kernels/scratch.h"
+#include "kernels/winograd_tile.h"
+#include "threads.h"
+
+enum {
+  CELLS = WINOGRAD_CELLS,
+  TILES_WANTED = 96, /* of a part: enough columns for the product */
+  SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
+  FOUR = 4,          /* channels padded and transformed by one task */
+};
+
+static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static inline size_t fours(size_t count) { return (count + 3) / 4 * 4; }
+
+bool winograd_suits(const Conv *conv) {
+  const Window *w = &conv->window;
+  for (int a = 0; a < 2; a++)
+    if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
+  return conv->groups == 1 && conv->channels >= 12 && conv->features >= 12 && (conv_algorithms & CONV_WINOGRAD);
+}
+
+Conv winograd_turned(const Conv *conv) {
+  Conv turned = *conv;
+  turned.channels = conv->features;
+  turned.features = conv->channels;
+  turned.clamp = false;
+  for (int a = 0; a < 2; a++) {
+    turned.window.in[a] = conv->window.out[a];
+    turned.window.out[a] = conv->window.in[a];
+    turned.window.pad[a] = 2 - conv->window.pad[a];
+  }
+  return turned;
+}
+
+/* ---- blocks: some images, or a band of one ---- */
+
+typedef struct Blocks {
+  size_t across, down; /* tiles of an image */
+  size_t images, band; /* of a part; band: rows of tiles */
+  size_t tiles;        /* of a part */
+} Blocks;
+
+typedef struct Tile {
+  int32_t from, to;      /* where it starts in the padded planes of one channel, and in y's */
+  uint8_t rows, columns; /* of y; 0 where a tile only fills up */
+} Tile;
+
+typedef struct Part {
+  size_t image, images, band, tiles; /* first image, how many; first row of tiles */
+} Part;
+
+static Blocks blocks_of(const Conv *conv) {
+  Blocks b = {.across = (conv->window.out[1] + 3) / 4, .down = (conv->window.out[0] + 3) / 4, .images = 1};
+  b.band = b.down;
+  if (b.across * b.down <= TILES_WANTED) {
+    b.images = least(TILES_WANTED / (b.across * b.down), conv->batch ? conv->batch : 1);
+  } else {
+    size_t bands = (b.across * b.down + TILES_WANTED - 1) / TILES_WANTED;
+    b.band = (b.down + bands - 1) / bands;
+  }
+  b.tiles = b.images * b.band * b.across;
+  return b;
+}
+
+/* The next part; false behind the last. Starts from a Part of zeros. */
+static bool block_next(const Conv *conv, const Blocks *b, Part *part) {
+  if (part->tiles) {
+    part->band += b->band;
+    if (part->band >= b->down) part->band = 0, part->image += part->images;
+  }
+  part->images = least(b->images, conv->batch - part->image);
+  part->tiles = part->images * least(b->band, b->down - part->band) * b->across;
+  return part->images > 0;
+}
+
+/* A part's planes, tiles of `size` rows from `pad` before the first row and column on. */
+static bool planes_of(const size_t in[2], const size_t pad[2], const Blocks *b, size_t band, size_t halo, Padded *p) {
+  ptrdiff_t origin[2] = {(ptrdiff_t)pad[0] - (ptrdiff_t)(4 * band), (ptrdiff_t)pad[1]};
+  if (!padded_of_plane(in, origin, 4 * b->band + halo, 4 * b->across + halo, 1, p)) return false;
+  p->direct = false;
+  return true;
+}
+
+static void tiles_of(const Conv *conv, const Blocks *b, const Part *part, const Padded *p, Tile *tile) {
+  const size_t *out = conv->window.out;
+  for (size_t n = 0; n < part->images; n++)
+    for (size_t y = part->band; y < least(part->band + b->band, b->down); y++)
+      for (size_t x = 0; x < b->across; x++)
+        *tile++ = (Tile){.from = (int32_t)(n * FOUR * p->plane_floats + 4 * (y - part->band) * p->row_floats + 4 * x),
+                         .to = (int32_t)(n * conv->features * out[0] * out[1] + 4 * y * out[1] + 4 * x),
+                         .rows = (uint8_t)least(4, out[0] - 4 * y), .columns = (uint8_t)least(4, out[1] - 4 * x)};
+}
+
+/* Four channels of the part's images, padded: (images, FOUR, plane). */
+static void copy_four(const Padded *p, const Part *part, size_t channels, size_t channel, const float *x, float *copy) {
+  size_t pixels = p->in[0] * p->in[1];
+  padded_clear(p, part->images * FOUR, copy);
+  for (size_t n = 0; n < part->images; n++)
+    padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel), copy + n * FOUR * p->plane_floats);
+}
+
+/* ---- forward ---- */
+
+typedef struct Forward {
+  const Conv *conv;
+  const float *x, *w, *bias;
+  float *y;
+  bool turned;
+  Blocks blocks;
+  Part part;
+  Padded padded;
+  size_t columns;                      /* tiles of a part, filled up to whole panels */
+  size_t u_stride, v_stride, m_stride; /* from cell to cell */
+  Tile *tile;
+  float *raw;    /* U (C, F) in each cell, before it is packed, where V and M come later */
+  float *packed; /* U */
+  float *v, *m;
+  float *copy;   /* of each thread */
+  char *gemm;    /* of each thread */
+  size_t copy_floats, gemm_bytes;
+} Forward;
+
+static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
+  size_t planes, threads = (size_t)threads_count();
+  s->conv = conv;
+  s->blocks = blocks_of(conv);
+  s->columns = (s->blocks.tiles + 7) / 8 * 8;
+  if (!planes_of(conv->window.in, conv->window.pad, &s->blocks, 0, 2, &s->padded) ||
+      !size_multiply(s->blocks.images * FOUR, s->padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
+      !size_multiply(s->blocks.images * conv->features, window_out(&conv->window), &planes) || planes > INT32_MAX ||
+      !size_multiply(conv->channels, fours(conv->features), &s->u_stride) ||
+      !size_multiply(conv->channels + conv->features, s->columns, &s->v_stride)) /* V and M together: cannot overflow apart */
+    return false;
+  s->u_stride += SKEW;
+  s->v_stride = conv->channels * s->columns + SKEW;
+  s->m_stride = conv->features * s->columns + SKEW;
+  s->tile = scratch_take(scratch, s->columns, 1, sizeof(Tile));
+  s->packed = scratch_take(scratch, CELLS * conv->features, conv->channels, sizeof(float));
+  Scratch raw = *scratch;
+  s->raw = scratch_take(&raw, CELLS, s->u_stride, sizeof(float));
+  s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
+  if (raw.used > scratch->used) scratch->used = raw.used;
+  s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
+  s->gemm_bytes = (gemm_scratch_bytes(0, s->columns, conv->channels) + 63) / 64 * 64;
+  s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
+  return !scratch->overflow && !raw.overflow;
+}
+
+bool winograd_forward_bytes(const Conv *conv, size_t *bytes) {
+  Forward s;
+  Scratch scratch = {0};
+  bool fits = forward_plan(conv, &s, &scratch);
+  *bytes = scratch.used;
+  return fits;
+}
+
+/* U of one input channel, four features at a time; the last are repeated. */
+static void weights_task(void *context, size_t channel, int thread) {
+  const Forward *s = context;
+  size_t channels = s->conv->channels, features = s->conv->features, width = fours(features);
+  size_t from = channel * (s->turned ? features : 1) * 9, each = (s->turned ? 1 : channels) * 9;
+  for (size_t f = 0; f < width; f += 4) {
+    f32x4 w[9];
+    const float *p[4];
+    for (size_t l = 0; l < 4; l++) p[l] = s->w + from + least(f + l, features - 1) * each;
+    for (int k = 0; k < 9; k++) {
+      int at = s->turned ? 8 - k : k;
+      w[k] = (f32x4){p[0][at], p[1][at], p[2][at], p[3][at]};
+    }
+    winograd_weight(w, s->raw + channel * width + f, s->u_stride);
+  }
+}
+
+static void pack_task(void *context, size_t cell, int thread) {
+  const Forward *s = context;
+  GemmSource a = {s->raw + cell * s->u_stride, .line_stride = 1, .k_stride = fours(s->conv->features)};
+  gemm_pack_a(&a, s->conv->features, s->conv->channels, s->packed + cell * s->conv->features * s->conv->channels);
+}
+
+/* V of four channels, four tiles at a time */
+static void input_task(void *context, size_t four, int thread) {
+  const Forward *s = context;
+  size_t channels = s->conv->channels;
+  float *copy = s->copy + (size_t)thread * s->copy_floats;
+  copy_four(&s->padded, &s->part, channels, four * FOUR, s->x, copy);
+  for (size_t c = four * FOUR; c < least(channels, (four + 1) * FOUR); c++, copy += s->padded.plane_floats)
+    for (size_t t = 0; t < s->columns; t += 4) {
+      const float *p[4];
+      for (int l = 0; l < 4; l++) p[l] = copy + s->tile[t + (size_t)l].from;
+      winograd_input(p, s->padded.row_floats, s->v + c * s->columns + t, s->v_stride);
+    }
+}
+
+/* M = U V in one cell */
+static void product_task(void *context, size_t cell, int thread) {
+  const Forward *s = context;
+  Gemm g = {.rows = s->conv->features, .columns = s->columns, .depth = s->conv->channels, .alpha = 1, .c_row_stride = s->columns};
+  g.packed_a = s->packed + cell * g.rows * g.depth;
+  g.b = gemm_b(s->v + cell * s->v_stride, s->columns, false);
+  g.c = s->m + cell * s->m_stride;
+  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+}
+
+static void store_tile(const Tile *tile, const f32x4 rows[4], size_t width, float *y) {
+  for (size_t i = 0; i < tile->rows; i++) {
+    float *to = y + tile->to + i * width;
+    if (tile->columns == 4) f32x4_store(to, rows[i]);
+    else
+      for (int j = 0; j < tile->columns; j++) to[j] = rows[i][j];
+  }
+}
+
+/* One feature of y, four tiles at a time */
+static void output_task(void *context, size_t feature, int thread) {
+  const Forward *s = context;
+  const Conv *conv = s->conv;
+  size_t width = conv->window.out[1];
+  float *y = s->y + (s->part.image * conv->features + feature) * window_out(&conv->window);
+  f32x4 bias = f32x4_splat(s->bias ? s->bias[feature] : 0), low = f32x4_splat(conv->low), high = f32x4_splat(conv->high);
+  for (size_t t = 0; t < s->columns; t += 4) {
+    f32x4 out[4][4];
+    winograd_output(s->m + feature * s->columns + t, s->m_stride, out);
+    for (int l = 0; l < 4; l++) {
+      f32x4 rows[4];
+      for (int i = 0; i < 4; i++) {
+        rows[i] = out[i][l] + bias;
+        if (conv->clamp) rows[i] = f32x4_min(high, f32x4_max(low, rows[i]));
+      }
+      store_tile(&s->tile[t + (size_t)l], rows, width, y);
+    }
+  }
+}
+
+void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y, void *scratch) {
+  Forward s;
+  forward_plan(conv, &s, &(Scratch){.base = scratch});
+  s.x = x, s.w = w, s.bias = bias, s.y = y, s.turned = turned;
+  threads_run(conv->channels, weights_task, &s);
+  threads_run(CELLS, pack_task, &s);
+  for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
+    planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
+    memset(s.tile, 0, s.columns * sizeof(Tile));
+    tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
+    threads_run((conv->channels + FOUR - 1) / FOUR, input_task, &s);
+    threads_run(CELLS, product_task, &s);
+    threads_run(conv->features, output_task, &s);
+  }
+}
+
+/* ---- weight gradient:  dU = (A dy Aᵀ) (Bᵀ x B)ᵀ summed over all tiles, dw = Gᵀ dU G ---- */
+
+typedef struct Weight {
+  const Conv *conv;
+  const float *x, *dy;
+  float *dw;
+  Blocks blocks;
+  Part part;
+  Padded padded, padded_dy;
+  size_t u_stride, v_stride, m_stride; /* from cell to cell */
+  Tile *tile, *tile_dy;
+  float *u;     /* dU (F, C) */
+  float *v, *m; /* (tiles, C) and (tiles, F) */
+  float *copy;  /* of each thread */
+  char *gemm;   /* of each thread */
+  size_t copy_floats, gemm_bytes;
+} Weight;
+
+static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
+  size_t threads = (size_t)threads_count();
+  s->conv = conv;
+  s->blocks = blocks_of(conv);
+  size_t tiles = s->blocks.tiles;
+  if (!planes_of(conv->window.in, conv->window.pad, &s->blocks, 0, 2, &s->padded) ||
+      !planes_of(conv->window.out, (size_t[]){0, 0}, &s->blocks, 0, 0, &s->padded_dy) ||
+      !size_multiply(s->blocks.images * FOUR, s->padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
+      !size_multiply(conv->features, fours(conv->channels), &s->u_stride) ||
+      !size_multiply(fours(conv->channels) + fours(conv->features), tiles, &s->v_stride))
+    return false;
+  s->u_stride += SKEW;
+  s->v_stride = fours(conv->channels) * tiles + SKEW;
+  s->m_stride = fours(conv->features) * tiles + SKEW;
+  s->tile = scratch_take(scratch, tiles, 1, sizeof(Tile));
+  s->tile_dy = scratch_take(scratch, tiles, 1, sizeof(Tile));
+  s->u = scratch_take(scratch, CELLS, s->u_stride, sizeof(float));
+  s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
+  s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
+  s->gemm_bytes = (gemm_scratch_bytes(conv->features, conv->channels, tiles) + 63) / 64 * 64;
+  s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
+  return !scratch->overflow;
+}
+
+bool winograd_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
+  Weight s;
+  Scratch scratch = {0};
+  bool fits = weight_plan(conv, &s, &scratch);
+  *bytes = scratch.used;
+  return fits;
+}
+
+/* Four channels of x are the lanes, and then four features of dy. */
+static void sides_task(void *context, size_t four, int thread) {
+  const Weight *s = context;
+  size_t x_fours = fours(s->conv->channels) / FOUR;
+  bool is_x = four < x_fours;
+  const Padded *p = is_x ? &s->padded : &s->padded_dy;
+  const Tile *tile = is_x ? s->tile : s->tile_dy;
+  size_t channels = is_x ? s->conv->channels : s->conv->features, channel = (is_x ? four : four - x_fours) * FOUR;
+  float *copy = s->copy + (size_t)thread * s->copy_floats;
+  copy_four(p, &s->part, channels, channel, is_x ? s->x : s->dy, copy);
+  float *to = (is_x ? s->v : s->m) + channel;
+  for (size_t t = 0; t < s->part.tiles; t++, to += fours(channels)) {
+    const float *at[4];
+    for (size_t l = 0; l < 4; l++) at[l] = copy + tile[t].from + l * p->plane_floats;
+    if (is_x) winograd_input(at, p->row_floats, to, s->v_stride);
+    else winograd_output_turned(at, p->row_floats, to, s->m_stride);
+  }
+}
+
+static void gradient_task(void *context, size_t cell, int thread) {
+  const Weight *s = context;
+  Gemm g = {.rows = s->conv->features, .columns = s->conv->channels, .depth = s->part.tiles, .alpha = 1, .beta = 1};
+  g.a = gemm_a(s->m + cell * s->m_stride, fours(g.rows), true);
+  g.b = gemm_b(s->v + cell * s->v_stride, fours(g.columns), false);
+  g.c = s->u + cell * s->u_stride;
+  g.d = s->part.image || s->part.band ? g.c : NULL;
+  g.c_row_stride = g.d_row_stride = fours(g.columns);
+  g.d_column_stride = 1;
+  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+}
+
+/* dw of one feature, four channels at a time */
+static void finish_task(void *context, size_t feature, int thread) {
+  const Weight *s = context;
+  size_t channels = s->conv->channels;
+  for (size_t c = 0; c < channels; c += 4) {
+    f32x4 w[9];
+    winograd_weight_turned(s->u + feature * fours(channels) + c, s->u_stride, w);
+    for (size_t l = 0; l < least(4, channels - c); l++)
+      for (size_t k = 0; k < 9; k++) s->dw[(feature * channels + c + l) * 9 + k] = w[k][l];
+  }
+}
+
+void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
+  Weight s;
+  weight_plan(conv, &s, &(Scratch){.base = scratch});
+  s.x = x, s.dy = dy, s.dw = dw;
+  if (conv->batch == 0) memset(s.u, 0, CELLS * s.u_stride * sizeof(float));
+  for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
+    planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
+    planes_of(conv->window.out, (size_t[]){0, 0}, &s.blocks, s.part.band, 0, &s.padded_dy);
+    tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
+    tiles_of(conv, &s.blocks, &s.part, &s.padded_dy, s.tile_dy);
+    threads_run((fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
+    threads_run(CELLS, gradient_task, &s);
+  }
+  threads_run(conv->features, finish_task, &s);
+}
