@@ -1,8 +1,187 @@
-/* Threads without a pool: the caller does all chunks, in order. */
+/* Threads: chunks are handed out by one atomic counter; who finds none spins a little, then sleeps. */
 #include "threads.h"
 
-void threads_run(size_t chunks, ThreadsTask *task, void *context) {
-  for (size_t i = 0; i < chunks; i++) task(context, i, 0);
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "threads_sleep.h"
+#include "trainlet.h"
+
+enum {
+  BROKEN = 1 << 30, /* in `unfinished`: a helper died, which never finishes its chunk */
+  RANGES_MAX = 32,  /* few enough that a chunk's bookkeeping is nothing, many enough to even out threads of unequal speed */
+  LINE_ITEMS = 16,  /* a cache line of floats: long ranges begin at one, so that no two threads write it */
+};
+
+typedef struct Chunk {
+  ThreadsTask *task;
+  void *context;
+  size_t index;
+} Chunk;
+
+static struct {
+  atomic_int count; /* 0 until it is fixed */
+  bool may_sleep;
+  atomic_bool busy; /* in a region: a second one, nested or of another session's thread, does not get the pool */
+  /* The region at hand. It is written while no chunk of it can be taken. */
+  _Atomic(ThreadsTask *) task;
+  _Atomic(void *) context;
+  atomic_size_t chunks;
+  _Alignas(64) _Atomic(uint64_t) left;   /* region's number << 32 | chunks not taken yet */
+  _Alignas(64) SleepWord unfinished;     /* chunks not done yet: the caller sleeps on it */
+  atomic_bool caller_sleeps;
+  _Alignas(64) SleepWord calls;          /* changes when sleeping helpers are called: they sleep on it */
+  _Atomic(int) sleepers;
+} pool;
+
+static _Thread_local int this_thread;
+
+/* ---- chunks ---- */
+
+/* Takes the next chunk of the region at hand. That the exchange succeeds means that the region is not over, so what was read
+ * before it is still the region's. */
+static bool take(Chunk *chunk) {
+  uint64_t left = atomic_load(&pool.left);
+  do {
+    if ((uint32_t)left == 0) return false;
+    *chunk = (Chunk){atomic_load(&pool.task), atomic_load(&pool.context), atomic_load(&pool.chunks) - (uint32_t)left};
+  } while (!atomic_compare_exchange_weak(&pool.left, &left, left - 1));
+  return true;
 }
 
-int threads_count(void) { return 1; }
+static void work(void) {
+  Chunk chunk;
+  while (take(&chunk)) {
+    chunk.task(chunk.context, chunk.index, this_thread);
+    if (atomic_fetch_sub(&pool.unfinished, 1) == 1 && atomic_load(&pool.caller_sleeps)) sleep_end(&pool.unfinished);
+  }
+}
+
+static bool is_work(void) { return (uint32_t)atomic_load(&pool.left) != 0; }
+
+/* ---- helpers ---- */
+
+static bool spin_for_work(void) {
+  for (int i = 0; i < SLEEP_SPINS; i++) {
+    if (is_work()) return true;
+    sleep_pause();
+  }
+  return false;
+}
+
+void threads_help(int thread) {
+  this_thread = thread;
+  for (;;) {
+    work();
+    if (spin_for_work()) continue;
+    atomic_fetch_add(&pool.sleepers, 1);
+    uint32_t calls = atomic_load(&pool.calls);
+    if (!is_work()) sleep_while(&pool.calls, calls); /* work that comes after this look changes `calls`, for it sees a sleeper */
+    atomic_fetch_sub(&pool.sleepers, 1);
+  }
+}
+
+/* ---- the caller ---- */
+
+static void call_helpers(void) {
+  if (atomic_load(&pool.sleepers) == 0) return;
+  atomic_fetch_add(&pool.calls, 1);
+  sleep_end(&pool.calls);
+}
+
+/* Waits for the chunks that helpers still work on. */
+static void join(void) {
+  uint32_t unfinished;
+  for (int i = 0; (unfinished = atomic_load(&pool.unfinished)) != 0; i++) {
+    if (unfinished & BROKEN) __builtin_trap();
+    sleep_pause();
+    if (!pool.may_sleep || i < SLEEP_SPINS) continue;
+    atomic_store(&pool.caller_sleeps, true);
+    if (atomic_load(&pool.unfinished) == unfinished) sleep_while(&pool.unfinished, unfinished);
+    atomic_store(&pool.caller_sleeps, false);
+  }
+}
+
+static void run_here(size_t chunks, ThreadsTask *task, void *context) {
+  for (size_t i = 0; i < chunks; i++) task(context, i, this_thread);
+}
+
+void threads_run(size_t chunks, ThreadsTask *task, void *context) {
+  if (chunks <= 1 || threads_count() == 1 || chunks >= BROKEN || atomic_exchange(&pool.busy, true)) {
+    run_here(chunks, task, context);
+    return;
+  }
+  atomic_store(&pool.task, task);
+  atomic_store(&pool.context, context);
+  atomic_store(&pool.chunks, chunks);
+  atomic_store(&pool.unfinished, (uint32_t)chunks);
+  atomic_store(&pool.left, ((atomic_load(&pool.left) >> 32) + 1) << 32 | chunks);
+  call_helpers();
+  work();
+  join();
+  atomic_store(&pool.busy, false);
+}
+
+/* ---- ranges ---- */
+
+typedef struct Split {
+  ThreadsRange *task;
+  void *context;
+  size_t items, step;
+} Split;
+
+static void run_range(void *context, size_t chunk, int thread) {
+  const Split *s = context;
+  size_t from = chunk * s->step, left = s->items - from;
+  s->task(s->context, from, from + (left < s->step ? left : s->step));
+}
+
+void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context) {
+  size_t ranges = items / (grain ? grain : 1);
+  if (ranges > RANGES_MAX) ranges = RANGES_MAX;
+  if (ranges <= 1) {
+    task(context, 0, items);
+    return;
+  }
+  size_t step = (items + ranges - 1) / ranges;
+  if (step >= 16 * LINE_ITEMS) step = (step + LINE_ITEMS - 1) / LINE_ITEMS * LINE_ITEMS;
+  threads_run((items + step - 1) / step, run_range, &(Split){task, context, items, step});
+}
+
+/* ---- the pool ---- */
+
+bool threads_begin(int count, bool may_sleep) {
+  int free = 0;
+  if (count < 1 || !atomic_compare_exchange_strong(&pool.count, &free, count < THREADS_MAX ? count : THREADS_MAX)) return false;
+  pool.may_sleep = may_sleep;
+  return true;
+}
+
+int threads_count(void) {
+  int count = atomic_load(&pool.count);
+  if (count) return count;
+  threads_begin(1, true);
+  return threads_count();
+}
+
+void threads_break(void) {
+  atomic_fetch_or(&pool.unfinished, BROKEN);
+  sleep_end(&pool.unfinished);
+}
+
+#if !defined(__wasm__)
+static void *helper_main(void *thread) {
+  threads_help((int)(intptr_t)thread);
+  return NULL;
+}
+
+bool trainlet_threads_start(int count) {
+  if (!threads_begin(count, true)) return false;
+  for (int i = 1; i < pool.count; i++) {
+    pthread_t helper;
+    if (pthread_create(&helper, NULL, helper_main, (void *)(intptr_t)i) != 0) break; /* those that run do its chunks */
+    pthread_detach(helper);
+  }
+  return true;
+}
+#endif

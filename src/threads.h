@@ -1,6 +1,14 @@
-/* Threads: one pool for the process (or the wasm module's worker); fork-join over chunks that the problem fixes. */
+/* Threads: one pool for the process (or the wasm memory); fork-join over chunks that the problem fixes.
+ *
+ *   threads_run(6, …)    caller   0 ── 3 ── 5 ┐
+ *                        helper 1 1 ───── 4 ──┤ joined
+ *                        helper 2 2 ──────────┘
+ */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+
+enum { THREADS_MAX = 16 };
 
 /* Does one chunk. thread is 0 … threads_count() - 1 and picks that thread's scratch. */
 typedef void ThreadsTask(void *context, size_t chunk, int thread);
@@ -9,5 +17,22 @@ typedef void ThreadsTask(void *context, size_t chunk, int thread);
  * threads_count(), so that every thread count gives the same bits. A call from inside a task runs its chunks where it is. */
 void threads_run(size_t chunks, ThreadsTask *task, void *context);
 
-/* Threads that run tasks, the caller's among them; fixed before anything is planned. */
+/* Does items from … to - 1, which no other call does. */
+typedef void ThreadsRange(void *context, size_t from, size_t to);
+
+/* Runs task over all of 0 … items - 1 in ranges of at least `grain` items (the last may be shorter); long ones begin at multiples of
+ * 16. Few items are one range, done here: choose a grain that takes some ten µs. The ranges depend on items and grain alone. */
+void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context);
+
+/* Threads that run tasks, the caller's among them; 1 without a pool. Asking fixes it, for memory is planned by it. */
 int threads_count(void);
+
+/* Makes the pool one of `count` threads, without starting any; false when the count is fixed already. `may_sleep`: the calling
+ * thread may wait for a helper by sleeping, as a page's main thread may not. */
+bool threads_begin(int count, bool may_sleep);
+
+/* What helper `thread` (1 … count - 1) does for ever: chunks, sleeping where there are none. */
+void threads_help(int thread);
+
+/* A helper died, perhaps amid a chunk: the engine traps rather than wait for it. */
+void threads_break(void);

@@ -11,6 +11,10 @@
 
 #include "status.h"
 
+/* Lets `count` threads (at most 16) share the work of every session of this process: the caller's and count - 1 that are started here
+ * and sleep between steps. Once, before anything else; false when it is too late. Every count gives the same bits. */
+bool trainlet_threads_start(int count);
+
 typedef enum TrainletPart { TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL } TrainletPart;
 
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */

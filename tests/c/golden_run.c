@@ -129,3 +129,16 @@ double golden_step(const GoldenRun *run, TrainletSession *s, int step) {
   }
   return loss;
 }
+
+void golden_check_losses(const char *name, const double *losses) {
+  Arena arena = {0};
+  size_t bytes;
+  char *text = file_read(&arena, "tests/golden/engine-losses.json", &bytes);
+  const Json *all = text ? json_parse(&arena, text) : NULL, *want = json_get(all, name);
+  if (check(json_length(want) == GOLDEN_STEPS, "tests/golden/engine-losses.json has no ten losses of %s", name)) {
+    int step = 0;
+    for (const Json *loss = want->child; loss; loss = loss->next, step++)
+      check((float)losses[step] == (float)loss->number, "loss %d is %.9g, the literal %.9g", step, losses[step], loss->number);
+  }
+  arena_free(&arena);
+}

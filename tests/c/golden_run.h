@@ -25,3 +25,5 @@ bool golden_feed(const GoldenRun *run, TrainletSession *s, TrainletPart part, in
 double golden_step(const GoldenRun *run, TrainletSession *s, int step);
 /* Whether ok; a failed check with the session's own sentence otherwise. */
 bool golden_ok(TrainletSession *s, Status status, const char *what);
+/* Checks ten losses of a run to be the literals of tests/golden/engine-losses.json, to the bit. */
+void golden_check_losses(const char *name, const double *losses);

@@ -76,19 +76,6 @@ static void free_copies(float **copies, int count) {
   free(copies);
 }
 
-static void check_literals(const char *name, const double *losses) {
-  Arena arena = {0};
-  size_t bytes;
-  char *text = file_read(&arena, "tests/golden/engine-losses.json", &bytes);
-  const Json *all = text ? json_parse(&arena, text) : NULL, *want = json_get(all, name);
-  if (check(json_length(want) == GOLDEN_STEPS, "tests/golden/engine-losses.json has no ten losses of %s", name)) {
-    int step = 0;
-    for (const Json *loss = want->child; loss; loss = loss->next, step++)
-      check((float)losses[step] == (float)loss->number, "loss %d is %.9g, the literal %.9g", step, losses[step], loss->number);
-  }
-  arena_free(&arena);
-}
-
 static bool train(const GoldenRun *run, TrainletSession *s, double losses[GOLDEN_STEPS]) {
   for (int step = 0; step < GOLDEN_STEPS; step++) losses[step] = golden_step(run, s, step);
   return check(isfinite(losses[GOLDEN_STEPS - 1]), "the last loss is %g", losses[GOLDEN_STEPS - 1]);
@@ -106,7 +93,7 @@ static void trajectory(const void *argument) {
     check_losses(&run, losses);
     check_changes(&run, s, start);
     check_eval(&run, s);
-    check_literals(name, losses);
+    golden_check_losses(name, losses);
     free_copies(start, count);
     trainlet_session_free(s);
   }
