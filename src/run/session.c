@@ -313,7 +313,7 @@ static Status optimize(TrainletSession *s) {
     state_restore_statistics(t);
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
   }
-  optimizer_update(&s->optimizer, s->steps + 1, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
+  optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
   s->steps++;
   return STATUS_OK;
 }

@@ -127,10 +127,10 @@ static Status set_loss(TrainletArtifacts *a, const char *key, const char *value)
 }
 
 static Status set_optimizer_kind(TrainletArtifacts *a, const char *key, const char *value) {
-  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW};
-  for (int i = 0; i < 3; i++)
+  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_ADAGRAD};
+  for (int i = 0; i < 4; i++)
     if (strcmp(optimizer_name(kinds[i]), value) == 0) return a->optimizer = optimizer_default(kinds[i]), STATUS_OK;
-  return invalid(a, key, value, "adamw, adam or sgd");
+  return invalid(a, key, value, "adamw, adam, adagrad or sgd");
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
@@ -153,6 +153,8 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
                  {"eps", 1, &o->eps},
                  {"weightDecay", 1e6, &o->weight_decay},
                  {"momentum", 1, &o->momentum},
+                 {"dampening", 1, &o->dampening},
+                 {"lrDecay", 1e6, &o->lr_decay},
                  {"clipGradNorm", 1e30, &o->clip_norm}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (strcmp(field, numbers[i].name) == 0) return parse_number(a, key, value, 0, numbers[i].max, numbers[i].to);
