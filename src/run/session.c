@@ -207,7 +207,7 @@ void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *n
 /* ---- running ---- */
 
 Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count) {
-  int most = 1;
+  int most = 2; /* an export adds the loss */
   for (const char *p = names; *p; p++) most += *p == '\n';
   *values = ARENA_ARRAY(arena, Value *, most);
   char *copy = arena_copy_text(arena, names);
