@@ -31,10 +31,10 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /**
  * @param {Source} model
- * @param {ArtifactOptions} options
+ * @param {ArtifactOptions} [options]
  */
-export async function generateArtifacts(model, options) {
-  const settings = settingsOf(options ?? {});
+export async function generateArtifacts(model, options = {}) {
+  const settings = settingsOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const artifacts = await client.ask('artifacts', { model: bytes, settings }, [bytes.buffer]);
@@ -45,15 +45,16 @@ export async function generateArtifacts(model, options) {
 
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
-  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', 'nominal', ...LISTS]);
-  if (!options.loss) throw invalid('generateArtifacts: a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none');
+  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', 'nominal', 'initialize', ...LISTS]);
+  const { loss = 'training-info' } = options;
+  const optimizer = options.optimizer ?? (loss === 'training-info' ? {} : 'adamw');
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
-  const nominal = flag('nominal', options.nominal);
+  const flags = [...flag('nominal', options.nominal), ...flag('initialize', options.initialize)];
   const { passes } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
-  return [...lossSettings(options.loss), ...optimizerSettings(options.optimizer ?? 'adamw'), ...lists, ...nominal, ...chosen];
+  return [...lossSettings(loss), ...optimizerSettings(optimizer), ...lists, ...flags, ...chosen];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */
@@ -72,10 +73,10 @@ function lossSettings(loss) {
   return flatten('loss', options);
 }
 
-/** @param {string | OptimizerOptions} optimizer */
+/** @param {string | Partial<OptimizerOptions>} optimizer */
 function optimizerSettings(optimizer) {
   const options = typeof optimizer === 'string' ? { type: optimizer } : optimizer;
-  checkKeys('optimizer', options, ['type', 'lr', 'betas', 'eps', 'weightDecay', 'momentum', 'nesterov', 'clipGradNorm']);
+  checkKeys('optimizer', options, ['type', 'lr', 'betas', 'eps', 'weightDecay', 'momentum', 'dampening', 'nesterov', 'lrDecay', 'clipGradNorm']);
   const { betas: [beta1, beta2] = [], ...rest } = /** @type {Partial<OptimizerOptions>} */ (options);
   return flatten('optimizer', { ...rest, beta1, beta2 });
 }

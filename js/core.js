@@ -189,8 +189,8 @@ export class Core {
   }
 
   /** @param {Protocol['export']['in']} args */
-  export({ outputs }) {
-    this.#run('abi_session_export', this.#session, outputs ? outputs.join('\n') : 0);
+  export({ outputs, trainingInfo }) {
+    this.#run('abi_session_export', this.#session, outputs ? outputs.join('\n') : 0, Number(trainingInfo));
     return this.#result();
   }
 

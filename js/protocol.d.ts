@@ -62,7 +62,7 @@ export interface Protocol {
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
   save: { in: { optimizerState: boolean; format: CheckpointFormat }; out: Uint8Array };
-  export: { in: { outputs?: readonly string[] }; out: Uint8Array };
+  export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array };
   memoryPlan: { in: void; out: MemoryPlan };
 }
 export type Method = keyof Protocol;

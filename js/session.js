@@ -10,7 +10,7 @@ import { runGraph } from './run.js';
 import { readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
-/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, Feeds, Fetches, FitOptions } from './types.js' */
+/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FitOptions } from './types.js' */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Client } from './client.js' */
@@ -193,10 +193,10 @@ export class TrainingSession {
     return await this.#ask('save', { optimizerState: options.optimizerState ?? true, format: formatOf(options) });
   }
 
-  /** @param {{ outputs?: readonly string[] }} [options] */
+  /** @param {ExportOptions} [options] */
   async exportModel(options = {}) {
-    checkKeys('exportModel', options, ['outputs']);
-    return await this.#ask('export', { outputs: options.outputs });
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo']);
+    return await this.#ask('export', { outputs: options.outputs, trainingInfo: options.trainingInfo ?? false });
   }
 
   async release() { await this.#client.release(); }

@@ -162,7 +162,7 @@ export interface LossOptions {
   ignoreIndex?: number;
 }
 
-export type OptimizerType = 'adamw' | 'adam' | 'sgd';
+export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad';
 export interface OptimizerOptions {
   type: OptimizerType;
   lr?: number;
@@ -170,16 +170,25 @@ export interface OptimizerOptions {
   eps?: number;
   weightDecay?: number;
   momentum?: number;
+  /** Of the gradient in SGD's momentum, after the first step. */
+  dampening?: number;
   nesterov?: boolean;
+  /** Adagrad: after t steps the learning rate is lr / (1 + t·lrDecay). */
+  lrDecay?: number;
   /** The gradients together are scaled down to this L2 norm. */
   clipGradNorm?: number;
 }
 
 export interface ArtifactOptions extends EngineOptions {
-  loss: LossType | LossOptions;
-  /** Default `adamw`. */
+  /**
+   * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm says the loss (the y of its Gradient),
+   * what trains (the xs that it updates), and, unless `optimizer` is given, the optimizer (Adam, Momentum, Adagrad, or Sub(x, Mul(lr, g)))
+   * with its learning rate, count and state. Any other loss leaves a training_info unread.
+   */
+  loss?: LossType | LossOptions | 'training-info';
+  /** Default `adamw`, or the training_info's. */
   optimizer?: OptimizerType | OptimizerOptions;
-  /** Globs over parameter names; default: every float parameter. */
+  /** Globs over parameter names; default: every float parameter, or those that the training_info trains. */
   requiresGrad?: readonly string[];
   /** Globs over parameter names; they win over `requiresGrad`. */
   frozen?: readonly string[];
@@ -189,9 +198,11 @@ export interface ArtifactOptions extends EngineOptions {
   additionalOutputs?: readonly string[];
   /** A checkpoint of names alone; `loadParametersBuffer(bytes, false)` must bring the values before anything runs. Default false. */
   nominal?: boolean;
+  /** Of a training_info: parameters and state begin with what its initialization computes, not with what the file keeps. Default true. */
+  initialize?: boolean;
 }
 /** Makes the artifacts of training from an inference model, in a worker that lives only for this. */
-export function generateArtifacts(model: Source, options: ArtifactOptions): Promise<Artifacts>;
+export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
 export interface ArtifactSources {
   /** From `generateArtifacts`, or what `saveCheckpoint` gave. */
@@ -252,7 +263,17 @@ export class TrainingSession {
   readonly properties: PropertyBag;
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
   /** A plain inference model with the parameters as they are now. */
-  exportModel(options?: { outputs?: readonly string[] }): Promise<Uint8Array>;
+  exportModel(options?: ExportOptions): Promise<Uint8Array>;
+}
+
+export interface ExportOptions {
+  /** Default: the model's own. */
+  outputs?: readonly string[];
+  /**
+   * Also the training as it stands, as ONNX's training_info: loss, Gradient, optimizer and its state, so that any runtime that reads it, and
+   * `generateArtifacts` without a loss, can go on. Random state and the position in the data have no place in it. Default false.
+   */
+  trainingInfo?: boolean;
 }
 
 export interface CheckpointOptions {

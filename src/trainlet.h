@@ -87,6 +87,7 @@ const char *trainlet_session_properties(TrainletSession *s); /* JSON */
 /* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */
 typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
-Status trainlet_session_export(TrainletSession *s, const char *outputs); /* names, one a line; NULL for the model's own */
+/* outputs: names, one a line; NULL for the model's own. training_info: with ONNX's description of the training, to go on elsewhere. */
+Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes); /* of the last save or export */
 void trainlet_session_result_free(TrainletSession *s);

@@ -148,8 +148,8 @@ EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSessio
 EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);
 }
-EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs) {
-  return trainlet_session_export(s, outputs), session_status(s);
+EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs, int training_info) {
+  return trainlet_session_export(s, outputs, training_info != 0), session_status(s);
 }
 EXPORT(abi_session_result) const void *abi_session_result(TrainletSession *s) {
   size_t bytes;

@@ -82,8 +82,9 @@ the same data and options after that, it continues.
   export: {
     about: 'a plain inference model from a training directory',
     takes: 'DIR',
-    help: 'trainlet export DIR -o MODEL',
-    options: { out: { type: 'string', short: 'o' } },
+    help: `trainlet export DIR -o MODEL [--training-info]
+  --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere`,
+    options: { out: { type: 'string', short: 'o' }, 'training-info': { type: 'boolean', default: false } },
     run: exportModel,
   },
   bench: {
@@ -226,7 +227,7 @@ async function evaluate(directory, values) {
 async function exportModel(directory, values) {
   const out = needed(values, 'out');
   await withSession(directory, async (session) => {
-    const bytes = await session.exportModel();
+    const bytes = await session.exportModel({ trainingInfo: values['training-info'] });
     await writeWhole(out, bytes);
     say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
   });

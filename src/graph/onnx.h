@@ -7,6 +7,36 @@
  * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
 
+/* ---- ONNX's own training representation (ModelProto.training_info) ---- */
+
+/* A Gradient node of the algorithm: dy/dx of each of the xs. The derivatives stand in the graph as inputs that nobody feeds. */
+typedef struct OnnxGradient {
+  const char *node;
+  Value *y, **xs, **outs; /* outs[i] is NULL where it is not wanted */
+  int count;
+} OnnxGradient;
+
+/* After a run, the initializer `to` takes the value `from`. */
+typedef struct OnnxBinding {
+  const char *to, *from;
+} OnnxBinding;
+
+typedef struct OnnxTraining {
+  int entries; /* of training_info; one is read */
+  Error error; /* why it was not read, apart from the model itself */
+  Graph *graph; /* the model's nodes, then the algorithm's; its outputs are the model's alone */
+  OnnxGradient *gradients;
+  int gradient_count, gradient_capacity;
+  OnnxBinding *updates, *initial;
+  int update_count, initial_count;
+  Graph *initialization; /* NULL: none */
+} OnnxTraining;
+
+/* onnx_read, and the model's training_info beside it. */
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training);
+/* Writes `model` with one training_info: of t the first gradient, the updates, and as its algorithm what t->graph has and the model lacks. */
+Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);
+
 /* Writes a graph: VALUE_CONSTANT as initializers where they are `initializer`, else as Constant nodes; VALUE_INPUT and
  * VALUE_STATE of g->inputs as inputs. */
 Status onnx_write(const Graph *g, Block *out, size_t *out_bytes);

@@ -1,7 +1,26 @@
 /* Parts of ONNX files in both directions, for onnx_*.c alone: tensors, attributes, and nodes apart from any graph. */
 #pragma once
-#include "graph/graph.h"
+#include "graph/onnx.h"
 #include "onnx.pb-c.h"
+
+/* Reading one GraphProto, or several one after the other, into a graph. */
+typedef struct OnnxReader {
+  const Onnx__GraphProto *from;
+  Graph *graph;
+  Arena *arena;
+  Error *error;
+  OnnxTraining *training; /* takes note of Gradient nodes; NULL: they become nodes of a backward pass */
+} OnnxReader;
+Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
+Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
+Status onnx_outputs_read(OnnxReader *r);
+const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
+
+/* ai.onnx.preview.training's Gradient. */
+bool onnx_gradient_is(const Onnx__NodeProto *n);
+Status onnx_gradient_read(OnnxReader *r, const Onnx__NodeProto *n);
+/* Fills `out` from the model's training_info; what is wrong with it goes to out->error. */
+void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTraining *out);
 
 /* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
 Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out);
@@ -21,10 +40,18 @@ const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count,
 /* The model's graph is there, and the opsets are ones we know; else a sentence. */
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
 
+/* Defines in `to` the operators of ours that the algorithm uses. */
+bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx__ModelProto *to);
+
 /* Writing: NULL when memory is out. A tensor's data is pointed to and not copied. */
 Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena);
 Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
                                  const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena);
+/* The initializers, nodes and inputs of g that `without` (NULL: none) lacks. */
+bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to);
+/* A whole model with its outputs. */
+Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena);
+bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out);
 Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena); /* with an empty graph */
 bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model);
 /* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols' names. */

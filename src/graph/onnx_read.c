@@ -9,19 +9,13 @@
 
 enum { OPSET_MAX = 22, NODE_PORTS_MAX = 1 << 20 };
 
-typedef struct Reader {
-  const Onnx__GraphProto *from;
-  Graph *graph;
-  Arena *arena;
-  Error *error;
-} Reader;
+typedef OnnxReader Reader;
 
 const char *onnx_domain(const char *domain) { return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain; }
 
 static bool has_name(const char *name) { return name && *name; }
 
-/* What a node is called in errors: its name, else what it makes. */
-static const char *node_title(const Onnx__NodeProto *n) {
+const char *onnx_node_title(const Onnx__NodeProto *n) {
   if (has_name(n->name)) return n->name;
   return n->n_output && has_name(n->output[0]) ? n->output[0] : "";
 }
@@ -54,7 +48,7 @@ Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
   return STATUS_OK;
 }
 
-static Status read_frame(Reader *r, const Onnx__ModelProto *model) {
+Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
   Graph *g = r->graph;
   g->ir_version = model->ir_version < 1 || model->ir_version > INT32_MAX ? 0 : (int)model->ir_version;
   for (size_t i = 0; i < model->n_opset_import; i++)
@@ -88,8 +82,8 @@ static Status check_ops(Reader *r) {
   int count = 0;
   for (size_t i = 0; i < r->from->n_node && count < MISSING_MAX; i++) {
     const Onnx__NodeProto *n = r->from->node[i];
-    if (!has_name(n->op_type)) return invalid(r, node_title(n), "node '%.128s' does not say what its operator is", node_title(n));
-    if (is_constant(n) || op_of(n)) continue;
+    if (!has_name(n->op_type)) return invalid(r, onnx_node_title(n), "node '%.128s' does not say what its operator is", onnx_node_title(n));
+    if (is_constant(n) || onnx_gradient_is(n) || op_of(n)) continue;
     int k = 0;
     while (k < count && !same_op(missing[k], n)) k++;
     if (k == count) missing[count++] = n;
@@ -101,7 +95,7 @@ static Status check_ops(Reader *r) {
     const char *domain = onnx_domain(missing[i]->domain);
     at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "", missing[i]->op_type);
   }
-  return error_set(r->error, STATUS_UNSUPPORTED_OP, node_title(missing[0]), "the model uses %s we lack: %s",
+  return error_set(r->error, STATUS_UNSUPPORTED_OP, onnx_node_title(missing[0]), "the model uses %s we lack: %s",
                    count == 1 ? "an operator" : "operators", names);
 }
 
@@ -149,7 +143,7 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
 }
 
 static Status read_constant(Reader *r, const Onnx__NodeProto *n) {
-  const char *node = node_title(n);
+  const char *node = onnx_node_title(n);
   if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
     return invalid(r, node, "Constant '%.128s' must have one output and one attribute", node);
   Attr *a;
@@ -201,7 +195,7 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   return v ? graph_add_input(r->graph, v) : r->error->status;
 }
 
-static Status read_outputs(Reader *r) {
+Status onnx_outputs_read(Reader *r) {
   if (!r->from->n_output) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the model has no outputs");
   for (size_t i = 0; i < r->from->n_output; i++) {
     const char *name = r->from->output[i]->name;
@@ -218,53 +212,59 @@ static Status unknown_input(Reader *r, const Onnx__NodeProto *n, const char *nam
   for (size_t i = 0; i < r->from->n_node; i++)
     for (size_t k = 0; k < r->from->node[i]->n_output; k++)
       if (strcmp(r->from->node[i]->output[k], name) == 0)
-        return error_set(r->error, STATUS_INVALID_MODEL, node_title(n),
+        return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
                          "%.48s '%.96s' reads '%.96s', which only node '%.96s' at or after it makes: nodes must be sorted, without cycles",
-                         n->op_type, node_title(n), name, node_title(r->from->node[i]));
-  return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type,
-                   node_title(n), name);
+                         n->op_type, onnx_node_title(n), name, onnx_node_title(r->from->node[i]));
+  return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n), "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type,
+                   onnx_node_title(n), name);
 }
 
 static Status check_outputs(Reader *r, const Onnx__NodeProto *n) {
   for (size_t i = 0; i < n->n_output; i++)
     if (*n->output[i] && graph_find(r->graph, n->output[i]))
-      return error_set(r->error, STATUS_INVALID_MODEL, node_title(n), "%.48s '%.96s' makes '%.96s', which exists already", n->op_type,
-                       node_title(n), n->output[i]);
+      return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n), "%.48s '%.96s' makes '%.96s', which exists already", n->op_type,
+                       onnx_node_title(n), n->output[i]);
   return STATUS_OK;
 }
 
 static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   const char *domain = onnx_domain(n->domain);
   if (!graph_opset(r->graph, domain))
-    return error_set(r->error, STATUS_INVALID_MODEL, node_title(n),
+    return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
                      "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
-                     n->op_type, node_title(n), *domain ? domain : "ai.onnx");
+                     n->op_type, onnx_node_title(n), *domain ? domain : "ai.onnx");
   TRY(check_outputs(r, n));
   if (is_constant(n)) return read_constant(r, n);
+  if (onnx_gradient_is(n)) return onnx_gradient_read(r, n);
   if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
-    return invalid(r, node_title(n), "node '%.128s' has too many inputs, outputs or attributes", node_title(n));
+    return invalid(r, onnx_node_title(n), "node '%.128s' has too many inputs, outputs or attributes", onnx_node_title(n));
   Value **in = ARENA_ARRAY(r->arena, Value *, n->n_input);
-  if (!in) return error_set(r->error, STATUS_OUT_OF_MEMORY, node_title(n), "out of memory for node '%.128s'", node_title(n));
+  if (!in) return error_set(r->error, STATUS_OUT_OF_MEMORY, onnx_node_title(n), "out of memory for node '%.128s'", onnx_node_title(n));
   for (size_t i = 0; i < n->n_input; i++) {
     if (*n->input[i] && !(in[i] = graph_find(r->graph, n->input[i]))) return unknown_input(r, n, n->input[i]);
   }
   Attr *attrs;
-  TRY(onnx_attrs_read(n, node_title(n), r->arena, r->error, &attrs));
+  TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
   Node *made = graph_node(r->graph, op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
                           (int)n->n_attribute);
   return made ? STATUS_OK : r->error->status;
 }
 
-static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
-  TRY(read_frame(r, model));
+Status onnx_body_read(Reader *r) {
   TRY(check_ops(r));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
   for (size_t i = 0; i < r->from->n_node; i++) TRY(read_node(r, r->from->node[i]));
-  return read_outputs(r);
+  return STATUS_OK;
 }
 
-Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
+  TRY(onnx_frame_read(r, model));
+  TRY(onnx_body_read(r));
+  return onnx_outputs_read(r);
+}
+
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training) {
   if (count == 0 || bytes[0] == '<') {
     error_set(error, STATUS_INVALID_MODEL, NULL,
               count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
@@ -273,6 +273,12 @@ Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error)
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, arena, error);
   if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
-  Reader r = {model->graph, g, arena, error};
-  return g && read_graph(&r, model) == STATUS_OK ? g : NULL;
+  Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
+  if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
+  if (training) onnx_training_read(model, arena, training);
+  return g;
+}
+
+Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+  return onnx_read_training(bytes, count, arena, error, NULL);
 }

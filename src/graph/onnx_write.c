@@ -79,7 +79,7 @@ Onnx__ValueInfoProto *onnx_value_write(const Graph *g, const char *name, DType t
   return info;
 }
 
-static bool write_values(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out) {
+bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out) {
   *n = 0;
   if (!(*out = ARENA_ARRAY(arena, Onnx__ValueInfoProto *, count))) return false;
   for (int i = 0; i < count; i++) {
@@ -89,31 +89,33 @@ static bool write_values(const Graph *g, Value *const *values, int count, Arena 
   return true;
 }
 
+static bool is_in(const Graph *g, const Value *v) { return g && graph_find(g, v->name); }
+
 /* A former parameter among the inputs is an initializer now, and no input. */
-static bool write_inputs(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+static bool write_inputs(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   Value **fed = ARENA_ARRAY(arena, Value *, g->input_count);
   int count = 0;
   for (int i = 0; fed && i < g->input_count; i++)
-    if (g->inputs[i]->kind != VALUE_CONSTANT) fed[count++] = g->inputs[i];
-  return fed && write_values(g, fed, count, arena, &to->n_input, &to->input);
+    if (g->inputs[i]->kind != VALUE_CONSTANT && !is_in(without, g->inputs[i])) fed[count++] = g->inputs[i];
+  return fed && onnx_values_write(g, fed, count, arena, &to->n_input, &to->input);
 }
 
-static bool write_initializers(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+static bool write_initializers(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   if (!(to->initializer = ARENA_ARRAY(arena, Onnx__TensorProto *, g->value_count))) return false;
   for (int i = 0; i < g->value_count; i++) {
-    if (g->values[i]->kind != VALUE_CONSTANT || !g->values[i]->initializer) continue;
+    if (g->values[i]->kind != VALUE_CONSTANT || !g->values[i]->initializer || is_in(without, g->values[i])) continue;
     if (!(to->initializer[to->n_initializer++] = onnx_tensor_write(g->values[i], arena))) return false;
   }
   return true;
 }
 
 /* Other constants become Constant nodes, so that whoever trains the written model does not take them for parameters. */
-static bool write_constants(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+static bool write_constants(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   if (!(to->node = ARENA_ARRAY(arena, Onnx__NodeProto *, g->value_count + g->node_count))) return false;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];
     const Attr value = {.name = "value", .kind = ATTR_TENSOR, .tensor = v};
-    if (v->kind != VALUE_CONSTANT || v->initializer) continue;
+    if (v->kind != VALUE_CONSTANT || v->initializer || is_in(without, v)) continue;
     if (!(to->node[to->n_node++] = onnx_node_write("Constant", "", v->name, NULL, 0, &v->name, 1, &value, 1, arena))) return false;
   }
   return true;
@@ -127,9 +129,16 @@ static const char **value_names(Value *const *values, int count, Arena *arena) {
   return names;
 }
 
-static bool write_nodes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
+static bool node_is_in(const Graph *g, const Node *n) {
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) return is_in(g, n->out[i]);
+  return false;
+}
+
+static bool write_nodes(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
+    if (node_is_in(without, n)) continue;
     const char **in = value_names(n->in, n->in_count, arena), **out = value_names(n->out, n->out_count, arena);
     if (!in || !out) return false;
     to->node[to->n_node] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count, out,
@@ -150,7 +159,7 @@ static bool write_shapes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
   int count = 0;
   for (int i = 0; shaped && i < g->node_count; i++)
     if (needs_shape(g->nodes[i])) shaped[count++] = g->nodes[i]->out[0];
-  return shaped && write_values(g, shaped, count, arena, &to->n_value_info, &to->value_info);
+  return shaped && onnx_values_write(g, shaped, count, arena, &to->n_value_info, &to->value_info);
 }
 
 bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model) {
@@ -168,13 +177,17 @@ bool onnx_metadata_write(const char *const *keys, const char *const *texts, int 
 
 /* ---- the file ---- */
 
-static Onnx__ModelProto *write_model(const Graph *g, Arena *arena) {
+bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
+  return write_initializers(g, without, arena, to) && write_constants(g, without, arena, to) && write_nodes(g, without, arena, to) &&
+         write_inputs(g, without, arena, to);
+}
+
+Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena) {
   Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
-  bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) && write_initializers(g, arena, to) && write_constants(g, arena, to) &&
-              write_nodes(g, arena, to) && write_shapes(g, arena, to) && write_inputs(g, arena, to) &&
-              write_values(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
+  bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) && onnx_graph_write(g, NULL, arena, to) &&
+              write_shapes(g, arena, to) && onnx_values_write(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;
 }
 
@@ -188,7 +201,7 @@ Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, 
 
 Status onnx_write(const Graph *g, Block *out, size_t *out_bytes) {
   Arena arena = {0};
-  Status status = onnx_model_pack(write_model(g, &arena), g->error, out, out_bytes);
+  Status status = onnx_model_pack(onnx_model_of(g, &arena), g->error, out, out_bytes);
   arena_free(&arena);
   return status;
 }

@@ -88,28 +88,42 @@ const char *session_default_outputs(TrainletSession *s, Arena *arena) {
   return text;
 }
 
-/* What the labels and the loss brought is not wanted, so the clone leaves it out; parameters become initializers. */
-static Status export_graph(TrainletSession *s, const char *outputs, Arena *arena) {
+/* What the values need of the eval graph; parameters become initializers. */
+static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, Arena *arena) {
+  Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
+  if (!g) return out_of_memory(s), NULL;
+  g->metadata.count = 0;
+  for (int i = 0; i < g->value_count; i++)
+    if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
+  return g;
+}
+
+/* What the labels and the loss brought is not wanted in the model; a training_info has it in its algorithm. */
+static Status export_graph(TrainletSession *s, const char *outputs, bool training_info, Arena *arena) {
   Graph *eval = s->models[MODEL_EVAL].graph;
   if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);
   Value **wanted;
   int count;
   TRY(session_find_values(s, eval, outputs, arena, &wanted, &count));
-  Graph *g = graph_clone(eval, arena, &s->error, NULL, wanted, count);
-  if (!g) return out_of_memory(s);
-  g->metadata.count = 0;
-  for (int i = 0; i < g->value_count; i++)
-    if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
-  return onnx_write(g, &s->result, &s->result_bytes);
+  Graph *model = plain_graph(s, wanted, count, arena);
+  if (!model) return s->error.status;
+  if (!training_info) return onnx_write(model, &s->result, &s->result_bytes);
+  TRY(session_check_training_info(s));
+  wanted[count] = s->models[MODEL_EVAL].outputs[0];
+  Graph *joined = plain_graph(s, wanted, count + 1, arena);
+  if (!joined) return s->error.status;
+  OnnxTraining training = {.graph = joined};
+  TRY(session_write_algorithm(s, wanted[count]->twin, &training));
+  return onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 
-Status trainlet_session_export(TrainletSession *s, const char *outputs) {
+Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info) {
   error_clear(&s->error);
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
   Arena arena = {0};
-  Status status = export_graph(s, outputs, &arena);
+  Status status = export_graph(s, outputs, training_info, &arena);
   arena_free(&arena);
   return status;
 }

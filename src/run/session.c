@@ -212,7 +212,7 @@ void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *n
 /* ---- running ---- */
 
 Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count) {
-  int most = 1;
+  int most = 2; /* an export adds the loss */
   for (const char *p = names; *p; p++) most += *p == '\n';
   *values = ARENA_ARRAY(arena, Value *, most);
   char *copy = arena_copy_text(arena, names);
@@ -318,7 +318,7 @@ static Status optimize(TrainletSession *s) {
     state_restore_statistics(t);
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
   }
-  optimizer_update(&s->optimizer, s->steps + 1, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
+  optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
   s->steps++;
   return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 /* Session: the parts of a training or inference run, as the files of this folder share them. */
 #pragma once
+#include "graph/onnx.h"
 #include "run/state.h"
 #include "run/transition.h"
 #include "trainlet.h"
@@ -48,5 +49,9 @@ struct TrainletSession {
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);
+/* Exporting a training_info (run/algorithm.c): whether ONNX can say what this session does; then its algorithm, appended to t->graph, which
+ * ends in the loss. */
+Status session_check_training_info(TrainletSession *s);
+Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t);
 /* Values of `graph` named in `names` (one a line). */
 Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count);

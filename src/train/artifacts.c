@@ -3,6 +3,8 @@
  *   model ─ mode_copy ─ loss ─▶ eval model
  *         ─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model      options ─▶ optimizer model
  *         └─ parameters ─▶ checkpoint
+ *
+ * A model with a training_info may bring loss, parameters and optimizer itself (train/training_info.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include "train/loss.h"
 #include "train/mode.h"
 #include "train/optimizer.h"
+#include "train/training_info.h"
 #include "trainlet.h"
 
 typedef struct NameList {
@@ -33,6 +36,11 @@ struct TrainletArtifacts {
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal; /* the checkpoint names the parameters without their values */
+  OnnxTraining training;
+  bool by_training_info; /* loss.type training-info */
+  bool has_optimizer;    /* among the options */
+  bool initialize;       /* run the training_info's initialization */
+  TrainingInfo info;
   Block bytes[4];
   size_t lengths[4];
   const char *warnings; /* a sentence a line */
@@ -50,7 +58,8 @@ TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes) {
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
   a->passes = PASSES_ALL;
   a->warnings = "";
-  a->model = onnx_read(model, bytes, &a->arena, &a->error);
+  a->initialize = true;
+  a->model = onnx_read_training(model, bytes, &a->arena, &a->error, &a->training);
   return a;
 }
 
@@ -113,8 +122,10 @@ static Status parse_weights(TrainletArtifacts *a, const char *key, const char *v
 
 static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
   const char *field = key + strlen("loss.");
-  if (strcmp(field, "type") == 0)
-    return loss_kind(value, &a->loss.kind) ? STATUS_OK : invalid(a, key, value, "cross-entropy, mse, bce-with-logits, l1 or none");
+  if (strcmp(field, "type") == 0) {
+    a->by_training_info = strcmp(value, "training-info") == 0;
+    return a->by_training_info || loss_kind(value, &a->loss.kind) ? STATUS_OK : invalid(a, key, value, "cross-entropy, mse, bce-with-logits, l1, none or training-info");
+  }
   if (strcmp(field, "reduction") == 0) {
     a->loss.sum = strcmp(value, "sum") == 0;
     return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
@@ -130,10 +141,10 @@ static Status set_loss(TrainletArtifacts *a, const char *key, const char *value)
 }
 
 static Status set_optimizer_kind(TrainletArtifacts *a, const char *key, const char *value) {
-  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW};
-  for (int i = 0; i < 3; i++)
+  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_ADAGRAD};
+  for (int i = 0; i < 4; i++)
     if (strcmp(optimizer_name(kinds[i]), value) == 0) return a->optimizer = optimizer_default(kinds[i]), STATUS_OK;
-  return invalid(a, key, value, "adamw, adam or sgd");
+  return invalid(a, key, value, "adamw, adam, adagrad or sgd");
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
@@ -145,6 +156,7 @@ static Status set_flag(TrainletArtifacts *a, const char *key, const char *value,
 static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
   const char *field = key + strlen("optimizer.");
   Optimizer *o = &a->optimizer;
+  a->has_optimizer = true;
   if (strcmp(field, "type") == 0) return set_optimizer_kind(a, key, value);
   const struct {
     const char *name;
@@ -156,6 +168,8 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
                  {"eps", 1, &o->eps},
                  {"weightDecay", 1e6, &o->weight_decay},
                  {"momentum", 1, &o->momentum},
+                 {"dampening", 1, &o->dampening},
+                 {"lrDecay", 1e6, &o->lr_decay},
                  {"clipGradNorm", 1e30, &o->clip_norm}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (strcmp(field, numbers[i].name) == 0) return parse_number(a, key, value, 0, numbers[i].max, numbers[i].to);
@@ -187,6 +201,7 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }
 
@@ -206,7 +221,15 @@ static bool named_exactly(const NameList *list, const char *name) {
   return false;
 }
 
+/* The parameter of the training_info that v of a->model is. */
+static const TrainedParameter *trained_by_info(const TrainletArtifacts *a, const Value *v) {
+  for (int i = 0; i < a->info.parameter_count; i++)
+    if (strcmp(a->info.parameters[i].value->name, v->name) == 0) return &a->info.parameters[i];
+  return NULL;
+}
+
 static bool trainable(const TrainletArtifacts *a, const Value *v) {
+  if (a->by_training_info && !trained_by_info(a, v)) return false;
   if (mode_is_statistic(a->model, v) || matches_any(&a->frozen, v->name)) return false;
   return a->requires_grad.count == 0 || matches_any(&a->requires_grad, v->name);
 }
@@ -361,6 +384,45 @@ static Status build_eval(TrainletArtifacts *a) {
   return status;
 }
 
+/* ---- the training_info ---- */
+
+static Status take_training_info(TrainletArtifacts *a) {
+  if (!a->training.entries)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model holds no training_info, so a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none");
+  if (a->loss_inputs.count) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
+  if (a->training.error.status != STATUS_OK) return a->error = a->training.error, a->error.status;
+  TrainingInfo info;
+  TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->arena, &a->error, &info));
+  a->info = info;
+  a->model = a->info.model;
+  a->loss.kind = LOSS_NONE;
+  if (!a->has_optimizer) a->optimizer = a->info.optimizer;
+  return list_add(a, &a->loss_inputs, a->info.loss->name);
+}
+
+static CheckpointTensor moment_tensor(const Value *v, const char *name) {
+  return (CheckpointTensor){name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+}
+
+/* The state of the algorithm's optimizer. */
+static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Checkpoint *c) {
+  int count = optimizer_moment_count(&a->optimizer);
+  if (a->has_optimizer || a->nominal || !a->info.model || !count) return STATUS_OK;
+  if (!(c->moments = ARENA_ARRAY(&a->arena, CheckpointMoments, a->info.parameter_count)))
+    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  c->has_optimizer = true;
+  c->step = a->info.steps;
+  c->initial_learning_rate = c->learning_rate = a->optimizer.lr;
+  for (int i = 0; i < a->model->value_count; i++) {
+    const TrainedParameter *p = trained[i] ? trained_by_info(a, a->model->values[i]) : NULL;
+    if (!p) continue;
+    CheckpointMoments *m = &c->moments[c->moment_count++];
+    *m = (CheckpointMoments){.parameter = p->value->name, .count = count};
+    for (int k = 0; k < count; k++) m->moment[k] = moment_tensor(p->moment[k], k ? "momentum1" : "momentum0");
+  }
+  return STATUS_OK;
+}
+
 static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   Graph *m = a->model;
   CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count)};
@@ -373,12 +435,14 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
     tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type} : whole;
   }
   Checkpoint c = {.nominal = a->nominal, .trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};
+  TRY(add_optimizer_state(a, trained, &c));
   return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {
   if (!a->model) return a->error.status;
   error_clear(&a->error);
+  if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option optimizer.nesterov needs optimizer.momentum above 0");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */

@@ -17,7 +17,7 @@ static void mark_dependent(Graph *g, Value *const *wrt, int count) {
     bool depends = false;
     for (int k = 0; k < n->in_count; k++) depends |= n->in[k] && n->in[k]->depends;
     for (int k = 0; k < n->out_count; k++)
-      if (n->out[k]) n->out[k]->depends = depends && n->out[k]->type == DTYPE_FLOAT32;
+      if (n->out[k]) n->out[k]->depends |= depends && n->out[k]->type == DTYPE_FLOAT32;
   }
 }
 

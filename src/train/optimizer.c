@@ -4,12 +4,15 @@
 #include <float.h>
 #include <math.h>
 
+#include "kernels/power.h"
 #include "simd.h"
 
 Optimizer optimizer_default(OptimizerKind kind) {
   Optimizer o = {.kind = kind, .lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .correct_bias = true};
+  o.first_step = kind != OPTIMIZER_SGD && kind != OPTIMIZER_ADAGRAD;
   if (kind == OPTIMIZER_ADAMW) o.weight_decay = 1e-2f;
-  if (kind == OPTIMIZER_ADAMW_HF) o.eps = 1e-6f;
+  if (kind == OPTIMIZER_ADAM_HF || kind == OPTIMIZER_ADAMW_HF) o.eps = 1e-6f;
+  if (kind == OPTIMIZER_ADAGRAD) o.eps = 1e-10f;
   return o;
 }
 
@@ -19,7 +22,9 @@ const char *optimizer_name(OptimizerKind kind) {
     case OPTIMIZER_SGD: return "sgd";
     case OPTIMIZER_ADAM: return "adam";
     case OPTIMIZER_ADAMW: return "adamw";
+    case OPTIMIZER_ADAM_HF: return "adam-hf";
     case OPTIMIZER_ADAMW_HF: return "adamw-hf";
+    case OPTIMIZER_ADAGRAD: return "adagrad";
   }
   return "none";
 }
@@ -27,6 +32,7 @@ const char *optimizer_name(OptimizerKind kind) {
 int optimizer_moment_count(const Optimizer *o) {
   if (o->kind == OPTIMIZER_NONE) return 0;
   if (o->kind == OPTIMIZER_SGD) return o->momentum != 0;
+  if (o->kind == OPTIMIZER_ADAGRAD) return 1;
   return 2;
 }
 
@@ -64,27 +70,21 @@ float optimizer_clip_scale(const Optimizer *o, double norm_squared) {
 
 /* ---- the update ---- */
 
-/* b^n by squaring: pow() differs from one libm to the next. */
-static double power(double b, int64_t n) {
-  double result = 1;
-  for (; n > 0; n >>= 1, b *= b)
-    if (n & 1) result *= b;
-  return result;
-}
-
 /* What an update needs beside the blocks, in all lanes. */
 typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
-  f32x4 rate;   /* lr with the bias correction of m (ADAMW_HF: of v, too) in it */
+  f32x4 rate;   /* lr with the bias correction of m (…_HF: of v, too) or Adagrad's decay in it */
   f32x4 spread; /* 1 / sqrt of the bias correction of v */
-  f32x4 momentum, nesterov;
+  f32x4 momentum, fresh, nesterov;
 } Rates;
 
 static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
-  double correction1 = o->correct_bias ? 1 - power(o->beta1, step) : 1;
-  double correction2 = o->correct_bias ? 1 - power(o->beta2, step) : 1;
+  bool corrects = o->correct_bias && step > 0;
+  double correction1 = corrects ? 1 - power_of(o->beta1, step) : 1;
+  double correction2 = corrects ? 1 - power_of(o->beta2, step) : 1;
   double rate = lr / correction1;
-  if (o->kind == OPTIMIZER_ADAMW_HF) rate *= sqrt(correction2);
+  if (o->kind == OPTIMIZER_ADAM_HF || o->kind == OPTIMIZER_ADAMW_HF) rate *= sqrt(correction2);
+  if (o->kind == OPTIMIZER_ADAGRAD) rate = lr / (1 + (double)step * o->lr_decay);
   return (Rates){
       .lr = f32x4_splat(lr),
       .scale = f32x4_splat(scale),
@@ -97,6 +97,7 @@ static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
       .rate = f32x4_splat((float)rate),
       .spread = f32x4_splat((float)(1 / sqrt(correction2))),
       .momentum = f32x4_splat(o->momentum),
+      .fresh = f32x4_splat(step > 0 ? 1 - o->dampening : 1),
       .nesterov = f32x4_splat(o->nesterov ? 1 : 0),
   };
 }
@@ -106,16 +107,17 @@ typedef struct Four {
   f32x4 p, g, m, v;
 } Four;
 
-/* torch.optim.SGD, dampening 0:  g += λ·p;  p -= η·g */
+/* torch.optim.SGD:  g += λ·p;  p -= η·g */
 static inline Four sgd(Four x, const Rates *r) {
   x.p -= r->lr * (x.g + r->decay * x.p);
   return x;
 }
 
-/* with momentum:  g += λ·p;  m = μ·m + g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0: m = g in the first step. */
+/* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, dampening after
+ * the first step: m = g in that. */
 static inline Four sgd_momentum(Four x, const Rates *r) {
   x.g += r->decay * x.p;
-  x.m = r->momentum * x.m + x.g;
+  x.m = r->momentum * x.m + r->fresh * x.g;
   f32x4 look_ahead = x.g + r->momentum * x.m;
   x.p -= r->lr * f32x4_select(r->nesterov != f32x4_splat(0), look_ahead, x.m);
   return x;
@@ -147,11 +149,27 @@ static inline Four adamw(Four x, const Rates *r) {
   return adam_step(x, r);
 }
 
+/* ONNX's Adam:  g += λ·p;  p -= η·√(1−β₂ᵗ)/(1−β₁ᵗ) · m / (√v + ε) */
+static inline Four adam_hf(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  x = moments(x, r);
+  x.p -= r->rate * x.m / (f32x4_sqrt(x.v) + r->eps);
+  return x;
+}
+
 /* Hugging Face's order (adam_mode 1):  p -= η·√(1−β₂ᵗ)/(1−β₁ᵗ) · m / (√v + ε), then p -= η·λ·p */
 static inline Four adamw_hf(Four x, const Rates *r) {
   x = moments(x, r);
   x.p -= r->rate * x.m / (f32x4_sqrt(x.v) + r->eps);
   x.p -= r->decay * x.p;
+  return x;
+}
+
+/* torch.optim.Adagrad, Σg² in m:  g += λ·p;  m += g²;  p -= η/(1 + t·lr_decay) · g / (√m + ε) */
+static inline Four adagrad(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  x.m += x.g * x.g;
+  x.p -= r->rate * x.g / (f32x4_sqrt(x.m) + r->eps);
   return x;
 }
 
@@ -198,6 +216,8 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
       break;
     case OPTIMIZER_ADAM: sweep(adam, &r, 2, p, g, m, v, count); break;
     case OPTIMIZER_ADAMW: sweep(adamw, &r, 2, p, g, m, v, count); break;
+    case OPTIMIZER_ADAM_HF: sweep(adam_hf, &r, 2, p, g, m, v, count); break;
     case OPTIMIZER_ADAMW_HF: sweep(adamw_hf, &r, 2, p, g, m, v, count); break;
+    case OPTIMIZER_ADAGRAD: sweep(adagrad, &r, 1, p, g, m, NULL, count); break;
   }
 }

@@ -23,7 +23,7 @@ typedef struct Form {
 static const Form forms[] = {
     {"AdamWOptimizer", MICROSOFT, OPTIMIZER_ADAMW}, {"SGDOptimizerV2", MICROSOFT, OPTIMIZER_SGD},
     {"AdamWOptimizer", OURS, OPTIMIZER_ADAMW},      {"SGDOptimizer", OURS, OPTIMIZER_SGD},
-    {"AdamOptimizer", OURS, OPTIMIZER_ADAM},
+    {"AdamOptimizer", OURS, OPTIMIZER_ADAM},        {"AdagradOptimizer", OURS, OPTIMIZER_ADAGRAD},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -54,11 +54,18 @@ static Status read_flag(const OnnxNode *n, const char *name, bool otherwise, Err
 static Status read_sgd(const OnnxNode *n, Error *error, Optimizer *o) {
   TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
   TRY(read_float(n, "momentum", 0, 1, error, &o->momentum));
+  TRY(read_float(n, "dampening", -INFINITY, INFINITY, error, &o->dampening));
   return read_flag(n, "nesterov", false, error, &o->nesterov);
 }
 
+static Status read_adagrad(const OnnxNode *n, Error *error, Optimizer *o) {
+  TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
+  TRY(read_float(n, "epsilon", 0, INFINITY, error, &o->eps));
+  return read_float(n, "lr_decay", 0, INFINITY, error, &o->lr_decay);
+}
+
 static Status read_adam(const OnnxNode *n, Error *error, Optimizer *o) {
-  bool hugging_face;
+  bool hugging_face, counts_from_1;
   o->weight_decay = strcmp(n->domain, MICROSOFT) == 0 ? 0 : o->weight_decay; /* ONNX Runtime's default is 0, not PyTorch's */
   TRY(read_float(n, "alpha", 0, 1, error, &o->beta1));
   TRY(read_float(n, "beta", 0, 1, error, &o->beta2));
@@ -66,7 +73,9 @@ static Status read_adam(const OnnxNode *n, Error *error, Optimizer *o) {
   TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
   TRY(read_flag(n, "correct_bias", true, error, &o->correct_bias));
   TRY(read_flag(n, "adam_mode", false, error, &hugging_face));
-  if (hugging_face && o->kind == OPTIMIZER_ADAMW) o->kind = OPTIMIZER_ADAMW_HF;
+  TRY(read_flag(n, "first_step", true, error, &counts_from_1));
+  o->first_step = counts_from_1;
+  if (hugging_face) o->kind = o->kind == OPTIMIZER_ADAMW ? OPTIMIZER_ADAMW_HF : OPTIMIZER_ADAM_HF;
   return STATUS_OK;
 }
 
@@ -100,7 +109,7 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "the optimizer model holds two optimizers, one is what we run");
     } else {
       *out = optimizer_default(form->kind);
-      TRY(form->kind == OPTIMIZER_SGD ? read_sgd(n, error, out) : read_adam(n, error, out));
+      TRY((form->kind == OPTIMIZER_SGD ? read_sgd : form->kind == OPTIMIZER_ADAGRAD ? read_adagrad : read_adam)(n, error, out));
     }
   }
   if (out->kind == OPTIMIZER_NONE) return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model holds no optimizer");
@@ -135,9 +144,10 @@ Status optimizer_model_read(const uint8_t *bytes, size_t count, Error *error, Op
 /* ---- writing ---- */
 
 static const Form *form_for(const Optimizer *o) {
-  bool runtime_lacks = o->kind == OPTIMIZER_SGD ? o->momentum != 0 || o->weight_decay != 0
-                                                : o->kind == OPTIMIZER_ADAMW && !o->correct_bias;
-  OptimizerKind kind = o->kind == OPTIMIZER_ADAMW_HF ? OPTIMIZER_ADAMW : o->kind;
+  bool runtime_lacks = o->kind == OPTIMIZER_SGD     ? o->momentum != 0 || o->weight_decay != 0
+                       : o->kind == OPTIMIZER_ADAMW ? !o->correct_bias || !o->first_step
+                                                    : !o->first_step;
+  OptimizerKind kind = o->kind == OPTIMIZER_ADAMW_HF ? OPTIMIZER_ADAMW : o->kind == OPTIMIZER_ADAM_HF ? OPTIMIZER_ADAM : o->kind;
   for (int i = 0; i < FORMS; i++)
     if (forms[i].kind == kind && !(runtime_lacks && strcmp(forms[i].domain, MICROSOFT) == 0)) return &forms[i];
   return NULL;
@@ -148,13 +158,20 @@ bool optimizer_model_is_ours(const Optimizer *o) {
   return form && strcmp(form->domain, OURS) == 0;
 }
 
-enum { ATTRS_MAX = 6 };
+enum { ATTRS_MAX = 7 };
 
 static int write_attrs(const Optimizer *o, Attr attrs[ATTRS_MAX]) {
   int n = 0;
   if (o->kind == OPTIMIZER_SGD) {
     attrs[n++] = attr_of_float("momentum", o->momentum);
+    if (o->dampening != 0) attrs[n++] = attr_of_float("dampening", o->dampening);
     attrs[n++] = attr_of_int("nesterov", o->nesterov);
+    attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
+    return n;
+  }
+  if (o->kind == OPTIMIZER_ADAGRAD) {
+    attrs[n++] = attr_of_float("lr_decay", o->lr_decay);
+    attrs[n++] = attr_of_float("epsilon", o->eps);
     attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
     return n;
   }
@@ -163,7 +180,9 @@ static int write_attrs(const Optimizer *o, Attr attrs[ATTRS_MAX]) {
   attrs[n++] = attr_of_float("epsilon", o->eps);
   attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
   attrs[n++] = attr_of_int("correct_bias", o->correct_bias);
-  if (o->kind != OPTIMIZER_ADAM) attrs[n++] = attr_of_int("adam_mode", o->kind == OPTIMIZER_ADAMW_HF);
+  bool hugging_face = o->kind == OPTIMIZER_ADAMW_HF || o->kind == OPTIMIZER_ADAM_HF;
+  if (o->kind != OPTIMIZER_ADAM) attrs[n++] = attr_of_int("adam_mode", hugging_face);
+  if (!o->first_step) attrs[n++] = attr_of_int("first_step", 0);
   return n;
 }
 
@@ -176,10 +195,13 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   const char *adam_in[] = {"learning_rate",       "step",               "params", clips ? clipped : "gradients",
                            "first_order_moments", "second_order_moments"};
   const char *sgd_in[] = {"learning_rate", "params", clips ? clipped : "gradients", "first_order_moments"};
-  int moment_count = optimizer_moment_count(o), sgd = o->kind == OPTIMIZER_SGD;
+  const char *adagrad_in[] = {"learning_rate", "step", "params", clips ? clipped : "gradients", "first_order_moments"};
+  int moment_count = optimizer_moment_count(o);
+  bool sgd = o->kind == OPTIMIZER_SGD, adagrad = o->kind == OPTIMIZER_ADAGRAD;
   const OnnxNode nodes[] = {
       {"InplaceClipGradNorm", MICROSOFT, "InplaceClipGradNorm", (const char *[]){"gradients"}, &clipped, 1, 1, &max_norm, 1},
-      {form->op_type, form->domain, form->op_type, sgd ? sgd_in : adam_in, &flag, sgd ? 3 + moment_count : 6, 1, attrs,
+      {form->op_type, form->domain, form->op_type, sgd ? sgd_in : adagrad ? adagrad_in : adam_in, &flag,
+       sgd ? 3 + moment_count : adagrad ? 5 : 6, 1, attrs,
        plain ? 0 : write_attrs(o, attrs)},
   };
   const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},     {"step", DTYPE_INT64, 1},

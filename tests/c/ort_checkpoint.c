@@ -113,7 +113,7 @@ static void hold_refusals(TrainletSession *s) {
   trainlet_session_feed(s, TRAINLET_TRAIN, "labels", 7, 1, (int64_t[]){8});
   check(strcmp(trainlet_session_error(s)->text, sentence) == 0, "a feed says '%s'", trainlet_session_error(s)->text);
   const Status statuses[] = {trainlet_session_run(s, TRAINLET_TRAIN, NULL), trainlet_session_run(s, TRAINLET_EVAL, NULL), trainlet_session_step(s),
-                             trainlet_session_optimize(s), trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2), trainlet_session_export(s, NULL)};
+                             trainlet_session_optimize(s), trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2), trainlet_session_export(s, NULL, false)};
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
     check(statuses[i] == STATUS_CHECKPOINT_MISMATCH, "call %zu gives %s", i, status_code(statuses[i]));
   check(strcmp(trainlet_session_error(s)->text, sentence) == 0, "the last says '%s'", trainlet_session_error(s)->text);

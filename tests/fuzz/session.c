@@ -35,7 +35,8 @@ static void run(TrainletSession *s) {
   if (feed_all(s, TRAINLET_EVAL, MODEL_EVAL)) trainlet_session_run(s, TRAINLET_EVAL, NULL);
   for (TrainletFormat format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2; format++)
     hold(trainlet_session_save(s, true, format) == STATUS_OK);
-  trainlet_session_export(s, NULL);
+  trainlet_session_export(s, NULL, false);
+  trainlet_session_export(s, NULL, true);
   hold(trainlet_session_json(s) != NULL);
 }
 

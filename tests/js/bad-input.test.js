@@ -111,7 +111,7 @@ test("another model's checkpoint is a mismatch", async () => {
 test('artifact options that mean nothing are refused', async () => {
   const refused = (options, words) => assert.rejects(generateArtifacts(MODEL, { loss: 'cross-entropy', ...HERE, ...options }), is('invalid-argument', words));
   await refused({ loss: 'hinge' }, /hinge/);
-  await refused({ loss: undefined }, /a loss is needed/);
+  await refused({ loss: undefined }, /holds no training_info, so a loss is needed/);
   await refused({ loss: { type: 'cross-entropy', labelSmoothing: 0.1 } }, /no option 'labelSmoothing'/);
   await refused({ optimizer: 'lion' }, /lion/);
   await refused({ optimizer: { type: 'adam', groups: [] } }, /no option 'groups'/);

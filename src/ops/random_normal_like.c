@@ -1,0 +1,19 @@
+/* RandomNormalLike: a tensor of the shape of the input, drawn from the normal distribution of mean and scale. */
+#include "kernels/random.h"
+
+static Status random_normal_like_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return random_infer(n, &n->in[0]->shape, node_float(n, "mean", 0), node_float(n, "scale", 1));
+}
+
+CASES_OF(random_normal_like_cases) = {{"f32[3,5]", "mean=2.0 scale=0.5"}, {0}};
+
+const Op op_random_normal_like = {
+    .name = "RandomNormalLike",
+    .since = {1, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_RANDOM,
+    .infer = random_normal_like_infer,
+    .run = random_normal,
+    .cases = CASES(random_normal_like_cases),
+};

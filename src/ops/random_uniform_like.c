@@ -1,0 +1,20 @@
+/* RandomUniformLike: a tensor of the shape of the input, drawn uniformly from [low, high). */
+#include "kernels/random.h"
+
+static Status random_uniform_like_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  float low = node_float(n, "low", 0), high = node_float(n, "high", 1);
+  return random_infer(n, &n->in[0]->shape, low, high - low);
+}
+
+CASES_OF(random_uniform_like_cases) = {{"f32[3,5]", "low=-2.0"}, {0}};
+
+const Op op_random_uniform_like = {
+    .name = "RandomUniformLike",
+    .since = {1, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_RANDOM,
+    .infer = random_uniform_like_infer,
+    .run = random_uniform,
+    .cases = CASES(random_uniform_like_cases),
+};

@@ -1,0 +1,191 @@
+/* Algorithm: a session's training as ONNX's training_info says it: Gradient, an optimizer node for each parameter, the state as initializers.
+ *
+ *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w becomes
+ */
+#include <string.h>
+
+#include "ops/op.h"
+#include "ops/training_step.h"
+#include "run/session.h"
+
+Status session_check_training_info(TrainletSession *s) {
+  const Optimizer *o = &s->optimizer;
+  const Model *eval = &s->models[MODEL_EVAL];
+  const Value *loss = eval->output_count ? eval->outputs[0] : NULL;
+  if (!s->models[MODEL_TRAIN].graph || !s->has_optimizer)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs a session with a training model and an optimizer model");
+  if (!loss || loss->type != DTYPE_FLOAT32 || loss->shape.rank > 1)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs an eval model whose first output is the loss");
+  if (o->clip_norm > 0)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that gradients are clipped (clipGradNorm %g)", (double)o->clip_norm);
+  bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW;
+  if (wide && (!o->correct_bias || !o->first_step || graph_opset(eval->graph, "") < 12))
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info can say %s only with its bias correction, in models of opset 12 or newer", optimizer_name(o->kind));
+  return STATUS_OK;
+}
+
+/* ---- initializers and names ---- */
+
+static Value *initializer(Graph *g, const char *stem, DType type, const Shape *shape, const void *data) {
+  const char *name = stem ? graph_fresh_name(g, stem) : NULL;
+  Value *v = name ? graph_constant(g, name, type, shape, data) : NULL;
+  if (v) v->initializer = true;
+  return v;
+}
+
+static Value *float_initializer(Graph *g, const char *stem, float x) {
+  float *data = ARENA_NEW(g->arena, float);
+  if (!data) return NULL;
+  *data = x;
+  return initializer(g, stem, DTYPE_FLOAT32, &(Shape){0}, data);
+}
+
+static Value *int_initializer(Graph *g, const char *stem, int64_t x) {
+  int64_t *data = ARENA_NEW(g->arena, int64_t);
+  if (!data) return NULL;
+  *data = x;
+  return initializer(g, stem, DTYPE_INT64, &(Shape){0}, data);
+}
+
+static const char *name_of(Graph *g, const char *parameter, const char *tail) {
+  const char *stem = arena_print(g->arena, "%s_%s", parameter, tail);
+  return stem ? graph_fresh_name(g, stem) : NULL;
+}
+
+static Node *append(Graph *g, const Op *op, Value *const *in, int in_count, const char *const *out, int out_count, const Attr *attrs, int attr_count) {
+  for (int i = 0; i < in_count; i++)
+    if (!in[i]) return NULL;
+  for (int i = 0; i < out_count; i++)
+    if (!out[i]) return NULL;
+  return graph_node(g, op, NULL, in, in_count, out, out_count, attrs, attr_count);
+}
+
+/* ---- the optimizer ---- */
+
+typedef struct Writer {
+  TrainletSession *s;
+  Graph *g;
+  OnnxTraining *t;
+  Value *rate, *count; /* R and T */
+} Writer;
+
+static void bind(Writer *w, const Value *to, const Value *from) { w->t->updates[w->t->update_count++] = (OnnxBinding){to->name, from->name}; }
+
+enum { ATTRS_MAX = 5 };
+
+/* SGD that is arithmetic alone. */
+static bool is_plain(const Optimizer *o) { return o->kind == OPTIMIZER_SGD && o->momentum == 0 && o->weight_decay == 0; }
+
+/* The operator that another optimizer is, and its attributes. */
+static const Op *optimizer_op(const Optimizer *o, float lr, Attr attrs[ATTRS_MAX], int *count) {
+  bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW, coupled = o->kind != OPTIMIZER_ADAMW && o->kind != OPTIMIZER_ADAMW_HF;
+  int n = 0;
+  attrs[n++] = attr_of_float("norm_coefficient", coupled ? o->weight_decay : 0);
+  if (o->kind == OPTIMIZER_SGD) {
+    attrs[n++] = attr_of_float("alpha", o->momentum);
+    attrs[n++] = attr_of_float("beta", 1 - o->dampening);
+    attrs[n++] = attr_of_string("mode", o->nesterov ? "nesterov" : "standard");
+    return *count = n, &op_momentum;
+  }
+  attrs[n++] = attr_of_float("epsilon", o->eps);
+  if (o->kind == OPTIMIZER_ADAGRAD) {
+    attrs[n++] = attr_of_float("decay_factor", o->lr_decay);
+    return *count = n, &op_adagrad;
+  }
+  attrs[n++] = attr_of_float("alpha", o->beta1);
+  attrs[n++] = attr_of_float("beta", o->beta2);
+  attrs[n++] = attr_of_float(wide ? "weight_decay" : "norm_coefficient_post", coupled ? 0 : wide ? o->weight_decay : lr * o->weight_decay);
+  return *count = n, wide ? &op_py_torch_adam : &op_adam;
+}
+
+/* x − lr·g */
+static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient) {
+  const char *step_name = name_of(w->g, p->name, "step"), *new_name = name_of(w->g, p->name, "new");
+  Node *step = append(w->g, &op_mul, (Value *[]){w->rate, gradient}, 2, &step_name, 1, NULL, 0);
+  Node *sub = step ? append(w->g, &op_sub, (Value *[]){x, step->out[0]}, 2, &new_name, 1, NULL, 0) : NULL;
+  if (!sub) return STATUS_OUT_OF_MEMORY;
+  bind(w, x, sub->out[0]);
+  return STATUS_OK;
+}
+
+/* The parameter's k-th moment; zeros where the node keeps a state that the optimizer does without. */
+static Value *moment(Writer *w, const Parameter *p, int k) {
+  const State *state = &w->s->state;
+  const void *data = state->moments[k] ? state->moments[k] + ((float *)p->data - state->trainable) : arena_alloc(w->g->arena, p->bytes);
+  return data ? initializer(w->g, arena_print(w->g->arena, "%s_momentum%d", p->name, k), DTYPE_FLOAT32, &p->shape, data) : NULL;
+}
+
+static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradient) {
+  if (is_plain(&w->s->optimizer)) return write_sgd(w, p, x, gradient);
+  Attr attrs[ATTRS_MAX];
+  int attr_count;
+  const Op *op = optimizer_op(&w->s->optimizer, w->s->lr, attrs, &attr_count);
+  int states = op == &op_adam || op == &op_py_torch_adam ? 2 : 1;
+  Value *in[6] = {w->rate, w->count, x, gradient, moment(w, p, 0), states > 1 ? moment(w, p, 1) : NULL};
+  const char *out[3] = {name_of(w->g, p->name, "new"), name_of(w->g, p->name, "momentum0_new"), name_of(w->g, p->name, "momentum1_new")};
+  Attr *kept = ARENA_ARRAY(w->g->arena, Attr, attr_count);
+  if (!kept) return STATUS_OUT_OF_MEMORY;
+  memcpy(kept, attrs, (size_t)attr_count * sizeof *attrs);
+  Node *n = append(w->g, op, in, 4 + states, out, 1 + states, kept, attr_count);
+  if (!n) return STATUS_OUT_OF_MEMORY;
+  bind(w, x, n->out[0]);
+  for (int k = 0; k < states; k++) bind(w, in[4 + k], n->out[1 + k]);
+  return STATUS_OK;
+}
+
+/* T is the count of the next step; 0 for good where there is no bias correction. */
+static Status write_counter(Writer *w) {
+  const Optimizer *o = &w->s->optimizer;
+  if (!o->correct_bias) return (w->count = int_initializer(w->g, "update_count", 0)) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+  w->count = int_initializer(w->g, "update_count", w->s->steps + o->first_step);
+  Value *one = int_initializer(w->g, "one_update", 1);
+  const char *name = graph_fresh_name(w->g, "update_count_new");
+  Node *add = append(w->g, &op_add, (Value *[]){w->count, one}, 2, &name, 1, NULL, 0);
+  if (!add) return STATUS_OUT_OF_MEMORY;
+  bind(w, w->count, add->out[0]);
+  return STATUS_OK;
+}
+
+/* ---- the whole ---- */
+
+/* The gradients' values stand in the graph as inputs; the writer puts the node before their first reader. */
+static Status write_gradient(Writer *w, Value *loss) {
+  const State *state = &w->s->state;
+  OnnxGradient *g = w->t->gradients = ARENA_NEW(w->g->arena, OnnxGradient);
+  if (!g) return STATUS_OUT_OF_MEMORY;
+  *g = (OnnxGradient){.node = "Gradient", .y = loss, .xs = ARENA_ARRAY(w->g->arena, Value *, state->count), .outs = ARENA_ARRAY(w->g->arena, Value *, state->count)};
+  w->t->gradient_count = 1;
+  if (!g->xs || !g->outs) return STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < state->count; i++) {
+    const Parameter *p = &state->parameters[i];
+    if (!p->trainable) continue;
+    Value *x = g->xs[g->count] = graph_find(w->g, p->name);
+    if (!x) return error_set(&w->s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs the loss of the eval model to depend on '%.200s'", p->name);
+    const char *name = name_of(w->g, p->name, "grad");
+    if (!name || !(g->outs[g->count++] = graph_value(w->g, name, DTYPE_FLOAT32, &p->shape, VALUE_INPUT))) return STATUS_OUT_OF_MEMORY;
+  }
+  return STATUS_OK;
+}
+
+static Status write_all(Writer *w, Value *loss) {
+  int at = 0;
+  TRY(graph_import(w->g, TRAINING_DOMAIN, 1));
+  if (!(w->t->updates = ARENA_ARRAY(w->g->arena, OnnxBinding, 3 * w->s->state.count + 1))) return STATUS_OUT_OF_MEMORY;
+  TRY(write_gradient(w, loss));
+  w->rate = float_initializer(w->g, "learning_rate", w->s->lr);
+  if (!is_plain(&w->s->optimizer)) TRY(write_counter(w));
+  for (int i = 0; i < w->s->state.count; i++) {
+    const Parameter *p = &w->s->state.parameters[i];
+    if (!p->trainable) continue;
+    TRY(write_step(w, p, w->t->gradients->xs[at], w->t->gradients->outs[at]));
+    at++;
+  }
+  return STATUS_OK;
+}
+
+Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t) {
+  Writer w = {.s = s, .g = t->graph, .t = t};
+  if (t->graph->ir_version < 8) t->graph->ir_version = 8; /* functions */
+  if (write_all(&w, loss) == STATUS_OK) return STATUS_OK;
+  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training_info"); /* the first error wins */
+}
