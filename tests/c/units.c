@@ -75,6 +75,9 @@ static void blocks_are_reused_and_aligned(const void *argument) {
   check(block_reserve(&block, 60) && block.data == before, "a smaller wish moves the block");
   check(block_reserve(&block, 100000), "the block does not grow");
   memset(block.data, 1, 100000);
+  memset(block.data, 1, 100000);
+  check(block_reserve_zeroed(&block, 90000), "no zeroed block");
+  for (int i = 0; i < 90000; i++) check(((char *)block.data)[i] == 0, "byte %d of a zeroed block is not 0", i);
   check(!block_reserve(&block, SIZE_MAX - 8), "an overflowing size was given");
   block_free(&block);
   check(!block.data && !block.capacity, "block_free left something");

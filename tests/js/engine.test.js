@@ -6,6 +6,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { compileEngine } from '../../js/compile.js';
+import { Core } from '../../js/core.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { clusters, FEATURES, golden } from './clusters.js';
 
@@ -125,6 +127,29 @@ test('restoreBest brings the parameters of the best epoch back', async () => {
 });
 const rows = ({ type, data, dims: [n, ...rest] }, from, to) =>
   new Tensor(type, data.slice((from * data.length) / n, (to * data.length) / n), [to - from, ...rest]);
+
+test('the state of a session is zero wherever in used memory it comes to lie', async () => {
+  const module = await compileEngine({});
+  const settings = [['loss.type', 'cross-entropy'], ['optimizer.type', 'adam'], ['requiresGrad', '*']];
+  const make = (core, model) => core.artifacts({ model: new Uint8Array(golden(model)), settings });
+  const NAMES = { train: 'trainModel', eval: 'evalModel', optimizer: 'optimizerModel', checkpoint: 'checkpointState' };
+  /** A checkpoint with the state of an optimizer that took no step, from an engine that made artifacts of these models before. */
+  const saved = async (made, ...models) => {
+    const core = await Core.create({ module });
+    for (const model of models) make(core, model);
+    core.load({ parts: Object.entries(NAMES).map(([which, key]) => ({ which, bytes: made[key] })), maxMemoryBytes: 0 });
+    core.optimize(); // with gradients that must be zero
+    return core.save({ optimizerState: true, format: 'trainlet' });
+  };
+  for (const model of ['mlp_small.onnx', 'w1.onnx']) {
+    const made = make(await Core.create({ module }), model);
+    const clean = await saved(made);
+    assert.ok(clean.length > 2 * made.checkpointState.length, 'the state of the optimizer is missing');
+    for (const before of [['mlp_small.onnx'], ['w1.onnx'], ['w2.onnx', 'mlp_small.onnx']]) {
+      assert.equal(Buffer.compare(await saved(made, ...before), clean), 0, `${model} after ${before}`);
+    }
+  }
+});
 
 test('step, and train, optimize and reset one by one, are the same', async () => {
   const [one, three] = [await create(), await create()];
