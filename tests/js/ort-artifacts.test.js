@@ -213,8 +213,9 @@ test('a nominal checkpoint runs once all its values were brought', async () => {
 test('a warning names what keeps artifacts from running in onnxruntime-web', async () => {
   const warningsOf = async (model, optimizer) => (await trainlet.generateArtifacts(golden(model), { loss: 'cross-entropy', optimizer })).warnings;
   assert.deepEqual(await warningsOf('mlp_small.onnx', 'sgd'), []);
-  const [average, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });
+  assert.deepEqual(await warningsOf('cnn_bn.onnx', 'sgd'), []);
+  const [momentum, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });
   assert.deepEqual(more, []);
-  assert.match(average, /onnxruntime-web.*lacks.*AveragePoolGrad.*SGD.* optimizer/i);
+  assert.match(momentum, /onnxruntime-web.*lacks: sgd optimizer/);
   assert.match((await warningsOf('mlp_small.onnx', { type: 'adam', weightDecay: 0.1 }))[0], /lacks.*optimizer/);
 });
