@@ -3,7 +3,7 @@
 import { checkKeys, TrainletError } from './errors.js';
 import { bind, bytesOf, layout, pack, Tensor } from './tensor.js';
 
-/** @import { Dataset, Feeds, TensorLike, TypedArray, ValueInfo } from './types.js' */
+/** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
 
 /**
@@ -15,7 +15,7 @@ import { bind, bytesOf, layout, pack, Tensor } from './tensor.js';
  * @property {number} [examples] unknown of a stream, like the next two
  * @property {number} [batches]
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
- * @typedef {{ inputs: Readonly<Record<string, TensorLike>>, labels?: Readonly<Record<string, TensorLike>> }} Arrays
+ * @typedef {{ inputs: Feeds, labels?: Feeds }} Arrays
  */
 
 /** @param {string} message */
@@ -40,10 +40,10 @@ export function openData(data, inputs, batchSize, labelName) {
 /** @param {Arrays} data @param {readonly ValueInfo[]} inputs */
 function tensorsOf(data, inputs) {
   checkKeys('data set', data, ['inputs', 'labels']);
-  const { inputs: given, labels = {} } = data;
-  const twice = Object.keys(labels).find((name) => name in given);
-  if (twice) throw bad(`'${twice}' is both an input and a label`);
-  const tensors = bind({ ...given, ...labels }, inputs);
+  const [given, labels] = [bind(data.inputs, inputs), bind(data.labels ?? {}, inputs)];
+  const twice = labels.find(([label]) => given.some(([name]) => name === label));
+  if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
+  const tensors = [...given, ...labels];
   if (!tensors.length) throw bad('it has no tensors');
   const [[first, { dims: [examples] }]] = tensors;
   for (const [name, { dims: [n] }] of tensors) {
@@ -127,26 +127,25 @@ export function close(batches) {
  * Holds out the last share of whole arrays.
  * @param {Dataset} data
  * @param {number} share
+ * @param {readonly ValueInfo[]} inputs of the graph that will be fed
  * @returns {[Arrays, Arrays]}
  */
-export function splitData(data, share) {
+export function splitData(data, share, inputs) {
   if (!isArrays(data)) throw bad('validation as a share needs whole arrays; give a validation data set');
   if (!(share > 0 && share < 1)) throw bad(`validation as a share must be between 0 and 1, not ${share}`);
-  const examples = Object.values(data.inputs)[0]?.dims[0] ?? 0;
+  const tensors = tensorsOf(data, inputs);
+  const [[, { dims: [examples] }]] = tensors;
   const kept = examples - Math.round(examples * share);
   if (kept < 1 || kept === examples) throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
-  return [rowsOf(data, 0, kept), rowsOf(data, kept, examples)];
+  return [rowsOf(tensors, 0, kept), rowsOf(tensors, kept, examples)];
 }
 
-/** @param {Arrays} data @param {number} from @param {number} to @returns {Arrays} */
-function rowsOf({ inputs, labels = {} }, from, to) {
-  /** @param {Readonly<Record<string, TensorLike>>} tensors */
-  const cut = (tensors) => Object.fromEntries(Object.entries(tensors).map(([name, value]) => {
-    const { type, data, dims } = /** @type {Tensor} */ (value);
+/** @param {[string, Tensor][]} tensors @param {number} from @param {number} to @returns {Arrays} */
+function rowsOf(tensors, from, to) {
+  return { inputs: Object.fromEntries(tensors.map(([name, { type, data, dims }]) => {
     const row = data.length / dims[0];
     return [name, new Tensor(type, data.subarray(from * row, to * row), [to - from, ...dims.slice(1)])];
-  }));
-  return { inputs: cut(inputs), labels: cut(labels) };
+  })) };
 }
 
 /**

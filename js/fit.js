@@ -102,7 +102,7 @@ class Fit {
     this.#epochs = epochs;
     this.#batchSize = batchSize;
     this.#accumulate = accumulate;
-    const [training, heldOut] = typeof validation === 'number' ? splitData(data, validation) : [data, validation];
+    const [training, heldOut] = typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
     const pair = accuracyPair(info, metrics);

@@ -1,9 +1,10 @@
-/** Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has. */
+/** Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has or in a structure. */
 
 import { checkKeys, TrainletError } from './errors.js';
+import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, check, bytesOf, pack, Tensor } from './tensor.js';
 
-/** @import { Feeds, Fetches, RunOptions, TensorLike } from './types.js' */
+/** @import { Feeds, Fetches, FetchStructure, RunOptions, TensorLike } from './types.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs } from './protocol.js' */
 
 /** What ONNX Runtime's runs may be told; nothing of it has a meaning here. */
@@ -17,16 +18,17 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  * @param {GraphName} graph
  * @param {GraphInfo} info
  * @param {Feeds} feeds
- * @param {Fetches | RunOptions} [fetches] ONNX Runtime lets the options stand here too
+ * @param {Fetches | FetchStructure | RunOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {RunOptions} [options]
+ * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
 export async function runGraph(ask, graph, info, feeds, fetches, options) {
   const alone = isRunOptions(fetches);
   checkKeys('the options of a run', alone ? fetches : options, RUN_OPTIONS);
-  const wanted = alone ? undefined : wantedOf(fetches);
+  const { names, arrange } = alone || fetches === undefined ? ALL : wantedOf(fetches);
   const packed = pack(bind(feeds, info.inputs));
-  const outputs = await ask('run', { graph, feeds: packed, fetches: wanted && [...wanted.keys()] }, [packed.buffer]);
-  return deliver(outputs, wanted);
+  const outputs = await ask('run', { graph, feeds: packed, fetches: names }, [packed.buffer]);
+  return arrange(tensorsOf(outputs));
 }
 
 /** @param {unknown} value @returns {value is RunOptions} */
@@ -34,28 +36,44 @@ const isRunOptions = (value) => typeof value === 'object' && value !== null && !
   && Object.keys(value).every((key) => RUN_OPTIONS.includes(key));
 
 /**
- * The names of the outputs, each with the user's own tensor to be filled, if one was given.
- * @param {Fetches | undefined} fetches
- * @returns {Map<string, TensorLike | null> | undefined} all outputs
+ * @typedef {Record<string, Tensor>} Tensors
+ * @typedef {{ names?: string[], arrange: (tensors: Tensors) => unknown }} Wanted the outputs to compute, and how they are given back
  */
+/** @type {Wanted} */
+const ALL = { arrange: (tensors) => tensors };
+
+/** @param {Fetches | FetchStructure} fetches @returns {Wanted} */
 function wantedOf(fetches) {
-  if (fetches === undefined) return undefined;
-  if (Array.isArray(fetches) && fetches.length && fetches.every((name) => typeof name === 'string')) {
-    return new Map(fetches.map((name) => [name, null]));
-  }
-  if (typeof fetches !== 'object' || fetches === null || Array.isArray(fetches)) {
-    throw invalid('fetches must be an array of at least one output name, or an object of tensors to be filled (or null) by output name');
-  }
-  return new Map(Object.entries(fetches).map(([name, given]) => [name, given && check(`output '${name}'`, given)]));
+  if (typeof fetches !== 'object' || fetches === null) throw invalid(FORMS);
+  const values = Object.values(fetches);
+  if (Array.isArray(fetches)) return values.length && values.every((name) => typeof name === 'string') ? { ...ALL, names: values } : structured(fetches);
+  const areOwn = values.every((value) => value === null || looksLikeTensor(value));
+  return areOwn ? filled(/** @type {Record<string, TensorLike | null>} */ (fetches)) : structured(fetches);
 }
 
-/** @param {Outputs} outputs @param {Map<string, TensorLike | null>} [wanted] @returns {Record<string, Tensor>} */
-function deliver(outputs, wanted) {
-  return Object.fromEntries(Object.entries(outputs).map(([name, { type, data, dims }]) => {
-    const tensor = new Tensor(type, data, dims);
-    return [name, fill(name, wanted?.get(name), tensor)];
-  }));
+const FORMS = 'fetches must be an array of at least one output name, an object of tensors to be filled (or null) by output name, '
+  + 'or a structure of output names';
+
+/** @param {object} structure @returns {Wanted} */
+function structured(structure) {
+  /** @type {Set<string>} */
+  const names = new Set();
+  mapNames(structure, (name) => names.add(name));
+  if (!names.size) throw invalid(FORMS);
+  return { names: [...names], arrange: (tensors) => mapNames(structure, (name) => tensors[name]) };
 }
+
+/** The user's own tensors, where they are given. @param {Readonly<Record<string, TensorLike | null>>} own @returns {Wanted} */
+function filled(own) {
+  for (const [name, given] of Object.entries(own)) if (given) check(`output '${name}'`, given);
+  const arrange = (/** @type {Tensors} */ tensors) =>
+    Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, own[name], tensor)]));
+  return { names: Object.keys(own), arrange };
+}
+
+/** @param {Outputs} outputs @returns {Tensors} */
+const tensorsOf = (outputs) =>
+  Object.fromEntries(Object.entries(outputs).map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)]));
 
 /** @param {string} name @param {TensorLike | null | undefined} given @param {Tensor} tensor */
 function fill(name, given, tensor) {

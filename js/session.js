@@ -10,7 +10,7 @@ import { runGraph } from './run.js';
 import { readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
-/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FitOptions } from './types.js' */
+/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js' */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Client } from './client.js' */
@@ -45,7 +45,7 @@ export class InferenceSession {
       new InferenceSession(client, /** @type {GraphInfo} */ (info.model)));
   }
 
-  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async run(feeds, fetches, options) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options); }
 
   async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
@@ -89,10 +89,10 @@ export class TrainingSession {
     return await open(sources, options, (client, { info, properties }) => new TrainingSession(client, info, properties));
   }
 
-  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async runTrainStep(feeds, fetches, options) { return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options); }
 
-  /** @param {Feeds} feeds @param {Fetches | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async runEvalStep(feeds, fetches, options) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options); }
 
   async runOptimizerStep() {
@@ -142,7 +142,7 @@ export class TrainingSession {
     return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
   }
 
-  /** @param {Feeds} feeds @param {Fetches} [fetches] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure} [fetches] */
   async predict(feeds, fetches = this.#info.predict) {
     return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches);
   }

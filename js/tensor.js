@@ -1,6 +1,7 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
 import { TrainletError } from './errors.js';
+import { flatten } from './structure.js';
 
 /** @import { DataType, Feeds, TensorLike, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -93,17 +94,19 @@ export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
 const wishes = (values) => values.map((v) => `'${v.name}' (${v.type} [${v.dims.join(', ')}])`).join(', ');
 
 /**
- * The tensors of the feeds that are there, each checked and known to the graph.
+ * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph.
  * @param {Feeds} feeds
  * @param {readonly ValueInfo[]} inputs
  * @returns {[string, Tensor][]}
  */
 export function bind(feeds, inputs) {
   if (feeds === null || typeof feeds !== 'object') throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
+  const isInput = (/** @type {string} */ path) => inputs.some(({ name }) => name === path);
   /** @type {[string, Tensor][]} */
   const bound = [];
-  for (const [name, value] of Object.entries(feeds)) {
-    if (!inputs.some((input) => input.name === name)) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
+  for (const [name, value] of flatten(feeds, isInput)) {
+    if (!isInput(name)) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
+    if (Array.isArray(value)) throw bad(`input '${name}' must be a tensor, not an array: no input of this graph is a sequence`);
     if (value !== null) bound.push([name, check(`input '${name}'`, value)]);
   }
   return bound;

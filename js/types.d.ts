@@ -35,10 +35,18 @@ export interface TensorLike {
   readonly dims: readonly number[];
 }
 
-/** Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never taken. */
-export type Feeds = Readonly<Record<string, TensorLike | null>>;
+/**
+ * Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never
+ * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`.
+ */
+export type Feeds = Readonly<Record<string, Feed>>;
+export type Feed = TensorLike | null | readonly Feed[] | { readonly [key: string]: Feed };
 /** The outputs wanted; the others are not computed. By name: a tensor of the output's type and dims is filled and given back. */
 export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | null>>;
+/** Output names in a structure of one's own; the tensors come back in the same: `{ present: [{ key: 'present.0.key' }] }`. */
+export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
+export type FetchName = string | FetchStructure;
+export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 /** ONNX Runtime's options of a run: accepted, so that code written for it runs, and without a meaning here. */
 export interface RunOptions {
   readonly logSeverityLevel?: number;
@@ -111,6 +119,7 @@ export class InferenceSession {
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   run(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   release(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -218,7 +227,9 @@ export class TrainingSession {
 
   // — as in onnxruntime-web/training —
   runTrainStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   runEvalStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
   /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
@@ -249,6 +260,7 @@ export class TrainingSession {
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Forward without labels; the model's own outputs unless `fetches` says which. */
   predict(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
+  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F): Promise<Fetched<F>>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
   readonly parameters: readonly ParameterInfo[];
@@ -302,7 +314,7 @@ export interface PropertyBag {
  * come; a batch in flight and the next are all that is held.
  */
 export type Dataset =
-  | { inputs: Readonly<Record<string, TensorLike>>; labels?: Readonly<Record<string, TensorLike>> }
+  | { inputs: Feeds; labels?: Feeds }
   | AsyncIterable<Feeds> | Iterable<Feeds> | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
 /** `accuracy`: the share of labels (class indices) that are where the prediction is largest. */

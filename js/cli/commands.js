@@ -1,8 +1,9 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
+import { stat } from 'node:fs/promises';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { readArrays } from './arrays.js';
-import { artifactsIn, checkpointIn, isDirectory, writeArtifacts, writeWhole } from './files.js';
+import { artifactsIn, checkpointIn, isDirectory, writeArtifacts, writeCheckpoint, writeWhole } from './files.js';
 import { bench, randomFeeds } from './bench.js';
 import { onInterrupt } from './interrupt.js';
 import { describe, duration, Progress } from './progress.js';
@@ -10,6 +11,7 @@ import { UsageError, wholeNumber } from './run-main.js';
 
 /** @import { LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
 
+/** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
 /**
  * @typedef {object} Command
@@ -44,11 +46,14 @@ Makes the four files that training starts from; ONNX Runtime's names.
   --train GLOB         parameters to train; may be given again (default: all)
   --freeze GLOB        parameters to leave as they are; wins over --train
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
+  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
+  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
   -o, --out DIR        where the files go`,
     options: {
       loss: { type: 'string' }, optimizer: { type: 'string', default: 'adamw' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
-      freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, out: { type: 'string', short: 'o' },
+      freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, nominal: { type: 'boolean' },
+      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' },
     },
     run: artifacts,
   },
@@ -64,10 +69,12 @@ the same data and options after that, it continues.
   --batch-size N       (32)
   --lr RATE            learning rate from here on
   --seed N             of the shuffles
-  --validation SHARE   share of the data that is held out, as 0.1`,
+  --validation SHARE   share of the data that is held out, as 0.1
+  --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
+                       end, since it has no room for the place in the data at which a stopped training continues`,
     options: {
       data: { type: 'string' }, epochs: { type: 'string', default: '1' }, 'batch-size': { type: 'string', default: '32' },
-      lr: { type: 'string' }, seed: { type: 'string' }, validation: { type: 'string' },
+      lr: { type: 'string' }, seed: { type: 'string' }, validation: { type: 'string' }, format: { type: 'string', default: 'trainlet' },
     },
     run: train,
   },
@@ -115,6 +122,12 @@ function number(option, text) {
   const value = Number(text);
   if (text.trim() && Number.isFinite(value)) return value;
   throw new UsageError(`--${option} must be a number, not '${text}'`);
+}
+
+/** @param {Values} values @returns {CheckpointFormat} */
+function formatOf({ format }) {
+  if (format === 'ort' || format === 'trainlet') return format;
+  throw new UsageError(`--format must be ort or trainlet, not '${format}'`);
 }
 
 /** @template T @param {string} directory @param {(session: TrainingSession) => Promise<T>} work */
@@ -166,6 +179,9 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 async function artifacts(model, values) {
   const out = needed(values, 'out');
   const loss = /** @type {LossType} */ (needed(values, 'loss'));
+  const { nominal } = values;
+  const format = formatOf(values);
+  if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
   const optimizer = {
     type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
@@ -173,10 +189,11 @@ async function artifacts(model, values) {
   };
   const { train: requiresGrad, freeze: frozen, output } = values;
   const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model)] : undefined);
-  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs });
+  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal });
   for (const warning of made.warnings) process.stderr.write(`warning: ${warning}\n`);
   await writeArtifacts(out, made);
-  say(`${out}: ${made.checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
+  if (format !== 'ort') await withSession(out, (session) => writeCheckpoint(out, session, format));
+  say(`${out}: ${(await stat(artifactsIn(out).checkpointState)).size.toLocaleString('en')} bytes of checkpoint`);
 }
 
 /** @param {string} model */
@@ -193,6 +210,7 @@ async function train(directory, values) {
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
   const [lr, validation] = [number('lr', values.lr), number('validation', values.validation)];
+  const format = formatOf(values);
   await withSession(directory, async (session) => {
     const data = await readArrays(spec, 'train', session.trainingInputs);
     if (lr !== undefined) await session.setLearningRate(lr);
@@ -202,6 +220,7 @@ async function train(directory, values) {
     const since = performance.now();
     try {
       const { steps } = await session.fit(data, { epochs, batchSize, seed, validation, checkpoint, signal, ...progress });
+      if (format !== 'trainlet') await writeCheckpoint(directory, session, format);
       say(`${steps} steps in ${duration(performance.now() - since)}; ${directory} holds the checkpoint`);
     } catch (error) {
       if (!signal.aborted) throw error;

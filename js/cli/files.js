@@ -3,7 +3,7 @@
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** @import { Artifacts, CheckpointStore } from '../types.js' */
+/** @import { Artifacts, CheckpointStore, TrainingSession } from '../types.js' */
 
 const FILES = /** @type {const} */ ({
   trainModel: 'training_model.onnx', evalModel: 'eval_model.onnx', optimizerModel: 'optimizer_model.onnx', checkpointState: 'checkpoint',
@@ -37,6 +37,11 @@ export async function writeWhole(file, bytes) {
     await handle.close();
   }
   await rename(temporary, file);
+}
+
+/** @param {string} directory @param {TrainingSession} session @param {'ort' | 'trainlet'} format */
+export async function writeCheckpoint(directory, session, format) {
+  await writeWhole(path.join(directory, FILES.checkpointState), await session.saveCheckpoint({ format }));
 }
 
 /** The checkpoint of a directory as fit's store. @param {string} directory */

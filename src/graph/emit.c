@@ -46,6 +46,10 @@ static Value *emit_constant(Graph *g, DType type, const Shape *shape, const void
 
 Value *emit_float(Graph *g, float x) { return emit_constant(g, DTYPE_FLOAT32, &(Shape){0}, &x, sizeof x); }
 
+Value *emit_floats(Graph *g, const float *floats, const Shape *shape) {
+  return emit_constant(g, DTYPE_FLOAT32, shape, floats, shape_elements(shape) * sizeof *floats);
+}
+
 Value *emit_ints(Graph *g, const int64_t *ints, int count) {
   Shape shape = SHAPE(count);
   return emit_constant(g, DTYPE_INT64, &shape, ints, (size_t)count * sizeof *ints);

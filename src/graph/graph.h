@@ -150,6 +150,7 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
 extern Value emit_absent;
 #define EMIT_ABSENT (&emit_absent)
 Value *emit_float(Graph *g, float x);                                 /* scalar constant */
+Value *emit_floats(Graph *g, const float *floats, const Shape *shape); /* constant */
 Value *emit_ints(Graph *g, const int64_t *ints, int count);           /* int64 vector constant */
 Value *emit_shape(Graph *g, Value *like);                             /* Shape(like) */
 

@@ -177,9 +177,11 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   if (!has_name(name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "an input of the model has no name");
   const Value *constant = graph_find(r->graph, name);
   if (constant && constant->kind == VALUE_CONSTANT) return STATUS_OK; /* files of IR 3 list their initializers here, too */
-  if (!from->type || from->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is not a tensor; sequences and maps are found in models "
-                     "of optimizers and preprocessing, not in networks", name);
+  if (!from->type || from->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+    bool sequence = from->type && from->type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; we feed graphs with tensors alone", name,
+                     sequence ? "a sequence" : "neither a tensor nor a sequence, but an optional, a map or of no type");
+  }
   const Onnx__TypeProto__Tensor *tensor = from->type->tensor_type;
   DType type = (DType)tensor->elem_type;
   if (!dtype_bytes(type))

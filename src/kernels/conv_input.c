@@ -1,6 +1,7 @@
 /* The gradient of a convolution's input through gemm, phase by phase (phase.h). */
 #include "kernels/conv.h"
 #include "kernels/depthwise.h"
+#include "kernels/depthwise_spread.h"
 #include "kernels/gemm.h"
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
@@ -44,6 +45,8 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
 }
 
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes) {
+  *bytes = 0;
+  if (conv->channels == conv->groups && depthwise_spread_pays(conv)) return true;
   if (conv->channels == conv->groups) return depthwise_input_gradient_bytes(conv, bytes);
   if (winograd_suits(conv)) {
     Conv turned = winograd_turned(conv);
@@ -121,7 +124,8 @@ static void phase_all(const Conv *conv, const Input *s, const size_t phase[2], c
 
 void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
   if (conv->channels == conv->groups) { /* however many outputs: the product has one row */
-    depthwise_input_gradient(conv, dy, w, dx, scratch);
+    if (depthwise_spread_pays(conv)) depthwise_spread(conv, dy, w, dx);
+    else depthwise_input_gradient(conv, dy, w, dx, scratch);
     return;
   }
   if (winograd_suits(conv)) {

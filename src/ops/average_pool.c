@@ -29,8 +29,75 @@ static void average_pool_run(const Node *n) {
                (float)(average_pool_count(pool, 0, i) * average_pool_count(pool, 1, j));
 }
 
-static Status average_pool_grad(Grad *g) {
-  g->dx[0] = emit_with(g->graph, "AveragePoolGrad", node_attrs(g->node), g->dy[0], emit_shape(g->graph, g->node->in[0]));
+/* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own AveragePoolGrad wants
+ * a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that nobody knows yet. ---- */
+
+static bool planes_known(const Shape *s) {
+  for (int i = 1; i < s->rank; i++)
+    if (!dim_is_number(s->dim[i])) return false;
+  return true;
+}
+
+/* Every window has the same count. */
+static bool counts_alike(const Node *n, const WindowAttrs *w) {
+  bool padded = w->padding == PAD_SAME_UPPER || w->padding == PAD_SAME_LOWER;
+  for (int a = 0; a < w->rank; a++) padded |= w->pad_begin[a] || w->pad_end[a];
+  return !w->ceil_mode && (!padded || node_int(n, "count_include_pad", 0));
+}
+
+/* counts (OH, OW) = rows (OH, 1) · columns (OW) */
+static Value *emit_counts(Graph *g, const Pool *pool, int rank) {
+  Value *counts = NULL;
+  for (int a = 2 - rank; a < 2; a++) {
+    size_t out = pool->window.out[a];
+    Shape shape = a ? SHAPE((Dim)out) : SHAPE((Dim)out, 1);
+    float *line = ARENA_ARRAY(g->arena, float, out);
+    for (size_t i = 0; line && i < out; i++) line[i] = (float)average_pool_count(pool, a, i);
+    Value *lines = line ? emit_floats(g, line, &shape) : NULL;
+    counts = a == 1 && rank == 2 ? emit(g, "Mul", counts, lines) : lines;
+  }
+  return counts;
+}
+
+/* (N, C, W) as planes (N, C, 1, W): ONNX Runtime's ConvGrad of groups crashes in one dimension. */
+static Value *emit_planes(Graph *g, Value *v) {
+  int64_t dims[] = {0, v->shape.dim[1], 1, v->shape.dim[2]};
+  return v->shape.rank == 4 ? v : emit(g, "Reshape", v, emit_ints(g, dims, 4));
+}
+
+/* At the end as many pads as the last window hangs over, for Conv knows no ceil_mode. */
+static int64_t pad_after(const Window *w, int a) {
+  size_t slid = (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1, have = w->in[a] + w->pad[a];
+  return slid > have ? (int64_t)(slid - have) : 0;
+}
+
+static Value *emit_conv_grad(Graph *g, const Window *w, Value *dy, Value *x, float weight) {
+  int64_t kernel[] = {(int64_t)w->kernel[0], (int64_t)w->kernel[1]}, strides[] = {(int64_t)w->stride[0], (int64_t)w->stride[1]};
+  int64_t dilations[] = {(int64_t)w->dilation[0], (int64_t)w->dilation[1]}, channels = x->shape.dim[1];
+  int64_t pads[] = {(int64_t)w->pad[0], (int64_t)w->pad[1], pad_after(w, 0), pad_after(w, 1)};
+  Shape one = SHAPE(1, 1, 1, 1);
+  Value *weights = emit(g, "Tile", emit_floats(g, &weight, &one), emit_ints(g, (int64_t[]){channels, 1, kernel[0], kernel[1]}, 4));
+  AttrList attrs = ATTRS(attr_of_ints("kernel_shape", kernel, 2), attr_of_ints("strides", strides, 2), attr_of_ints("pads", pads, 4),
+                         attr_of_ints("dilations", dilations, 2), attr_of_int("group", channels));
+  return emit_with(g, "ConvGrad", attrs, emit_planes(g, dy), emit_planes(g, x), weights);
+}
+
+static Status average_pool_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Node *n = grad->node;
+  Value *x = n->in[0], *dy = grad->dy[0];
+  WindowAttrs attrs;
+  TRY(window_attrs(n, x->shape.rank - 2, NULL, &attrs));
+  if (!planes_known(&x->shape)) {
+    grad->dx[0] = emit_with(g, "AveragePoolGrad", node_attrs(n), dy, emit_shape(g, x));
+    return STATUS_OK;
+  }
+  Pool pool = pool_of(n, &attrs, &x->shape, &n->out[0]->shape);
+  bool alike = counts_alike(n, &attrs);
+  if (!alike) dy = emit(g, "Div", dy, emit_counts(g, &pool, attrs.rank));
+  Value *dx = emit_conv_grad(g, &pool.window, dy, x, alike ? 1 / (float)window_kernel(&pool.window) : 1);
+  if (attrs.rank == 1) dx = emit(g, "Reshape", dx, emit_ints(g, (int64_t[]){0, x->shape.dim[1], x->shape.dim[2]}, 3));
+  grad->dx[0] = dx;
   return STATUS_OK;
 }
 
@@ -44,6 +111,8 @@ CASES_OF(average_pool_cases) = {
     {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=SAME_LOWER count_include_pad=1"},
     {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID"},
     {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]"},
+    {"f32[2,3,8]", "kernel_shape=[4] strides=[4]"},
+    {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
     {0}};
 
 const Op op_average_pool = {

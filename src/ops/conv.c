@@ -78,6 +78,7 @@ CASES_OF(conv_cases) = {
     {"f32[2,5,6,7] f32[5,1,3,3] f32[5]", "group=5 pads=[1,1,1,1]"},
     {"f32[1,3,7,9] f32[6,1,3,3]", "group=3 strides=[2,2] pads=[1,1,1,1]"},
     {"f32[1,2,9,8] f32[2,1,3,2]", "group=2 dilations=[2,3] pads=[2,0,1,3]"},
+    {"f32[2,3,9,9] f32[6,1,3,3]", "group=3 strides=[4,4] dilations=[2,3] pads=[1,2,1,2]"},
     {"f32[2,1,6,10] f32[5,1,3,3]", "pads=[1,1,1,1]"},
     {"f32[1,2,6,7] f32[2,2,3,4]", "auto_pad=SAME_UPPER strides=[2,1]"},
     {"f32[1,2,6,7] f32[2,2,4,2]", "auto_pad=SAME_LOWER strides=[1,2]"},

@@ -52,6 +52,9 @@ static void conv_grad_run(const Node *n) {
   if (has_out(n, 2)) bias_gradient(conv, dy, out_f32(n, 2));
 }
 
+/* dx comes of dy and w, dw of dy and x, db of dy. */
+static bool conv_grad_reads(const Node *n, int input) { return input == 0 || has_out(n, input == 1 ? 1 : 0); }
+
 CASES_OF(conv_grad_cases) = {
     {"f32[2,4,5,7] f32[2,3,5,7] f32[4,3,3,3]", "pads=[1,1,1,1]", 0, 3},
     {"f32[1,4,3,3] f32[1,2,6,6] f32[4,1,2,2]", "group=2 strides=[2,2]", 0, 3},
@@ -64,5 +67,6 @@ const Op op_conv_grad = {
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 3,
     .infer = conv_grad_infer,
     .run = conv_grad_run,
+    .reads = conv_grad_reads,
     .cases = CASES(conv_grad_cases),
 };

@@ -49,6 +49,7 @@ struct Op {
   Status (*infer)(Node *n);       /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
   void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
   Status (*grad)(Grad *g);        /* NULL: not differentiable */
+  bool (*reads)(const Node *n, int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
   const Case *cases;              /* ends with in == NULL */
 };
 

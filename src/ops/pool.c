@@ -28,6 +28,12 @@ static void padded_ends(const WindowAttrs *attrs, Pool *pool) {
   }
 }
 
+Pool pool_of(const Node *n, const WindowAttrs *attrs, const Shape *x, const Shape *y) {
+  Pool pool = {.window = window_of(attrs, x, y), .count_padding = node_int(n, "count_include_pad", 0) != 0};
+  padded_ends(attrs, &pool);
+  return pool;
+}
+
 Status pool_infer(Node *n, const Shape *x, Shape *y, Pool **out) {
   WindowAttrs attrs;
   TRY(window_attrs(n, x->rank - 2, NULL, &attrs));
@@ -37,8 +43,7 @@ Status pool_infer(Node *n, const Shape *x, Shape *y, Pool **out) {
   if (!node_is_concrete(n) || !shape_is_concrete(x)) return STATUS_OK;
   Pool *pool = *out = NODE_PARAMS(n, Pool);
   if (!pool) return STATUS_OUT_OF_MEMORY;
-  *pool = (Pool){.window = window_of(&attrs, x, y), .planes = shape_span(x, 0, 2),
-                 .count_padding = node_int(n, "count_include_pad", 0) != 0};
-  padded_ends(&attrs, pool);
+  *pool = pool_of(n, &attrs, x, y);
+  pool->planes = shape_span(x, 0, 2);
   return check_windows(n, &pool->window);
 }

@@ -12,6 +12,9 @@ typedef struct Pool {
 /* Input shape x; gives y's shape, and the pool when every shape of the node is numbers (NULL otherwise). */
 Status pool_infer(Node *n, const Shape *x, Shape *y, Pool **pool);
 
+/* The same without the planes; only the spatial dims need be numbers. */
+Pool pool_of(const Node *n, const WindowAttrs *attrs, const Shape *x, const Shape *y);
+
 typedef struct PoolRange {
   size_t from, to, step;
 } PoolRange;

@@ -47,7 +47,7 @@ static void find_lives(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     for (int k = 0; k < n->in_count; k++)
-      if (n->in[k]) root_of(n->in[k])->last = i;
+      if (n->in[k] && (!n->op->reads || n->op->reads(n, k))) root_of(n->in[k])->last = i;
     for (int k = 0; k < n->out_count; k++) {
       if (!n->out[k]) continue;
       Value *root = root_of(n->out[k]);

@@ -33,6 +33,7 @@ const NETWORKS = [
   ['MLP, L1', recipeOf('regression_l1'), ADAMW],
   ['CNN with BatchNorm', BATCH_NORM, ADAMW],
   ['CNN with BatchNorm, part of it frozen', BATCH_NORM, { ...ADAMW, frozen: ['conv1.*', 'bn1.*'] }],
+  ['CNN with AveragePool', recipeOf('cnn_bn'), ADAMW],
   ['LeNet-like CNN', recipeOf('w2'), ADAMW],
   ['1-D CNN', recipeOf('conv1d'), ADAMW],
   ['embedding', recipeOf('tokens'), ADAMW],

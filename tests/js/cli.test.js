@@ -1,8 +1,8 @@
-/** The command line: help and errors without the engine, and the demo's server. */
+/** The command line: help and errors, the checkpoints it writes, and the demo's server. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,10 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readArrays } from '../../js/cli/arrays.js';
 import { COMMANDS } from '../../js/cli/commands.js';
+import { artifactsIn } from '../../js/cli/files.js';
 import { startServer } from '../../js/cli/serve-demo.js';
+import { TrainingSession } from '../../js/index.js';
+import { clusters } from './clusters.js';
 
 const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
 const run = (...args) => new Promise((resolve) => {
@@ -45,6 +48,48 @@ test('what fails is one sentence and exit code 1', async () => {
   const { code, stderr, stdout } = await run('inspect', path.join(folder, 'none.onnx'));
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^trainlet: .*none\.onnx'?\n$/);
+});
+
+const MODEL = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url));
+/** Who wrote the checkpoint of a directory: ONNX Runtime's has an identifier after four bytes. @param {string} directory */
+const formatIn = async (directory) => ((await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet');
+
+test('checkpoints are written in the format asked for, and each is trained on', async () => {
+  const { inputs, labels } = clusters(40, 1);
+  const data = [await npy('in.npy', '<f4', '(40, 20)', inputs.input.data), await npy('labels.npy', '<i8', '(40,)', labels.labels.data)].join();
+  const make = (/** @type {string} */ out, /** @type {string[]} */ ...more) => run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', path.join(folder, out), ...more);
+  for (const [format, args] of /** @type {[string, string[]][]} */ ([['ort', []], ['ort', ['--format', 'ort']], ['trainlet', ['--format', 'trainlet']]])) {
+    assert.deepEqual([(await make('dir', ...args)).stderr, await formatIn(path.join(folder, 'dir'))], ['', format]);
+    for (const [left, more] of /** @type {[string, string[]][]} */ ([['trainlet', []], ['ort', ['--format', 'ort']], ['ort', ['--format', 'ort']]])) {
+      const { code, stderr } = await run('train', path.join(folder, 'dir'), '--data', data, ...more);
+      assert.deepEqual([code, stderr, await formatIn(path.join(folder, 'dir'))], [0, '', left]);
+    }
+  }
+  const losses = (await Promise.all(['dir', 'fresh'].map(async (out) => {
+    if (out === 'fresh') await make(out);
+    return (await run('eval', path.join(folder, out), '--data', data)).stdout;
+  }))).map((text) => Number(/loss ([\d.]+)/.exec(text)?.[1]));
+  assert.ok(losses[0] < losses[1], `loss ${losses}`);
+});
+
+test('--nominal leaves the values out', async () => {
+  const [full, nominal] = ['full', 'nominal'].map((name) => path.join(folder, name));
+  assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', full)).code, 0);
+  assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', nominal, '--nominal')).code, 0);
+  const [whole, names] = await Promise.all([full, nominal].map(async (directory) => (await readFile(path.join(directory, 'checkpoint'))).length));
+  const session = await TrainingSession.create(artifactsIn(nominal), { worker: false });
+  const bytes = 4 * (await session.getParametersSize(false));
+  assert.ok(whole - names >= bytes, `${whole} − ${names} bytes, of which the values are ${bytes}`);
+  await session.loadParametersBuffer(new Uint8Array(bytes), false);
+  assert.deepEqual(new Set((await session.getContiguousParameters(false)).data), new Set([0]));
+  await session.release();
+  const wrong = [['--nominal', '--format', 'trainlet'], ['--format', 'onnx']];
+  for (const args of wrong) {
+    const { code, stderr } = await run('artifacts', MODEL, '--loss', 'mse', '-o', full, ...args);
+    assert.equal(code, 2);
+    assert.match(stderr, /^trainlet: --(nominal|format).* \(see trainlet --help\)\n$/);
+  }
+  assert.match((await run('train', full, '--data', 'mnist', '--format', 'onnx')).stderr, /--format must be ort or trainlet, not 'onnx'/);
 });
 
 /** A .npy file. @param {string} name @param {string} descr @param {string} shape @param {ArrayBufferView} data */

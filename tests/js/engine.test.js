@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
 import { Core } from '../../js/core.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { info, message, node, weight } from '../bench/mlp_model.js';
 import { clusters, FEATURES, golden } from './clusters.js';
 
 const ADAM = { type: 'adam', lr: 0.01 };
@@ -242,4 +243,22 @@ test('the plan of memory is told', async () => {
   await session.fit(DATA, { maxSteps: 1 });
   const { stateBytes, arenaBytes, peakBytes, lowerBoundBytes } = await session.getMemoryPlan();
   assert.ok(stateBytes > 0 && arenaBytes > 0 && peakBytes > 0 && lowerBoundBytes > 0);
+});
+
+test('the input of a frozen convolution is not kept for its gradient, which does not read it', async () => {
+  const ints = (/** @type {string} */ name, /** @type {number[]} */ values) => message([1, name], ...values.map((v) => [8, v]), [20, 7]);
+  const graph = message(
+    [1, node('Conv', ['x', 'w'], 'h', ints('pads', [1, 1, 1, 1]))],
+    [1, node('AveragePool', ['h'], 'p', ints('kernel_shape', [2, 2]), ints('strides', [2, 2]))], [1, node('Conv', ['p', 'v'], 'y')],
+    [2, 'g'], [5, weight('w', [16, 3, 3, 3], 27, 1)], [5, weight('v', [4, 16, 1, 1], 16, 2)],
+    [11, info('x', 1, ['N', 3, 32, 32])], [12, info('y', 1, ['N', 4, 16, 16])],
+  );
+  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const feeds = { x: new Tensor('float32', new Float32Array(8 * 3072), [8, 3, 32, 32]), target: new Tensor('float32', new Float32Array(8192), [8, 4, 16, 16]) };
+  const [free, frozen] = await Promise.all([[], ['v']].map(async (names) => {
+    const session = await create(await generateArtifacts(model, { loss: 'mse', optimizer: 'sgd', frozen: names }));
+    await session.step(feeds);
+    return (await session.getMemoryPlan()).arenaBytes;
+  }));
+  assert.ok(frozen < free, `${frozen} bytes, and ${free} where it is trained`);
 });

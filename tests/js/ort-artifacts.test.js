@@ -127,8 +127,8 @@ test('fetches are names, or tensors to be filled by name; options may follow or 
   const small = new trainlet.Tensor('float32', new Float32Array(8), [8]);
   await assert.rejects(session.runEvalStep(FEEDS, { output: small }), is('invalid-argument', /'output' is float32 \[8,10\]; the tensor given for it is float32 \[8\]/));
   await assert.rejects(session.runEvalStep(FEEDS, { outptu: null }), is('invalid-feed', /outptu/));
-  for (const wrong of ['output', [], [1], null]) {
-    await assert.rejects(session.runEvalStep(FEEDS, wrong), is('invalid-argument', /array of at least one output name, or an object/));
+  for (const wrong of ['output', [], null]) {
+    await assert.rejects(session.runEvalStep(FEEDS, wrong), is('invalid-argument', /array of at least one output name, an object/));
   }
   await assert.rejects(session.runEvalStep(FEEDS, ['output'], { tagg: 'x' }), is('invalid-argument', /no option 'tagg'/));
 });
@@ -213,8 +213,9 @@ test('a nominal checkpoint runs once all its values were brought', async () => {
 test('a warning names what keeps artifacts from running in onnxruntime-web', async () => {
   const warningsOf = async (model, optimizer) => (await trainlet.generateArtifacts(golden(model), { loss: 'cross-entropy', optimizer })).warnings;
   assert.deepEqual(await warningsOf('mlp_small.onnx', 'sgd'), []);
-  const [average, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });
+  assert.deepEqual(await warningsOf('cnn_bn.onnx', 'sgd'), []);
+  const [momentum, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });
   assert.deepEqual(more, []);
-  assert.match(average, /onnxruntime-web.*lacks.*AveragePoolGrad.*SGD.* optimizer/i);
+  assert.match(momentum, /onnxruntime-web.*lacks: sgd optimizer/);
   assert.match((await warningsOf('mlp_small.onnx', { type: 'adam', weightDecay: 0.1 }))[0], /lacks.*optimizer/);
 });
