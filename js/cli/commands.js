@@ -34,11 +34,11 @@ export const COMMANDS = {
   artifacts: {
     about: 'makes a training directory from an ONNX model',
     takes: 'MODEL',
-    help: `trainlet artifacts MODEL --loss LOSS -o DIR [options]
+    help: `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
 Makes the four files that training starts from; ONNX Runtime's names.
 
-  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none
-  --optimizer NAME     adamw (default), adam, sgd
+  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none (default: as the model's own training_info says)
+  --optimizer NAME     adamw (default), adam, sgd, adagrad
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
   --train GLOB         parameters to train; may be given again (default: all)
@@ -46,7 +46,7 @@ Makes the four files that training starts from; ONNX Runtime's names.
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   -o, --out DIR        where the files go`,
     options: {
-      loss: { type: 'string' }, optimizer: { type: 'string', default: 'adamw' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
+      loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
       freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, out: { type: 'string', short: 'o' },
     },
@@ -165,10 +165,10 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 /** @param {string} model @param {Values} values */
 async function artifacts(model, values) {
   const out = needed(values, 'out');
-  const loss = /** @type {LossType} */ (needed(values, 'loss'));
+  const loss = /** @type {LossType | undefined} */ (values.loss);
   /** @type {OptimizerOptions} */
   const optimizer = {
-    type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
+    type: /** @type {OptimizerType} */ (values.optimizer ?? (loss && 'adamw')), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   const { train: requiresGrad, freeze: frozen, output } = values;
