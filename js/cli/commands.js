@@ -36,11 +36,11 @@ export const COMMANDS = {
   artifacts: {
     about: 'makes a training directory from an ONNX model',
     takes: 'MODEL',
-    help: `trainlet artifacts MODEL --loss LOSS -o DIR [options]
+    help: `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
 Makes the four files that training starts from; ONNX Runtime's names.
 
-  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none
-  --optimizer NAME     adamw (default), adam, sgd
+  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none (default: as the model's own training_info says)
+  --optimizer NAME     adamw (default), adam, sgd, adagrad
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
   --train GLOB         parameters to train; may be given again (default: all)
@@ -50,7 +50,7 @@ Makes the four files that training starts from; ONNX Runtime's names.
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
   -o, --out DIR        where the files go`,
     options: {
-      loss: { type: 'string' }, optimizer: { type: 'string', default: 'adamw' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
+      loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
       freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, nominal: { type: 'boolean' },
       format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' },
@@ -178,13 +178,13 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 /** @param {string} model @param {Values} values */
 async function artifacts(model, values) {
   const out = needed(values, 'out');
-  const loss = /** @type {LossType} */ (needed(values, 'loss'));
+  const loss = /** @type {LossType | undefined} */ (values.loss);
   const { nominal } = values;
   const format = formatOf(values);
   if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
   const optimizer = {
-    type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
+    type: /** @type {OptimizerType} */ (values.optimizer ?? (loss && 'adamw')), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   const { train: requiresGrad, freeze: frozen, output } = values;

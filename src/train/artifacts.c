@@ -38,7 +38,8 @@ struct TrainletArtifacts {
   bool nominal; /* the checkpoint names the parameters without their values */
   OnnxTraining training;
   bool by_training_info; /* loss.type training-info */
-  bool has_optimizer;    /* among the options */
+  bool has_optimizer;    /* its type is among the options */
+  bool has_settings;     /* others of its options are */
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
   Block bytes[4];
@@ -156,8 +157,8 @@ static Status set_flag(TrainletArtifacts *a, const char *key, const char *value,
 static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
   const char *field = key + strlen("optimizer.");
   Optimizer *o = &a->optimizer;
-  a->has_optimizer = true;
-  if (strcmp(field, "type") == 0) return set_optimizer_kind(a, key, value);
+  if (strcmp(field, "type") == 0) return a->has_optimizer = true, set_optimizer_kind(a, key, value);
+  a->has_settings = true;
   const struct {
     const char *name;
     double max;
@@ -390,6 +391,8 @@ static Status take_training_info(TrainletArtifacts *a) {
   if (!a->training.entries)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model holds no training_info, so a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none");
   if (a->loss_inputs.count) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
+  if (a->has_settings && !a->has_optimizer)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "options of an optimizer need its type here: the training_info's own is taken whole or not at all");
   if (a->training.error.status != STATUS_OK) return a->error = a->training.error, a->error.status;
   TrainingInfo info;
   TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->arena, &a->error, &info));

@@ -34,18 +34,29 @@ static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count,
 
 /* ---- initialization ---- */
 
-static Status run_node(Node *n) {
-  Arena *arena = n->graph->arena;
-  for (int i = 0; i < n->out_count; i++) {
-    if (!n->out[i]) continue;
-    if (!shape_is_concrete(&n->out[i]->shape)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its shape is not known while initializing");
-    n->out[i]->data = arena_alloc(arena, shape_elements(&n->out[i]->shape) * dtype_bytes(n->out[i]->type));
+/* An initialization may take 64 times the bytes that it initializes and a megabyte: a small file may not ask for all memory. */
+static double initialization_limit(const OnnxTraining *t) {
+  double bytes = 1 << 20;
+  for (int i = 0; i < t->initial_count; i++) {
+    const Value *v = graph_find(t->graph, t->initial[i].to);
+    bytes += 64.0 * (double)(shape_elements(&v->shape) * dtype_bytes(v->type));
   }
-  size_t scratch = (size_t)(n->scratch = n->scratch_bytes ? arena_alloc(arena, n->scratch_bytes + 64) : NULL) & 63;
-  if (arena->failed) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
-  if (scratch) n->scratch = (char *)n->scratch + 64 - scratch;
-  n->op->run(n);
-  return STATUS_OK;
+  return bytes;
+}
+
+static Status allocate(Node *n, double *left) {
+  Arena *arena = n->graph->arena;
+  *left -= (double)n->scratch_bytes;
+  for (int i = 0; i < n->out_count; i++) {
+    Value *v = n->out[i];
+    if (v && !shape_is_concrete(&v->shape)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its shape is not known while initializing");
+    size_t bytes = v ? shape_elements(&v->shape) * dtype_bytes(v->type) : 0;
+    if ((*left -= (double)bytes) < 0) return node_fail(n, STATUS_OUT_OF_MEMORY, "the initialization takes far more memory than what it initializes");
+    if (v && !(v->data = arena_alloc(arena, bytes))) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
+  }
+  uintptr_t scratch = (uintptr_t)arena_alloc(arena, n->scratch_bytes + 63);
+  n->scratch = (void *)((scratch + 63) & ~(uintptr_t)63);
+  return scratch ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
 }
 
 static Status initialize(Reading *r) {
@@ -53,10 +64,12 @@ static Status initialize(Reading *r) {
   static const Rng rng = {0};
   if (!g) return STATUS_OK;
   TRY(check_bindings(r, r->from->initial, r->from->initial_count, g, "initialization_binding"));
+  double left = initialization_limit(r->from);
   g->rng = &rng;
+  g->error = r->error;
   for (int i = 0; i < g->node_count; i++) {
-    Status status = run_node(g->nodes[i]);
-    if (status != STATUS_OK) return *r->error = *g->error, status;
+    TRY(allocate(g->nodes[i], &left));
+    g->nodes[i]->op->run(g->nodes[i]);
   }
   for (int i = 0; i < r->from->initial_count; i++)
     graph_find(r->from->graph, r->from->initial[i].to)->data = graph_find(g, r->from->initial[i].from)->data;

@@ -18,6 +18,7 @@ typedef struct Trajectory {
   float momentum;
   bool nesterov;
   float p[ELEMENTS]; /* after ten steps, lr 0.01, weight decay 0.1, g = i·p² − 0.3 + 0.05·t: torch.optim in float64 */
+  float dampening, lr_decay;
 } Trajectory;
 
 static const Trajectory trajectories[] = {
@@ -26,7 +27,10 @@ static const Trajectory trajectories[] = {
     {OPTIMIZER_SGD, 0.9f, true, {-0.420989359f, -0.190274132f, 0.110788083f, 0.178295907f, 0.137176283f}},
     {OPTIMIZER_ADAM, 0, false, {-0.379912576f, -0.149111581f, 0.138601157f, 0.198416842f, 0.399923274f}},
     {OPTIMIZER_ADAMW, 0, false, {-0.400612603f, -0.154827487f, 0.142464627f, 0.196053464f, 0.395421789f}},
-    /* not in PyTorch: the formula of the Hugging Face order in float64 */
+    {OPTIMIZER_ADAGRAD, 0, false, {-0.398510693f, -0.189226326f, 0.110216012f, 0.260501439f, 0.465698992f}, .lr_decay = 0.2f},
+    {OPTIMIZER_SGD, 0.9f, false, {-0.406708999f, -0.187352149f, 0.115332243f, 0.21880103f, 0.216578332f}, .dampening = 0.3f},
+    /* not in PyTorch: the formulas in float64, of ONNX's Adam and of the Hugging Face order */
+    {OPTIMIZER_ADAM_HF, 0, false, {-0.379921447f, -0.149119601f, 0.138597326f, 0.19842575f, 0.399924763f}},
     {OPTIMIZER_ADAMW_HF, 0, false, {-0.400627485f, -0.154890091f, 0.142427554f, 0.196165727f, 0.395521622f}},
 };
 
@@ -39,9 +43,11 @@ static void optimizers_follow_pytorch(const void *argument) {
     o.weight_decay = 0.1f;
     o.momentum = want->momentum;
     o.nesterov = want->nesterov;
+    o.dampening = want->dampening;
+    o.lr_decay = want->lr_decay;
     for (int t = 1; t <= 10; t++) {
       for (int i = 0; i < ELEMENTS; i++) g[i] = 4 * (p[i] * p[i] * (float)(i + 1) - 0.3f + 0.05f * (float)t);
-      optimizer_update(&o, t, 0.01f, 0.25f, p, g, m, v, ELEMENTS);
+      optimizer_update(&o, t - 1 + o.first_step, 0.01f, 0.25f, p, g, m, v, ELEMENTS);
     }
     for (int i = 0; i < ELEMENTS; i++)
       check(fabsf(p[i] - want->p[i]) < 1e-6f, "%s %zu: element %d is %.8g, PyTorch has %.8g", optimizer_name(o.kind), k, i, (double)p[i],
@@ -71,20 +77,21 @@ static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
 
 static bool same_optimizer(const Optimizer *a, const Optimizer *b) {
   return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->weight_decay == b->weight_decay &&
-         a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->clip_norm == b->clip_norm;
+         a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->dampening == b->dampening && a->lr_decay == b->lr_decay && a->first_step == b->first_step && a->clip_norm == b->clip_norm;
 }
 
 static void optimizer_models_come_back(const void *argument) {
   (void)argument;
   Block block = {0};
-  for (OptimizerKind kind = OPTIMIZER_SGD; kind <= OPTIMIZER_ADAMW_HF; kind++) {
+  for (OptimizerKind kind = OPTIMIZER_SGD; kind <= OPTIMIZER_ADAGRAD; kind++) {
     for (int variant = 0; variant < 4; variant++) {
       Error error = {0};
       Optimizer o = optimizer_default(kind), back;
       size_t bytes;
       if (variant & 1) o.clip_norm = 1.5f, o.weight_decay = 0.03f;
-      if (variant & 2 && kind == OPTIMIZER_SGD) o.momentum = 0.8f, o.nesterov = true;
-      else if (variant & 2) o.correct_bias = false, o.beta1 = 0.5f;
+      if (variant & 2 && kind == OPTIMIZER_SGD) o.momentum = 0.8f, o.nesterov = true, o.dampening = 0.1f;
+      else if (variant & 2 && kind == OPTIMIZER_ADAGRAD) o.lr_decay = 0.1f;
+      else if (variant & 2) o.correct_bias = false, o.beta1 = 0.5f, o.first_step = variant & 1;
       bool good = optimizer_model_write(&o, &error, &block, &bytes) == STATUS_OK &&
                   optimizer_model_read(block.data, bytes, &error, &back) == STATUS_OK;
       check(good && same_optimizer(&o, &back), "%s, variant %d: %s", optimizer_name(kind), variant, error.text);

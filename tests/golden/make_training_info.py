@@ -132,6 +132,113 @@ def sgd():
     return training(nodes, {'R': np.float32(0.5)}, updates, initialization, [('w1', 'w1_init')])
 
 
+def random_start():
+    """The initialization draws the weights."""
+    model = sgd()
+    draws = [helper.make_node('RandomNormal', [], ['w1_init'], 'draw_w1', shape=SHAPES['w1'], mean=1.0, scale=0.1),
+             helper.make_node('RandomUniform', [], ['b1_init'], 'draw_b1', shape=SHAPES['b1'], low=2.0, high=3.0),
+             helper.make_node('RandomUniformLike', ['like'], ['w2_init'], 'draw_w2', low=-0.5, high=0.5),
+             helper.make_node('RandomNormalLike', ['like'], ['again'], 'draw_again', seed=7.0),
+             helper.make_node('ReduceMean', ['again'], ['b2_init'], 'mean', axes=[0], keepdims=0)]
+    outputs = [info_value(f'{name}_init', shape) for name, shape in SHAPES.items()]
+    graph = helper.make_graph(draws, 'initialization', [], outputs, [tensor('like', VALUES['w2'])])
+    info = model.training_info[0]
+    info.initialization.CopyFrom(graph)
+    del info.initialization_binding[:]
+    for name in SHAPES:
+        info.initialization_binding.add(key=name, value=f'{name}_init')
+    return model
+
+
+# ---- what we do not train by ----
+
+def node_of(model, name):
+    return next(node for node in model.training_info[0].algorithm.node if node.name == name)
+
+
+def refused():
+    """A model, and words of the sentence that it is refused with."""
+    def changed(make, change):
+        model = make()
+        change(model, model.training_info[0], model.training_info[0].algorithm)
+        return base64.b64encode(model.SerializeToString()).decode()
+
+    def another_entry(model, info, algorithm):
+        model.training_info.add().CopyFrom(info)
+
+    def another_loss(model, info, algorithm):
+        grads = helper.make_node('Gradient', ['w1'], ['d_other'], 'other', domain=DOMAIN, xs=['w1'], y='scores')
+        algorithm.node.append(grads)
+
+    def no_gradient(model, info, algorithm):
+        algorithm.node.remove(node_of(model, 'gradient'))
+        algorithm.input.extend(info_value(f'd_{name}', shape) for name, shape in SHAPES.items())
+
+    def fed_rate(model, info, algorithm):
+        algorithm.initializer.remove(next(t for t in algorithm.initializer if t.name == 'R'))
+        algorithm.input.append(info_value('R', []))
+
+    def unknown_arithmetic(model, info, algorithm):
+        node_of(model, 'mul_w2').op_type = 'Div'
+
+    def ascent(model, info, algorithm):
+        node_of(model, 'sub_b2').op_type = 'Add'
+
+    def other_gradient(model, info, algorithm):
+        node_of(model, 'adam_b2').input[3] = 'b2'
+
+    def other_setting(model, info, algorithm):
+        next(a for a in node_of(model, 'momentum_b2').attribute if a.name == 'alpha').f = 0.5
+
+    def counts_by_two(model, info, algorithm):
+        two = next(t for t in algorithm.initializer if t.name == 'one')
+        two.CopyFrom(tensor('one', np.int64(2)))
+
+    def forgets_state(model, info, algorithm):
+        info.update_binding.remove(next(b for b in info.update_binding if b.key == 'w1_v'))
+
+    def no_initializer(model, info, algorithm):
+        info.update_binding.add(key='x', value='w1_new')
+
+    def twice(model, info, algorithm):
+        info.update_binding.add(key='w1', value='w1_new')
+
+    def nothing(model, info, algorithm):
+        info.update_binding[0].value = 'nowhere'
+
+    def other_shape(model, info, algorithm):
+        info.update_binding[0].value = 'b1_new'
+
+    def penalty(model, info, algorithm):
+        algorithm.node.extend([helper.make_node('Gradient', ['w1'], ['d2'], 'second', domain=DOMAIN, xs=['w1'], y='penalty')])
+        algorithm.node.insert(2, helper.make_node('ReduceSum', ['d_w1'], ['penalty'], 'penalty', keepdims=0))
+        node_of(model, 'gradient').output[0] = 'd_w1'
+
+    def at_another_value(model, info, algorithm):
+        node_of(model, 'gradient').input[0] = 'w1_v'
+
+    def updates_more(model, info, algorithm):
+        algorithm.node.append(helper.make_node('Mul', ['R', 'R'], ['R2'], 'square'))
+        algorithm.initializer.append(tensor('kept', np.float32(1)))
+        info.update_binding.add(key='kept', value='R2')
+
+    def missing_operator(model, info, algorithm):
+        node_of(model, 'mul_w1').op_type = 'Mull'
+
+    def no_algorithm(model, info, algorithm):
+        info.ClearField('algorithm')
+
+    found = [(sgd, another_entry, 'entries of training_info'), (sgd, another_loss, "'other' is of 'scores', Gradient 'gradient' of 'loss'"),
+             (sgd, no_gradient, 'no Gradient node'), (adam_zero, fed_rate, "adam_w1.*learning rate 'R'"),
+             (sgd, unknown_arithmetic, "'w2' by Sub 'sub_w2'.*understood are"), (sgd, ascent, "'b2' by Add 'sub_b2'.*understood are"),
+             (adam_zero, other_gradient, "'b2' by Adam 'adam_b2'"), (lambda: momentum('standard', 1.0, 0.0), other_setting, "momentum_b2.*other settings than 'momentum_w1'"),
+             (adam_zero, counts_by_two, "update count 'T'"), (adam_zero, forgets_state, "adam_w1.*state 'w1_v'"),
+             (sgd, no_initializer, "'x', which is no initializer"), (sgd, twice, "'w1' twice"), (sgd, nothing, "'nowhere', which nothing makes"),
+             (sgd, other_shape, 'another type or shape'), (sgd, penalty, "'penalty'"), (adam_zero, at_another_value, "'w1' at the value of 'w1_v'"),
+             (sgd, updates_more, "'kept' by Mul 'square'"), (sgd, missing_operator, 'an operator we lack: Mull'), (sgd, no_algorithm, 'has no algorithm')]
+    return [{'name': change.__name__, 'model': changed(make, change), 'words': words} for make, change, words in found]
+
+
 # ---- what each does, in float64 ----
 
 def decayed(x, g, norm):
@@ -219,8 +326,10 @@ def main():
     with open(f'{folder}/losses.json', 'w') as f:
         json.dump(golden, f, indent=1)
         f.write('\n')
-    with open(f'{folder}/onnx-cases.json', 'w') as f:
-        f.write('[\n' + ',\n'.join(json.dumps(case) for case in cases()) + '\n]\n')
+    onnx.save(random_start(), f'{folder}/random.onnx')
+    for name, entries in (('onnx-cases', cases()), ('refused', refused())):
+        with open(f'{folder}/{name}.json', 'w') as f:
+            f.write('[\n' + ',\n'.join(json.dumps(entry) for entry in entries) + '\n]\n')
 
 
 main()

@@ -35,8 +35,8 @@ function assertClose(got, want, tolerance, what) {
   got.forEach((value, i) => assert.ok(Math.abs(value - want[i]) <= tolerance * Math.abs(want[i]), `${what} ${i} is ${value}, wanted ${want[i]}`));
 }
 
-test('every model has its losses', () => {
-  assert.deepEqual(Object.keys(LOSSES).map((name) => `${name}.onnx`).sort(), readdirSync(folder).filter((name) => name.endsWith('.onnx')).sort());
+test('every model has its losses, but the one that begins at random', () => {
+  assert.deepEqual([...Object.keys(LOSSES), 'random'].map((name) => `${name}.onnx`).sort(), readdirSync(folder).filter((name) => name.endsWith('.onnx')).sort());
 });
 
 for (const name of Object.keys(LOSSES)) {
@@ -100,6 +100,33 @@ test('initialize: false keeps the values of the file', async () => {
   await Promise.all([initialized.release(), kept.release()]);
 });
 
+test('an initialization may draw its values, the same in every run', async () => {
+  const [first, again] = await Promise.all([open(modelOf('random')), open(modelOf('random'))]);
+  const valuesOf = async (session) => Object.fromEntries(await Promise.all(['w1', 'b1', 'w2', 'b2'].map(async (name) => [name, (await session.getParameter(name)).data])));
+  const values = await valuesOf(first);
+  assert.deepEqual(values, await valuesOf(again));
+  const mean = (data) => data.reduce((a, b) => a + b, 0) / data.length;
+  const deviation = Math.sqrt(mean(values.w1.map((value) => (value - mean(values.w1)) ** 2)));
+  assert.ok(Math.abs(mean(values.w1) - 1) < 0.05 && deviation > 0.07 && deviation < 0.13, `mean ${mean(values.w1)}, deviation ${deviation}`);
+  assert.ok(values.b1.every((value) => value >= 2 && value < 3) && values.w2.every((value) => Math.abs(value) <= 0.5));
+  assert.ok(values.b2.every((value) => value !== 0 && Math.abs(value) < 2));
+  assert.equal(new Set([...values.w1, ...values.b1, ...values.w2]).size, 54 + 9 + 36);
+  await train(first, 0, 2);
+  await Promise.all([first.release(), again.release()]);
+});
+
+for (const { name, model, words } of json('refused.json')) {
+  test(`${name} is refused in one sentence`, async () => {
+    await assert.rejects(generateArtifacts(Buffer.from(model, 'base64'), HERE), (error) => {
+      assert.ok(['unsupported-op', 'invalid-model'].includes(error.code), error.code);
+      assert.match(error.message, new RegExp(words));
+      return true;
+    });
+    const { trainModel } = await generateArtifacts(Buffer.from(model, 'base64'), { ...HERE, loss: 'cross-entropy' });
+    assert.ok(trainModel.length > 0); // with a loss of its own the training_info does not matter
+  });
+}
+
 test('an optimizer among the options takes the place of the one in the file, a loss the place of all', async () => {
   const session = await open(modelOf('adam'), { optimizer: { type: 'sgd', lr: 0.5 } });
   const reference = await open(modelOf('adam'), { loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.5 } });
@@ -119,6 +146,7 @@ test('what has no training_info, or cannot say its training, is one sentence', a
   const refuses = (promise, words) => assert.rejects(promise, (error) => error.code === 'invalid-argument' && words.test(error.message));
   await refuses(generateArtifacts(plain, HERE), /holds no training_info, so a loss is needed/);
   await refuses(generateArtifacts(modelOf('adam'), { ...HERE, lossInputs: ['scores'] }), /lossInputs/);
+  await refuses(generateArtifacts(modelOf('adam'), { ...HERE, optimizer: { lr: 0.1 } }), /need its type/);
   const clipped = await open(plain, { loss: 'cross-entropy', optimizer: { type: 'sgd', clipGradNorm: 1 } });
   await refuses(clipped.exportModel({ trainingInfo: true }), /clipped/);
   await clipped.release();
