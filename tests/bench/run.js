@@ -1,6 +1,6 @@
 // The benchmark: our training steps beside those of whoever else trains in a browser, interleaved in one run, the same network for all.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -55,7 +55,7 @@ const tell = (text) => { if (process.stderr.isTTY) process.stderr.write(`\r\x1b[
 async function main() {
   const options = optionsOf();
   if (options.help) return console.log(HELP);
-  if (Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name))) installPeers();
+  if (Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name))) await installPeers();
   const places = {};
   const rows = [];
   try {

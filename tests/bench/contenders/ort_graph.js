@@ -32,7 +32,7 @@ function emitLoss(t) {
 const next = (name) => `${name}.next`;
 
 /** Emits a weight's update; gives the names of the state it carries from step to step. */
-function emitUpdate(t, name, gradient, { type, betas, eps, weightDecay = 0, lr }) {
+function emitUpdate(t, name, gradient, { type, betas, weightDecay = 0, lr }) {
   const give = (value, as) => {
     t.graph.nodes.at(-1).outputs[0] = next(as);
     t.graph.shapes[next(as)] = t.shape(value);

@@ -8,9 +8,7 @@ import { findChromium, root } from '../../../wasm/tools.mjs';
 import { residentBytes } from './memory.js';
 
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
-const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-  '--disable-features=SpareRendererForSitePerProcess', // the next page's renderer must be a new process, to be found
-];
+const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 /** Serves the repository; isolated, so that the clock is exact to 5 µs and memory can be shared. */
 function serve() {
@@ -35,21 +33,30 @@ function installWorker() {
   });
 }
 
-export async function openChromium({ threads }) {
-  const server = await serve();
-  const browser = await chromium.launch({ executablePath: findChromium(), args: QUIET });
+/** A page of its own, and what tells how much its renderer holds: the largest of the processes that came with it. */
+async function openPage(browser, url) {
   const system = await browser.newBrowserCDPSession();
   const renderers = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+  const before = await renderers();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(0);
+  await page.goto(url);
+  const resident = async () => Math.max(...(await renderers()).filter((id) => !before.includes(id)).map(residentBytes));
+  return { page, resident, close: () => context.close() };
+}
+
+export async function openChromium({ threads }) {
+  const server = await serve();
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  const browser = await chromium.launch({ executablePath: findChromium(), args: QUIET });
+  const empty = await openPage(browser, url);
+  const blank = await empty.resident();
+  await empty.close();
   return {
     name: `Chromium ${browser.version()}`,
     start: async (contender, row) => {
-      const before = await renderers();
-      const context = await browser.newContext();
-      const page = await context.newPage();
-      page.setDefaultTimeout(0);
-      await page.goto(`http://127.0.0.1:${server.address().port}/`);
-      const pid = (await renderers()).find((id) => !before.includes(id));
-      const blank = residentBytes(pid);
+      const { page, resident, close } = await openPage(browser, url);
       await page.evaluate(installWorker);
       const ask = async (message) => {
         const data = await page.evaluate((m) => globalThis.ask(m), message);
@@ -59,10 +66,10 @@ export async function openChromium({ threads }) {
       return {
         open: async () => {
           const opened = await ask({ open: { contender, row, threads } });
-          return { ...opened, residentBytes: residentBytes(pid) - blank };
+          return { ...opened, residentBytes: (await resident()) - blank };
         },
         measure: (steps) => ask({ measure: steps }),
-        close: () => context.close(),
+        close,
       };
     },
     close: async () => {
