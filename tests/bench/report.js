@@ -19,15 +19,15 @@ function trafficBytes({ graph, trains, optimizer }) {
   return trained * 4 * (2 + 2 + (optimizer.type === 'sgd' ? 0 : 4));
 }
 
-/** The best peer of a place: the one with the shortest median among those that train the same network. */
+/** The best peer of a place among those that train the same network: by the ratios of the rounds, without ours by the medians. */
 function bestPeer(results) {
   const peers = results.filter((r) => isPeer(r.contender) && r.ms && !r.disagrees);
-  return peers.sort((a, b) => a.ms.median - b.ms.median)[0];
+  return peers.sort((a, b) => (a.timesOurs ?? a.ms.median) - (b.timesOurs ?? b.ms.median))[0];
 }
 
 function resultOf(entrant, task) {
   const times = entrant.ms.filter(Boolean);
-  const base = { contender: entrant.contender, title: CONTENDERS[entrant.contender].title, place: entrant.place.name };
+  const base = { contender: entrant.contender, title: CONTENDERS[entrant.contender].title + (entrant.note ? ` (${entrant.note})` : ''), place: entrant.place.name };
   if (entrant.error || times.length === 0) return { ...base, error: entrant.error ?? 'no round was measured' };
   const ms = spread(times);
   const { losses, difference, disagrees, firstStepMs, residentBytes, memory, ms: rounds } = entrant;
@@ -43,11 +43,14 @@ export function rowReport(task, entrants) {
     const results = entrants.filter((e) => e.place === place && !e.limit).map((e) => resultOf(e, task));
     const limits = limitsIn(entrants, place);
     const ours = results.find((r) => isOurs(r.contender) && r.ms);
-    const best = bestPeer(results);
     if (ours) {
       ours.shareOfPeak = limits.simdGflops && ours.bestGflops / limits.simdGflops;
-      for (const result of results) if (result !== ours && result.ms) result.timesOurs = roundRatio(ours.rounds, result.rounds);
+      for (const result of results.filter((r) => r !== ours && r.ms)) {
+        result.timesOurs = roundRatio(ours.rounds, result.rounds);
+        result.bestTimesOurs = result.ms.best / ours.ms.best;
+      }
     }
+    const best = bestPeer(results);
     return { place: place.name, limits, bestPeer: best?.contender, bestPeerTimesOurs: best?.timesOurs, results };
   });
   return { row: task.name, title: task.title, mflop: task.mflop, batch: task.graph.batch, places };
@@ -64,18 +67,18 @@ export function table(rows) {
 }
 
 function placeTable({ place, limits, results }) {
-  const rows = [[place, 'ms a step', 'quartiles', 'best', 'GFLOP/s', 'of ours', 'first step ms', 'RSS MiB', 'plan MiB', 'losses']];
+  const rows = [[place, 'ms a step', 'quartiles', 'best', 'GFLOP/s', 'of ours', 'best/best', 'first step ms', 'RSS MiB', 'plan MiB', 'losses']];
   for (const r of results) {
     if (!r.ms) rows.push([`  ${r.title}`, r.error]);
     else {
       const agrees = r.disagrees ? `DIFFER by ${number(r.lossDifference, 4)}` : 'agree';
       rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), number(r.gflops), r.timesOurs ? `×${number(r.timesOurs, 2)}` : '',
-        few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
+        r.bestTimesOurs ? `×${number(r.bestTimesOurs, 2)}` : '',         few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
     }
   }
   const ours = results.find((r) => isOurs(r.contender) && r.ms);
   const share = ours?.shareOfPeak ? `; our best round: ${number(100 * ours.shareOfPeak)} % of it` : '';
-  const traffic = ours?.weightTrafficGBs ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
+  const traffic = ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
   const limit = limits.simdGflops ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}` : '';
   return table(rows) + limit;
 }
@@ -88,7 +91,14 @@ export function rowText(report) {
 export function summaryText(rows) {
   const lines = rows.flatMap(({ row, places }) => places.filter((p) => p.bestPeer && p.bestPeerTimesOurs).map((p) => {
     const [ours, best] = [p.results.find((r) => isOurs(r.contender)), p.results.find((r) => r.contender === p.bestPeer)];
-    return [row, p.place, few(ours.ms.median), few(best.ms.median), best.title, `×${number(p.bestPeerTimesOurs, 2)}`];
+    return [row, p.place, few(ours.ms.median), few(best.ms.median), best.title, `×${number(p.bestPeerTimesOurs, 2)}`, `×${number(best.bestTimesOurs, 2)}`];
   }));
-  return lines.length ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours'], ...lines])}` : '';
+  return lines.length ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours', 'best / best'], ...lines])}` : '';
+}
+
+/** What a page downloads, in KB of brotli. */
+export function sizesText(sizes) {
+  const kb = (bytes) => (bytes / 1000).toFixed(0);
+  const rows = Object.entries(sizes).map(([name, { js, wasm, total }]) => [CONTENDERS[name].title, kb(js), kb(wasm), kb(total)]);
+  return `\n${table([['KB to download, brotli', 'JavaScript', 'wasm', 'together'], ...rows])}`;
 }

@@ -8,8 +8,10 @@ import { root } from '../../wasm/tools.mjs';
 import { CONTENDERS, isOurs, LIMITS } from './contenders.js';
 import { installPeers } from './install.js';
 import { measureRow } from './measure.js';
-import { rowReport, rowText, summaryText } from './report.js';
-import { task, taskNames } from './tasks.js';
+import { plotRows, plotScaling } from './plot.js';
+import { rowReport, rowText, sizesText, summaryText } from './report.js';
+import { downloadSizes } from './sizes.js';
+import { SCALING, task, taskNames } from './tasks.js';
 
 const HELP = `npm run bench -- [options]      prints tables, writes build/bench.json and build/bench.svg
 
@@ -18,7 +20,8 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS).filter((name) => !isOurs(name)).join(', ')}
   --rounds 15         rounds of about 60 ms each
   --threads 1         threads of ours and of onnxruntime-web's graph
-  --scaling           instead of the rows: batch 1…256, width, depth, and 10⁴…10⁸ parameters
+  --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
+                      and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
 `;
 
 const PLACES = {
@@ -32,11 +35,14 @@ function optionsOf() {
     help: { type: 'boolean' }, only: { type: 'string' }, where: { type: 'string', default: 'chromium,node,native' }, peers: { type: 'string', default: 'all' },
     rounds: { type: 'string', default: '15' }, threads: { type: 'string', default: '1' }, scaling: { type: 'boolean' },
   } });
-  const rows = values.only?.split(',') ?? taskNames;
-  const known = (what, names, all) => names.forEach((name) => { if (!all.includes(name)) throw new RangeError(`${what} '${name}' is none of ${all.join(', ')}`); });
+  const all = values.scaling ? Object.keys(SCALING) : taskNames;
+  const rows = values.only?.split(',') ?? all;
+  const known = (what, names, choices) => names.forEach((name) => {
+    if (!choices.includes(name)) throw new RangeError(`The ${what} '${name}' is none of ${choices.join(', ')}.`);
+  });
   const where = values.where.split(',');
   const peers = values.peers.split(',');
-  known('row', values.scaling ? [] : rows, taskNames);
+  known('row', rows, all);
   known('place', where, Object.keys(PLACES));
   known('peer', peers, ['all', 'none', ...Object.keys(CONTENDERS)]);
   return { ...values, rows, where, rounds: Number(values.rounds), threads: Number(values.threads), wanted: (name) => isOurs(name) || peers.includes('all') || peers.includes(name) };
@@ -52,15 +58,13 @@ function entrantsIn(places, { wanted }) {
 
 const tell = (text) => { if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text} `); };
 
-async function main() {
-  const options = optionsOf();
-  if (options.help) return console.log(HELP);
-  if (Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name))) await installPeers();
+/** Measures the named rows, printing each as it comes. */
+async function measureRows(names, options) {
   const places = {};
   const rows = [];
   try {
     for (const where of options.where) places[where] = await PLACES[where](options);
-    for (const name of options.rows) {
+    for (const name of names) {
       const entrants = await measureRow(name, entrantsIn(places, options), options.rounds, tell);
       tell('');
       rows.push(rowReport(task(name), entrants));
@@ -69,15 +73,47 @@ async function main() {
   } finally {
     for (const place of Object.values(places)) await place.close();
   }
-  console.log(summaryText(rows));
-  const { rounds, threads } = options;
-  write({ date: new Date().toISOString(), processor: cpus()[0].model, rounds, threads, rows });
-  if (rows.some(({ places }) => places.some(({ results }) => results.some((r) => r.disagrees)))) process.exitCode = 1;
+  return rows;
 }
 
-function write(report) {
+function write(name, report) {
   mkdirSync(join(root, 'build'), { recursive: true });
-  writeFileSync(join(root, 'build/bench.json'), `${JSON.stringify(report, null, 1)}\n`);
+  writeFileSync(join(root, 'build', name), `${JSON.stringify(report, null, 1)}\n`);
+}
+
+async function benchRows(options, context) {
+  const rows = await measureRows(options.rows, options);
+  const sizes = options.hasPeers ? await downloadSizes() : undefined;
+  console.log(summaryText(rows));
+  if (sizes) console.log(sizesText(sizes));
+  write('bench.json', { ...context, rows, sizes });
+  const plots = options.hasPeers ? await plotRows(rows) : [];
+  console.log(`\nbuild/bench.json ${plots.join(' ')}`);
+  return rows;
+}
+
+async function benchScaling(options, context) {
+  const names = options.rows.flatMap((axis) => SCALING[axis].values.map((value) => `${axis}:${value}`));
+  const rows = await measureRows(names, options);
+  const points = rows.flatMap(({ row, mflop, places }) => places.flatMap(({ place, results }) => results.filter((r) => r.ms).map((r) => {
+    const [axis, value] = row.split(':');
+    const where = places.length > 1 ? `, ${place.split(' ')[0]}` : '';
+    return { axis, value: Number(value), contender: `${r.title}${where}`, ms: r.ms.median, mflop, disagrees: r.disagrees };
+  })));
+  write('bench-scaling.json', { ...context, points });
+  console.log(`\nbuild/bench-scaling.json ${options.hasPeers ? (await plotScaling(points.filter((p) => !p.disagrees))).join(' ') : ''}`);
+  return rows;
+}
+
+async function main() {
+  const options = optionsOf();
+  if (options.help) return console.log(HELP);
+  options.hasPeers = Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name));
+  if (options.hasPeers) await installPeers();
+  const { rounds, threads } = options;
+  const context = { date: new Date().toISOString(), processor: cpus()[0].model, rounds, threads };
+  const rows = await (options.scaling ? benchScaling : benchRows)(options, context);
+  if (rows.some(({ places }) => places.some(({ results }) => results.some((r) => r.disagrees)))) process.exitCode = 1;
 }
 
 try {

@@ -36,5 +36,25 @@ function taskOf(name, [title, network, optimizer, { trainable, forward = false }
   return { name, title, graph, optimizer, trainable, trains, forward, feeds, mflop: mflopOf(graph, { trains, forward }) };
 }
 
+/** Axis → its values, and the perceptron at one of them. `size` is counted in parameters: of two equal hidden layers on as many inputs. */
+export const SCALING = {
+  batch: { values: [1, 4, 16, 64, 256], network: (n) => mlp(n) },
+  width: { values: [32, 64, 128, 256, 512, 1024, 2048], network: (n) => mlp(64, [784, n, n, 10]) },
+  depth: { values: [1, 2, 4, 8, 16, 32], network: (n) => mlp(64, [784, ...Array.from({ length: n }, () => 256), 10]) },
+  size: { values: [1e4, 1e5, 1e6, 1e7, 1e8], network: (n) => mlp(8, squareWidths(n)) },
+};
+
+/** 3 layers of width × width and the scores: 3 w² + 13 w ≈ n parameters. */
+function squareWidths(n) {
+  const width = Math.round((-13 + Math.sqrt(169 + 12 * n)) / 6);
+  return [width, width, width, width, 10];
+}
+
 export const taskNames = Object.keys(ROWS);
-export const task = (name) => taskOf(name, ROWS[name]);
+
+/** A row by its name, or a point of an axis: 'batch:16'. */
+export function task(name) {
+  if (ROWS[name]) return taskOf(name, ROWS[name]);
+  const [axis, value] = name.split(':');
+  return taskOf(name, [`perceptron, ${axis} ${value}, SGD`, () => SCALING[axis].network(Number(value)), sgd]);
+}

@@ -1,7 +1,7 @@
 // Contenders without JavaScript: the engine built natively, and PyTorch where the system's Python has it; each reads the row from build/bench/ROW.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { root } from '../../../wasm/tools.mjs';
@@ -54,6 +54,12 @@ function programOf(command, args) {
   return { child, measure };
 }
 
+/** What PyTorch multiplies matrices with: the reference BLAS of a bare system is twenty times slower than OpenBLAS, and no yardstick. */
+function blasOf({ pid }) {
+  const maps = readFileSync(`/proc/${pid}/maps`, 'utf8');
+  return ['mkl', 'openblas', 'blis', 'atlas', 'blas'].find((name) => new RegExp(`/lib${name}[^/]*\\.so|/${name}[^ ]*/libblas`, 'm').test(maps)) ?? 'its own BLAS';
+}
+
 async function openProgram(work, contender, program, threads) {
   const folder = await writeRow(work);
   const feeds = Object.entries(work.feeds).map(([name, { type, dims }]) => `${name}:${TYPES[type]}:${dims}`);
@@ -69,7 +75,8 @@ async function openProgram(work, contender, program, threads) {
     losses.push(loss);
     stepMs = ms;
   }
-  return { opened: { firstStepMs, losses, stepMs, residentBytes: residentBytes(child.pid) }, child, measure };
+  const note = contender === 'pytorch' && existsSync(`/proc/${child.pid}/maps`) ? blasOf(child) : undefined;
+  return { opened: { note, firstStepMs, losses, stepMs, residentBytes: residentBytes(child.pid) }, child, measure };
 }
 
 /** Builds bench_native as a release, in a folder of its own. */
