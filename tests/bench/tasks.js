@@ -1,43 +1,60 @@
-// What is measured: networks, batches, optimizers, and the useful arithmetic of a step (as PEERS.md's table: no gradient towards the input).
+// What is measured: a network, a batch, an optimizer; each row is what PyTorch users would train in a tab.
 
-import { readFileSync } from 'node:fs';
+import { batchTensor } from '../golden/recipe.js';
+import { mflopOf } from './models/arithmetic.js';
+import { cnn, conv1d, gpt, mlp, mobileNetV2 } from './models/networks.js';
 
-const golden = new URL('../golden/', import.meta.url);
-const recipeOf = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, golden), 'utf8'));
+const lr = 1e-3; // the only one that onnxruntime-web 1.19.2 knows
+const sgd = { type: 'sgd', lr };
+const adam = { type: 'adam', lr, betas: [0.9, 0.999], eps: 1e-8 };
+const adamw = { ...adam, type: 'adamw', weightDecay: 0.01 };
+const HEAD = ['classifier.*'];
 
-/** Multiply-adds of one example: forward, and backward without the first layer's gradient towards the data. */
-const mlpMacs = (...widths) => {
-  const layers = widths.slice(1).map((width, i) => width * widths[i]);
-  return 3 * layers.reduce((a, b) => a + b) - layers[0];
+/** name → [what it is, network, optimizer, more]. `trainable`: globs, all weights without; `forward`: no training at all. */
+const ROWS = {
+  W1: ['MLP 784-512-256-10, batch 64, SGD', () => mlp(64), sgd],
+  W2: ['CNN 32-64-128-10 on 28×28, batch 64, Adam', () => cnn(64), adam],
+  W3: ['GPT 128×2, 64 tokens, batch 16, AdamW', () => gpt(16), adamw],
+  W4: ['MobileNetV2 96×96, head only, batch 8, SGD', () => mobileNetV2(8), sgd, { trainable: HEAD }],
+  'W4-full': ['MobileNetV2 96×96, all weights, batch 8, SGD', () => mobileNetV2(8), sgd],
+  'W4-forward': ['MobileNetV2 96×96, inference, batch 8', () => mobileNetV2(8), sgd, { forward: true }],
+  C1D: ['Conv1d 64…128 channels, length 1,024, batch 64, Adam', () => conv1d(64), adam],
+  'W1-1': ['MLP 784-512-256-10, batch 1, SGD', () => mlp(1), sgd],
+  'ORT-1': ['MLP 784-500-10, batch 1, AdamW', () => mlp(1, [784, 500, 10]), adamw],
+  'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],
 };
-const W2_LAYERS = [28 * 28 * 9 * 32, 14 * 14 * 9 * 32 * 64, 64 * 7 * 7 * 128, 128 * 10];
-const mflop = (macs, batch) => (2 * macs * batch) / 1e6;
 
-/** AdamW as in ONNX Runtime's artifacts. */
-function mnistRecipe(batch) {
-  return {
-    fixed: true, batch, loss: 'cross-entropy',
-    input: { name: 'input', type: 'float32', dims: [784], seed: 1, low: 0, high: 1 },
-    label: { name: 'labels', type: 'int64', dims: [], seed: 2, low: 0, high: 10 },
-    optimizer: { type: 'adamw', lr: 1e-3, betas: [0.9, 0.999], eps: 1e-6, weightDecay: 0 },
-  };
+const matches = (globs, name) => globs.some((glob) => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob));
+
+/** A row's task, with its network built. */
+function taskOf(name, [title, network, optimizer, { trainable, forward = false } = {}]) {
+  const graph = network();
+  const trains = (weight) => !forward && (!trainable || matches(trainable, weight));
+  const [examples, classes] = graph.shapes.logits;
+  const label = { name: 'labels', type: 'int64', dims: [], low: 0, high: classes, seed: 2 };
+  const feeds = { [graph.input.name]: batchTensor(graph.input, graph.batch, 0), ...(!forward && { labels: batchTensor(label, examples, 0) }) };
+  return { name, title, graph, optimizer, trainable, trains, forward, feeds, mflop: mflopOf(graph, { trains, forward }) };
 }
 
-/** `steps` make a round of about a tenth of a second; the first contender of a group is the one ratios are taken to. */
-export function tasks(ortBase) {
-  const w1 = recipeOf('w1');
-  const w2 = recipeOf('w2');
-  const mnist = [1, 64].flatMap((batch) => {
-    const common = { group: `mnist ${batch}`, recipe: mnistRecipe(batch), mflop: mflop(mlpMacs(784, 500, 10), batch), steps: batch === 1 ? 60 : 25 };
-    const what = `MLP 784-500-10, batch ${batch}, AdamW`;
-    return [
-      { ...common, name: `onnxruntime-web 1.19.2: ${what}`, ort: { base: ortBase, artifacts: 'ort/mnist_web' } },
-      { ...common, name: `trainlet: ${what}`, model: 'mlp' },
-    ];
-  });
-  return [
-    { group: 'W1', name: 'trainlet: W1', recipe: w1, model: w1.model, mflop: mflop(mlpMacs(784, 512, 256, 10), w1.batch), steps: 15 },
-    { group: 'W2', name: 'trainlet: W2', recipe: w2, model: w2.model, mflop: mflop(3 * W2_LAYERS.reduce((a, b) => a + b) - W2_LAYERS[0], w2.batch), steps: 3 },
-    ...mnist,
-  ];
+/** Axis → its values, and the perceptron at one of them. `size` is counted in parameters: of two equal hidden layers on as many inputs. */
+export const SCALING = {
+  batch: { values: [1, 4, 16, 64, 256], network: (n) => mlp(n) },
+  width: { values: [32, 64, 128, 256, 512, 1024, 2048], network: (n) => mlp(64, [784, n, n, 10]) },
+  depth: { values: [1, 2, 4, 8, 16, 32], network: (n) => mlp(64, [784, ...Array.from({ length: n }, () => 256), 10]) },
+  size: { values: [1e4, 1e5, 1e6, 1e7, 1e8], network: (n) => mlp(8, squareWidths(n)) },
+};
+
+/** 3 layers of width × width and the scores: 3 w² + 13 w ≈ n parameters. */
+function squareWidths(n) {
+  const width = Math.round((-13 + Math.sqrt(169 + 12 * n)) / 6);
+  return [width, width, width, width, 10];
+}
+
+export const taskNames = Object.keys(ROWS);
+
+/** A row by its name, or a point of an axis: 'batch:16'. */
+export function task(name) {
+  if (ROWS[name]) return taskOf(name, ROWS[name]);
+  const [axis, value] = name.split(':');
+  return taskOf(name, [`perceptron, ${axis} ${value}, SGD`, () => SCALING[axis].network(Number(value)), sgd]);
 }

@@ -1,5 +1,5 @@
 // A CNN with two batch normalizations and pooling by maximum: what no network of tests/golden is, whose one with batch normalization averages.
-import { info, message, node, weight } from '/bench/mlp_model.js';
+import { info, message, node, weight } from '/bench/models/onnx_file.js';
 
 const INTS = 7;
 const ints = (name, values) => message([1, name], ...values.map((v) => [8, v]), [20, INTS]);

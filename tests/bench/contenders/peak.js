@@ -1,0 +1,62 @@
+// The limits of one thread of the machine under this very engine: 128-bit mul + add and relaxed madd that never leave the registers, and a copy.
+
+import { message as bytesOf } from '../models/onnx_file.js';
+
+export const CHAINS = 12; // as many as hide the latency of mul and add, and fit the registers beside two constants
+export const LOOPS = 2_000_000;
+export const COPIED = 64 * 2 ** 20; // larger than most caches
+
+/** What a step does: floating-point operations, or bytes read and written. */
+export const WORK = { 'simd-peak': CHAINS * LOOPS * 8, 'relaxed-peak': CHAINS * LOOPS * 8, 'memory-copy': 2 * COPIED };
+
+const V128 = 0x7b, I32 = 0x7f, F32 = 0x7d;
+const get = (i) => [0x20, i], set = (i) => [0x21, i], simd = (...op) => [0xfd, ...op];
+const MUL = simd(0xe6, 0x01), ADD = simd(0xe4, 0x01), RELAXED_MADD = simd(0x85, 0x02);
+const i32 = (n) => [0x41, ...signed(n)];
+
+function signed(n) {
+  const bytes = [];
+  for (let rest = n; ; rest >>= 7) {
+    if (rest >= -64 && rest < 64) return [...bytes, rest & 127];
+    bytes.push((rest & 127) | 128);
+  }
+}
+
+/** A vector or section: its length, then its bytes; bytesOf writes it as a field of one tag byte, which is dropped. */
+const sized = (bytes) => [...bytesOf([1, Uint8Array.from(bytes)])].slice(1);
+const section = (id, bytes) => [id, ...sized(bytes)];
+
+/** (module (func (export "f") (param i32) (result f32) …) (memory 2048)): `body` with `locals` more v128 locals. */
+function moduleOf(locals, body) {
+  const code = [...(locals ? [1, locals, V128] : [0]), ...body, 0x0b];
+  return Uint8Array.from([
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+    ...section(1, [1, 0x60, 1, I32, 1, F32]), ...section(3, [1, 0]), ...section(5, [1, 0, 0x80, 0x10]),
+    ...section(7, [1, 1, 0x66, 0, 0]), ...section(10, [1, ...sized(code)]),
+  ]);
+}
+
+/** Each turn: chain = chain · c + d, for all chains. Local 0 counts down, 1 and 2 are c and d, the chains follow. */
+function chains(multiplyAdd) {
+  const all = Array.from({ length: CHAINS }, (_, i) => i + 3);
+  const constant = (byte0, byte1) => [...[0x43, 0, 0, byte0, byte1], ...simd(0x13)];
+  const turn = all.flatMap((i) => [...get(i), ...get(1), ...multiplyAdd, ...set(i)]);
+  const loop = [0x03, 0x40, ...turn, ...get(0), ...i32(1), 0x6b, 0x22, 0, 0x0d, 0, 0x0b];
+  const sum = [...get(3), ...all.slice(1).flatMap((i) => [...get(i), ...ADD]), ...simd(0x1f, 0)];
+  return moduleOf(CHAINS + 2, [...constant(0x00, 0x3f), ...set(1), ...constant(0x80, 0x3f), ...set(2), ...loop, ...sum]);
+}
+
+const MODULES = {
+  'simd-peak': () => chains([...MUL, ...get(2), ...ADD]),
+  'relaxed-peak': () => chains([...get(2), ...RELAXED_MADD]),
+  /** memory.copy of COPIED bytes to the upper half */
+  'memory-copy': () => moduleOf(0, [...i32(COPIED), ...i32(0), ...get(0), 0xfc, 0x0a, 0, 0, 0x43, 0, 0, 0x80, 0x3f]),
+};
+
+export async function open(_, { contender }) {
+  const bytes = MODULES[contender]();
+  if (!WebAssembly.validate(bytes)) throw new Error('this engine does not know the instructions');
+  const { instance } = await WebAssembly.instantiate(bytes);
+  const argument = contender === 'memory-copy' ? COPIED : LOOPS;
+  return { step: async () => instance.exports.f(argument) };
+}

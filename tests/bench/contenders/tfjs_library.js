@@ -1,0 +1,7 @@
+// What of TensorFlow.js is bundled for the benchmark: its core and the two processor backends.
+
+import '@tensorflow/tfjs-backend-cpu';
+import '@tensorflow/tfjs-core/dist/register_all_gradients.js';
+
+export { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+export * from '@tensorflow/tfjs-core';

@@ -1,0 +1,110 @@
+// Contenders without JavaScript: the engine built natively, and PyTorch where the system's Python has it; each reads the row from build/bench/ROW.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { root } from '../../../wasm/tools.mjs';
+import { artifactsOf } from '../contenders/trainlet.js';
+import { TYPES } from '../models/onnx_file.js';
+import { task } from '../tasks.js';
+import { residentBytes } from './memory.js';
+
+const CHECKED_STEPS = 5, PYTHON = '/usr/bin/python3';
+const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+/** Writes what a row's programs read, and gives the folder. */
+async function writeRow(work) {
+  const folder = join(root, 'build/bench', work.name.replaceAll(/[^\w-]/g, '_'));
+  const write = (name, bytes) => writeFileSync(join(folder, name), bytes);
+  mkdirSync(folder, { recursive: true });
+  for (const [name, tensor] of Object.entries(work.feeds)) write(`${name}.bin`, bytesOf(tensor));
+  if (work.forward) write('model.onnx', work.graph.onnx());
+  else {
+    const { trainModel, evalModel, optimizerModel, checkpointState } = await artifactsOf(work);
+    Object.entries({ 'train.onnx': trainModel, 'eval.onnx': evalModel, 'optimizer.onnx': optimizerModel, checkpoint: checkpointState }).forEach(([name, bytes]) => { write(name, bytes); });
+  }
+  return folder;
+}
+
+/** The network as JSON, and its weights one after the other: for who cannot read ONNX. */
+function writeNetwork(folder, { graph, trains, optimizer, forward, feeds }) {
+  const plain = (node) => (node.op === 'Constant' ? { ...node, attributes: { value: { ...node.attributes.value, data: undefined, values: Array.from(node.attributes.value.data, String) } } } : node);
+  const description = {
+    nodes: graph.nodes.map(plain), optimizer, forward, weights: [...graph.weights].map(([name, { dims }]) => ({ name, dims, trains: trains(name) })),
+    feeds: Object.entries(feeds).map(([name, { type, dims }]) => ({ name, type, dims })),
+  };
+  writeFileSync(join(folder, 'network.json'), JSON.stringify(description).replaceAll('Infinity', 'inf'));
+  writeFileSync(join(folder, 'weights.bin'), Buffer.concat([...graph.weights.values()].map(bytesOf)));
+}
+
+/** Asks a program for steps, a line each. */
+function programOf(command, args) {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (text) => { complaint = `${complaint}${text}`.slice(-500); });
+  child.stdin.on('error', () => {});
+  const waiting = [];
+  createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line.split(' ').map(Number)));
+  child.on('close', () => { for (const { reject } of waiting) reject(new Error(complaint.trim().split('\n').at(-1) || 'the program ended')); });
+  const measure = (steps) => new Promise((resolve, reject) => {
+    waiting.push({ resolve: ([ms, loss]) => resolve({ ms, loss }), reject });
+    child.stdin.write(`${steps}\n`);
+  });
+  return { child, measure };
+}
+
+/** What PyTorch multiplies matrices with: the reference BLAS of a bare system is twenty times slower than OpenBLAS, and no yardstick. */
+function blasOf({ pid }) {
+  const maps = readFileSync(`/proc/${pid}/maps`, 'utf8');
+  return ['mkl', 'openblas', 'blis', 'atlas', 'blas'].find((name) => new RegExp(`/lib${name}[^/]*\\.so|/${name}[^ ]*/libblas`, 'm').test(maps)) ?? 'its own BLAS';
+}
+
+async function openProgram(work, contender, program, threads) {
+  const folder = await writeRow(work);
+  const feeds = Object.entries(work.feeds).map(([name, { type, dims }]) => `${name}:${TYPES[type]}:${dims}`);
+  if (contender === 'pytorch') writeNetwork(folder, work);
+  const started = performance.now();
+  const script = join(root, 'tests/bench/contenders/pytorch.py');
+  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, ...feeds]);
+  const losses = [];
+  let firstStepMs, stepMs;
+  while (losses.length < CHECKED_STEPS) {
+    const { ms, loss } = await measure(1);
+    firstStepMs ??= performance.now() - started;
+    losses.push(loss);
+    stepMs = ms;
+  }
+  const note = contender === 'pytorch' && existsSync(`/proc/${child.pid}/maps`) ? blasOf(child) : undefined;
+  return { opened: { note, firstStepMs, losses, stepMs, residentBytes: residentBytes(child.pid) }, child, measure };
+}
+
+/** Builds bench_native as a release, in a folder of its own. */
+function build() {
+  const folder = join(root, 'build/bench/native');
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'] };
+  execFileSync('cmake', ['-S', root, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release'], quiet);
+  execFileSync('cmake', ['--build', folder, '--target', 'bench_native'], quiet);
+  return join(folder, 'bench_native');
+}
+
+export async function openNative({ threads }) {
+  const program = build();
+  const hasTorch = spawnSync(PYTHON, ['-c', 'import torch']).status === 0;
+  return {
+    name: 'native',
+    start: async (contender, row) => {
+      if (contender === 'pytorch' && !hasTorch) throw new Error('the system\'s Python has no torch');
+      let running;
+      return {
+        open: async () => {
+          running = await openProgram(task(row), contender, program, threads);
+          return running.opened;
+        },
+        measure: (steps) => running.measure(steps),
+        close: async () => { running?.child.kill(); },
+      };
+    },
+    close: async () => {},
+  };
+}
