@@ -20,8 +20,9 @@ const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'ad
 export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...ENGINE_KEYS, ...more]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
-  const { threads = 1, maxMemoryBytes = 0, passes = 'none' } = options;
-  if (threads !== 1 && threads !== 'auto') throw invalid(`${where}: threads must be 1 or 'auto', not ${threads}`);
+  const { threads = 'auto', maxMemoryBytes = 0, passes = 'none' } = options;
+  const isCount = Number.isInteger(threads) && Number(threads) >= 1;
+  if (threads !== 'auto' && !isCount) throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
   if (passes !== 'none' && !Array.isArray(passes)) throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
   if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
 }

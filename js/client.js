@@ -3,6 +3,7 @@
 import { compileEngine } from './compile.js';
 import { checkSignal, sentenceOf, TrainletError } from './errors.js';
 import { isNode, locate, nodeModule } from './platform.js';
+import { threadsFor } from './threads.js';
 
 /** @import { EngineOptions } from './types.js' */
 /** @import { Answer, Ask, Port } from './protocol.js' */
@@ -24,6 +25,10 @@ export class Client {
   /** @type {TrainletError | undefined} */
   #ended;
   #idle = () => {};
+  /** Starts the helpers of the engine's pool. */
+  #startHelpers = async () => {};
+  /** @type {Line[]} */
+  #helpers = [];
 
   /** @param {Line} line */
   constructor(line) {
@@ -38,13 +43,19 @@ export class Client {
    * A client with an engine at the other end.
    * @param {EngineOptions} options
    */
-  static async connect({ worker = true, workerUrl, wasmUrl, wasmBinary }) {
+  static async connect({ worker = true, workerUrl, ...options }) {
     const opening = worker ? openWorker(workerUrl) : openHere(); // first, because it takes longest
-    const compiling = compileFrom(wasmUrl, wasmBinary); // while the worker starts
+    const compiling = compileFor(options); // while the worker starts
     compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
     const client = new Client(await opening);
     try {
-      client.ask('open', { module: await compiling }).catch(() => {}); // what is asked next fails alike
+      const { module, threads } = await compiling;
+      const opened = client.ask('open', { module, threads });
+      opened.catch(() => {}); // what is asked next fails alike
+      client.#startHelpers = async () => {
+        const pool = await opened;
+        for (let thread = 1; pool && thread < pool.threads; thread++) client.#help(workerUrl, { module, memory: pool.memory, thread });
+      };
     } catch (error) {
       await client.release();
       throw error;
@@ -63,19 +74,53 @@ export class Client {
     });
   };
 
+  /** Brings the engine's helpers up, if it has a pool. Nobody waits for them: each joins in when it is there. */
+  startHelpers() { this.#startHelpers().catch((error) => this.#tellOfHelper(sentenceOf(error))); }
+
+  /** @param {EngineOptions['workerUrl']} workerUrl @param {import('./protocol.js').Protocol['help']['in']} args */
+  async #help(workerUrl, args) {
+    let joined = false;
+    const stopped = (/** @type {string} */ reason) => {
+      if (joined) this.end(new TrainletError('worker-died', `a helper of the session's worker died (${reason}); make a new session`));
+      else this.#tellOfHelper(reason);
+    };
+    const hear = (/** @type {Answer} */ answer) => {
+      if ('error' in answer) stopped(answer.error.message);
+      else joined = true;
+    };
+    try {
+      const line = await openWorker(workerUrl);
+      this.#helpers.push(line);
+      line.listen(hear, stopped);
+      line.hold(false);
+      if (this.#ended) line.close();
+      else line.post({ id: args.thread, method: 'help', args }, []);
+    } catch (error) {
+      stopped(sentenceOf(error));
+    }
+  }
+
+  /** @param {string} reason */
+  #tellOfHelper(reason) {
+    if (!this.#ended) console.info(`trainlet: a helper thread could not be started (${reason}); fewer threads compute`);
+  }
+
   /** Lets what was asked so far be answered, refuses all that comes later, and ends the worker. */
   async release() {
     this.#ended ??= new TrainletError('released', 'the session was released and cannot be used any more');
     if (this.#pending.size) await new Promise((resolve) => { this.#idle = () => resolve(undefined); });
-    await this.#line.close();
+    await this.#close();
   }
+
+  /** Ends the engine's worker and its helpers. */
+  async #close() { await Promise.all([...this.#helpers.splice(0), this.#line].map((line) => line.close())); }
 
   /** Ends the worker at once; `error` is the answer to everything. @param {TrainletError} error */
   end(error) {
     this.#ended ??= error;
     for (const { reject } of this.#pending.values()) reject(new TrainletError(error.code, error.message));
     this.#pending.clear();
-    this.#line.close();
+    this.#close();
     this.#idle();
   }
 
@@ -116,8 +161,11 @@ export async function withClient(options, make) {
   }
 }
 
-/** @param {string | URL | undefined} url @param {Uint8Array | undefined} binary */
-async function compileFrom(url, binary) { return compileEngine({ wasmUrl: url ? await locate(url) : undefined, wasmBinary: binary }); }
+/** The engine, and how many threads it is to use. @param {EngineOptions} options */
+async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto' }) {
+  const threads = await threadsFor(wanted);
+  return { threads, module: await compileEngine({ wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary, threads }) };
+}
 
 /** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
 async function openHere() {

@@ -1,4 +1,4 @@
-/** The engine's WebAssembly, compiled once for each address: all sessions of a page or process share the module. */
+/** The engine's WebAssembly: which build is loaded, compiled once for each address; all sessions of a page or process share the module. */
 
 import { sentenceOf, TrainletError } from './errors.js';
 import { isNode, nodeModule } from './platform.js';
@@ -7,18 +7,23 @@ import { isNode, nodeModule } from './platform.js';
 const modules = new Map();
 
 /**
- * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array }} place
+ * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number }} place
  * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says what they are
  */
-export function compileEngine({ wasmUrl, wasmBinary }) {
+export function compileEngine({ wasmUrl, wasmBinary, threads }) {
   if (wasmBinary) return compile(wasmBinary);
-  const url = wasmUrl ?? new URL('./trainlet.wasm', import.meta.url);
+  const url = wasmUrl ?? buildFor(threads);
   const known = modules.get(url.href);
   if (known) return known;
   const module = fetchWasm(url).then(compile);
   modules.set(url.href, module);
   module.catch(() => modules.delete(url.href)); // the next session may have better luck
   return module;
+}
+
+/** Each file is named by a literal, so that bundlers find it. @param {number} threads */
+function buildFor(threads) {
+  return threads > 1 ? new URL('./trainlet-threads.wasm', import.meta.url) : new URL('./trainlet.wasm', import.meta.url);
 }
 
 /** @param {Response | Uint8Array | ArrayBuffer} source */

@@ -4,7 +4,7 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { CheckpointFormat, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Position, Protocol } from './protocol.js' */
+/** @import { CheckpointFormat, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
@@ -33,20 +33,24 @@ export class Core {
   /** @type {ParameterInfo[]} */
   #parameters = [];
 
-  /** @param {WebAssembly.Instance} instance */
-  constructor(instance) {
-    this.#exports = /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));
-    this.#memory = /** @type {WebAssembly.Memory} */ (instance.exports.memory);
+  #pool;
+
+  /** @param {WebAssembly.Instance} instance @param {Pool} [wanted] the memory, if it is shared, and how many threads are to share it */
+  constructor(instance, wanted) {
+    this.#exports = exportsOf(instance);
+    this.#memory = wanted?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
     this.#exports._initialize?.();
     this.#constants = JSON.parse(this.#text(this.#call('abi_json')));
+    if (wanted) this.#pool = { ...wanted, threads: this.#call('abi_threads', wanted.threads, Number(maySleep())) };
   }
 
   /** @param {Protocol['open']['in']} args */
-  static async create({ module }) {
-    return new Core(await WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {} } }));
+  static async create({ module, threads }) {
+    const wanted = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;
+    return new Core(await instantiate(module, wanted?.memory), wanted);
   }
 
-  open() {}
+  open() { return this.#pool; }
 
   /** @param {Protocol['artifacts']['in']} args */
   artifacts({ model, settings }) {
@@ -334,6 +338,60 @@ export class Core {
   #text(at) {
     const rest = new Uint8Array(this.#memory.buffer, at);
     return decoder.decode(rest.slice(0, rest.indexOf(0)));
+  }
+}
+
+/**
+ * A helper of an engine's pool: an instance of the module on the engine's memory, with a stack of its own.
+ * @param {Protocol['help']['in']} args
+ * @returns {Promise<() => void>} works for ever
+ */
+export async function createHelper({ module, memory, thread }) {
+  const instance = await instantiate(module, memory);
+  const exports = exportsOf(instance);
+  const stack = /** @type {WebAssembly.Global} */ (instance.exports.__stack_pointer);
+  return () => {
+    try {
+      stack.value = exports.abi_thread_stack(thread);
+      exports.abi_thread_help(thread);
+    } catch (error) {
+      exports.abi_thread_break();
+      throw error;
+    }
+  };
+}
+
+/** @param {WebAssembly.Module} module @param {WebAssembly.Memory} [memory] */
+const instantiate = (module, memory) =>
+  WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {}, ...(memory && { memory }) } });
+
+/** @param {WebAssembly.Instance} instance */
+const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));
+
+/** @param {WebAssembly.Module} module */
+const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
+
+const PAGES_PER_GB = 1 << 14;
+
+/** As large as may be: address space for its maximum is taken at once, and not every machine has 4 GB of it. */
+function sharedMemory() {
+  for (const maximum of [4 * PAGES_PER_GB, 2 * PAGES_PER_GB, PAGES_PER_GB]) {
+    try {
+      return new WebAssembly.Memory({ initial: 64, maximum, shared: true }); // pages; the engine asks for fewer
+    } catch {
+      // less, then
+    }
+  }
+  throw new TrainletError('out-of-memory', 'there is no room for memory that threads can share; `threads: 1` needs none');
+}
+
+/** Whether this thread may wait for others by sleeping: workers may, a page's own thread may not. */
+function maySleep() {
+  try {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1); // is 0 already: returns at once
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -6,10 +6,10 @@ export const isNode = Boolean(globalThis.process?.versions?.node)
 
 /**
  * One of Node's own modules; never called in a browser, and bundlers leave it alone.
- * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto'} N
+ * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto' | 'os'} N
  * @param {N} name
  * @returns {Promise<{ 'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'), url: typeof import('node:url'),
- *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto') }[N]>}
+ *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto'), os: typeof import('node:os') }[N]>}
  */
 export function nodeModule(name) {
   return import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);

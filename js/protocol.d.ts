@@ -33,8 +33,13 @@ export type PartName = GraphName | 'optimizer' | 'checkpoint';
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
 export interface Part { which: PartName; bytes: Uint8Array }
 
+/** A pool of `threads`, the engine's own among them, and the memory they share; none where there is one thread. */
+export interface Pool { memory: WebAssembly.Memory; threads: number }
+
 export interface Protocol {
-  open: { in: { module: WebAssembly.Module }; out: void };
+  open: { in: { module: WebAssembly.Module; threads: number }; out: Pool | undefined };
+  /** Makes a worker the pool's helper number `thread`: answered when it has joined, and a second time, with an error, if it ever stops. */
+  help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number }; out: void };
   artifacts: {
     in: { model: Uint8Array; settings: [string, string][] };
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
@@ -66,7 +71,7 @@ export interface Protocol {
   memoryPlan: { in: void; out: MemoryPlan };
 }
 export type Method = keyof Protocol;
-export type Methods = { [M in Method]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
+export type Methods = { [M in Exclude<Method, 'help'>]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
 export type Ask = <M extends Method>(method: M, args: Protocol[M]['in'], transfer?: ArrayBuffer[]) => Promise<Protocol[M]['out']>;
 
 export interface Question { id: number; method: Method; args: unknown }

@@ -1,6 +1,6 @@
 /** The worker's half of the conversation: answers questions with the engine, one at a time, in the order they came. */
 
-import { Core } from './core.js';
+import { Core, createHelper } from './core.js';
 import { sentenceOf, TrainletError } from './errors.js';
 
 /** @import { Methods, Port, Question } from './protocol.js' */
@@ -17,6 +17,7 @@ export function serve(port, createCore = Core.create) {
   /** @param {Question} question */
   async function answer({ id, method, args }) {
     try {
+      if (method === 'help') return await help(id, /** @type {any} */ (args));
       if (method === 'open') core = createCore(/** @type {any} */ (args));
       const out = await (await core)[method](/** @type {never} */ (args));
       port.postMessage({ id, out }, buffersOf(out));
@@ -24,6 +25,13 @@ export function serve(port, createCore = Core.create) {
       const { code = 'internal', node = undefined } = error instanceof TrainletError ? error : {};
       port.postMessage({ id, error: { code, node, message: sentenceOf(error) } }, []);
     }
+  }
+
+  /** @param {number} id @param {import('./protocol.js').Protocol['help']['in']} args */
+  async function help(id, args) {
+    const work = await createHelper(args);
+    port.postMessage({ id, out: undefined }, []);
+    work(); // until the worker is ended
   }
 
   port.onmessage = ({ data }) => { turn = turn.then(() => answer(data)); };

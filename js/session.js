@@ -247,7 +247,9 @@ async function open(sources, options, make) {
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
     const parts = await reading;
-    return make(client, await client.ask('load', { parts, ...settings }, parts.map(({ bytes }) => bytes.buffer)));
+    const loaded = await client.ask('load', { parts, ...settings }, parts.map(({ bytes }) => bytes.buffer));
+    client.startHelpers();
+    return make(client, loaded);
   });
 }
 

@@ -67,8 +67,11 @@ export interface LoadProgress {
 export interface EngineOptions {
   /** Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling thread. */
   worker?: boolean;
-  /** One thread computes, whichever is given. */
-  threads?: 1 | 'auto';
+  /**
+   * How many threads compute, at most 16. Default 'auto': the cores, at most 8. More than one need memory that can be shared: in Node always, in
+   * a page where it is `crossOriginIsolated`; elsewhere one computes. Every count gives the same bits.
+   */
+  threads?: number | 'auto';
   /** The same bits on every machine and browser; so it is, whichever is given. */
   reproducible?: boolean;
   /** A plan that would pass it is refused before anything is allocated. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shape.h"
+#include "threads.h"
 #include "trainlet.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) extern
@@ -48,6 +49,35 @@ EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
   return padded < bytes ? NULL : aligned_alloc(16, padded);
 }
 EXPORT(abi_free) void abi_free(void *p) { free(p); }
+
+/* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own variables ---- */
+
+#if defined(__wasm_atomics__)
+enum { OWN_BYTES = 64, STACK_BYTES = 64 * 1024 - OWN_BYTES };
+
+typedef struct ThreadMemory {
+  _Alignas(16) char own[OWN_BYTES]; /* _Thread_local variables */
+  _Alignas(16) char stack[STACK_BYTES];
+} ThreadMemory;
+
+void __wasm_init_tls(void *own); /* the linker's: makes `own` this instance's _Thread_local variables */
+
+static ThreadMemory *threads;
+
+EXPORT(abi_threads) int abi_threads(int count, int may_sleep) {
+  if (count > THREADS_MAX) count = THREADS_MAX;
+  threads = aligned_alloc(16, (size_t)count * sizeof *threads);
+  if (!threads || __builtin_wasm_tls_size() > OWN_BYTES || !threads_begin(count, may_sleep != 0)) return 1;
+  __wasm_init_tls(threads[0].own); /* this thread has the module's stack */
+  return count;
+}
+EXPORT(abi_thread_stack) void *abi_thread_stack(int thread) { return threads[thread].stack + STACK_BYTES; }
+EXPORT(abi_thread_help) void abi_thread_help(int thread) {
+  __wasm_init_tls(threads[thread].own);
+  threads_help(thread);
+}
+EXPORT(abi_thread_break) void abi_thread_break(void) { threads_break(); }
+#endif
 
 /* ---- artifacts ---- */
 

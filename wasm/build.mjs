@@ -1,4 +1,4 @@
-// Builds js/trainlet.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers, in build/test.
+// Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers, in build/test.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,11 +6,15 @@ import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
+const FILES = ['js/trainlet.wasm', 'js/trainlet-threads.wasm'];
+
 runMain(() => {
-  const output = join(root, 'js/trainlet.wasm');
-  const before = changedAt(output);
+  const before = FILES.map((file) => changedAt(join(root, file)));
   build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`]);
-  say(`${changedAt(output) === before ? 'Up to date' : 'Built'}: js/trainlet.wasm, ${sizes(output)}.`);
+  FILES.forEach((file, i) => {
+    const path = join(root, file);
+    say(`${changedAt(path) === before[i] ? 'Up to date' : 'Built'}: ${file}, ${sizes(path)}.`);
+  });
   bundleWorker();
   say(`Built: js/worker.js, ${sizes(join(root, 'js/worker.js'))}.`);
   if (process.argv.includes('--test')) {

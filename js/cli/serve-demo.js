@@ -18,6 +18,9 @@ const POLICY = [
   "default-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'self'", "img-src 'self' data: blob:", "style-src 'self'",
 ].join('; ');
 
+/** With these a page is cross-origin isolated, which memory shared by threads needs. */
+const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
 /** The folder of a path and what is asked of it. @param {string} pathname */
 function route(pathname) {
   const [, first, ...rest] = pathname.split('/');
@@ -46,7 +49,7 @@ async function answer(request, response) {
   if (!found) return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
   response.writeHead(200, {
     'content-type': TYPES[path.extname(found.place)] ?? 'application/octet-stream', 'content-length': found.size,
-    'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache',
+    'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache', ...ISOLATION,
   });
   if (request.method === 'HEAD') return void response.end();
   await pipeline(createReadStream(found.place), response).catch(() => {}); // the browser went away

@@ -1,6 +1,10 @@
 /* Broadcast: dims of 1 dropped, neighbours merged, and a row function called along the last. */
 #include "kernels/broadcast.h"
 
+#include "threads.h"
+
+enum { GRAIN = 16 * 1024 }; /* elements that are worth a thread's while */
+
 /* What one row after another does: dims where the same operands move are one dim. */
 typedef struct Walk {
   int rank;
@@ -34,27 +38,64 @@ static Walk walk_of(const Shape *y, const Shape *const *in, const size_t *bytes,
   return w;
 }
 
-/* The next row: counts up the dims above the innermost and moves the operands along; false after the last. */
-static bool walk_next(const Walk *w, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS], int operands) {
+/* The next row: counts up the dims above the innermost and moves the operands along. */
+static void walk_next(const Walk *w, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS], int operands) {
   for (int d = 1; d < w->rank; d++) {
     bool wraps = ++index[d] == w->dim[d];
     for (int k = 0; k < operands; k++)
       in[k] = (const char *)in[k] + (wraps ? -(ptrdiff_t)(w->stride[d][k] * (w->dim[d] - 1)) : (ptrdiff_t)w->stride[d][k]);
-    if (!wraps) return true;
+    if (!wraps) return;
     index[d] = 0;
   }
-  return false;
+}
+
+/* Row number `row`, as walk_next would come to it. */
+static void walk_to(const Walk *w, size_t row, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS], int operands) {
+  for (int d = 1; d < w->rank; d++) {
+    index[d] = row % w->dim[d];
+    row /= w->dim[d];
+    for (int k = 0; k < operands; k++) in[k] = (const char *)in[k] + index[d] * w->stride[d][k];
+  }
+}
+
+typedef struct Rows {
+  const Node *n;
+  BroadcastRow *row;
+  char *y;
+  size_t y_bytes; /* of an element */
+  const void *const *in;
+  int operands;
+  Walk walk;
+} Rows;
+
+/* Rows from … to - 1. */
+static void run_rows(void *context, size_t from, size_t to) {
+  const Rows *r = context;
+  const Walk *w = &r->walk;
+  const void *in[BROADCAST_OPERANDS];
+  size_t index[RANK_MAX] = {0};
+  memcpy(in, r->in, (size_t)r->operands * sizeof *in);
+  walk_to(w, from, index, in, r->operands);
+  for (size_t i = from; i < to; i++, walk_next(w, index, in, r->operands))
+    r->row(r->n, r->y + i * w->dim[0] * r->y_bytes, in, w->moves[0], w->dim[0]);
+}
+
+/* Elements from … to - 1 of the only row. */
+static void run_part_of_row(void *context, size_t from, size_t to) {
+  const Rows *r = context;
+  const void *in[BROADCAST_OPERANDS];
+  for (int k = 0; k < r->operands; k++) in[k] = (const char *)r->in[k] + from * r->walk.stride[0][k];
+  r->row(r->n, r->y + from * r->y_bytes, in, r->walk.moves[0], to - from);
 }
 
 static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_bytes, const Shape *y_shape, const void **in,
                            const Shape *const *shape, const size_t *bytes, int operands) {
-  if (shape_elements(y_shape) == 0) return;
-  Walk w = walk_of(y_shape, shape, bytes, operands);
-  size_t index[RANK_MAX] = {0};
-  do {
-    row(n, y, in, w.moves[0], w.dim[0]);
-    y = (char *)y + w.dim[0] * y_bytes;
-  } while (walk_next(&w, index, in, operands));
+  size_t count = shape_elements(y_shape);
+  if (count == 0) return;
+  Rows rows = {n, row, y, y_bytes, in, operands, walk_of(y_shape, shape, bytes, operands)};
+  size_t length = rows.walk.dim[0];
+  if (length == count) threads_split(count, GRAIN, run_part_of_row, &rows);
+  else threads_split(count / length, (GRAIN + length - 1) / length, run_rows, &rows);
 }
 
 void broadcast_run(const Node *n, int operands, BroadcastRow *row) {
@@ -79,20 +120,28 @@ static bool same_shapes(const Node *n) {
 
 enum { FOLD_BLOCK = 1024 }; /* floats, so that the running result stays in the nearest cache */
 
+typedef struct Fold {
+  const Node *n;
+  BroadcastRow *row;
+} Fold;
+
 /* y may be the bytes of any input, even of one that comes twice: it is written when all inputs of the block were read. */
-static void fold_same_shapes(const Node *n, BroadcastRow *row) {
+static void fold_range(void *context, size_t from, size_t to) {
+  const Node *n = ((const Fold *)context)->n;
+  BroadcastRow *row = ((const Fold *)context)->row;
   float sum[FOLD_BLOCK], *y = out_f32(n, 0);
-  size_t count = out_count(n, 0);
-  for (size_t at = 0; at < count; at += FOLD_BLOCK) {
-    size_t block = count - at < FOLD_BLOCK ? count - at : FOLD_BLOCK;
+  for (size_t at = from; at < to; at += FOLD_BLOCK) {
+    size_t block = to - at < FOLD_BLOCK ? to - at : FOLD_BLOCK;
     const float *left = in_f32(n, 0) + at;
     for (int i = 1; i < n->in_count; i++) {
-      float *to = i == n->in_count - 1 ? y + at : sum;
-      row(n, to, (const void *[]){left, in_f32(n, i) + at}, 3, block);
-      left = to;
+      float *dest = i == n->in_count - 1 ? y + at : sum;
+      row(n, dest, (const void *[]){left, in_f32(n, i) + at}, 3, block);
+      left = dest;
     }
   }
 }
+
+static void fold_same_shapes(const Node *n, BroadcastRow *row) { threads_split(out_count(n, 0), GRAIN, fold_range, &(Fold){n, row}); }
 
 /* The running result lives in scratch, for the same reason. */
 static void fold_broadcast(const Node *n, BroadcastRow *row) {
