@@ -12,7 +12,7 @@ typedef struct Conv {
 } Conv;
 
 /* What is faster than the plain product; a test switches one off and must see the same result. */
-enum { CONV_WINOGRAD = 1 };
+enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
 /* One input channel a group and few outputs of it: the product would be too thin (depthwise.h). */
