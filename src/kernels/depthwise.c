@@ -1,7 +1,6 @@
 /* Depthwise convolution and its gradients: four planes together, one a lane, so that rows of any length fill the vectors. */
 #include "kernels/depthwise.h"
 #include <string.h>
-#include "kernels/depthwise_3x3.h"
 #include "kernels/scratch.h"
 #include "simd.h"
 #include "threads.h"
@@ -57,7 +56,7 @@ static void separate(const float *row, size_t columns, float *const plane[LANES]
   }
 }
 
-/* The rows in play of `planes` times four planes, row r at r modulo `rows`, a power of two; columns outside the planes are zeros. */
+/* The rows in play of `planes` times four planes, row r at r % rows; columns outside the planes are zeros. */
 typedef struct Ring {
   size_t rows, planes, row_floats;
   size_t left; /* columns before the first */
@@ -66,7 +65,7 @@ typedef struct Ring {
 } Ring;
 
 static inline float *ring_row(const Ring *r, size_t row, size_t plane) {
-  return r->data + ((row & (r->rows - 1)) * r->planes + plane) * r->row_floats;
+  return r->data + (row % r->rows * r->planes + plane) * r->row_floats;
 }
 
 static void ring_read(Ring *r, const Planes *plane, size_t columns, size_t to) {
@@ -119,8 +118,7 @@ static size_t slide_span(const Slide *s) {
 
 static bool ring_plan(const Slide *s, size_t planes, Ring *r, size_t *floats) {
   size_t columns;
-  *r = (Ring){.rows = 1, .planes = planes};
-  while (r->rows < slide_span(s)) r->rows *= 2;
+  *r = (Ring){.rows = slide_span(s), .planes = planes};
   slide_margins(s, &r->left, &columns);
   return size_multiply(columns, LANES, &r->row_floats) && size_multiply(r->row_floats, r->rows, floats) &&
          size_multiply(*floats, planes, floats) && *floats <= INT32_MAX;
@@ -332,20 +330,12 @@ bool depthwise_forward_bytes(const Conv *conv, size_t *bytes) { return sliding_b
 bool depthwise_input_gradient_bytes(const Conv *conv, size_t *bytes) { return sliding_bytes(conv, true, bytes); }
 
 void depthwise_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
-  if (depthwise_3x3_suits(conv)) {
-    depthwise_3x3_forward(conv, x, w, bias, y);
-    return;
-  }
   Sliding s;
   sliding_plan(conv, false, &s, &(Scratch){.base = scratch});
   sliding_run(&s, x, w, bias, y);
 }
 
 void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
-  if (depthwise_3x3_suits_input(conv)) {
-    depthwise_3x3_input_gradient(conv, dy, w, dx);
-    return;
-  }
   Sliding s;
   sliding_plan(conv, true, &s, &(Scratch){.base = scratch});
   sliding_run(&s, dy, w, NULL, dx);
@@ -448,10 +438,6 @@ static void weight_task(void *context, size_t four, int thread) {
 }
 
 void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
-  if (depthwise_3x3_suits(conv)) {
-    depthwise_3x3_weight_gradient(conv, x, dy, dw);
-    return;
-  }
   Weight s;
   weight_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.dy = dy, s.dw = dw;

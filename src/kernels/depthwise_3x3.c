@@ -15,7 +15,7 @@ bool depthwise_3x3_suits(const Conv *conv) {
   const Window *w = &conv->window;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->dilation[a] != 1 || w->pad[a] != 1) return false;
-  if (!(conv_algorithms & CONV_DEPTHWISE_3X3) || w->out[1] < 4) return false;
+  if (!(conv_algorithms & CONV_DEPTHWISE_3X3)) return false;
   if (stride_is(w, 1)) return w->out[0] == w->in[0] && w->out[1] == w->in[1];
   return stride_is(w, 2) && w->out[0] == (w->in[0] + 1) / 2 && 2 * w->out[1] == w->in[1];
 }
@@ -24,21 +24,41 @@ bool depthwise_3x3_suits_input(const Conv *conv) { return conv->features == conv
 
 /* ---- what a row of x gives a strip: for each of four outputs the columns left of it, at it, right of it ---- */
 
+/* Where a strip stands: ALL from end to end of rows of `part` < 4 pixels, or of just 4. */
+typedef enum Side { LEFT, MIDDLE, RIGHT, ALL, NARROW } Side;
+
+/* Up to four pixels, zeros behind them. */
+INLINE f32x4 load_part(const float *x, size_t count) {
+  if (count >= 4) return f32x4_load(x);
+  return (f32x4){count > 0 ? x[0] : 0, count > 1 ? x[1] : 0, count > 2 ? x[2] : 0, 0};
+}
+
+INLINE void store_part(float *y, f32x4 v, size_t count) {
+  if (count >= 4) f32x4_store(y, v);
+  else
+    for (size_t i = 0; i < count; i++) y[i] = v[i];
+}
+
+INLINE f32x4 load_strip(const float *x, const Side side, size_t columns) { return side == NARROW ? load_part(x, columns) : f32x4_load(x); }
+
+INLINE f32x4 moved_right(f32x4 v) { return __builtin_shufflevector(f32x4_splat(0), v, 3, 4, 5, 6); }
+INLINE f32x4 moved_left(f32x4 v) { return __builtin_shufflevector(v, f32x4_splat(0), 1, 2, 3, 4); }
+
 typedef struct Three {
   f32x4 v[3];
 } Three;
 
-INLINE Three three_of(const float *x, const bool left, const bool right) {
-  f32x4 v = f32x4_load(x), zero = f32x4_splat(0);
-  return (Three){{left ? __builtin_shufflevector(zero, v, 3, 4, 5, 6) : f32x4_load(x - 1), v,
-                  right ? __builtin_shufflevector(v, zero, 1, 2, 3, 4) : f32x4_load(x + 1)}};
+INLINE Three three_of(const float *x, const Side side, size_t columns) {
+  f32x4 v = load_strip(x, side, columns);
+  return (Three){{side == MIDDLE || side == RIGHT ? f32x4_load(x - 1) : moved_right(v), v,
+                  side == MIDDLE || side == LEFT ? f32x4_load(x + 1) : moved_left(v)}};
 }
 
 /* Stride 2: x at the first output's own column; rows are even, so the right end needs no zeros. */
-INLINE Three three_of_second(const float *x, const bool left) {
-  f32x4 a = f32x4_load(x), b = f32x4_load(x + 4), before = left ? f32x4_splat(0) : f32x4_load(x - 4);
+INLINE Three three_of_second(const float *x, const Side side, size_t columns) {
+  f32x4 a = load_strip(x, side, columns), b = side != NARROW ? f32x4_load(x + 4) : columns > 4 ? load_part(x + 4, columns - 4) : f32x4_splat(0);
   f32x4 own = __builtin_shufflevector(a, b, 0, 2, 4, 6), after = __builtin_shufflevector(a, b, 1, 3, 5, 7);
-  return (Three){{__builtin_shufflevector(before, after, 3, 4, 5, 6), own, after}};
+  return (Three){{side == MIDDLE ? __builtin_shufflevector(f32x4_load(x - 4), after, 3, 4, 5, 6) : moved_right(after), own, after}};
 }
 
 INLINE f32x4 dot3(const f32x4 *w, Three t) { return (w[0] * t.v[0] + w[1] * t.v[1]) + w[2] * t.v[2]; }
@@ -54,35 +74,39 @@ typedef struct Plane {
   f32x4 bias, low, high;
 } Plane;
 
-INLINE void store(const Plane *p, float *y, f32x4 v) { f32x4_store(y, p->clamp ? f32x4_min(p->high, f32x4_max(p->low, v)) : v); }
+INLINE void store(const Plane *p, const Side side, float *y, f32x4 v) {
+  if (p->clamp) v = f32x4_min(p->high, f32x4_max(p->low, v));
+  if (side == NARROW) store_part(y, v, p->out_columns);
+  else f32x4_store(y, v);
+}
 
 /* Going down, `next` has row 0 of the kernel added already and `sum` rows 0 and 1. */
-INLINE void strip(const Plane *p, const f32x4 w[9], size_t column, const bool left, const bool right) {
+INLINE void strip(const Plane *p, const f32x4 w[9], size_t column, const Side side) {
   const float *x = p->x + column, *end = x + p->rows * p->columns;
   float *y = p->y + column;
-  Three t = three_of(x, left, right);
+  Three t = three_of(x, side, p->columns);
   f32x4 sum = p->bias + dot3(w + 3, t), next = p->bias + dot3(w, t);
   for (x += p->columns; x < end; x += p->columns, y += p->columns) {
-    t = three_of(x, left, right);
-    store(p, y, sum + dot3(w + 6, t));
+    t = three_of(x, side, p->columns);
+    store(p, side, y, sum + dot3(w + 6, t));
     sum = next + dot3(w + 3, t);
     next = p->bias + dot3(w, t);
   }
-  store(p, y, sum);
+  store(p, side, y, sum);
 }
 
-INLINE void strip_of_second(const Plane *p, const f32x4 w[9], size_t column, const bool left) {
+INLINE void strip_of_second(const Plane *p, const f32x4 w[9], size_t column, const Side side) {
   const float *x = p->x + 2 * column;
   float *y = p->y + column;
   f32x4 sum = p->bias;
   for (size_t row = 0; row < p->rows; row += 2, x += 2 * p->columns, y += p->out_columns) {
-    sum += dot3(w + 3, three_of_second(x, left));
+    sum += dot3(w + 3, three_of_second(x, side, p->columns));
     if (row + 1 < p->rows) {
-      Three t = three_of_second(x + p->columns, left);
-      store(p, y, sum + dot3(w + 6, t));
+      Three t = three_of_second(x + p->columns, side, p->columns);
+      store(p, side, y, sum + dot3(w + 6, t));
       sum = p->bias + dot3(w, t);
     } else {
-      store(p, y, sum);
+      store(p, side, y, sum);
     }
   }
 }
@@ -91,20 +115,26 @@ INLINE void strip_of_second(const Plane *p, const f32x4 w[9], size_t column, con
 static __attribute__((noinline)) void plane_run(const Plane *p, const float weight[9], const bool flipped) {
   f32x4 w[9];
   for (int i = 0; i < 9; i++) w[i] = f32x4_splat(weight[flipped ? 8 - i : i]);
-  if (p->columns == 4) {
-    strip(p, w, 0, true, true);
-    return;
+  if (p->columns > 4) {
+    strip(p, w, 0, LEFT);
+    for (size_t c = 4; c + 4 < p->columns; c += 4) strip(p, w, c, MIDDLE);
+    strip(p, w, p->columns - 4, RIGHT);
+  } else if (p->columns == 4) {
+    strip(p, w, 0, ALL);
+  } else {
+    strip(p, w, 0, NARROW);
   }
-  strip(p, w, 0, true, false);
-  for (size_t c = 4; c + 4 < p->columns; c += 4) strip(p, w, c, false, false);
-  strip(p, w, p->columns - 4, false, true);
 }
 
 static __attribute__((noinline)) void plane_run_second(const Plane *p, const float weight[9]) {
   f32x4 w[9];
   for (int i = 0; i < 9; i++) w[i] = f32x4_splat(weight[i]);
-  strip_of_second(p, w, 0, true);
-  for (size_t c = 4; c < p->out_columns; c += 4) strip_of_second(p, w, least(c, p->out_columns - 4), false);
+  if (p->out_columns >= 4) {
+    strip_of_second(p, w, 0, LEFT);
+    for (size_t c = 4; c < p->out_columns; c += 4) strip_of_second(p, w, least(c, p->out_columns - 4), MIDDLE);
+  } else {
+    strip_of_second(p, w, 0, NARROW);
+  }
 }
 
 typedef struct Job {
@@ -147,41 +177,50 @@ void depthwise_3x3_forward(const Conv *conv, const float *x, const float *w, con
  *   a, a' = dy[p][q], dy[p][q + 1];  b, b' one row below
  */
 
-INLINE void store_pairs(float *x, f32x4 even, f32x4 odd) {
-  f32x4_store(x, __builtin_shufflevector(even, odd, 0, 4, 1, 5));
-  f32x4_store(x + 4, __builtin_shufflevector(even, odd, 2, 6, 3, 7));
+INLINE void store_pairs(float *x, f32x4 even, f32x4 odd, const Side side, size_t columns) {
+  f32x4 low = __builtin_shufflevector(even, odd, 0, 4, 1, 5), high = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+  if (side == NARROW) {
+    store_part(x, low, columns);
+    if (columns > 4) store_part(x + 4, high, columns - 4);
+  } else {
+    f32x4_store(x, low);
+    f32x4_store(x + 4, high);
+  }
 }
 
-INLINE void strip_back(const Job *j, const f32x4 w[9], const float *dy, float *dx, size_t column, const bool right) {
-  const Window *window = &j->conv->window;
-  size_t columns = window->out[1];
-  f32x4 zero = f32x4_splat(0), a = f32x4_load(dy + column), a1 = right ? __builtin_shufflevector(a, zero, 1, 2, 3, 4) : f32x4_load(dy + column + 1);
-  dx += 2 * column;
-  for (size_t row = 0; row < window->out[0]; row++, dx += 2 * window->in[1]) {
-    bool last = row + 1 == window->out[0];
-    dy += columns;
-    f32x4 b = last ? zero : f32x4_load(dy + column);
-    f32x4 b1 = right ? __builtin_shufflevector(b, zero, 1, 2, 3, 4) : last ? zero : f32x4_load(dy + column + 1);
-    store_pairs(dx, w[4] * a, w[5] * a + w[3] * a1);
+INLINE f32x4 after(const float *dy, f32x4 v, const Side side) { return side == MIDDLE ? f32x4_load(dy + 1) : moved_left(v); }
+
+INLINE void strip_back(const Window *window, const f32x4 w[9], const float *dy, float *dx, const Side side) {
+  size_t columns = window->in[1];
+  f32x4 zero = f32x4_splat(0), a = load_strip(dy, side, window->out[1]), a1 = after(dy, a, side);
+  for (size_t row = 0; row < window->out[0]; row++, dx += 2 * columns) {
+    f32x4 b = zero, b1 = zero;
+    dy += window->out[1];
+    if (row + 1 < window->out[0]) {
+      b = load_strip(dy, side, window->out[1]);
+      b1 = after(dy, b, side);
+    }
+    store_pairs(dx, w[4] * a, w[5] * a + w[3] * a1, side, columns);
     if (2 * row + 1 < window->in[0])
-      store_pairs(dx + window->in[1], w[7] * a + w[1] * b, (w[8] * a + w[6] * a1) + (w[2] * b + w[0] * b1));
+      store_pairs(dx + columns, w[7] * a + w[1] * b, (w[8] * a + w[6] * a1) + (w[2] * b + w[0] * b1), side, columns);
     a = b, a1 = b1;
   }
 }
 
-static __attribute__((noinline)) void plane_back(const Job *j, const float weight[9], const float *dy, float *dx) {
-  size_t columns = j->conv->window.out[1];
+static __attribute__((noinline)) void plane_back(const Window *window, const float weight[9], const float *dy, float *dx) {
+  size_t columns = window->out[1], c = 0;
   f32x4 w[9];
   for (int i = 0; i < 9; i++) w[i] = f32x4_splat(weight[i]);
-  for (size_t c = 0; c + 4 < columns; c += 4) strip_back(j, w, dy, dx, c, false);
-  strip_back(j, w, dy, dx, columns - 4, true);
+  for (; c + 4 < columns; c += 4) strip_back(window, w, dy + c, dx + 2 * c, MIDDLE);
+  if (columns >= 4) strip_back(window, w, dy + columns - 4, dx + 2 * (columns - 4), RIGHT);
+  else strip_back(window, w, dy, dx, NARROW);
 }
 
 static void back_task(void *context, size_t chunk, int thread) {
   const Job *j = context;
   const Window *w = &j->conv->window;
   for (size_t i = chunk * PLANES; i < least(j->planes, (chunk + 1) * PLANES); i++)
-    plane_back(j, j->w + i % j->conv->features * 9, j->x + i * window_out(w), j->y + i * window_in(w));
+    plane_back(w, j->w + i % j->conv->features * 9, j->x + i * window_out(w), j->y + i * window_in(w));
 }
 
 void depthwise_3x3_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx) {
@@ -191,36 +230,55 @@ void depthwise_3x3_input_gradient(const Conv *conv, const float *dy, const float
 
 /* ---- weight gradient ---- */
 
-/* sum[row of the kernel] += dy · x */
-INLINE void add3(f32x4 *sum, f32x4 dy, Three t) {
-  for (int i = 0; i < 3; i++) sum[i] += dy * t.v[i];
+/* Keeps loads where they stand: three shifts of a row at once would not fit the registers beside nine sums. */
+#define BARRIER() __asm__ volatile("" ::: "memory")
+
+typedef struct Strip {
+  const Window *window;
+  const float *x, *dy;
+  i32x4 mask; /* the lanes that no strip before had */
+} Strip;
+
+INLINE f32x4 load_dy(const Strip *s, const float *dy, const Side side) {
+  return (f32x4)((i32x4)load_strip(dy, side, s->window->out[1]) & s->mask);
 }
 
-/* `mask`: the lanes that no strip before had. A row of x meets the row of dy below it, its own, the one above it. */
-INLINE void strip_weights(const Window *w, const float *x, const float *dy, f32x4 total[9], i32x4 mask, const bool left, const bool right) {
-  f32x4 sum[9], zero = f32x4_splat(0), above = zero, own = (f32x4)((i32x4)f32x4_load(dy) & mask);
+/* A row of x meets the row of dy below it, its own, the one above it. */
+INLINE void strip_weights(const Strip *s, f32x4 total[9], const Side side) {
+  const Window *w = s->window;
+  const float *x = s->x, *dy = s->dy;
+  f32x4 sum[9], zero = f32x4_splat(0), above = zero, own = load_dy(s, dy, side);
   for (int i = 0; i < 9; i++) sum[i] = total[i];
   for (size_t row = 0; row < w->in[0]; row++, x += w->in[1]) {
     dy += w->out[1];
-    f32x4 below = row + 1 < w->out[0] ? (f32x4)((i32x4)f32x4_load(dy) & mask) : zero;
-    Three t = three_of(x, left, right);
-    add3(sum, below, t);
-    add3(sum + 3, own, t);
-    add3(sum + 6, above, t);
+    f32x4 below = row + 1 < w->out[0] ? load_dy(s, dy, side) : zero;
+    for (int j = 0; j < 3; j++) {
+      BARRIER();
+      f32x4 v = three_of(x, side, w->in[1]).v[j];
+      sum[j] += below * v;
+      sum[3 + j] += own * v;
+      sum[6 + j] += above * v;
+    }
     above = own, own = below;
   }
   for (int i = 0; i < 9; i++) total[i] = sum[i];
 }
 
-INLINE void strip_weights_second(const Window *w, const float *x, const float *dy, f32x4 total[9], i32x4 mask, const bool left) {
-  f32x4 sum[9], zero = f32x4_splat(0), own = (f32x4)((i32x4)f32x4_load(dy) & mask);
+INLINE void add3(f32x4 *sum, f32x4 dy, Three t) {
+  for (int i = 0; i < 3; i++) sum[i] += dy * t.v[i];
+}
+
+INLINE void strip_weights_second(const Strip *s, f32x4 total[9], const Side side) {
+  const Window *w = s->window;
+  const float *x = s->x, *dy = s->dy;
+  f32x4 sum[9], zero = f32x4_splat(0), own = load_dy(s, dy, side);
   for (int i = 0; i < 9; i++) sum[i] = total[i];
   for (size_t row = 0; row < w->out[0]; row++, x += 2 * w->in[1]) {
     dy += w->out[1];
-    f32x4 below = row + 1 < w->out[0] ? (f32x4)((i32x4)f32x4_load(dy) & mask) : zero;
-    add3(sum + 3, own, three_of_second(x, left));
+    f32x4 below = row + 1 < w->out[0] ? load_dy(s, dy, side) : zero;
+    add3(sum + 3, own, three_of_second(x, side, w->in[1]));
     if (2 * row + 1 < w->in[0]) {
-      Three t = three_of_second(x + w->in[1], left);
+      Three t = three_of_second(x + w->in[1], side, w->in[1]);
       add3(sum, below, t);
       add3(sum + 6, own, t);
     }
@@ -236,20 +294,23 @@ static i32x4 mask_from(size_t columns, size_t strip) {
 }
 
 static __attribute__((noinline)) void plane_weights(const Window *w, const float *x, const float *dy, f32x4 total[9]) {
-  size_t columns = w->out[1], last = columns - 4;
-  i32x4 all = i32x4_splat(-1), rest = mask_from((columns - 1) / 4 * 4, last);
-  if (w->stride[0] == 2) {
-    strip_weights_second(w, x, dy, total, all, true);
-    for (size_t c = 4; c < columns; c += 4) {
-      size_t at = least(c, last);
-      strip_weights_second(w, x + 2 * at, dy + at, total, at < c ? rest : all, false);
-    }
-  } else if (columns == 4) {
-    strip_weights(w, x, dy, total, all, true, true);
-  } else {
-    strip_weights(w, x, dy, total, all, true, false);
-    for (size_t c = 4; c + 4 < columns; c += 4) strip_weights(w, x + c, dy + c, total, all, false, false);
-    strip_weights(w, x + last, dy + last, total, rest, false, true);
+  size_t columns = w->out[1], last = columns - 4, stride = w->stride[1];
+  Strip s = {w, x, dy, i32x4_splat(-1)};
+  if (columns < 4 || (columns == 4 && stride == 1)) {
+    if (columns == 4) strip_weights(&s, total, ALL);
+    else if (stride == 1) strip_weights(&s, total, NARROW);
+    else strip_weights_second(&s, total, NARROW);
+    return;
+  }
+  if (stride == 1) strip_weights(&s, total, LEFT);
+  else strip_weights_second(&s, total, LEFT);
+  for (size_t c = 4; c < columns; c += 4) {
+    size_t at = least(c, last);
+    if (at < c) s.mask = mask_from(c, last);
+    s.x = x + stride * at, s.dy = dy + at;
+    if (stride == 2) strip_weights_second(&s, total, MIDDLE);
+    else if (at == last) strip_weights(&s, total, RIGHT);
+    else strip_weights(&s, total, MIDDLE);
   }
 }
 
