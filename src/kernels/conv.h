@@ -15,11 +15,6 @@ typedef struct Conv {
 enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
-/* One input channel a group and few outputs of it: the product would be too thin (depthwise.h). */
-static inline bool conv_is_depthwise(const Conv *conv) {
-  return conv->channels == conv->groups && conv->features <= 4 * conv->channels;
-}
-
 /* Scratch for each; false when the sizes overflow. */
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
