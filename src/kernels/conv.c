@@ -72,7 +72,7 @@ static void slide_tables(const Conv *conv, const Slide *s) {
 }
 
 bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
-  if (conv_is_depthwise(conv)) return depthwise_forward_bytes(conv, bytes);
+  if (depthwise_suits(conv)) return depthwise_forward_bytes(conv, bytes);
   if (winograd_suits(conv)) return winograd_forward_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
@@ -82,7 +82,7 @@ bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
 }
 
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
-  if (conv_is_depthwise(conv)) return depthwise_weight_gradient_bytes(conv, bytes);
+  if (depthwise_suits(conv)) return depthwise_weight_gradient_bytes(conv, bytes);
   if (winograd_suits(conv)) return winograd_weight_gradient_bytes(conv, bytes);
   Slide s;
   Scratch scratch = {0};
@@ -112,7 +112,7 @@ static void forward_block(const Conv *conv, const Slide *s, const float *x, size
 }
 
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
-  if (conv_is_depthwise(conv)) {
+  if (depthwise_suits(conv)) {
     depthwise_forward(conv, x, w, bias, y, scratch);
     return;
   }
@@ -172,7 +172,7 @@ static void weight_block(const Conv *conv, const Slide *s, const float *x, const
 }
 
 void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
-  if (conv_is_depthwise(conv)) {
+  if (depthwise_suits(conv)) {
     depthwise_weight_gradient(conv, x, dy, dw, scratch);
     return;
   }

@@ -12,13 +12,8 @@ typedef struct Conv {
 } Conv;
 
 /* What is faster than the plain product; a test switches one off and must see the same result. */
-enum { CONV_WINOGRAD = 1 };
+enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
-
-/* One input channel a group and few outputs of it: the product would be too thin (depthwise.h). */
-static inline bool conv_is_depthwise(const Conv *conv) {
-  return conv->channels == conv->groups && conv->features <= 4 * conv->channels;
-}
 
 /* Scratch for each; false when the sizes overflow. */
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);

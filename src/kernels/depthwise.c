@@ -1,368 +1,260 @@
-/* Depthwise convolution and its gradients: four planes together, one a lane, so that rows of any length fill the vectors. */
+/* Depthwise convolution and its gradients in general: planes padded once, then four neighbours at a time, four vectors together. */
 #include "kernels/depthwise.h"
 #include <string.h>
+#include "kernels/depthwise_3x3.h"
+#include "kernels/phase.h"
 #include "kernels/scratch.h"
 #include "simd.h"
 #include "threads.h"
 
-enum { LANES = 4 };
+enum { SLACK = 4 }; /* floats behind a padded plane that a vector over its edge may read */
 
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
-static inline size_t most(size_t a, size_t b) { return a > b ? a : b; }
-
-/* ---- rows of four planes, pixel by pixel: (columns, LANES) ---- */
-
-typedef const float *Planes[LANES];
-
-static inline void turn(f32x4 v[4]) {
-  f32x4 a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-  f32x4 c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-  v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-  v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-  v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-  v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+bool depthwise_suits(const Conv *conv) {
+  return conv->channels == conv->groups && (conv->features <= 4 * conv->channels || depthwise_3x3_suits(conv));
 }
 
-/* Four columns at a time; the last four may overlap those before. */
-static void interleave(const Planes plane, size_t at, size_t columns, float *row) {
-  const float *a = plane[0] + at, *b = plane[1] + at, *c = plane[2] + at, *d = plane[3] + at;
-  if (columns < 4) {
-    for (size_t x = 0; x < columns; x++) f32x4_store(row + x * LANES, (f32x4){a[x], b[x], c[x], d[x]});
-    return;
-  }
-  for (size_t x = 0; x < columns; x += 4) {
-    size_t from = least(x, columns - 4);
-    f32x4 v[4] = {f32x4_load(a + from), f32x4_load(b + from), f32x4_load(c + from), f32x4_load(d + from)};
-    turn(v);
-    for (size_t i = 0; i < 4; i++) f32x4_store(row + (from + i) * LANES, v[i]);
-  }
-}
-
-static void separate(const float *row, size_t columns, float *const plane[LANES], size_t at) {
-  float *a = plane[0] + at, *b = plane[1] + at, *c = plane[2] + at, *d = plane[3] + at;
-  if (columns < 4) {
-    for (size_t x = 0; x < columns; x++, row += LANES) a[x] = row[0], b[x] = row[1], c[x] = row[2], d[x] = row[3];
-    return;
-  }
-  for (size_t x = 0; x < columns; x += 4) {
-    size_t from = least(x, columns - 4);
-    f32x4 v[4];
-    for (size_t i = 0; i < 4; i++) v[i] = f32x4_load(row + (from + i) * LANES);
-    turn(v);
-    f32x4_store(a + from, v[0]);
-    f32x4_store(b + from, v[1]);
-    f32x4_store(c + from, v[2]);
-    f32x4_store(d + from, v[3]);
-  }
-}
-
-/* The rows in play of `planes` times four planes, row r at r % rows; columns outside the planes are zeros. */
-typedef struct Ring {
-  size_t rows, planes, row_floats;
-  size_t left; /* columns before the first */
-  size_t next; /* the first row not read yet */
-  float *data;
-} Ring;
-
-static inline float *ring_row(const Ring *r, size_t row, size_t plane) {
-  return r->data + (row % r->rows * r->planes + plane) * r->row_floats;
-}
-
-static void ring_read(Ring *r, const Planes *plane, size_t columns, size_t to) {
-  for (; r->next < to; r->next++)
-    for (size_t i = 0; i < r->planes; i++) interleave(plane[i], r->next * columns, columns, ring_row(r, r->next, i) + r->left * LANES);
-}
-
-/* ---- what meets what ---- */
-
-/* Forward a pixel of y gathers from x; backward (`turned`) a pixel of x gathers from dy. */
+/* A kernel's cells that are in play and the places in the plane they are slid over. */
 typedef struct Slide {
-  const Window *window;
-  bool turned;
-  const size_t *in, *out; /* planes read and written */
+  size_t cells, vectors;
+  size_t inside;   /* so many vectors end before the output plane does */
+  int32_t *cell;   /* offset of each from a pixel's first */
+  int32_t *vector; /* offset of the first pixel of each four neighbours of an output row; a row's last may hang over */
+  int32_t *out;    /* where they go in the output plane */
 } Slide;
 
-static Slide slide_of(const Window *w, bool turned) {
-  return (Slide){w, turned, turned ? w->out : w->in, turned ? w->in : w->out};
+static size_t vectors_in(size_t rows, size_t columns) { return rows * ((columns + 3) / 4); }
+
+static void slide_take(Slide *s, size_t cells, size_t rows, size_t columns, Scratch *scratch) {
+  s->cell = scratch_take(scratch, cells, 1, sizeof(int32_t));
+  s->vector = scratch_take(scratch, vectors_in(rows, columns) + 4, 1, sizeof(int32_t));
+  s->out = scratch_take(scratch, vectors_in(rows, columns) + 4, 1, sizeof(int32_t));
 }
 
-/* Where kernel row (or column) i meets output row `at`: false when nowhere. It may be outside the plane. */
-static inline bool slide_meets(const Slide *s, int a, size_t at, size_t i, ptrdiff_t *in) {
-  const Window *w = s->window;
-  ptrdiff_t reach = (ptrdiff_t)(i * w->dilation[a]), pad = (ptrdiff_t)w->pad[a], stride = (ptrdiff_t)w->stride[a];
-  if (!s->turned) {
-    *in = (ptrdiff_t)at * stride + reach - pad;
-    return true;
-  }
-  ptrdiff_t along = (ptrdiff_t)at + pad - reach;
-  *in = along / stride;
-  return along % stride == 0;
-}
-
-/* Columns of zeros before the first column and behind the last that sliding over a row can read. */
-static void slide_margins(const Slide *s, size_t *left, size_t *columns) {
-  const Window *w = s->window;
-  size_t reach = (w->kernel[1] - 1) * w->dilation[1];
-  *left = s->turned ? (reach > w->pad[1] ? (reach - w->pad[1]) / w->stride[1] + 1 : 0) : w->pad[1];
-  size_t end = s->turned ? (s->out[1] - 1 + w->pad[1]) / w->stride[1] + 1
-                         : (w->out[1] - 1) * w->stride[1] + reach + 1 > w->pad[1] ? (w->out[1] - 1) * w->stride[1] + reach + 1 - w->pad[1] : 0;
-  *columns = *left + most(end, s->in[1]);
-}
-
-/* Rows that one output row can read, `span` of them from the first to the last. */
-static size_t slide_span(const Slide *s) {
-  const Window *w = s->window;
-  size_t reach = (w->kernel[0] - 1) * w->dilation[0];
-  return least(s->in[0], (s->turned ? reach / w->stride[0] : reach) + 1);
-}
-
-static bool ring_plan(const Slide *s, size_t planes, Ring *r, size_t *floats) {
-  size_t columns;
-  *r = (Ring){.rows = slide_span(s), .planes = planes};
-  slide_margins(s, &r->left, &columns);
-  return size_multiply(columns, LANES, &r->row_floats) && size_multiply(r->row_floats, r->rows, floats) &&
-         size_multiply(*floats, planes, floats) && *floats <= INT32_MAX;
-}
-
-/* ---- sliding: forward, and the gradient of the input ---- */
-
-/* A column of the kernel: offsets in floats into a row and into a row of weights. */
-typedef struct Cell {
-  int32_t x, w;
-} Cell;
-
-/* A row that a row of the kernel meets. */
-typedef struct Line {
-  const float *x, *w;
-} Line;
-
-/* Columns first, first + step … of an output row: all meet the same cells. */
-typedef struct Phase {
-  size_t first, count, cells;
-  const Cell *cell;
-} Phase;
-
-typedef struct Row {
-  const Phase *phase;
-  const Line *line;
-  size_t lines;
-  size_t in_step, out_step; /* floats from pixel to pixel */
-  f32x4 start, low, high;
-  bool clamp;
-  float *out;
-} Row;
-
-/* out[pixel] = start + Σ w[line, cell] · x[line, pixel + cell] for n pixels; cells = 3 stands for three that adjoin. */
-static inline __attribute__((always_inline)) void tile_of(const int n, const size_t cells, const size_t in_step, const Row *r, size_t pixel) {
-  f32x4 sum[4] = {r->start, r->start, r->start, r->start};
-  const Cell *cell = r->phase->cell;
-  size_t count = cells ? cells : r->phase->cells, step = in_step ? in_step : r->in_step;
-  for (size_t i = 0; i < r->lines; i++) {
-    const float *x = r->line[i].x + pixel * step, *w = r->line[i].w;
-    if (cells) x += cell->x, w += cell->w;
-    for (size_t c = 0; c < count; c++) {
-      const float *at = x + (cells ? c * LANES : (size_t)(ptrdiff_t)cell[c].x);
-      f32x4 weight = f32x4_load(w + (cells ? c * LANES : (size_t)cell[c].w));
-      for (size_t l = 0; l < (size_t)n; l++) sum[l] += weight * f32x4_load(at + l * step);
+/* Rows are `row_step` rows of the padded plane apart. The list ends with three copies of its last, so that four can be read. */
+static void slide_vectors(Slide *s, const Padded *p, size_t rows, size_t columns, size_t row_step) {
+  s->vectors = 0;
+  for (size_t y = 0; y < rows; y++)
+    for (size_t x = 0; x < columns; x += 4) {
+      s->vector[s->vectors] = (int32_t)(y * row_step * p->row_floats + x);
+      s->out[s->vectors++] = (int32_t)(y * columns + x);
     }
-  }
-  float *out = r->out + (r->phase->first * LANES + pixel * r->out_step);
-  for (size_t l = 0; l < (size_t)n; l++)
-    f32x4_store(out + l * r->out_step, r->clamp ? f32x4_min(r->high, f32x4_max(r->low, sum[l])) : sum[l]);
-}
-
-static inline __attribute__((always_inline)) void row_of(const size_t cells, const size_t in_step, const Row *r) {
-  size_t pixel = 0, count = r->phase->count;
-  for (; pixel + 4 <= count; pixel += 4) tile_of(4, cells, in_step, r, pixel);
-  switch (count - pixel) {
-    case 3: tile_of(3, cells, in_step, r, pixel); break;
-    case 2: tile_of(2, cells, in_step, r, pixel); break;
-    case 1: tile_of(1, cells, in_step, r, pixel); break;
+  s->inside = s->vectors;
+  while (s->inside && (size_t)s->out[s->inside - 1] + 4 > rows * columns) s->inside--;
+  for (size_t i = s->vectors; i < s->vectors + 3 && s->vectors; i++) {
+    s->vector[i] = s->vector[s->vectors - 1];
+    s->out[i] = s->out[s->vectors - 1];
   }
 }
 
-static bool adjoin(const Phase *p) {
-  for (size_t c = 1; c < p->cells; c++)
-    if (p->cell[c].x != p->cell[0].x + (int32_t)(c * LANES) || p->cell[c].w != p->cell[0].w + (int32_t)(c * LANES)) return false;
-  return true;
+/* The window's cells for planes in layout p. */
+static void slide_cells(Slide *s, const Window *w, const Padded *p) {
+  s->cells = 0;
+  for (size_t i = 0; i < w->kernel[0]; i++)
+    for (size_t j = 0; j < w->kernel[1]; j++) s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
 }
 
-static void row_run(const Row *r) {
-  bool three = r->phase->cells == 3 && adjoin(r->phase);
-  if (three && r->in_step == LANES) row_of(3, LANES, r);
-  else if (three && r->in_step == 2 * LANES) row_of(3, 2 * LANES, r);
-  else row_of(0, 0, r);
+/* Four neighbours where the plane may end before the fourth. */
+static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
+  float four[4];
+  f32x4_store(four, v);
+  for (size_t i = 0; i < 4 && at + i < pixels; i++) y[at + i] = four[i];
 }
 
-typedef struct Sliding {
+/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], four vectors together. A vector over its row's end spills into the next
+ * row, which comes later. */
+static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start, const Conv *clamp,
+                                                float *y, size_t pixels) {
+  f32x4 low = f32x4_splat(clamp ? clamp->low : 0), high = f32x4_splat(clamp ? clamp->high : 0);
+  for (size_t v = 0; v < s->vectors; v += 4) {
+    const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
+    const float *p2 = plane + s->vector[v + 2], *p3 = plane + s->vector[v + 3];
+    f32x4 sum[4];
+    sum[0] = sum[1] = sum[2] = sum[3] = f32x4_splat(start);
+    for (size_t c = 0; c < s->cells; c++) {
+      f32x4 w = f32x4_splat(weight[c]);
+      size_t at = (size_t)s->cell[c];
+      sum[0] += w * f32x4_load(p0 + at);
+      sum[1] += w * f32x4_load(p1 + at);
+      sum[2] += w * f32x4_load(p2 + at);
+      sum[3] += w * f32x4_load(p3 + at);
+    }
+    for (int i = 0; clamp && i < 4; i++) sum[i] = f32x4_min(high, f32x4_max(low, sum[i]));
+    if (v + 4 <= s->inside)
+      for (int i = 0; i < 4; i++) f32x4_store(y + s->out[v + i], sum[i]);
+    else
+      for (int i = 0; i < 4; i++) store_inside(y, pixels, (size_t)s->out[v + i], sum[i]);
+  }
+}
+
+/* ---- forward ---- */
+
+typedef struct Forward {
   const Conv *conv;
-  Slide slide;
   const float *x, *w, *bias;
   float *y;
-  size_t planes_in, planes_out; /* of an image */
-  size_t spread;                /* forward: planes written of each that is read */
-  size_t each;                  /* backward: planes read for each that is written */
-  size_t phases;
-  Phase *phase;
-  Cell *cell;
-  Ring ring;
-  float *data, *weight, *row; /* of each thread */
-  Line *line;                 /* of each thread */
-  Planes *plane;              /* of each thread */
-  size_t ring_floats, weight_floats, row_floats, lines;
-} Sliding;
+  Padded padded;
+  Slide slide;
+  float *plane; /* of each thread */
+  size_t plane_floats;
+} Forward;
 
-static bool sliding_plan(const Conv *conv, bool turned, Sliding *s, Scratch *scratch) {
+static bool forward_plan(const Conv *conv, Forward *f, Scratch *scratch) {
   const Window *w = &conv->window;
-  size_t threads = (size_t)threads_count(), many = conv->features / conv->channels;
-  *s = (Sliding){.conv = conv, .slide = slide_of(w, turned), .spread = 1, .each = 1, .phases = 1};
-  s->planes_in = turned ? conv->features : conv->channels;
-  s->planes_out = turned ? conv->channels : conv->features;
-  *(turned ? &s->each : &s->spread) = many;
-  if (turned) s->phases = w->stride[1];
-  if (!ring_plan(&s->slide, s->each, &s->ring, &s->ring_floats) || !size_multiply(s->each, window_kernel(w), &s->weight_floats) ||
-      !size_multiply(s->weight_floats, LANES, &s->weight_floats) || !size_multiply(s->slide.out[1], LANES, &s->row_floats) ||
-      !size_multiply(s->each, w->kernel[0], &s->lines))
-    return false;
-  s->phase = scratch_take(scratch, s->phases, 1, sizeof(Phase));
-  s->cell = scratch_take(scratch, s->phases, w->kernel[1], sizeof(Cell));
-  s->data = scratch_take(scratch, threads, s->ring_floats, sizeof(float));
-  s->weight = scratch_take(scratch, threads, s->weight_floats, sizeof(float));
-  s->row = scratch_take(scratch, threads, s->row_floats, sizeof(float));
-  s->line = scratch_take(scratch, threads, s->lines, sizeof(Line));
-  s->plane = scratch_take(scratch, threads, s->each, sizeof(Planes));
+  f->conv = conv;
+  if (!padded_of_window(w, &f->padded) || f->padded.plane_floats > INT32_MAX - SLACK) return false;
+  f->padded.direct = false;
+  f->plane_floats = f->padded.plane_floats + SLACK;
+  f->plane = scratch_take(scratch, (size_t)threads_count(), f->plane_floats, sizeof(float));
+  slide_take(&f->slide, window_kernel(w), w->out[0], w->out[1], scratch);
   return !scratch->overflow;
 }
 
-/* Backward the kernel's columns are met from the last to the first: so are they stored. */
-static void sliding_phases(Sliding *s) {
-  const Window *w = s->slide.window;
-  Cell *cell = s->cell;
-  size_t columns = s->slide.out[1];
-  for (size_t p = 0; p < s->phases; p++) {
-    Phase *phase = s->phase + p;
-    *phase = (Phase){.first = p, .count = columns > p ? (columns - p - 1) / s->phases + 1 : 0, .cell = cell};
-    for (size_t c = 0; c < w->kernel[1]; c++) {
-      ptrdiff_t in;
-      if (!slide_meets(&s->slide, 1, p, s->slide.turned ? w->kernel[1] - 1 - c : c, &in)) continue;
-      *cell++ = (Cell){.x = (int32_t)((in + (ptrdiff_t)s->ring.left) * LANES), .w = (int32_t)(c * LANES)};
-      phase->cells++;
-    }
-  }
-}
-
-/* (each, KH, KW, LANES) */
-static void sliding_weights(const Sliding *s, size_t plane, float *weight) {
-  const Window *w = s->slide.window;
-  size_t columns = w->kernel[1], kernel = window_kernel(w);
-  for (size_t l = 0; l < LANES; l++) {
-    const float *from = s->w + least(plane + l, s->planes_out - 1) * s->each * kernel;
-    for (size_t i = 0; i < s->each * kernel; i++) {
-      size_t to = s->slide.turned ? i - i % columns + (columns - 1 - i % columns) : i;
-      weight[to * LANES + l] = from[i];
-    }
-  }
-}
-
-/* The rows that output row y meets, read into the ring if they are new; ascending, so that none is overwritten. */
-static size_t sliding_lines(const Sliding *s, const Planes *plane, Ring *ring, const float *weight, size_t y, Line *line) {
-  size_t count = 0, rows = s->slide.window->kernel[0], weight_row = s->slide.window->kernel[1] * LANES;
-  for (size_t c = 0; c < rows; c++) {
-    size_t i = s->slide.turned ? rows - 1 - c : c;
-    ptrdiff_t in;
-    if (!slide_meets(&s->slide, 0, y, i, &in) || in < 0 || (size_t)in >= s->slide.in[0]) continue;
-    ring_read(ring, plane, s->slide.in[1], (size_t)in + 1);
-    for (size_t e = 0; e < s->each; e++) line[count++] = (Line){ring_row(ring, (size_t)in, e), weight + (e * rows + i) * weight_row};
-  }
-  return count;
-}
-
-/* Four planes of y in all images. */
-static void sliding_task(void *context, size_t four, int thread) {
-  const Sliding *s = context;
-  const Conv *conv = s->conv;
-  size_t in = s->slide.in[0] * s->slide.in[1], out = s->slide.out[0] * s->slide.out[1], first = four * LANES;
-  Ring ring = s->ring;
-  ring.data = s->data + (size_t)thread * s->ring_floats;
-  memset(ring.data, 0, s->ring_floats * sizeof(float));
-  float *weight = s->weight + (size_t)thread * s->weight_floats, *to[LANES];
-  sliding_weights(s, first, weight);
-  Line *line = s->line + (size_t)thread * s->lines;
-  Planes *plane = s->plane + (size_t)thread * s->each;
-  Row row = {.line = line, .in_step = (s->slide.turned ? 1 : s->slide.window->stride[1]) * LANES, .out_step = s->phases * LANES,
-             .low = f32x4_splat(conv->low), .high = f32x4_splat(conv->high), .clamp = conv->clamp && !s->slide.turned};
-  row.start = f32x4_splat(0);
-  row.out = s->row + (size_t)thread * s->row_floats;
-  for (size_t n = 0; n < conv->batch; n++) {
-    for (size_t l = 0; l < LANES; l++) { /* lanes over the last plane repeat it */
-      size_t p = least(first + l, s->planes_out - 1);
-      to[l] = s->y + (n * s->planes_out + p) * out;
-      if (s->bias) row.start[l] = s->bias[p];
-      for (size_t e = 0; e < s->each; e++) plane[e][l] = s->x + (n * s->planes_in + p / s->spread * s->each + e) * in;
-    }
-    ring.next = 0;
-    for (size_t y = 0; y < s->slide.out[0]; y++) {
-      row.lines = sliding_lines(s, plane, &ring, weight, y, line);
-      for (size_t p = 0; p < s->phases; p++) {
-        row.phase = s->phase + p;
-        row_run(&row);
-      }
-      separate(row.out, s->slide.out[1], to, y * s->slide.out[1]);
-    }
-  }
-}
-
-static void sliding_run(Sliding *s, const float *x, const float *w, const float *bias, float *y) {
-  s->x = x, s->w = w, s->bias = bias, s->y = y;
-  sliding_phases(s);
-  threads_run((s->planes_out + LANES - 1) / LANES, sliding_task, s);
-}
-
-static bool sliding_bytes(const Conv *conv, bool turned, size_t *bytes) {
-  Sliding s;
+bool depthwise_forward_bytes(const Conv *conv, size_t *bytes) {
+  Forward f;
   Scratch scratch = {0};
-  bool fits = sliding_plan(conv, turned, &s, &scratch);
+  bool fits = forward_plan(conv, &f, &scratch);
   *bytes = scratch.used;
   return fits;
 }
 
-bool depthwise_forward_bytes(const Conv *conv, size_t *bytes) { return sliding_bytes(conv, false, bytes); }
-bool depthwise_input_gradient_bytes(const Conv *conv, size_t *bytes) { return sliding_bytes(conv, true, bytes); }
+/* All outputs of one plane of x. */
+static void forward_task(void *context, size_t plane, int thread) {
+  const Forward *f = context;
+  const Conv *conv = f->conv;
+  const Window *w = &conv->window;
+  size_t pixels = window_out(w), each = conv->features / conv->channels;
+  float *copy = f->plane + (size_t)thread * f->plane_floats;
+  padded_copy(&f->padded, f->x + plane * window_in(w), 1, copy);
+  for (size_t i = plane * each; i < (plane + 1) * each; i++) {
+    size_t feature = i % conv->features;
+    slide_run(&f->slide, f->w + feature * window_kernel(w), copy, f->bias ? f->bias[feature] : 0, conv->clamp ? conv : NULL, f->y + i * pixels,
+              pixels);
+  }
+}
 
 void depthwise_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
-  Sliding s;
-  sliding_plan(conv, false, &s, &(Scratch){.base = scratch});
-  sliding_run(&s, x, w, bias, y);
+  if (depthwise_3x3_suits(conv)) {
+    depthwise_3x3_forward(conv, x, w, bias, y);
+    return;
+  }
+  const Window *window = &conv->window;
+  Forward f;
+  forward_plan(conv, &f, &(Scratch){.base = scratch});
+  f.x = x, f.w = w, f.bias = bias, f.y = y;
+  memset(f.plane, 0, (size_t)threads_count() * f.plane_floats * sizeof(float));
+  slide_cells(&f.slide, window, &f.padded);
+  slide_vectors(&f.slide, &f.padded, window->out[0], window->out[1], window->stride[0]);
+  threads_run(conv->batch * conv->channels, forward_task, &f);
+}
+
+/* ---- input gradient: the cells of a phase over the channel's dy planes, one behind the other ---- */
+
+typedef struct Input {
+  const Conv *conv;
+  const float *dy, *w;
+  float *dx;
+  Phases phases;
+  Slide slide;
+  size_t phase[2];
+  float *planes; /* of each thread: the dy planes of one channel, */
+  float *pixels; /* those of a phase, where the stride is not 1, */
+  float *weight; /* and the weights of its cells */
+  size_t planes_floats, pixels_floats, cells;
+} Input;
+
+static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
+  const Window *w = &conv->window;
+  size_t each = conv->features / conv->channels, rows = phase_size(w, 0, 0), columns = phase_size(w, 1, 0), threads = (size_t)threads_count();
+  s->conv = conv;
+  if (!phases_of(w, &s->phases) || !size_multiply(each, s->phases.dy.plane_floats, &s->planes_floats) ||
+      s->planes_floats > INT32_MAX - SLACK || !size_multiply(each, window_kernel(w), &s->cells))
+    return false;
+  s->phases.dy.direct = false;
+  s->planes_floats += SLACK;
+  s->pixels_floats = s->phases.strided ? rows * columns : 0;
+  s->planes = scratch_take(scratch, threads, s->planes_floats, sizeof(float));
+  s->pixels = scratch_take(scratch, threads, s->pixels_floats, sizeof(float));
+  s->weight = scratch_take(scratch, threads, s->cells, sizeof(float));
+  slide_take(&s->slide, s->cells, rows, columns, scratch);
+  return !scratch->overflow;
+}
+
+bool depthwise_input_gradient_bytes(const Conv *conv, size_t *bytes) {
+  Input s;
+  Scratch scratch = {0};
+  bool fits = input_plan(conv, &s, &scratch);
+  *bytes = scratch.used;
+  return fits;
+}
+
+/* The cells of the phase: their offsets, or what they weigh for a channel's weights w. */
+static size_t phase_cells(const Input *s, const float *w, int32_t *offsets, float *weight) {
+  const Window *window = &s->conv->window;
+  size_t each = s->conv->features / s->conv->channels, offset, cells = 0, at = 0;
+  for (size_t f = 0; f < each; f++)
+    for (size_t i = 0; i < window->kernel[0]; i++)
+      for (size_t j = 0; j < window->kernel[1]; j++, at++) {
+        if (!phase_cell(&s->phases, s->phase, i, j, &offset)) continue;
+        if (w) weight[cells++] = w[at];
+        else offsets[cells++] = (int32_t)(f * s->phases.dy.plane_floats + offset);
+      }
+  return cells;
+}
+
+/* One channel of dx in all images. */
+static void input_task(void *context, size_t channel, int thread) {
+  const Input *s = context;
+  const Conv *conv = s->conv;
+  const Window *w = &conv->window;
+  size_t each = conv->features / conv->channels, pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
+  float *planes = s->planes + (size_t)thread * s->planes_floats, *weight = s->weight + (size_t)thread * s->cells;
+  float *apart = s->pixels + (size_t)thread * s->pixels_floats;
+  phase_cells(s, s->w + channel * each * window_kernel(w), NULL, weight);
+  for (size_t n = 0; n < conv->batch; n++) {
+    float *plane = s->dx + (n * conv->channels + channel) * window_in(w);
+    padded_copy(&s->phases.dy, s->dy + (n * conv->channels + channel) * each * window_out(w), each, planes);
+    slide_run(&s->slide, weight, planes, 0, NULL, s->phases.strided ? apart : plane, pixels);
+    if (s->phases.strided) phase_spread(w, s->phase, apart, plane);
+  }
 }
 
 void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
-  Sliding s;
-  sliding_plan(conv, true, &s, &(Scratch){.base = scratch});
-  sliding_run(&s, dy, w, NULL, dx);
+  if (depthwise_3x3_suits_input(conv)) {
+    depthwise_3x3_input_gradient(conv, dy, w, dx);
+    return;
+  }
+  const Window *window = &conv->window;
+  Input s;
+  input_plan(conv, &s, &(Scratch){.base = scratch});
+  s.dy = dy, s.w = w, s.dx = dx;
+  memset(s.planes, 0, (size_t)threads_count() * s.planes_floats * sizeof(float));
+  for (s.phase[0] = 0; s.phase[0] < window->stride[0]; s.phase[0]++)
+    for (s.phase[1] = 0; s.phase[1] < window->stride[1]; s.phase[1]++) {
+      slide_vectors(&s.slide, &s.phases.dy, phase_size(window, 0, s.phase[0]), phase_size(window, 1, s.phase[1]), 1);
+      s.slide.cells = phase_cells(&s, NULL, s.slide.cell, NULL);
+      threads_run(conv->channels, input_task, &s);
+    }
 }
 
 /* ---- weight gradient ---- */
 
 typedef struct Weight {
-  const Conv *conv;
-  Slide slide;
-  const float *x, *dy;
+  Forward forward;
+  const float *dy;
   float *dw;
-  Ring ring;
-  float *data, *row, *sum; /* of each thread; row: of dy, sum: (KH, KW, LANES) */
-  size_t ring_floats, row_floats, sum_floats;
+  float *rows; /* of each thread: a plane of dy, each row filled up with zeros to whole vectors, */
+  float *sums; /* and four lanes for every cell */
+  size_t rows_floats, sums_floats;
 } Weight;
 
 static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   const Window *w = &conv->window;
   size_t threads = (size_t)threads_count();
-  *s = (Weight){.conv = conv, .slide = slide_of(w, false)};
-  if (!ring_plan(&s->slide, 1, &s->ring, &s->ring_floats) || !size_multiply(w->out[1], LANES, &s->row_floats) ||
-      !size_multiply(window_kernel(w), LANES, &s->sum_floats))
-    return false;
-  s->data = scratch_take(scratch, threads, s->ring_floats, sizeof(float));
-  s->row = scratch_take(scratch, threads, s->row_floats, sizeof(float));
-  s->sum = scratch_take(scratch, threads, s->sum_floats, sizeof(float));
+  if (!forward_plan(conv, &s->forward, scratch)) return false;
+  s->rows_floats = vectors_in(w->out[0], w->out[1]) * 4;
+  s->sums_floats = (window_kernel(w) + 3) * 4;
+  s->rows = scratch_take(scratch, threads, s->rows_floats, sizeof(float));
+  s->sums = scratch_take(scratch, threads, s->sums_floats, sizeof(float));
   return !scratch->overflow;
 }
 
@@ -374,72 +266,62 @@ bool depthwise_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
   return fits;
 }
 
-/* sum[cell] += Σ dy[pixel] · x[pixel · step + cell · reach] over a row; cells beyond the first where they are constant */
-static inline __attribute__((always_inline)) void weights_of(const size_t cells, const size_t step, size_t reach, const float *x, const float *dy,
-                                                             size_t pixels, float *sum) {
-  f32x4 total[3];
-  for (size_t c = 0; c < cells; c++) total[c] = f32x4_load(sum + c * LANES);
-  size_t p = 0;
-  for (; p + 4 <= pixels; p += 4, x += 4 * step, dy += 4 * LANES) {
-    f32x4 d0 = f32x4_load(dy), d1 = f32x4_load(dy + 4), d2 = f32x4_load(dy + 8), d3 = f32x4_load(dy + 12);
-    for (size_t c = 0; c < cells; c++) {
-      const float *at = x + c * reach;
-      total[c] += (d0 * f32x4_load(at) + d1 * f32x4_load(at + step)) + (d2 * f32x4_load(at + 2 * step) + d3 * f32x4_load(at + 3 * step));
+static void copy_rows(const Window *w, const float *dy, float *rows) {
+  size_t width = (w->out[1] + 3) / 4 * 4;
+  for (size_t y = 0; y < w->out[0]; y++, rows += width)
+    for (size_t x = 0; x < w->out[1]; x++) rows[x] = *dy++;
+}
+
+/* sums[cell] += dy[pixel] · plane[pixel + cell], three cells at a time; the last ones are repeated into unused sums */
+static void weight_plane(const Slide *s, const float *plane, const float *rows, float *sums) {
+  for (size_t c = 0; c < s->cells; c += 3) {
+    const float *p0 = plane + s->cell[c], *p1 = plane + s->cell[c + 1 < s->cells ? c + 1 : c];
+    const float *p2 = plane + s->cell[c + 2 < s->cells ? c + 2 : c], *dy = rows;
+    f32x4 s0 = f32x4_load(sums + 4 * c), s1 = f32x4_load(sums + 4 * c + 4), s2 = f32x4_load(sums + 4 * c + 8);
+    for (size_t v = 0; v < s->vectors; v++, dy += 4) {
+      f32x4 d = f32x4_load(dy);
+      size_t at = (size_t)s->vector[v];
+      s0 += d * f32x4_load(p0 + at);
+      s1 += d * f32x4_load(p1 + at);
+      s2 += d * f32x4_load(p2 + at);
     }
+    f32x4_store(sums + 4 * c, s0);
+    f32x4_store(sums + 4 * c + 4, s1);
+    f32x4_store(sums + 4 * c + 8, s2);
   }
-  for (; p < pixels; p++, x += step, dy += LANES)
-    for (size_t c = 0; c < cells; c++) total[c] += f32x4_load(dy) * f32x4_load(x + c * reach);
-  for (size_t c = 0; c < cells; c++) f32x4_store(sum + c * LANES, total[c]);
 }
 
-/* One row of dy against one row of x: all columns of the kernel, from `x` on. */
-static void weight_row(const Window *w, const float *x, const float *dy, float *sum) {
-  size_t c = 0, columns = w->kernel[1], step = w->stride[1] * LANES, reach = w->dilation[1] * LANES, pixels = w->out[1];
-  for (; c + 3 <= columns; c += 3, x += 3 * reach, sum += 3 * LANES) {
-    if (step == LANES && reach == LANES) weights_of(3, LANES, LANES, x, dy, pixels, sum);
-    else if (step == 2 * LANES && reach == LANES) weights_of(3, 2 * LANES, LANES, x, dy, pixels, sum);
-    else weights_of(3, step, reach, x, dy, pixels, sum);
-  }
-  for (; c < columns; c++, x += reach, sum += LANES) weights_of(1, step, reach, x, dy, pixels, sum);
-}
-
-/* dw of four features */
-static void weight_task(void *context, size_t four, int thread) {
+/* dw[f, cell] = Σ over images of dy[n, f, pixel] · x[n, c, pixel + cell] */
+static void weight_task(void *context, size_t feature, int thread) {
   const Weight *s = context;
-  const Conv *conv = s->conv;
+  const Forward *f = &s->forward;
+  const Conv *conv = f->conv;
   const Window *w = &conv->window;
-  size_t kernel = window_kernel(w), each = conv->features / conv->channels, first = four * LANES, feature[LANES];
-  Ring ring = s->ring;
-  ring.data = s->data + (size_t)thread * s->ring_floats;
-  memset(ring.data, 0, s->ring_floats * sizeof(float));
-  float *row = s->row + (size_t)thread * s->row_floats, *sum = s->sum + (size_t)thread * s->sum_floats;
-  memset(sum, 0, s->sum_floats * sizeof(float));
-  for (size_t l = 0; l < LANES; l++) feature[l] = least(first + l, conv->features - 1);
+  size_t channel = feature / (conv->features / conv->channels);
+  float *plane = f->plane + (size_t)thread * f->plane_floats, *rows = s->rows + (size_t)thread * s->rows_floats;
+  float *sums = s->sums + (size_t)thread * s->sums_floats;
+  memset(sums, 0, s->sums_floats * sizeof(float));
   for (size_t n = 0; n < conv->batch; n++) {
-    Planes x, dy;
-    for (size_t l = 0; l < LANES; l++) {
-      x[l] = s->x + (n * conv->channels + feature[l] / each) * window_in(w);
-      dy[l] = s->dy + (n * conv->features + feature[l]) * window_out(w);
-    }
-    ring.next = 0;
-    for (size_t y = 0; y < w->out[0]; y++) {
-      interleave(dy, y * w->out[1], w->out[1], row);
-      for (size_t i = 0; i < w->kernel[0]; i++) {
-        ptrdiff_t in;
-        slide_meets(&s->slide, 0, y, i, &in);
-        if (in < 0 || (size_t)in >= w->in[0]) continue;
-        ring_read(&ring, &x, w->in[1], (size_t)in + 1);
-        weight_row(w, ring_row(&ring, (size_t)in, 0), row, sum + i * w->kernel[1] * LANES);
-      }
-    }
+    padded_copy(&f->padded, f->x + (n * conv->channels + channel) * window_in(w), 1, plane);
+    copy_rows(w, s->dy + (n * conv->features + feature) * window_out(w), rows);
+    weight_plane(&f->slide, plane, rows, sums);
   }
-  for (size_t c = 0; c < kernel; c++)
-    for (size_t l = 0; l < LANES; l++) s->dw[feature[l] * kernel + c] = sum[c * LANES + l];
+  for (size_t c = 0; c < f->slide.cells; c++) s->dw[feature * f->slide.cells + c] = f32x4_sum(f32x4_load(sums + 4 * c));
 }
 
 void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
+  if (depthwise_3x3_suits(conv)) {
+    depthwise_3x3_weight_gradient(conv, x, dy, dw);
+    return;
+  }
+  const Window *w = &conv->window;
+  size_t threads = (size_t)threads_count();
   Weight s;
   weight_plan(conv, &s, &(Scratch){.base = scratch});
-  s.x = x, s.dy = dy, s.dw = dw;
-  threads_run((conv->features + LANES - 1) / LANES, weight_task, &s);
+  s.forward.x = x, s.dy = dy, s.dw = dw;
+  memset(s.forward.plane, 0, threads * s.forward.plane_floats * sizeof(float));
+  memset(s.rows, 0, threads * s.rows_floats * sizeof(float));
+  slide_cells(&s.forward.slide, w, &s.forward.padded);
+  slide_vectors(&s.forward.slide, &s.forward.padded, w->out[0], w->out[1], w->stride[0]);
+  threads_run(conv->features, weight_task, &s);
 }

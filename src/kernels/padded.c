@@ -28,16 +28,21 @@ void padded_clear(const Padded *p, size_t planes, float *copy) {
   if (!p->direct) memset(copy, 0, planes * p->plane_floats * sizeof(float));
 }
 
-/* Columns [from, to) of the input are inside the padded row. A row is short: a call of memcpy would cost more than the copy. */
-static void copy_row(const Padded *p, const float *x, size_t from, size_t to, float *row) {
-  size_t at = (size_t)(p->origin[1] + (ptrdiff_t)from);
-  if (p->step == 1) {
-    size_t count = to - from, i = 0;
-    for (; i + 4 <= count; i += 4) f32x4_store(row + at + i, f32x4_load(x + from + i));
-    for (; i < count; i++) row[at + i] = x[from + i];
-    return;
+/* Rows of `count` neighbours; the last four of a row may overlap those before. A row is short: a call of memcpy would cost more than the copy. */
+static void copy_rows(const float *x, size_t x_stride, size_t count, size_t rows, float *to, size_t to_stride) {
+  for (size_t row = 0; row < rows; row++, x += x_stride, to += to_stride) {
+    if (count < 4) {
+      for (size_t i = 0; i < count; i++) to[i] = x[i];
+      continue;
+    }
+    for (size_t i = 0; i + 4 < count; i += 4) f32x4_store(to + i, f32x4_load(x + i));
+    f32x4_store(to + count - 4, f32x4_load(x + count - 4));
   }
-  size_t step = at % p->step, column = at / p->step, i = from;
+}
+
+/* Columns [from, to) of the input are inside the padded row, which is split. */
+static void split_row(const Padded *p, const float *x, size_t from, size_t to, float *row) {
+  size_t at = (size_t)(p->origin[1] + (ptrdiff_t)from), step = at % p->step, column = at / p->step, i = from;
   if (p->step == 2 && step == 1 && i < to) row[p->step_floats + column++] = x[i++], step = 0;
   for (; p->step == 2 && i + 8 <= to; i += 8, column += 4) {
     f32x4 a = f32x4_load(x + i), b = f32x4_load(x + i + 4);
@@ -63,9 +68,13 @@ const float *padded_copy(const Padded *p, const float *x, size_t planes, float *
   size_t top, bottom, left, right;
   visible(p->origin[0], p->in[0], p->rows, &top, &bottom);
   visible(p->origin[1], p->in[1], p->row_floats * p->step, &left, &right);
-  for (size_t plane = 0; plane < planes; plane++)
-    for (size_t row = top; row < bottom; row++)
-      copy_row(p, x + (plane * p->in[0] + row) * p->in[1], left, right,
-               copy + plane * p->plane_floats + (size_t)(p->origin[0] + (ptrdiff_t)row) * p->row_floats);
+  for (size_t plane = 0; plane < planes; plane++) {
+    const float *from = x + (plane * p->in[0] + top) * p->in[1];
+    float *to = copy + plane * p->plane_floats + (size_t)(p->origin[0] + (ptrdiff_t)top) * p->row_floats;
+    if (p->step == 1)
+      copy_rows(from + left, p->in[1], right - left, bottom - top, to + (p->origin[1] + (ptrdiff_t)left), p->row_floats);
+    else
+      for (size_t row = top; row < bottom; row++, from += p->in[1], to += p->row_floats) split_row(p, from, left, right, to);
+  }
   return copy;
 }
