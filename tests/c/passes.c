@@ -89,6 +89,47 @@ static void an_ort_set_keeps_its_losses(const void *name) {
   ort_set_close(&set);
 }
 
+/* ---- inference ---- */
+
+/* The model's scores for its recipe's batch, copied; NULL when it does not run. */
+static float *scores_of(const void *model, size_t bytes, const GoldenRun *run, unsigned mask, size_t *count) {
+  TrainletSession *s = trainlet_session_new();
+  float *scores = NULL;
+  trainlet_session_set_passes(s, mask);
+  bool ready = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") && golden_ok(s, trainlet_session_ready(s), "ready");
+  if (ready && golden_feed_input(run, s, TRAINLET_MODEL) && golden_ok(s, trainlet_session_run(s, TRAINLET_MODEL, NULL), "run")) {
+    const TrainletTensor *y = trainlet_session_output(s, 0);
+    *count = y->count;
+    if ((scores = malloc(y->bytes))) memcpy(scores, y->data, y->bytes);
+  }
+  trainlet_session_free(s);
+  return scores;
+}
+
+static void inference_keeps_its_scores(const void *name) {
+  GoldenRun run;
+  size_t bytes, count = 0;
+  double worst = 0;
+  char path[200];
+  if (golden_run_open(&run, name)) {
+    snprintf(path, sizeof path, "tests/golden/%s", json_text(run.recipe, "model"));
+    const void *model = file_read(&run.arena, path, &bytes);
+    float *want = scores_of(model, bytes, &run, 0, &count);
+    for (int i = 1; want && i < pass_count() + 2; i++) {
+      float *got = scores_of(model, bytes, &run, mask_of(i), &count);
+      for (size_t k = 0; got && k < count; k++) {
+        double difference = fabs((double)got[k] - (double)want[k]);
+        worst = fmax(worst, difference);
+        if (!check(difference <= 2e-5, "%s%s: score %zu is %.9g, with no passes %.9g", i >= 2 ? "without " : "", mask_name(i), k, (double)got[k], (double)want[k])) break;
+      }
+      free(got);
+    }
+    free(want);
+  }
+  test_note("scores differ by %.1e", worst);
+  golden_run_close(&run);
+}
+
 /* A program belongs to the passes it was made with. */
 static void passes_change_between_steps(const void *argument) {
   GoldenRun run;
@@ -143,6 +184,12 @@ int main(int argc, char **argv) {
   for (int i = 0; runs[i]; i++) test_run(runs[i], a_golden_run_keeps_its_losses, runs[i]);
   test_run("mnist_web", an_ort_set_keeps_its_losses, "mnist_web");
   test_run("ort_testdata", an_ort_set_keeps_its_losses, "ort_testdata");
+  static const char *const models[] = {"w2", "cnn_bn_finished", "transformer", "transformer_13", "lora_linear"};
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "inference_keeps_its_scores (%s)", models[i]);
+    test_run(title, inference_keeps_its_scores, models[i]);
+  }
   TEST(passes_change_between_steps);
   return test_finish();
 }
