@@ -8,7 +8,9 @@
 /* Bit of each pass in a mask. */
 enum {
 #define PASS(name) PASS_##name,
+#define LATE_PASS PASS
 #include "passes/passes.def"
+#undef LATE_PASS
 #undef PASS
   PASS_COUNT
 };

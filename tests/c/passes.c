@@ -130,6 +130,58 @@ static void inference_keeps_its_scores(const void *name) {
   golden_run_close(&run);
 }
 
+/* ---- memory ---- */
+
+static double memory_of(TrainletSession *s, const char *key) {
+  Arena arena = {0};
+  const char *text = trainlet_session_json(s);
+  const Json *all = text ? json_parse(&arena, arena_copy_text(&arena, text)) : NULL;
+  double bytes = json_number(json_get(all, "memory"), key, 0);
+  arena_free(&arena);
+  return bytes;
+}
+
+/* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is refused. */
+static void a_limit_is_kept_by_computing_again(const void *name) {
+  GoldenRun run;
+  double losses[GOLDEN_STEPS], limit = 0, arena = 0;
+  TrainletSession *s = golden_run_open(&run, name) ? golden_session(&run, NULL, 0) : NULL;
+  for (int step = 0; s && step < GOLDEN_STEPS; step++) losses[step] = golden_step(&run, s, step);
+  if (s) arena = memory_of(s, "arenaBytes"), limit = memory_of(s, "peakBytes") - 0.06 * arena, trainlet_session_free(s);
+  for (int on = 0; arena > 0 && on < 2; on++) {
+    s = golden_session(&run, NULL, 0);
+    trainlet_session_limit(s, limit);
+    if (on) {
+      for (int step = 0; step < GOLDEN_STEPS; step++) {
+        double loss = golden_step(&run, s, step);
+        check(loss == losses[step], "loss %d is %.9g, without the limit %.9g", step, loss, losses[step]);
+      }
+      check(memory_of(s, "peakBytes") <= limit, "%.0f bytes are taken, the limit is %.0f", memory_of(s, "peakBytes"), limit);
+      test_note("%.1f %% of the step's memory", 100 * memory_of(s, "arenaBytes") / arena);
+    } else {
+      trainlet_session_set_passes(s, 0);
+      golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
+      check(trainlet_session_step(s) == STATUS_OUT_OF_MEMORY, "the limit does not bind");
+    }
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
+/* Placement may cost a tenth at most of the bytes that are alive at once, or a kilobyte. */
+static void a_plan_is_near_its_lower_bound(const void *name) {
+  GoldenRun run;
+  TrainletSession *s = golden_run_open(&run, name) ? golden_session(&run, NULL, 0) : NULL;
+  if (s) {
+    golden_step(&run, s, 0);
+    double arena = memory_of(s, "arenaBytes"), bound = memory_of(s, "lowerBoundBytes");
+    check(bound > 0 && arena <= 1.1 * bound + 1024, "the step takes %.0f bytes, %.0f are alive at once", arena, bound);
+    test_note("×%.3f", arena / bound);
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
 /* A program belongs to the passes it was made with. */
 static void passes_change_between_steps(const void *argument) {
   GoldenRun run;
@@ -189,6 +241,17 @@ int main(int argc, char **argv) {
     char title[80];
     snprintf(title, sizeof title, "inference_keeps_its_scores (%s)", models[i]);
     test_run(title, inference_keeps_its_scores, models[i]);
+  }
+  static const char *const limited[] = {"w2", "cnn_bn", "transformer", "transformer_13"};
+  for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "a_limit_is_kept_by_computing_again (%s)", limited[i]);
+    test_run(title, a_limit_is_kept_by_computing_again, limited[i]);
+  }
+  for (int i = 0; runs[i]; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "a_plan_is_near_its_lower_bound (%s)", runs[i]);
+    test_run(title, a_plan_is_near_its_lower_bound, runs[i]);
   }
   TEST(passes_change_between_steps);
   return test_finish();
