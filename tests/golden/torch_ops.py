@@ -193,6 +193,19 @@ def gather(x, a):
     return [y.reshape(list(x[0].shape[:axis]) + list(index.shape) + list(x[0].shape[axis + 1:]))]
 
 
+def attention(x, a):
+    layouts = {0: (0, 1, 2, 3), 1: (0, 2, 1, 3), 2: (0, 1, 3, 2)}
+    layout = a.get("layout", [0, 0, 0, 0])
+    q, k, v = (x[i].permute(layouts[layout[i]]) for i in range(3))
+    scores = a.get("scale", 1.0) * (q @ k.transpose(2, 3))
+    if len(x) > 3:
+        scores = scores + x[3]
+    if a.get("causal", 0):
+        queries, keys = scores.shape[2:]
+        scores = scores.masked_fill(torch.ones(queries, keys).triu(keys - queries + 1).bool(), float("-inf"))
+    return [(scores.softmax(-1) @ v).permute(layouts[layout[3]]), scores.logsumexp(-1)]
+
+
 def softmax(f):
     def run(x, a, opset):
         if opset and opset < 13:
@@ -343,7 +356,7 @@ OPS = {
     "Shape": shape, "Cast": cast,
     "ReduceMean": reduce(lambda x, axes, keep: x.mean(axes, keep)), "ReduceSum": reduce(lambda x, axes, keep: x.sum(axes, keep)),
     "ReduceSumTraining": reduce(lambda x, axes, keep: x.sum(axes, keep)),
-    "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax), "SoftmaxCrossEntropyLoss": cross_entropy,
+    "Attention": attention, "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax), "SoftmaxCrossEntropyLoss": cross_entropy,
     "SoftmaxCrossEntropyLossInternal": cross_entropy,
     "Clip": clip, "Scale": scale, "Where": lambda x, a: [torch.where(x[0].bool(), x[1], x[2])],
     "Equal": fold(torch.eq), "Less": fold(torch.lt), "Greater": fold(torch.gt), "LessOrEqual": fold(torch.le),
