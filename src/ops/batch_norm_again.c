@@ -19,7 +19,7 @@ CASES_OF(batch_norm_again_cases) = {{"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0
 
 const Op op_batch_norm_again = {
     .name = "BatchNormAgain",
-    .domain = "trainlet",
+    .domain = "com.trainlet",
     .since = {1},
     .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 1,
     .flags = OP_OURS,
