@@ -8,5 +8,3 @@ typedef struct Activation {
 
 /* The attribute `activation` with its two parameters. */
 Status activation_read(const Node *n, float first, float second, Activation *activation);
-/* y = min(max(y, low), high), NaN stays NaN */
-void activation_run(const Activation *activation, float *y, size_t count);

@@ -26,7 +26,7 @@ CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7]
 
 const Op op_clip_grad = {
     .name = "ClipGrad",
-    .domain = "trainlet",
+    .domain = "com.trainlet",
     .since = {1},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .flags = OP_OURS,

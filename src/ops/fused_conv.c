@@ -2,11 +2,6 @@
 #include "ops/activation.h"
 #include "ops/conv.h"
 
-typedef struct FusedConv {
-  Conv conv; /* first: conv_op_run reads the params */
-  Activation activation;
-} FusedConv;
-
 static Status fused_conv_infer(Node *n) {
   Activation activation;
   const Attr *params = node_attr(n, "activation_params", ATTR_FLOATS);
@@ -14,18 +9,9 @@ static Status fused_conv_infer(Node *n) {
   TRY(activation_read(n, first, second, &activation));
   if (has_in(n, 3)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input 3, a sum before the activation, is not supported");
   TRY(conv_op_infer(n));
-  if (!n->params) return STATUS_OK;
-  const Conv *conv = n->params;
-  FusedConv *p = NODE_PARAMS(n, FusedConv);
-  if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = (FusedConv){*conv, activation};
+  Conv *conv = n->params;
+  if (conv) conv->clamp = true, conv->low = activation.low, conv->high = activation.high;
   return STATUS_OK;
-}
-
-static void fused_conv_run(const Node *n) {
-  const FusedConv *p = n->params;
-  conv_op_run(n);
-  activation_run(&p->activation, out_f32(n, 0), out_count(n, 0));
 }
 
 CASES_OF(fused_conv_cases) = {
@@ -40,6 +26,6 @@ const Op op_fused_conv = {
     .since = {1},
     .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
     .infer = fused_conv_infer,
-    .run = fused_conv_run,
+    .run = conv_op_run,
     .cases = CASES(fused_conv_cases),
 };

@@ -8,7 +8,9 @@
 /* Bit of each pass in a mask. */
 enum {
 #define PASS(name) PASS_##name,
+#define LATE_PASS PASS
 #include "passes/passes.def"
+#undef LATE_PASS
 #undef PASS
   PASS_COUNT
 };
@@ -21,6 +23,8 @@ Status passes_run(Graph *g, unsigned mask);
 Status passes_recognise(Graph *g, unsigned mask);
 const char *passes_name(int i); /* NULL past the end */
 
+/* BatchNormalization by given statistics goes into the weights before it. Ahead of fold, which does it for good where these are constants. */
+Status pass_batch_norm(Graph *g);
 /* Computes now what depends on constants only, and makes known shapes constants. */
 Status pass_fold(Graph *g);
 /* Drops what gives back its input: Identity, Dropout that does not train, Cast to the same type; a Transpose that moves no element is a Reshape. */

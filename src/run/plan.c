@@ -1,4 +1,4 @@
-/* Plan: views and in-place writes share bytes, the rest is placed largest first into the lowest gap of the arena. */
+/* Plan: views and in-place writes share bytes, the rest is placed into the lowest gap of the arena, in the better of two orders. */
 #include "run/plan.h"
 
 #include <stdlib.h>
@@ -32,6 +32,7 @@ static void share_roots(Graph *g) {
     Value *v = g->values[i];
     v->root = v;
     v->first = v->last = -1;
+    v->in_state = false;
     if (v->kind == VALUE_NODE) v->data = NULL;
   }
   for (int i = 0; i < g->node_count; i++) {
@@ -96,9 +97,16 @@ static int larger_first(const void *a, const void *b) {
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : 0;
 }
 
+static int longer_first(const void *a, const void *b) {
+  const Span *x = a, *y = b;
+  int lives[] = {x->last - x->first, y->last - y->first};
+  return lives[0] != lives[1] ? (lives[0] < lives[1] ? 1 : -1) : larger_first(a, b);
+}
+
 /* Placed spans by offset; `order` holds indices. The lowest gap that fits among those alive at the same time. */
 static bool place_spans(Span *spans, int count, int *order, size_t *arena_bytes) {
   int placed = 0;
+  *arena_bytes = 0;
   for (int i = 0; i < count; i++) {
     Span *s = &spans[i];
     size_t at = 0, end;
@@ -140,11 +148,12 @@ static bool collect_spans(Graph *g, Span *spans, int *count) {
   return true;
 }
 
-static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive) {
+static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive, int *peak) {
   size_t most = 0;
   for (int i = 0; i < count; i++)
     for (int t = spans[i].first; t <= spans[i].last && t < steps; t++) alive[t] += spans[i].bytes;
-  for (int t = 0; t < steps; t++) most = alive[t] > most ? alive[t] : most;
+  for (int t = 0; t < steps; t++)
+    if (alive[t] > most) most = alive[t], *peak = t;
   return most;
 }
 
@@ -155,9 +164,18 @@ static Status place(Graph *g, Program *out) {
   size_t *alive = ARENA_ARRAY(g->arena, size_t, g->node_count);
   if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   if (!collect_spans(g, spans, &count)) goto too_large;
+  size_t by_size, by_life;
+  qsort(spans, (size_t)count, sizeof *spans, longer_first);
+  bool fits = place_spans(spans, count, order, &by_life);
   qsort(spans, (size_t)count, sizeof *spans, larger_first);
-  if (!place_spans(spans, count, order, &out->arena_bytes)) goto too_large;
-  out->lower_bound_bytes = lower_bound(spans, count, g->node_count, alive);
+  bool fits_by_size = place_spans(spans, count, order, &by_size);
+  if (!fits && !fits_by_size) goto too_large;
+  out->arena_bytes = by_size;
+  if (fits && (!fits_by_size || by_life < by_size)) {
+    qsort(spans, (size_t)count, sizeof *spans, longer_first);
+    place_spans(spans, count, order, &out->arena_bytes);
+  }
+  out->lower_bound_bytes = lower_bound(spans, count, g->node_count, alive, &out->peak_step);
   for (int i = 0; i < count; i++) {
     if (spans[i].value) spans[i].value->offset = spans[i].offset;
     else spans[i].node->scratch = (void *)(uintptr_t)spans[i].offset; /* becomes an address in plan_resolve */

@@ -13,6 +13,7 @@ typedef struct Program {
   int step_count;
   size_t arena_bytes;       /* the step arena it needs */
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
+  int peak_step; /* where that is */
   void *base;               /* where it was resolved last; NULL before */
 } Program;
 

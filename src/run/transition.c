@@ -5,6 +5,7 @@
 
 #include "ops/op.h"
 #include "passes/passes.h"
+#include "run/recompute.h"
 
 /* ---- the situation as a key ---- */
 
@@ -81,6 +82,8 @@ static Status check_fed(const Request *r, const Graph *bound, Error *error) {
   return STATUS_OK;
 }
 
+static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
+
 static Status build(const Request *r, CachedProgram *c, Error *error) {
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
@@ -92,7 +95,11 @@ static Status build(const Request *r, CachedProgram *c, Error *error) {
   TRY(check_fed(r, bound, error));
   TRY(passes_run(bound, r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  if (r->memory_limit > 0 && (double)c->program.arena_bytes > r->memory_limit)
+  for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(r, &c->program); tries--) {
+    if (!recompute_at_peak(&c->program)) break;
+    TRY(plan(bound, r->overwrite_gradients, &c->program));
+  }
+  if (is_too_large(r, &c->program))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",
                      c->program.arena_bytes, r->memory_limit);
   return STATUS_OK;

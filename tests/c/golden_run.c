@@ -117,6 +117,10 @@ bool golden_feed(const GoldenRun *run, TrainletSession *s, TrainletPart part, in
   return feed_one(run, s, part, "input", step, batch) && feed_one(run, s, part, "label", step, batch);
 }
 
+bool golden_feed_input(const GoldenRun *run, TrainletSession *s, TrainletPart part) {
+  return feed_one(run, s, part, "input", 0, (int)json_number(run->recipe, "batch", 0));
+}
+
 double golden_step(const GoldenRun *run, TrainletSession *s, int step) {
   int accumulate = (int)json_number(run->recipe, "accumulate", 1);
   if (!golden_feed(run, s, TRAINLET_TRAIN, step, 0)) return 0;

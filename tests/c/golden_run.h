@@ -21,6 +21,8 @@ void golden_run_close(GoldenRun *run);
 TrainletSession *golden_session(const GoldenRun *run, const void *checkpoint, size_t bytes);
 /* Feeds the batch of `step` (with `batch` examples, 0 = the recipe's) to a part of the session. */
 bool golden_feed(const GoldenRun *run, TrainletSession *s, TrainletPart part, int step, int batch);
+/* The same of step 0 for a model without labels. */
+bool golden_feed_input(const GoldenRun *run, TrainletSession *s, TrainletPart part);
 /* One micro-step as the recipe says; gives its loss. */
 double golden_step(const GoldenRun *run, TrainletSession *s, int step);
 /* Whether ok; a failed check with the session's own sentence otherwise. */

@@ -89,6 +89,99 @@ static void an_ort_set_keeps_its_losses(const void *name) {
   ort_set_close(&set);
 }
 
+/* ---- inference ---- */
+
+/* The model's scores for its recipe's batch, copied; NULL when it does not run. */
+static float *scores_of(const void *model, size_t bytes, const GoldenRun *run, unsigned mask, size_t *count) {
+  TrainletSession *s = trainlet_session_new();
+  float *scores = NULL;
+  trainlet_session_set_passes(s, mask);
+  bool ready = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") && golden_ok(s, trainlet_session_ready(s), "ready");
+  if (ready && golden_feed_input(run, s, TRAINLET_MODEL) && golden_ok(s, trainlet_session_run(s, TRAINLET_MODEL, NULL), "run")) {
+    const TrainletTensor *y = trainlet_session_output(s, 0);
+    *count = y->count;
+    if ((scores = malloc(y->bytes))) memcpy(scores, y->data, y->bytes);
+  }
+  trainlet_session_free(s);
+  return scores;
+}
+
+static void inference_keeps_its_scores(const void *name) {
+  GoldenRun run;
+  size_t bytes, count = 0;
+  double worst = 0;
+  char path[200];
+  if (golden_run_open(&run, name)) {
+    snprintf(path, sizeof path, "tests/golden/%s", json_text(run.recipe, "model"));
+    const void *model = file_read(&run.arena, path, &bytes);
+    float *want = scores_of(model, bytes, &run, 0, &count);
+    for (int i = 1; want && i < pass_count() + 2; i++) {
+      float *got = scores_of(model, bytes, &run, mask_of(i), &count);
+      for (size_t k = 0; got && k < count; k++) {
+        double difference = fabs((double)got[k] - (double)want[k]);
+        worst = fmax(worst, difference);
+        if (!check(difference <= 2e-5, "%s%s: score %zu is %.9g, with no passes %.9g", i >= 2 ? "without " : "", mask_name(i), k, (double)got[k], (double)want[k])) break;
+      }
+      free(got);
+    }
+    free(want);
+  }
+  test_note("scores differ by %.1e", worst);
+  golden_run_close(&run);
+}
+
+/* ---- memory ---- */
+
+static double memory_of(TrainletSession *s, const char *key) {
+  Arena arena = {0};
+  const char *text = trainlet_session_json(s);
+  const Json *all = text ? json_parse(&arena, arena_copy_text(&arena, text)) : NULL;
+  double bytes = json_number(json_get(all, "memory"), key, 0);
+  arena_free(&arena);
+  return bytes;
+}
+
+/* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is refused. */
+static void a_limit_is_kept_by_computing_again(const void *name) {
+  GoldenRun run;
+  double losses[GOLDEN_STEPS], limit = 0, arena = 0;
+  TrainletSession *s = golden_run_open(&run, name) ? golden_session(&run, NULL, 0) : NULL;
+  for (int step = 0; s && step < GOLDEN_STEPS; step++) losses[step] = golden_step(&run, s, step);
+  if (s) arena = memory_of(s, "arenaBytes"), limit = memory_of(s, "peakBytes") - 0.06 * arena, trainlet_session_free(s);
+  for (int on = 0; arena > 0 && on < 2; on++) {
+    s = golden_session(&run, NULL, 0);
+    trainlet_session_limit(s, limit);
+    if (on) {
+      for (int step = 0; step < GOLDEN_STEPS; step++) {
+        double loss = golden_step(&run, s, step);
+        check(loss == losses[step], "loss %d is %.9g, without the limit %.9g", step, loss, losses[step]);
+      }
+      check(memory_of(s, "peakBytes") <= limit, "%.0f bytes are taken, the limit is %.0f", memory_of(s, "peakBytes"), limit);
+      test_note("%.1f %% of the step's memory", 100 * memory_of(s, "arenaBytes") / arena);
+    } else {
+      trainlet_session_set_passes(s, 0);
+      golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
+      check(trainlet_session_step(s) == STATUS_OUT_OF_MEMORY, "the limit does not bind");
+    }
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
+/* Placement may cost a tenth at most of the bytes that are alive at once, or a kilobyte. */
+static void a_plan_is_near_its_lower_bound(const void *name) {
+  GoldenRun run;
+  TrainletSession *s = golden_run_open(&run, name) ? golden_session(&run, NULL, 0) : NULL;
+  if (s) {
+    golden_step(&run, s, 0);
+    double arena = memory_of(s, "arenaBytes"), bound = memory_of(s, "lowerBoundBytes");
+    check(bound > 0 && arena <= 1.1 * bound + 1024, "the step takes %.0f bytes, %.0f are alive at once", arena, bound);
+    test_note("×%.3f", arena / bound);
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
 /* A program belongs to the passes it was made with. */
 static void passes_change_between_steps(const void *argument) {
   GoldenRun run;
@@ -143,6 +236,23 @@ int main(int argc, char **argv) {
   for (int i = 0; runs[i]; i++) test_run(runs[i], a_golden_run_keeps_its_losses, runs[i]);
   test_run("mnist_web", an_ort_set_keeps_its_losses, "mnist_web");
   test_run("ort_testdata", an_ort_set_keeps_its_losses, "ort_testdata");
+  static const char *const models[] = {"w2", "cnn_bn_finished", "transformer", "transformer_13", "lora_linear"};
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "inference_keeps_its_scores (%s)", models[i]);
+    test_run(title, inference_keeps_its_scores, models[i]);
+  }
+  static const char *const limited[] = {"w2", "cnn_bn", "transformer", "transformer_13"};
+  for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "a_limit_is_kept_by_computing_again (%s)", limited[i]);
+    test_run(title, a_limit_is_kept_by_computing_again, limited[i]);
+  }
+  for (int i = 0; runs[i]; i++) {
+    char title[80];
+    snprintf(title, sizeof title, "a_plan_is_near_its_lower_bound (%s)", runs[i]);
+    test_run(title, a_plan_is_near_its_lower_bound, runs[i]);
+  }
   TEST(passes_change_between_steps);
   return test_finish();
 }

@@ -1,0 +1,12 @@
+/* Recompute: where a plan needs too much memory, a cheap value is dropped and computed again where it is read next.
+ *
+ *   step      0   1   2   3 … 7   8   9            conv  relu  pool  …  backward
+ *   pool1         ███████████████████              kept from the forward pass for the backward pass
+ *   instead       ████            ███              computed twice: the step of the most bytes has fewer
+ */
+#pragma once
+#include "run/plan.h"
+
+/* Changes the graph of a planned program so that the step of the most bytes has fewer of them; plan it again then. Gives false when nothing
+ * cheap is left to drop, or memory is out. Products and convolutions are not computed twice. */
+bool recompute_at_peak(Program *p);
