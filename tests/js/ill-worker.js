@@ -19,7 +19,10 @@ async function withoutFunctions(...args) {
 serve(port);
 parentPort.on('message', (data) => {
   if (data.method === 'help' && illness === 'refuses') return post({ id: data.id, error: { code: 'internal', message: 'no help today' } });
-  if (data.method === 'help' && illness === 'exits') return post({ id: data.id, out: undefined }), setTimeout(() => process.exit(3), 20);
+  if (data.method === 'help' && illness === 'exits') {
+    setTimeout(() => process.exit(3), 20);
+    return post({ id: data.id, out: undefined });
+  }
   if (data.method === 'help' && illness === 'traps') WebAssembly.instantiate = withoutFunctions;
   return port.onmessage({ data });
 });
