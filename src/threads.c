@@ -137,6 +137,9 @@ static void run_range(void *context, size_t chunk, int thread) {
 }
 
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context) {
+#ifdef TRAINLET_SMALL_RANGES /* where small cases are to be cut as large ones are */
+  grain = 1;
+#endif
   size_t ranges = items / (grain ? grain : 1);
   if (ranges > RANGES_MAX) ranges = RANGES_MAX;
   if (ranges <= 1) {

@@ -24,6 +24,9 @@ typedef void ThreadsRange(void *context, size_t from, size_t to);
  * 16. Few items are one range, done here: choose a grain that takes some ten µs. The ranges depend on items and grain alone. */
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context);
 
+/* The grain of items that are `numbers` numbers each, a number taking about a nanosecond. */
+static inline size_t threads_grain(size_t numbers) { return numbers < 16 * 1024 ? 16 * 1024 / (numbers ? numbers : 1) : 1; }
+
 /* Threads that run tasks, the caller's among them; 1 without a pool. Asking fixes it, for memory is planned by it. */
 int threads_count(void);
 

@@ -3,8 +3,6 @@
 
 #include "threads.h"
 
-enum { GRAIN = 16 * 1024 }; /* elements that are worth a thread's while */
-
 /* What one row after another does: dims where the same operands move are one dim. */
 typedef struct Walk {
   int rank;
@@ -94,8 +92,8 @@ static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_b
   if (count == 0) return;
   Rows rows = {n, row, y, y_bytes, in, operands, walk_of(y_shape, shape, bytes, operands)};
   size_t length = rows.walk.dim[0];
-  if (length == count) threads_split(count, GRAIN, run_part_of_row, &rows);
-  else threads_split(count / length, (GRAIN + length - 1) / length, run_rows, &rows);
+  if (length == count) threads_split(count, threads_grain(1), run_part_of_row, &rows);
+  else threads_split(count / length, threads_grain(length), run_rows, &rows);
 }
 
 void broadcast_run(const Node *n, int operands, BroadcastRow *row) {
@@ -141,7 +139,7 @@ static void fold_range(void *context, size_t from, size_t to) {
   }
 }
 
-static void fold_same_shapes(const Node *n, BroadcastRow *row) { threads_split(out_count(n, 0), GRAIN, fold_range, &(Fold){n, row}); }
+static void fold_same_shapes(const Node *n, BroadcastRow *row) { threads_split(out_count(n, 0), threads_grain(1), fold_range, &(Fold){n, row}); }
 
 /* The running result lives in scratch, for the same reason. */
 static void fold_broadcast(const Node *n, BroadcastRow *row) {

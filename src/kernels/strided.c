@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "simd.h"
+#include "threads.h"
 
 typedef uint8_t u8_any __attribute__((may_alias));
 typedef uint16_t u16_any __attribute__((may_alias));
@@ -91,10 +92,8 @@ static int plane_row(const Strided *s, size_t item) {
   return -1;
 }
 
-void strided_copy(void *to, const void *from, Strided s, size_t item) {
-  for (int i = 0; i < s.rank; i++)
-    if (s.dim[i].count == 0) return;
-  simplify(&s);
+/* s is simplified. */
+static void copy_block(void *to, const void *from, Strided s, size_t item) {
   StridedDim line = s.dim[s.rank - 1], row = {0};
   int row_at = plane_row(&s, item), outer = s.rank - 1;
   if (row_at >= 0) {
@@ -120,4 +119,36 @@ void strided_copy(void *to, const void *from, Strided s, size_t item) {
     }
     if (k < 0) return;
   }
+}
+
+/* ---- slices for threads ---- */
+
+typedef struct Slices {
+  void *to;
+  const void *from;
+  Strided s;
+  size_t item;
+  int along; /* the dim that is cut */
+} Slices;
+
+static void copy_slice(void *context, size_t first, size_t end) {
+  const Slices *slices = context;
+  StridedDim d = slices->s.dim[slices->along];
+  Strided s = slices->s;
+  s.dim[slices->along].count = end - first;
+  copy_block((char *)slices->to + (ptrdiff_t)(first * slices->item) * d.to, (const char *)slices->from + (ptrdiff_t)(first * slices->item) * d.from,
+             s, slices->item);
+}
+
+enum { ENOUGH = 8 }; /* slices that keep the threads of most machines busy */
+
+void strided_copy(void *to, const void *from, Strided s, size_t item) {
+  size_t count = 1;
+  for (int i = 0; i < s.rank; i++) count *= s.dim[i].count;
+  if (count == 0) return;
+  simplify(&s);
+  int along = 0; /* the outermost dim that is long enough, else the outermost */
+  for (int i = s.rank - 1; i >= 0; i--)
+    if (s.dim[i].count >= ENOUGH) along = i;
+  threads_split(s.dim[along].count, threads_grain(count / s.dim[along].count), copy_slice, &(Slices){to, from, s, item, along});
 }

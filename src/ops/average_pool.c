@@ -1,5 +1,6 @@
 /* AveragePool: the mean of each window; count_include_pad counts the padding's zeros too. */
 #include "ops/average_pool.h"
+#include "threads.h"
 
 static Status average_pool_infer(Node *n) {
   Shape y;
@@ -17,16 +18,22 @@ static float window_sum(const float *x, size_t width, PoolRange rows, PoolRange 
   return sum;
 }
 
-static void average_pool_run(const Node *n) {
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
   const Pool *pool = n->params;
   const Window *w = &pool->window;
-  const float *x = in_f32(n, 0);
-  float *y = out_f32(n, 0);
-  for (size_t plane = 0; plane < pool->planes; plane++, x += window_in(w))
+  const float *x = in_f32(n, 0) + from * window_in(w);
+  float *y = out_f32(n, 0) + from * window_out(w);
+  for (size_t plane = from; plane < to; plane++, x += window_in(w))
     for (size_t i = 0; i < w->out[0]; i++)
       for (size_t j = 0; j < w->out[1]; j++)
         *y++ = window_sum(x, w->in[1], pool_range(w, 0, i), pool_range(w, 1, j)) /
                (float)(average_pool_count(pool, 0, i) * average_pool_count(pool, 1, j));
+}
+
+static void average_pool_run(const Node *n) {
+  const Pool *pool = n->params;
+  threads_split(pool->planes, threads_grain(window_in(&pool->window)), run_planes, (void *)n);
 }
 
 /* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own AveragePoolGrad wants

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/channel.h"
 #include "ops/op.h"
+#include "threads.h"
 
 /* Input `x` has a channel in dim 1; inputs first…last are vectors of one number a channel. Gives that vector's shape. */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
@@ -12,6 +13,12 @@ Status batch_norm_check_batch(const Node *n);
 static inline Channel batch_norm_channel(const Shape *x) {
   size_t pixels = shape_span(x, 2, x->rank);
   return (Channel){.batch = (size_t)x->dim[0], .stride = (size_t)x->dim[1] * pixels, .pixels = pixels};
+}
+
+/* Does all channels of input x. */
+static inline void batch_norm_channels(const Node *n, int x, ThreadsRange *task, void *context) {
+  const Shape *s = &n->in[x]->shape;
+  threads_split((size_t)s->dim[1], threads_grain((size_t)s->dim[0] * shape_span(s, 2, s->rank)), task, context);
 }
 
 /* Training: y from the batch's own statistics, running statistics moved towards them; NULL where not wanted.

@@ -28,11 +28,18 @@ Status batch_norm_check_batch(const Node *n) {
   return node_invalid(n, "X is %s: nothing to take the statistics of", shape_print(&n->in[0]->shape, text));
 }
 
-void batch_norm_train(const Node *n, const BatchNormOutputs *out) {
+typedef struct Train {
+  const Node *n;
+  const BatchNormOutputs *out;
+} Train;
+
+static void train_channels(void *context, size_t from, size_t to) {
+  const Node *n = ((const Train *)context)->n;
+  const BatchNormOutputs *out = ((const Train *)context)->out;
   const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *means = in_f32(n, 3), *vars = in_f32(n, 4);
   float epsilon = node_float(n, "epsilon", 1e-5f), momentum = node_float(n, "momentum", 0.9f);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
-  for (size_t c = 0; c < channel.stride / channel.pixels; c++) {
+  for (size_t c = from; c < to; c++) {
     float mean, var;
     channel_statistics(&channel, x + c * channel.pixels, &mean, &var);
     float inv_std = 1 / sqrtf(var + epsilon);
@@ -43,6 +50,8 @@ void batch_norm_train(const Node *n, const BatchNormOutputs *out) {
     if (out->saved_inv_std) out->saved_inv_std[c] = inv_std;
   }
 }
+
+void batch_norm_train(const Node *n, const BatchNormOutputs *out) { batch_norm_channels(n, 0, train_channels, &(Train){n, out}); }
 
 static Status batch_normalization_infer(Node *n) {
   Shape channels;
@@ -59,17 +68,18 @@ static Status batch_normalization_infer(Node *n) {
   return node_output(n, 2, DTYPE_FLOAT32, &channels);
 }
 
-static void given_statistics_run(const Node *n) {
+static void given_statistics(void *context, size_t from, size_t to) {
+  const Node *n = context;
   const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3), *var = in_f32(n, 4);
   float *y = out_f32(n, 0), epsilon = node_float(n, "epsilon", 1e-5f);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
-  for (size_t c = 0; c < in_count(n, 1); c++)
+  for (size_t c = from; c < to; c++)
     channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c], y + c * channel.pixels);
 }
 
 static void batch_normalization_run(const Node *n) {
   if (n->version < 14 || node_int(n, "training_mode", 0) == 0) {
-    given_statistics_run(n);
+    batch_norm_channels(n, 0, given_statistics, (void *)n);
     return;
   }
   batch_norm_train(n, &(BatchNormOutputs){.y = out_f32(n, 0), .running_mean = has_out(n, 1) ? out_f32(n, 1) : NULL,

@@ -15,11 +15,13 @@ static Status batch_normalization_grad_infer(Node *n) {
   return node_output(n, 2, DTYPE_FLOAT32, &channels);
 }
 
-static void batch_normalization_grad_run(const Node *n) {
-  const float *dy = in_f32(n, 0), *x = in_f32(n, 1), *scale = in_f32(n, 2), *mean = in_f32(n, 3), *inv_std = in_f32(n, 4);
+static void run_channels(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const float *scale = in_f32(n, 2), *mean = in_f32(n, 3), *inv_std = in_f32(n, 4);
   Channel channel = batch_norm_channel(&n->in[1]->shape);
   double count = (double)channel.batch * (double)channel.pixels;
-  for (size_t c = 0; c < in_count(n, 2); c++, dy += channel.pixels, x += channel.pixels) {
+  for (size_t c = from; c < to; c++) {
+    const float *dy = in_f32(n, 0) + c * channel.pixels, *x = in_f32(n, 1) + c * channel.pixels;
     double sum, product;
     channel_sums(&channel, dy, x, mean[c], &sum, &product);
     double dscale = product * inv_std[c];
@@ -30,6 +32,8 @@ static void batch_normalization_grad_run(const Node *n) {
                        out_f32(n, 0) + c * channel.pixels);
   }
 }
+
+static void batch_normalization_grad_run(const Node *n) { batch_norm_channels(n, 1, run_channels, (void *)n); }
 
 CASES_OF(batch_normalization_grad_cases) = {
     {"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3}, {0}};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/second_output.h"
+#include "threads.h"
 
 static Status want_scalar(const Node *n, int i) {
   size_t count;
@@ -32,18 +33,15 @@ static void copy_all(const Node *n) {
   }
 }
 
-/* Element i draws number i of the node's stream: the same mask in every order of computing. */
-static void dropout_run(const Node *n) {
-  if (!trains(n)) {
-    copy_all(n);
-    return;
-  }
+/* Blocks from … to - 1 of four elements. Element i draws number i of the node's stream: the same mask in every order of computing. */
+static void drop_blocks(void *context, size_t from, size_t to) {
+  const Node *n = context;
   float ratio = has_in(n, 1) ? *in_f32(n, 1) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;
   const float *x = in_f32(n, 0);
   float *y = has_out(n, 0) ? out_f32(n, 0) : NULL;
   uint8_t *mask = has_out(n, 1) ? n->out[1]->data : NULL;
   size_t count = in_count(n, 0);
-  for (size_t i = 0; i < count; i += 4) {
+  for (size_t i = 4 * from; i < count && i < 4 * to; i += 4) {
     uint32_t bits[4];
     rng_block(n->graph->rng, (uint32_t)n->stream, (uint32_t)(i / 4), bits);
     for (size_t k = 0; k < 4 && i + k < count; k++) {
@@ -52,6 +50,11 @@ static void dropout_run(const Node *n) {
       if (mask) mask[i + k] = keep;
     }
   }
+}
+
+static void dropout_run(const Node *n) {
+  if (trains(n)) threads_split((in_count(n, 0) + 3) / 4, threads_grain(16), drop_blocks, (void *)n);
+  else copy_all(n);
 }
 
 static Status dropout_grad(Grad *g) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/same_shape.h"
+#include "threads.h"
 
 static Status dropout_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
@@ -16,17 +17,18 @@ static Status dropout_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-static void dropout_grad_run(const Node *n) {
+static void run_range(void *context, size_t from, size_t to) {
+  const Node *n = context;
   const float *dy = in_f32(n, 0);
   const uint8_t *mask = n->in[1]->data;
   float *dx = out_f32(n, 0);
-  size_t count = out_count(n, 0);
-  if (has_in(n, 3) && !*(const uint8_t *)n->in[3]->data) {
-    memmove(dx, dy, count * sizeof *dx);
-    return;
-  }
   float ratio = has_in(n, 2) ? *in_f32(n, 2) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;
-  for (size_t i = 0; i < count; i++) dx[i] = mask[i] ? dy[i] * scale : 0;
+  for (size_t i = from; i < to; i++) dx[i] = mask[i] ? dy[i] * scale : 0;
+}
+
+static void dropout_grad_run(const Node *n) {
+  if (has_in(n, 3) && !*(const uint8_t *)n->in[3]->data) memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
+  else threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n);
 }
 
 CASES_OF(dropout_grad_cases) = {{"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4 bool[]=1"},

@@ -1,6 +1,7 @@
 /* GlobalAveragePool: y (N, C, 1…) = the mean of each plane.  dx = dy / (numbers of a plane), spread over it. */
 #include "ops/op.h"
 #include "simd.h"
+#include "threads.h"
 
 static Status global_average_pool_infer(Node *n) {
   TRY(node_want_float(n, 0));
@@ -13,11 +14,14 @@ static Status global_average_pool_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-static void global_average_pool_run(const Node *n) {
-  const float *x = in_f32(n, 0);
+static size_t pixels_of(const Node *n) { return shape_span(&n->in[0]->shape, 2, n->in[0]->shape.rank); }
+
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  size_t pixels = pixels_of(n);
+  const float *x = in_f32(n, 0) + from * pixels;
   float *y = out_f32(n, 0);
-  size_t planes = out_count(n, 0), pixels = shape_span(&n->in[0]->shape, 2, n->in[0]->shape.rank);
-  for (size_t p = 0; p < planes; p++, x += pixels) {
+  for (size_t p = from; p < to; p++, x += pixels) {
     f32x4 fours = f32x4_splat(0);
     float rest = 0;
     size_t i = 0;
@@ -26,6 +30,8 @@ static void global_average_pool_run(const Node *n) {
     y[p] = (f32x4_sum(fours) + rest) / (float)pixels;
   }
 }
+
+static void global_average_pool_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n); }
 
 static Status global_average_pool_grad(Grad *grad) {
   Graph *g = grad->graph;

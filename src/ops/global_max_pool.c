@@ -1,6 +1,7 @@
 /* GlobalMaxPool: y (N, C, 1…) = the largest of each plane.  dx = dy at the largest, shared among equal ones. */
 #include <math.h>
 #include "ops/op.h"
+#include "threads.h"
 
 static Status global_max_pool_infer(Node *n) {
   TRY(node_want_float(n, 0));
@@ -13,17 +14,22 @@ static Status global_max_pool_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-static void global_max_pool_run(const Node *n) {
-  const float *x = in_f32(n, 0);
+static size_t pixels_of(const Node *n) { return shape_span(&n->in[0]->shape, 2, n->in[0]->shape.rank); }
+
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  size_t pixels = pixels_of(n);
+  const float *x = in_f32(n, 0) + from * pixels;
   float *y = out_f32(n, 0);
-  size_t planes = out_count(n, 0), pixels = shape_span(&n->in[0]->shape, 2, n->in[0]->shape.rank);
-  for (size_t p = 0; p < planes; p++, x += pixels) {
+  for (size_t p = from; p < to; p++, x += pixels) {
     float best = x[0];
     for (size_t i = 1; i < pixels; i++)
       if (!(x[i] <= best) && !isnan(best)) best = x[i]; /* NaN wins */
     y[p] = best;
   }
 }
+
+static void global_max_pool_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n); }
 
 static Status global_max_pool_grad(Grad *grad) {
   Graph *g = grad->graph;

@@ -1,6 +1,7 @@
 /* InPlaceAccumulatorV2 (com.microsoft): buffer = gradient when the flag overwrites, else buffer + gradient; updated = true. */
 #include "kernels/same_shape.h"
 #include "kernels/vector_math.h"
+#include "threads.h"
 
 static Status in_place_accumulator_v2_infer(Node *n) {
   Shape one = SHAPE(1);
@@ -12,16 +13,20 @@ static Status in_place_accumulator_v2_infer(Node *n) {
   return node_output(n, 0, DTYPE_BOOL, &one);
 }
 
-static void in_place_accumulator_v2_run(const Node *n) {
+static void run_range(void *context, size_t from, size_t to) {
+  const Node *n = context;
   float *buffer = n->in[0]->data;
   const float *gradient = in_f32(n, 1);
-  size_t count = in_count(n, 0);
-  if (has_in(n, 2) && *(const uint8_t *)n->in[2]->data) memcpy(buffer, gradient, count * sizeof *buffer);
+  if (has_in(n, 2) && *(const uint8_t *)n->in[2]->data) memcpy(buffer + from, gradient + from, (to - from) * sizeof *buffer);
   else
-    for (size_t i = 0; i < count; i += 4) {
-      f32x4 sum = f32x4_load_up_to(buffer + i, count - i) + f32x4_load_up_to(gradient + i, count - i);
-      f32x4_store_up_to(buffer + i, sum, count - i);
+    for (size_t i = from; i < to; i += 4) {
+      f32x4 sum = f32x4_load_up_to(buffer + i, to - i) + f32x4_load_up_to(gradient + i, to - i);
+      f32x4_store_up_to(buffer + i, sum, to - i);
     }
+}
+
+static void in_place_accumulator_v2_run(const Node *n) {
+  threads_split(in_count(n, 0), threads_grain(1), run_range, (void *)n);
   *(uint8_t *)n->out[0]->data = 1;
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/second_output.h"
 #include "ops/pool.h"
 #include "simd.h"
+#include "threads.h"
 
 static Status max_pool_infer(Node *n) {
   Shape y;
@@ -75,19 +76,22 @@ static void two_by_two_row(const Window *w, const float *x, size_t row, size_t p
   if (columns % 4) two_by_two(w, x, row, columns - 4, plane, y, indices);
 }
 
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const Window *w = &((const Pool *)n->params)->window;
+  bool fast = is_two_by_two(w) && w->out[1] >= 4;
+  for (size_t plane = from; plane < to; plane++) {
+    const float *x = in_f32(n, 0) + plane * window_in(w);
+    for (size_t i = 0; i < w->out[0]; i++) {
+      size_t at = plane * window_out(w) + i * w->out[1];
+      (fast ? two_by_two_row : row_run)(w, x, i, plane, out_f32(n, 0) + at, has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL);
+    }
+  }
+}
+
 static void max_pool_run(const Node *n) {
   const Pool *pool = n->params;
-  const Window *w = &pool->window;
-  const float *x = in_f32(n, 0);
-  float *y = out_f32(n, 0);
-  int64_t *indices = has_out(n, 1) ? n->out[1]->data : NULL;
-  bool fast = is_two_by_two(w) && w->out[1] >= 4;
-  for (size_t plane = 0; plane < pool->planes; plane++, x += window_in(w))
-    for (size_t i = 0; i < w->out[0]; i++) {
-      (fast ? two_by_two_row : row_run)(w, x, i, plane, y, indices);
-      y += w->out[1];
-      if (indices) indices += w->out[1];
-    }
+  threads_split(pool->planes, threads_grain(window_in(&pool->window)), run_planes, (void *)n);
 }
 
 static Status max_pool_grad(Grad *g) {

@@ -1,6 +1,7 @@
 /* MaxPoolGrad: dx = 0, then dx[indices[i]] += dy[i]. The shape of dx is that of the input of the MaxPool that gave Indices. */
 #include <string.h>
 #include "ops/op.h"
+#include "threads.h"
 
 static Status max_pool_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
@@ -14,13 +15,20 @@ static Status max_pool_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &pool->in[0]->shape);
 }
 
-static void max_pool_grad_run(const Node *n) {
+/* The indices of a plane stay in that plane. */
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
   const float *dy = in_f32(n, 0);
   const int64_t *indices = n->in[1]->data;
   float *dx = out_f32(n, 0);
-  size_t count = in_count(n, 0);
-  memset(dx, 0, out_count(n, 0) * sizeof(float));
-  for (size_t i = 0; i < count; i++) dx[indices[i]] += dy[i];
+  size_t in = shape_span(&n->out[0]->shape, 2, n->out[0]->shape.rank), out = shape_span(&n->in[0]->shape, 2, n->in[0]->shape.rank);
+  memset(dx + from * in, 0, (to - from) * in * sizeof *dx);
+  for (size_t i = from * out; i < to * out; i++) dx[indices[i]] += dy[i];
+}
+
+static void max_pool_grad_run(const Node *n) {
+  const Shape *x = &n->out[0]->shape;
+  threads_split(shape_span(x, 0, 2), threads_grain(shape_span(x, 2, x->rank)), run_planes, (void *)n);
 }
 
 const Op op_max_pool_grad = {

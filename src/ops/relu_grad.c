@@ -1,7 +1,6 @@
 /* ReluGrad (com.microsoft): dx = dy where x > 0, else 0; x is the input or the output of Relu, the sign is the same. */
+#include "kernels/broadcast.h"
 #include "kernels/same_shape.h"
-#include "ops/op.h"
-#include "simd.h"
 
 static Status relu_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
@@ -10,14 +9,9 @@ static Status relu_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
 }
 
-static void relu_grad_run(const Node *n) {
-  const float *dy = in_f32(n, 0), *x = in_f32(n, 1);
-  float *dx = out_f32(n, 0);
-  size_t count = out_count(n, 0), i = 0;
-  f32x4 zero = f32x4_splat(0);
-  for (; i + 4 <= count; i += 4) f32x4_store(dx + i, f32x4_select(f32x4_load(x + i) > zero, f32x4_load(dy + i), zero));
-  for (; i < count; i++) dx[i] = x[i] > 0 ? dy[i] : 0;
-}
+BROADCAST_ROW_2(row_relu_grad, f32x4_select(b > f32x4_splat(0), a, f32x4_splat(0)))
+
+static void relu_grad_run(const Node *n) { broadcast_run(n, 2, row_relu_grad); }
 
 CASES_OF(relu_grad_cases) = {{"f32[2,3] f32[2,3]"}, {0}};
 

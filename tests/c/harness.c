@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "opcheck.h"
+#include "trainlet.h"
 
 static Golden *golden;
 static FILE *dump;
@@ -68,6 +69,7 @@ int main(int argc, char **argv) {
   if (dump_path && !(dump = fopen(dump_path, "w"))) return perror(dump_path), 1;
   if (dump) fputs("[\n", dump);
   int names = dump ? 0 : argc - 1;
+  trainlet_threads_start(3);
   golden = dump ? NULL : golden_read("tests/golden/ops.txt");
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
