@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
 import { Core } from '../../js/core.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { info, message, node, weight } from '../bench/mlp_model.js';
+import { info, message, node, weight } from '../bench/models/onnx_file.js';
 import { clusters, FEATURES, golden } from './clusters.js';
 
 const ADAM = { type: 'adam', lr: 0.01 };

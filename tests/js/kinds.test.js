@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
-import { info, message, node, weight } from '../bench/mlp_model.js';
+import { info, message, node, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false };
 const tensor = (/** @type {number} */ elements) => message([1, message([1, elements], [2, message([1, message([2, 'N'])], [1, message([1, 2])])])]);

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
 import { flatten, mapNames } from '../../js/structure.js';
 import { bind } from '../../js/tensor.js';
-import { info, message, node, weight } from '../bench/mlp_model.js';
+import { info, message, node, weight } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 
 const SIZE = 6;
