@@ -263,6 +263,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
   Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .memory_limit = arena_limit(s)};
+  if (part == TRAINLET_MODEL) s->rng.step++;
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
   r.effects = s->accumulators;

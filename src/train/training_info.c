@@ -102,8 +102,8 @@ static Status cut_model(Reading *r) {
   for (int i = 0; i < r->from->gradient_count; i++)
     for (int k = 0; k < r->from->gradients[i].count; k++)
       if (r->from->gradients[i].outs[k] && r->from->gradients[i].outs[k]->twin)
-        return error_set(r->error, STATUS_UNSUPPORTED_OP, r->from->gradients[i].node, "the training_info's loss '%.96s' is computed from what Gradient '%.96s' makes, which we do not train by",
-                         r->to->loss->name, r->from->gradients[i].node);
+        return error_set(r->error, STATUS_UNSUPPORTED_OP, r->from->gradients[i].node, "the model or its loss is computed from what Gradient '%.96s' makes, which we do not train by",
+                         r->from->gradients[i].node);
   return STATUS_OK;
 }
 

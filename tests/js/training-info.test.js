@@ -2,9 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { batchBits, batchFeeds, batchUnit } from '../golden/recipe.js';
 
@@ -126,6 +131,22 @@ for (const { name, model, words } of json('refused.json')) {
     assert.ok(trainModel.length > 0); // with a loss of its own the training_info does not matter
   });
 }
+
+test('the command line reads and writes it', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-info-'));
+  const at = (name) => path.join(directory, name);
+  const run = promisify(execFile);
+  const cli = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
+  try {
+    await run(process.execPath, [cli, 'artifacts', fileURLToPath(new URL('adam.onnx', folder)), '-o', at('artifacts')]);
+    await run(process.execPath, [cli, 'export', at('artifacts'), '-o', at('model.onnx'), '--training-info']);
+    const session = await open(at('model.onnx'));
+    assertClose(await train(session, 0, 10), LOSSES.adam, 1e-5, 'loss');
+    await session.release();
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
 
 test('an optimizer among the options takes the place of the one in the file, a loss the place of all', async () => {
   const session = await open(modelOf('adam'), { optimizer: { type: 'sgd', lr: 0.5 } });
@@ -251,6 +272,18 @@ test('an exported PyTorchAdam is the same here, in ONNX Runtime by its function,
     assertClose([...theirs[name].data], values, 1e-6, `their ${name}`);
   }
   await Promise.all([session.release(), here.release(), there.release()]);
+});
+
+test('a random operator draws anew in every run', async () => {
+  const shape = field(5, [field(1, 'shape'), whole(8, 3), whole(20, 7)]);
+  const output = field(12, [field(1, 'y'), field(2, [field(1, [whole(1, 1)])])]);
+  const graph = [field(1, [field(2, 'y'), field(4, 'RandomNormal'), shape]), field(2, 'draw'), output];
+  const session = await InferenceSession.create(Buffer.concat([whole(1, 8), field(8, [whole(2, 17)]), field(7, graph)]), HERE);
+  const draw = async () => [...(await session.run({})).y.data];
+  const [first, second] = [await draw(), await draw()];
+  assert.equal(first.length, 3);
+  assert.notDeepEqual(first, second);
+  await session.release();
 });
 
 // ---- ONNX's own cases ----
