@@ -5,6 +5,7 @@
 #include "kernels/second_output.h"
 #include "kernels/softmax.h"
 #include "kernels/vector_math.h"
+#include "threads.h"
 
 typedef enum Reduction { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN } Reduction;
 
@@ -158,11 +159,10 @@ enum { STRIP = 64 }; /* columns side by side: a cache line is used whole */
 
 /* dx = e^log_prob·scale along a row, and (e^log_prob - 1)·scale for the label */
 static void row_gradient(const float *log_prob, ptrdiff_t label, float scale, size_t classes, float *dx) {
-  float own = label < 0 ? 0 : (f32x4_exp(f32x4_splat(log_prob[label]))[0] - 1) * scale;
-  for (size_t k = 0; k < classes; k += 4) {
-    f32x4 probability = f32x4_exp(f32x4_load_up_to(log_prob + k, classes - k));
-    f32x4_store_up_to(dx + k, probability * scale, classes - k);
-  }
+  float own = label < 0 ? 0 : (f32x4_exp_below_0(f32x4_splat(log_prob[label]))[0] - 1) * scale;
+  size_t k = 0;
+  for (; k + 4 <= classes; k += 4) f32x4_store(dx + k, f32x4_exp_below_0(f32x4_load(log_prob + k)) * scale);
+  if (k < classes) f32x4_store_up_to(dx + k, f32x4_exp_below_0(f32x4_load_up_to(log_prob + k, classes - k)) * scale, classes - k);
   if (label >= 0) dx[label] = own;
 }
 
@@ -173,10 +173,10 @@ static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const 
   for (size_t i = 0; i < places; i++)
     if (label[i] >= 0) own[i] = log_prob[(size_t)label[i] * step + i];
   for (size_t i = 0; i < places; i += 4)
-    f32x4_store(own + i, (f32x4_exp(f32x4_load(own + i)) - 1.0f) * f32x4_load_up_to(scale + i, places - i));
+    f32x4_store(own + i, (f32x4_exp_below_0(f32x4_load(own + i)) - 1.0f) * f32x4_load_up_to(scale + i, places - i));
   for (size_t k = 0; k < classes; k++)
     for (size_t i = 0; i < places; i += 4) {
-      f32x4 probability = f32x4_exp(f32x4_load_up_to(log_prob + k * step + i, places - i));
+      f32x4 probability = f32x4_exp_below_0(f32x4_load_up_to(log_prob + k * step + i, places - i));
       f32x4_store_up_to(dx + k * step + i, probability * f32x4_load_up_to(scale + i, places - i), places - i);
     }
   for (size_t i = 0; i < places; i++)
@@ -190,23 +190,36 @@ static double weight_sum(const Labels *labels, size_t places) {
   return sum;
 }
 
-void cross_entropy_gradient_run(const Node *n) {
-  const CrossEntropy *p = n->params;
-  SoftmaxDims d = dims_of(&n->in[1]->shape);
-  Labels labels = labels_of(n, 2, d.n);
-  const float *log_prob = in_f32(n, 1);
-  float *dx = out_f32(n, 0);
-  double weights = p->reduction == REDUCTION_MEAN ? weight_sum(&labels, d.outer * d.inner) : 1;
-  double divisor = weights != 0 ? weights : 1;
-  for (size_t o = 0; o < d.outer; o++, log_prob += d.n * d.inner, dx += d.n * d.inner)
+typedef struct Gradient {
+  const Node *node;
+  SoftmaxDims d;
+  Labels labels;
+  double divisor;
+} Gradient;
+
+static void gradient_range(void *context, size_t from, size_t to) {
+  const Gradient *g = context;
+  SoftmaxDims d = g->d;
+  const float *log_prob = in_f32(g->node, 1) + from * d.n * d.inner;
+  float *dx = out_f32(g->node, 0) + from * d.n * d.inner;
+  for (size_t o = from; o < to; o++, log_prob += d.n * d.inner, dx += d.n * d.inner)
     for (size_t i = 0; i < d.inner; i += STRIP) {
       size_t places = d.inner - i < STRIP ? d.inner - i : STRIP;
       ptrdiff_t label[STRIP];
       float scale[STRIP];
-      for (size_t k = 0; k < places; k++) scale[k] = scale_at(n, &labels, divisor, o * d.inner + i + k, &label[k]);
+      for (size_t k = 0; k < places; k++) scale[k] = scale_at(g->node, &g->labels, g->divisor, o * d.inner + i + k, &label[k]);
       if (d.inner == 1) row_gradient(log_prob, *label, *scale, d.n, dx);
       else strip_gradient(log_prob + i, label, scale, places, d.n, d.inner, dx + i);
     }
+}
+
+void cross_entropy_gradient_run(const Node *n) {
+  const CrossEntropy *p = n->params;
+  SoftmaxDims d = dims_of(&n->in[1]->shape);
+  Gradient g = {n, d, labels_of(n, 2, d.n), 1};
+  if (p->reduction == REDUCTION_MEAN) g.divisor = weight_sum(&g.labels, d.outer * d.inner);
+  if (g.divisor == 0) g.divisor = 1;
+  threads_split(d.outer, 8192 / (d.n * d.inner + 1) + 1, gradient_range, &g);
 }
 
 /* ---- gradient ---- */

@@ -8,9 +8,24 @@
 #pragma once
 #include "kernels/broadcast.h"
 
-static inline f32x4 f32x4_gelu(f32x4 x) { return x * 0.5f * (f32x4_erf(x * 0.707106781f) + 1.0f); }
+/* Φ(x) to 2.2e-7; far out in the tail, where x² is rounded, to 4e-7·x² of itself. e is e^(-x²/2). With t = 1 / (1 + 0.3·|x|):
+ * Φ(-|x|) = e·t·p(t), p a polynomial of degree 7. */
+static inline f32x4 f32x4_normal(f32x4 x, f32x4 *e) {
+  f32x4 t = 1.0f / (f32x4_abs(x) * 0.3f + 1.0f);
+  f32x4 p = ((t * 0.0360367708f + -0.158715427f) * t + 0.208967477f) * t + -0.0560983196f;
+  p = (((p * t + 0.129844591f) * t + 0.0995227396f) * t + 0.120816939f) * t + 0.119625166f;
+  *e = f32x4_exp_below_0(x * x * -0.5f);
+  f32x4 tail = *e * t * p;
+  return f32x4_select(x < f32x4_splat(0), tail, 1.0f - tail);
+}
+
+static inline f32x4 f32x4_gelu(f32x4 x) {
+  f32x4 e;
+  return x * f32x4_normal(x, &e);
+}
 static inline f32x4 f32x4_gelu_slope(f32x4 x) {
-  return (f32x4_erf(x * 0.707106781f) + 1.0f) * 0.5f + x * f32x4_exp(x * x * -0.5f) * 0.398942280f;
+  f32x4 e, normal = f32x4_normal(x, &e);
+  return normal + x * e * 0.398942280f;
 }
 
 static inline f32x4 fast_gelu_tanh(f32x4 x) { return f32x4_tanh((x * x * 0.0356774081f + 0.797884561f) * x); }

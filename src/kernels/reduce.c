@@ -7,6 +7,7 @@
 
 #include "kernels/dims.h"
 #include "kernels/vector_math.h"
+#include "threads.h"
 
 /* ---- rows and columns ---- */
 
@@ -26,6 +27,7 @@ double reduce_sum_row(const float *x, size_t n) {
   return sum;
 }
 
+enum { GRAIN = 32 * 1024 }; /* elements that are worth a thread's while */
 enum { STRIP = 16, ROWS = 128 }; /* vectors side by side; rows added up before they join the total, to keep it accurate */
 
 /* y[c] += Σ over rows of x[row·step + c] for up to STRIP × 4 columns */
@@ -43,9 +45,38 @@ static void sum_strip(const float *x, size_t rows, size_t step, size_t columns, 
   }
 }
 
+enum { WIDE = 8 }; /* vectors that stay in registers */
+
+/* The same for WIDE × 4 columns exactly. */
+static void sum_wide_strip(const float *x, size_t rows, size_t step, float *y) {
+  for (size_t row = 0; row < rows; row += ROWS) {
+    size_t end = rows - row < ROWS ? rows : row + ROWS;
+    f32x4 sum[WIDE] = {{0}};
+    const float *at = x + row * step;
+    for (size_t r = row; r < end; r++, at += step)
+      for (size_t v = 0; v < WIDE; v++) sum[v] += f32x4_load(at + 4 * v);
+    for (size_t v = 0; v < WIDE; v++) f32x4_store(y + 4 * v, f32x4_load(y + 4 * v) + sum[v]);
+  }
+}
+
+typedef struct Columns {
+  const float *x;
+  size_t rows, columns;
+  float *y;
+} Columns;
+
+/* Strips from … to of 4 · STRIP columns. */
+static void sum_strips(void *context, size_t from, size_t to) {
+  const Columns *s = context;
+  size_t c = from * 4 * STRIP, end = to * 4 * STRIP < s->columns ? to * 4 * STRIP : s->columns;
+  for (; c + 4 * WIDE <= end; c += 4 * WIDE) sum_wide_strip(s->x + c, s->rows, s->columns, s->y + c);
+  if (c < end) sum_strip(s->x + c, s->rows, s->columns, end - c, s->y + c);
+}
+
 static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
-  for (size_t c = 0; c < columns; c += 4 * STRIP)
-    sum_strip(x + c, rows, columns, columns - c < 4 * STRIP ? columns - c : 4 * STRIP, y + c);
+  Columns s = {x, rows, columns, y};
+  size_t each = rows * 4 * STRIP;
+  threads_split((columns + 4 * STRIP - 1) / (4 * STRIP), GRAIN / (each + 1) + 1, sum_strips, &s);
 }
 
 /* ---- merged dims ---- */

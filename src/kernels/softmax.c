@@ -4,6 +4,7 @@
 
 #include "kernels/reduce.h"
 #include "kernels/vector_math.h"
+#include "threads.h"
 
 /* ---- one row of n ---- */
 
@@ -16,20 +17,30 @@ static f32x4 row_load(const float *x, size_t left, float fill) {
 }
 
 static float row_max(const float *x, size_t n) {
-  f32x4 max = f32x4_splat(-INFINITY);
-  for (size_t i = 0; i < n; i += 4) max = f32x4_max(row_load(x + i, n - i, -INFINITY), max);
-  return f32x4_max_lane(max);
+  f32x4 a = f32x4_splat(-INFINITY), b = a;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    a = f32x4_max(f32x4_load(x + i), a);
+    b = f32x4_max(f32x4_load(x + i + 4), b);
+  }
+  for (; i < n; i += 4) a = f32x4_max(row_load(x + i, n - i, -INFINITY), a);
+  return f32x4_max_lane(f32x4_max(a, b));
 }
 
 /* Σ e^(x - max); the terms go to y unless it is NULL. Blocks of lanes are added in double. */
-static double row_exp(const float *x, float max, float *y, size_t n) {
+static inline __attribute__((always_inline)) double row_exp(const float *x, float max, float *y, size_t n) {
   enum { BLOCK = 256 };
   double sum = 0;
   for (size_t at = 0; at < n; at += BLOCK) {
-    size_t end = n - at < BLOCK ? n : at + BLOCK;
+    size_t end = n - at < BLOCK ? n : at + BLOCK, i = at;
     f32x4 lanes = f32x4_splat(0);
-    for (size_t i = at; i < end; i += 4) {
-      f32x4 e = f32x4_exp(row_load(x + i, end - i, -INFINITY) - max);
+    for (; i + 4 <= end; i += 4) {
+      f32x4 e = f32x4_exp_below_0(f32x4_load(x + i) - max);
+      if (y) f32x4_store(y + i, e);
+      lanes += e;
+    }
+    if (i < end) {
+      f32x4 e = f32x4_exp_below_0(row_load(x + i, end - i, -INFINITY) - max);
       if (y) f32x4_store_up_to(y + i, e, end - i);
       lanes += e;
     }
@@ -40,17 +51,19 @@ static double row_exp(const float *x, float max, float *y, size_t n) {
 
 static void row_softmax(const float *x, float *y, size_t n) {
   float scale = (float)(1 / row_exp(x, row_max(x, n), y, n));
-  for (size_t i = 0; i < n; i += 4) f32x4_store_up_to(y + i, f32x4_load_up_to(y + i, n - i) * scale, n - i);
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) f32x4_store(y + i, f32x4_load(y + i) * scale);
+  for (; i < n; i++) y[i] *= scale;
 }
 
 static void row_softmax_gradient(const float *dy, const float *y, float *dx, size_t n) {
   f32x4 lanes = f32x4_splat(0);
-  for (size_t i = 0; i < n; i += 4) lanes += row_load(dy + i, n - i, 0) * row_load(y + i, n - i, 0);
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) lanes += f32x4_load(dy + i) * f32x4_load(y + i);
+  if (i < n) lanes += row_load(dy + i, n - i, 0) * row_load(y + i, n - i, 0);
   float dot = f32x4_sum(lanes);
-  for (size_t i = 0; i < n; i += 4) {
-    f32x4 g = f32x4_load_up_to(dy + i, n - i) - dot;
-    f32x4_store_up_to(dx + i, f32x4_load_up_to(y + i, n - i) * g, n - i);
-  }
+  for (i = 0; i + 4 <= n; i += 4) f32x4_store(dx + i, f32x4_load(y + i) * (f32x4_load(dy + i) - dot));
+  for (; i < n; i++) dx[i] = y[i] * (dy[i] - dot);
 }
 
 static void row_log_softmax(const float *x, float max, float log_sum, float *y, size_t n) {
@@ -60,7 +73,7 @@ static void row_log_softmax(const float *x, float max, float log_sum, float *y, 
 static void row_log_softmax_gradient(const float *dy, const float *y, float *dx, size_t n) {
   float sum = (float)reduce_sum_row(dy, n);
   for (size_t i = 0; i < n; i += 4) {
-    f32x4 p = f32x4_exp(f32x4_load_up_to(y + i, n - i));
+    f32x4 p = f32x4_exp_below_0(f32x4_load_up_to(y + i, n - i));
     f32x4_store_up_to(dx + i, f32x4_load_up_to(dy + i, n - i) - p * sum, n - i);
   }
 }
@@ -88,7 +101,7 @@ static void strip_max(const float *x, size_t step, size_t n, size_t columns, f32
 static void strip_exp(const float *x, const f32x4 max[STRIP], float *y, size_t step, size_t n, size_t columns, f32x4 sum[STRIP]) {
   strip_fill(sum, 0);
   EACH_VECTOR({
-    f32x4 e = f32x4_exp(f32x4_load_up_to(x + at, left) - max[v]);
+    f32x4 e = f32x4_exp_below_0(f32x4_load_up_to(x + at, left) - max[v]);
     if (y) f32x4_store_up_to(y + at, e, left);
     sum[v] += e;
   })
@@ -134,59 +147,85 @@ static void strip_log_softmax_gradient(const float *dy, const float *y, float *d
   strip_fill(sum, 0);
   EACH_VECTOR(sum[v] += f32x4_load_up_to(dy + at, left);)
   EACH_VECTOR({
-    f32x4 p = f32x4_exp(f32x4_load_up_to(y + at, left));
+    f32x4 p = f32x4_exp_below_0(f32x4_load_up_to(y + at, left));
     f32x4_store_up_to(dx + at, f32x4_load_up_to(dy + at, left) - p * sum[v], left);
   })
 }
 
-/* ---- all of (outer, n, inner) ---- */
+/* ---- all of (outer, n, inner): rows, or strips of columns, on all threads ---- */
 
-void softmax(SoftmaxDims d, const float *x, float *y) {
-  for (size_t o = 0; o < d.outer; o++, x += d.n * d.inner, y += d.n * d.inner) {
-    if (d.inner == 1) row_softmax(x, y, d.n);
-    else
-      for (size_t i = 0; i < d.inner; i += 4 * STRIP) strip_softmax(x + i, y + i, d.inner, d.n, strip_columns(d.inner - i));
-  }
+typedef struct Softmax {
+  SoftmaxDims d;
+  const float *x, *y, *dy; /* read */
+  float *out;
+  float *max, *log_sum;
+} Softmax;
+
+typedef struct Place {
+  size_t at;    /* in (outer, n, inner) */
+  size_t norm;  /* in (outer, inner) */
+  size_t columns;
+} Place;
+
+static size_t strips_of(SoftmaxDims d) { return (d.inner + 4 * STRIP - 1) / (4 * STRIP); }
+
+static Place place_of(SoftmaxDims d, size_t item) {
+  size_t strips = strips_of(d), o = item / strips, i = item % strips * 4 * STRIP;
+  return (Place){o * d.n * d.inner + i, o * d.inner + i, strip_columns(d.inner - i)};
 }
+
+/* The work of one thread is some 8192 elements at least. */
+static void run(Softmax *s, ThreadsRange *range) {
+  size_t each = s->d.n * strip_columns(s->d.inner);
+  if (each) threads_split(s->d.outer * strips_of(s->d), 8192 / each + 1, range, s);
+}
+
+/* Defines the range `name`: ROW for rows, STRIP_OF for strips of columns, both of the place p. */
+#define SOFTMAX_RANGE(name, ROW, STRIP_OF)                        \
+  static void name(void *context, size_t from, size_t to) {       \
+    const Softmax *s = context;                                   \
+    SoftmaxDims d = s->d;                                         \
+    for (size_t item = from; item < to; item++) {                 \
+      Place p = place_of(d, item);                                \
+      if (d.inner == 1) ROW;                                      \
+      else STRIP_OF;                                              \
+    }                                                             \
+  }
+
+SOFTMAX_RANGE(softmax_range, row_softmax(s->x + p.at, s->out + p.at, d.n),
+              strip_softmax(s->x + p.at, s->out + p.at, d.inner, d.n, p.columns))
+
+void softmax(SoftmaxDims d, const float *x, float *y) { run(&(Softmax){.d = d, .x = x, .out = y}, softmax_range); }
+
+SOFTMAX_RANGE(gradient_range, row_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.n),
+              strip_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
 
 void softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx) {
-  size_t slice = d.n * d.inner;
-  for (size_t o = 0; o < d.outer; o++, dy += slice, y += slice, dx += slice) {
-    if (d.inner == 1) row_softmax_gradient(dy, y, dx, d.n);
-    else
-      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
-        strip_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, strip_columns(d.inner - i));
-  }
+  run(&(Softmax){.d = d, .dy = dy, .y = y, .out = dx}, gradient_range);
 }
+
+static void row_normalizers(const float *x, size_t n, float *max, float *log_sum) {
+  *max = row_max(x, n);
+  *log_sum = f32x4_log(f32x4_splat((float)row_exp(x, *max, NULL, n)))[0];
+}
+
+SOFTMAX_RANGE(normalizers_range, row_normalizers(s->x + p.at, d.n, s->max + p.norm, s->log_sum + p.norm),
+              strip_normalizers(s->x + p.at, d.inner, d.n, p.columns, s->max + p.norm, s->log_sum + p.norm))
 
 void softmax_normalizers(SoftmaxDims d, const float *x, float *max, float *log_sum) {
-  for (size_t o = 0; o < d.outer; o++, x += d.n * d.inner, max += d.inner, log_sum += d.inner) {
-    if (d.inner == 1) {
-      *max = row_max(x, d.n);
-      *log_sum = f32x4_log(f32x4_splat((float)row_exp(x, *max, NULL, d.n)))[0];
-      continue;
-    }
-    for (size_t i = 0; i < d.inner; i += 4 * STRIP)
-      strip_normalizers(x + i, d.inner, d.n, strip_columns(d.inner - i), max + i, log_sum + i);
-  }
+  run(&(Softmax){.d = d, .x = x, .max = max, .log_sum = log_sum}, normalizers_range);
 }
+
+SOFTMAX_RANGE(log_range, row_log_softmax(s->x + p.at, s->max[p.norm], s->log_sum[p.norm], s->out + p.at, d.n),
+              strip_log_softmax(s->x + p.at, s->max + p.norm, s->log_sum + p.norm, s->out + p.at, d.inner, d.n, p.columns))
 
 void log_softmax(SoftmaxDims d, const float *x, const float *max, const float *log_sum, float *y) {
-  size_t slice = d.n * d.inner;
-  for (size_t o = 0; o < d.outer; o++, x += slice, y += slice, max += d.inner, log_sum += d.inner) {
-    if (d.inner == 1) row_log_softmax(x, *max, *log_sum, y, d.n);
-    else
-      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
-        strip_log_softmax(x + i, max + i, log_sum + i, y + i, d.inner, d.n, strip_columns(d.inner - i));
-  }
+  run(&(Softmax){.d = d, .x = x, .max = (float *)max, .log_sum = (float *)log_sum, .out = y}, log_range);
 }
 
+SOFTMAX_RANGE(log_gradient_range, row_log_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.n),
+              strip_log_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
+
 void log_softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx) {
-  size_t slice = d.n * d.inner;
-  for (size_t o = 0; o < d.outer; o++, dy += slice, y += slice, dx += slice) {
-    if (d.inner == 1) row_log_softmax_gradient(dy, y, dx, d.n);
-    else
-      for (size_t i = 0; i < d.inner; i += 4 * STRIP)
-        strip_log_softmax_gradient(dy + i, y + i, dx + i, d.inner, d.n, strip_columns(d.inner - i));
-  }
+  run(&(Softmax){.d = d, .dy = dy, .y = y, .out = dx}, log_gradient_range);
 }

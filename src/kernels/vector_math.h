@@ -28,21 +28,25 @@ static inline f32x4 f32x4_scale(f32x4 v, i32x4 k) {
   return v * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
 }
 
+/* The nearest integer of |x| < 2^22 stands in the last bits of x + SHIFT, and of what is left without SHIFT as a float: cheaper than
+ * rounding and converting, which wasm has to saturate. */
+#define F32X4_SHIFT 0x1.8p23f
+
 /* e^x, 1.0 ulp. x = n·ln 2 + r;  e^r = 1 + r + r²·q(r). Overflow is inf, underflow gradual. */
 static inline f32x4 f32x4_exp(f32x4 x) {
   x = f32x4_max(f32x4_splat(-104.0f), f32x4_min(f32x4_splat(89.0f), x)); /* NaN stays */
-  f32x4 n = f32x4_nearest(x * 1.44269504f);
+  f32x4 shifted = x * 1.44269504f + F32X4_SHIFT, n = shifted - F32X4_SHIFT;
   f32x4 r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   f32x4 q = (((r * 0.00138209667f + 0.00836866908f) * r + 0.0416682623f) * r + 0.166665211f) * r + 0.49999994f;
-  return f32x4_scale(r * r * q + r + 1.0f, f32x4_to_i32(n));
+  return f32x4_scale(r * r * q + r + 1.0f, (i32x4)shifted - (i32x4)f32x4_splat(F32X4_SHIFT));
 }
 
 /* The same for x ≤ 0 where tiny results do not matter: 0 below -87, where e^x becomes subnormal and many machines slow. */
 static inline f32x4 f32x4_exp_below_0(f32x4 x) {
-  f32x4 n = f32x4_nearest(f32x4_max(f32x4_splat(-87.0f), x) * 1.44269504f); /* NaN stays */
+  f32x4 shifted = f32x4_max(f32x4_splat(-87.0f), x) * 1.44269504f + (F32X4_SHIFT + 127), n = shifted - (F32X4_SHIFT + 127); /* NaN stays */
   f32x4 r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   f32x4 q = (((r * 0.00138209667f + 0.00836866908f) * r + 0.0416682623f) * r + 0.166665211f) * r + 0.49999994f;
-  f32x4 e = (r * r * q + r + 1.0f) * (f32x4)((f32x4_to_i32(n) + 127) << 23);
+  f32x4 e = (r * r * q + r + 1.0f) * (f32x4)((i32x4)shifted << 23);
   return f32x4_select(x < -87.0f, f32x4_splat(0), e);
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/power.h"
 #include "simd.h"
+#include "threads.h"
 
 Optimizer optimizer_default(OptimizerKind kind) {
   Optimizer o = {.kind = kind, .lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .correct_bias = true};
@@ -38,27 +39,44 @@ int optimizer_moment_count(const Optimizer *o) {
 
 /* ---- clipping ---- */
 
-typedef double f64x2 __attribute__((vector_size(16)));
-typedef float f32x2_unaligned __attribute__((vector_size(8), aligned(4), may_alias));
+enum {
+  NORM_CHUNKS = 64,
+  NORM_RUN = 1024,    /* squares added up in float before they join the sum in double */
+  GRAIN = 16 * 1024,  /* elements that are worth a thread's while */
+};
 
-/* (g[0]², g[1]²): a product of two floats is exact in double. */
-static inline f64x2 squares(const float *g) {
-  f64x2 x = __builtin_convertvector(*(const f32x2_unaligned *)g, f64x2);
-  return x * x;
+/* Σ g² of up to NORM_RUN elements. */
+static float run_squares(const float *g, size_t count) {
+  f32x4 lanes[4] = {{0}};
+  size_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (size_t k = 0; k < 4; k++) lanes[k] += f32x4_load(g + i + 4 * k) * f32x4_load(g + i + 4 * k);
+  float sum = f32x4_sum((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
+  for (; i < count; i++) sum += g[i] * g[i];
+  return sum;
+}
+
+typedef struct Norm {
+  const float *g;
+  size_t count, step; /* of each chunk */
+  double sum[NORM_CHUNKS];
+} Norm;
+
+static void chunk_squares(void *context, size_t chunk, int thread) {
+  Norm *n = context;
+  size_t end = (chunk + 1) * n->step < n->count ? (chunk + 1) * n->step : n->count;
+  double sum = 0;
+  for (size_t i = chunk * n->step; i < end; i += NORM_RUN) sum += run_squares(n->g + i, end - i < NORM_RUN ? end - i : NORM_RUN);
+  n->sum[chunk] = sum;
 }
 
 double optimizer_norm_squared(const float *g, size_t count) {
-  f64x2 a = {0}, b = {0}, c = {0}, d = {0};
-  size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    a += squares(g + i);
-    b += squares(g + i + 2);
-    c += squares(g + i + 4);
-    d += squares(g + i + 6);
-  }
-  f64x2 pair = (a + c) + (b + d);
-  double sum = pair[0] + pair[1];
-  for (; i < count; i++) sum += (double)g[i] * g[i];
+  Norm n = {.g = g, .count = count, .step = (count + NORM_CHUNKS - 1) / NORM_CHUNKS};
+  if (n.step < GRAIN) n.step = GRAIN;
+  size_t chunks = (count + n.step - 1) / n.step;
+  threads_run(chunks, chunk_squares, &n);
+  double sum = 0;
+  for (size_t i = 0; i < chunks; i++) sum += n.sum[i];
   return sum > FLT_MAX ? (double)INFINITY : sum;
 }
 
@@ -205,19 +223,36 @@ static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const
   if (moment_count > 1) store_some(v + i, x.v, rest);
 }
 
-void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
-                      size_t count) {
-  const Rates r = rates_of(o, step, lr, scale);
-  switch (o->kind) {
+typedef struct Update {
+  OptimizerKind kind;
+  Rates rates;
+  float *p;
+  const float *g;
+  float *m, *v;
+} Update;
+
+static void update_range(void *context, size_t from, size_t to) {
+  const Update *u = context;
+  const Rates *r = &u->rates;
+  float *p = u->p + from, *m = u->m ? u->m + from : NULL, *v = u->v ? u->v + from : NULL;
+  const float *g = u->g + from;
+  switch (u->kind) {
     case OPTIMIZER_NONE: break;
     case OPTIMIZER_SGD:
-      if (o->momentum != 0) sweep(sgd_momentum, &r, 1, p, g, m, NULL, count);
-      else sweep(sgd, &r, 0, p, g, NULL, NULL, count);
+      if (m) sweep(sgd_momentum, r, 1, p, g, m, NULL, to - from);
+      else sweep(sgd, r, 0, p, g, NULL, NULL, to - from);
       break;
-    case OPTIMIZER_ADAM: sweep(adam, &r, 2, p, g, m, v, count); break;
-    case OPTIMIZER_ADAMW: sweep(adamw, &r, 2, p, g, m, v, count); break;
-    case OPTIMIZER_ADAM_HF: sweep(adam_hf, &r, 2, p, g, m, v, count); break;
-    case OPTIMIZER_ADAMW_HF: sweep(adamw_hf, &r, 2, p, g, m, v, count); break;
-    case OPTIMIZER_ADAGRAD: sweep(adagrad, &r, 1, p, g, m, NULL, count); break;
+    case OPTIMIZER_ADAM: sweep(adam, r, 2, p, g, m, v, to - from); break;
+    case OPTIMIZER_ADAMW: sweep(adamw, r, 2, p, g, m, v, to - from); break;
+    case OPTIMIZER_ADAM_HF: sweep(adam_hf, r, 2, p, g, m, v, to - from); break;
+    case OPTIMIZER_ADAMW_HF: sweep(adamw_hf, r, 2, p, g, m, v, to - from); break;
+    case OPTIMIZER_ADAGRAD: sweep(adagrad, r, 1, p, g, m, NULL, to - from); break;
   }
+}
+
+void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
+                      size_t count) {
+  int moments = optimizer_moment_count(o);
+  Update u = {o->kind, rates_of(o, step, lr, scale), p, g, moments > 0 ? m : NULL, moments > 1 ? v : NULL};
+  threads_split(count, GRAIN, update_range, &u);
 }
