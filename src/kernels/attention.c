@@ -6,12 +6,13 @@
 #include "kernels/vector_math.h"
 #include "threads.h"
 
-enum { BLOCK = 32 }; /* queries: more and a causal block computes too many scores, fewer and packing k and v costs too much */
+enum { BLOCK = 64 }; /* queries at most; of short sequences half of it, for a causal block computes the scores it does not need */
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
-static size_t block_count(const Attention *a) { return (a->queries + BLOCK - 1) / BLOCK; }
+static size_t block_size(const Attention *a) { return a->queries > 2 * BLOCK ? BLOCK : BLOCK / 2; }
+static size_t block_count(const Attention *a) { return (a->queries + block_size(a) - 1) / block_size(a); }
 static size_t image_at(const AttentionStrides *s, size_t image, size_t head) { return image * s->image + head * s->head; }
 
 /* Scores of a query begin at a multiple of 4 floats. */
@@ -27,7 +28,7 @@ typedef struct Work {
 
 static bool work_plan(const Attention *a, bool gradient, char *base, Work *w) {
   Scratch s = {.base = base};
-  size_t width = most(a->width, a->value_width), block = least(a->queries, BLOCK);
+  size_t width = most(a->width, a->value_width), block = least(a->queries, block_size(a));
   size_t gemm = most(gemm_alone_bytes(block, a->keys, width), gemm_alone_bytes(block, width, a->keys));
   if (gradient) gemm = most(gemm, most(gemm_alone_bytes(a->keys, width, block), gemm_alone_bytes(width, a->keys, block)));
   w->shares = scratch_take(&s, block, score_stride(a), sizeof(float));
@@ -54,8 +55,8 @@ typedef struct Span {
 } Span;
 
 static Span block_of(const Attention *a, size_t head, size_t index) {
-  Span b = {.a = a, .image = head / a->heads, .head = head % a->heads, .first = index * BLOCK};
-  b.queries = least(BLOCK, a->queries - b.first);
+  Span b = {.a = a, .image = head / a->heads, .head = head % a->heads, .first = index * block_size(a)};
+  b.queries = least(block_size(a), a->queries - b.first);
   b.keys = a->causal ? b.first + b.queries + a->keys - a->queries : a->keys;
   return b;
 }
