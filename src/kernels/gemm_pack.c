@@ -100,6 +100,19 @@ static inline __attribute__((always_inline)) void pack_long_rows(const Panel *p,
   }
 }
 
+/* All columns of a panel of B whose k lie side by side: the rows of a transposed B. */
+static void pack_long_columns(const Panel *p, float *to) {
+  const float *a = p->line[0], *b = p->line[1], *c = p->line[2], *d = p->line[3];
+  const float *e = p->line[4], *f = p->line[5], *g = p->line[6], *h = p->line[7];
+  size_t depth = p->depth, k = 0;
+  for (; k + 4 <= depth; k += 4, to += 32) {
+    turn(f32x4_load(a + k), f32x4_load(b + k), f32x4_load(c + k), f32x4_load(d + k), 8, to);
+    turn(f32x4_load(e + k), f32x4_load(f + k), f32x4_load(g + k), f32x4_load(h + k), 8, to + 4);
+  }
+  for (; k < depth; k++, to += 8)
+    to[0] = a[k], to[1] = b[k], to[2] = c[k], to[3] = d[k], to[4] = e[k], to[5] = f[k], to[6] = g[k], to[7] = h[k];
+}
+
 static void pack_line(const Panel *p, size_t i, float *packed) {
   for (size_t k = 0; k < p->depth; k++)
     packed[k * p->width + i] = i < p->count ? p->line[i][p->table ? (size_t)p->table[k] : k * p->stride] : 0;
@@ -123,6 +136,8 @@ void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t widt
     pack_pairs(&p, packed);
   } else if (count == width && count >= 4 && count <= 6 && lines_adjoin(&p, 6)) {
     pack_rows(&p, packed);
+  } else if (!p.table && p.stride == 1 && count == 8) {
+    pack_long_columns(&p, packed);
   } else if (!p.table && p.stride == 1 && count == width && count >= 4 && count <= 6) {
     if (count == 4) pack_long_rows(&p, 0, packed);
     else if (count == 5) pack_long_rows(&p, 1, packed);
