@@ -147,7 +147,7 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
   if (raw.used > scratch->used) scratch->used = raw.used;
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
-  s->gemm_bytes = (gemm_scratch_bytes(0, s->columns, conv->channels) + 63) / 64 * 64;
+  s->gemm_bytes = gemm_alone_bytes(0, s->columns, conv->channels);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow && !raw.overflow;
 }
@@ -204,7 +204,7 @@ static void product_task(void *context, size_t cell, int thread) {
   g.packed_a = s->packed + cell * g.rows * g.depth;
   g.b = gemm_b(s->v + cell * s->v_stride, s->columns, false);
   g.c = s->m + cell * s->m_stride;
-  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+  gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
 }
 
 static void store_tile(const Tile *tile, const f32x4 rows[4], size_t width, float *y) {
@@ -291,7 +291,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
   s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
-  s->gemm_bytes = (gemm_scratch_bytes(conv->features, conv->channels, tiles) + 63) / 64 * 64;
+  s->gemm_bytes = gemm_alone_bytes(conv->features, conv->channels, tiles);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow;
 }
@@ -332,7 +332,7 @@ static void gradient_task(void *context, size_t cell, int thread) {
   g.d = s->part.image || s->part.band ? g.c : NULL;
   g.c_row_stride = g.d_row_stride = fours(g.columns);
   g.d_column_stride = 1;
-  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+  gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
 }
 
 /* dw of one feature, four channels at a time */
