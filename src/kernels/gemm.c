@@ -149,13 +149,15 @@ static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, si
   float apart[ROWS * COLUMNS];
   Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS};
   tile_run(rows, &whole);
+  size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
   for (size_t j = 0; j < columns; j++) {
-    size_t at = (column + j) / g->group * g->group_stride + (column + j) % g->group;
     for (size_t i = 0; i < rows; i++) {
       float v = apart[i * COLUMNS + j];
       if (t->d) v += t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
       t->c[i * t->c_stride + at] = t->clamp ? gemm_clamp(g, v) : v;
     }
+    at++;
+    if (++in_group == g->group) in_group = 0, at += g->group_stride - g->group;
   }
 }
 

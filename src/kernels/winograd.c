@@ -29,6 +29,7 @@ Conv winograd_turned(const Conv *conv) {
   turned.channels = conv->features;
   turned.features = conv->channels;
   turned.clamp = false;
+  turned.packed = NULL;
   for (int a = 0; a < 2; a++) {
     turned.window.in[a] = conv->window.out[a];
     turned.window.out[a] = conv->window.in[a];
@@ -140,7 +141,7 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   s->v_stride = conv->channels * s->columns + SKEW;
   s->m_stride = conv->features * s->columns + SKEW;
   s->tile = scratch_take(scratch, s->columns, 1, sizeof(Tile));
-  s->packed = scratch_take(scratch, CELLS * conv->features, conv->channels, sizeof(float));
+  s->packed = scratch_take(scratch, conv->packed ? 0 : CELLS * conv->features, conv->channels, sizeof(float));
   Scratch raw = *scratch;
   s->raw = scratch_take(&raw, CELLS, s->u_stride, sizeof(float));
   s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
@@ -201,7 +202,7 @@ static void input_task(void *context, size_t four, int thread) {
 static void product_task(void *context, size_t cell, int thread) {
   const Forward *s = context;
   Gemm g = {.rows = s->conv->features, .columns = s->columns, .depth = s->conv->channels, .alpha = 1, .c_row_stride = s->columns};
-  g.packed_a = s->packed + cell * g.rows * g.depth;
+  g.packed_a = (s->conv->packed ? s->conv->packed : s->packed) + cell * g.rows * g.depth;
   g.b = gemm_b(s->v + cell * s->v_stride, s->columns, false);
   g.c = s->m + cell * s->m_stride;
   gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
@@ -237,12 +238,24 @@ static void output_task(void *context, size_t feature, int thread) {
   }
 }
 
+static void pack(Forward *s, const float *w, bool turned) {
+  s->w = w, s->turned = turned;
+  threads_run(s->conv->channels, weights_task, s);
+  threads_run(CELLS, pack_task, s);
+}
+
+void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed, void *scratch) {
+  Forward s;
+  forward_plan(conv, &s, &(Scratch){.base = scratch});
+  s.packed = packed;
+  pack(&s, w, turned);
+}
+
 void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y, void *scratch) {
   Forward s;
   forward_plan(conv, &s, &(Scratch){.base = scratch});
-  s.x = x, s.w = w, s.bias = bias, s.y = y, s.turned = turned;
-  threads_run(conv->channels, weights_task, &s);
-  threads_run(CELLS, pack_task, &s);
+  s.x = x, s.bias = bias, s.y = y;
+  if (!conv->packed) pack(&s, w, turned);
   for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
     planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
     memset(s.tile, 0, s.columns * sizeof(Tile));

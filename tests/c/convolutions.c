@@ -87,6 +87,21 @@ static void compare(const Sums *wanted, const float *came, const char *what) {
       return;
 }
 
+/* Weights packed before give the same bits. */
+static void packed_is_the_same(Conv *conv, const float *x, const float *w, const float *bias, const float *y) {
+  size_t count = conv_packed_floats(conv), bytes, y_count = conv->batch * conv->features * window_out(&conv->window);
+  if (count == 0 || !check(conv_forward_bytes(conv, &bytes), "the size overflows")) return;
+  float *packed = floats(count, 8), *again = floats(y_count, 9);
+  void *scratch = malloc(bytes + 1);
+  conv_pack_weights(conv, w, packed, scratch);
+  memset(scratch, 0xff, bytes + 1);
+  conv->packed = packed;
+  conv_forward(conv, x, NULL, bias, again, scratch);
+  conv->packed = NULL;
+  check(memcmp(y, again, y_count * sizeof *y) == 0, "packed weights give another y");
+  free(packed), free(again), free(scratch);
+}
+
 static void shape_is_right(const Shape *shape, bool bias) {
   Conv conv = conv_of_shape(shape);
   size_t x_count = conv.batch * conv.channels * window_in(&conv.window), y_count = conv.batch * conv.features * window_out(&conv.window);
@@ -104,6 +119,7 @@ static void shape_is_right(const Shape *shape, bool bias) {
     conv_weight_gradient(&conv, x, dy, dw, scratch[2]);
     for (int i = 0; i < 3; i++) free(scratch[i]);
     compare(&plain.y, y, "y");
+    packed_is_the_same(&conv, x, w, plain.bias, y);
     compare(&plain.dx, dx, "dx");
     compare(&plain.dw, dw, "dw");
   }
@@ -141,6 +157,7 @@ static const Shape shapes[] = {
     {2, 1, 4, 5, {9, 9}, SAME(3), .dilation = {2, 2}},
     {3, 2, 6, 8, {6, 7}, SAME(3)},
     {5, 1, 11, 13, {3, 3}, .kernel = {1, 1}, .clamp = true},
+    {3, 1, 7, 9, {17, 17}, .kernel = {1, 1}},
     {1, 1, 40, 20, {20, 20}, .kernel = {1, 1}},
     {2, 1, 6, 7, {8, 8}, .kernel = {1, 1}, .stride = {2, 2}},
     {3, 1, 8, 12, {1, 50}, ROW(5)},
