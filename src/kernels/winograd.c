@@ -11,6 +11,8 @@ enum {
   CELLS = WINOGRAD_CELLS,
   TILES_WANTED = 96, /* of a part: enough columns for the product */
   SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
+  LEAST_CHANNELS = 12,
+  LEAST_TILES = 12, /* the transform of the weights must be worth it */
   FOUR = 4,          /* channels padded and transformed by one task */
 };
 
@@ -21,7 +23,8 @@ bool winograd_suits(const Conv *conv) {
   const Window *w = &conv->window;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
-  return conv->groups == 1 && conv->channels >= 12 && conv->features >= 12 && (conv_algorithms & CONV_WINOGRAD);
+  size_t tiles = conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
+  return conv->groups == 1 && least(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES && (conv_algorithms & CONV_WINOGRAD);
 }
 
 Conv winograd_turned(const Conv *conv) {

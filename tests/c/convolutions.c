@@ -144,11 +144,11 @@ static void is_right(const void *argument) {
 
 static const Shape shapes[] = {
     /* Winograd: tiles that fit and that hang over, images together and in bands, channels and features not in fours */
-    {2, 1, 12, 13, {8, 8}, SAME(3)},
+    {3, 1, 12, 13, {8, 8}, SAME(3)},
     {5, 1, 15, 12, {14, 14}, SAME(3), .clamp = true},
     {1, 1, 13, 14, {45, 50}, SAME(3)},
     {3, 1, 12, 18, {7, 9}, .kernel = {3, 3}},
-    {1, 1, 12, 12, {6, 5}, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 2}},
+    {4, 1, 12, 12, {6, 5}, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 2}},
     {70, 1, 12, 12, {3, 3}, SAME(3)},
     {0, 1, 12, 12, {4, 4}, SAME(3)},
     /* the product: strides, dilations, groups, one cell, few channels, one dimension */
