@@ -138,7 +138,7 @@ static void forward_task(void *context, size_t block, int thread) {
     g.b.data = planes + i * channels * s->padded.plane_floats;
     g.d = f->bias ? f->bias + i * features : NULL;
     g.c = f->y + (first * conv->features + i * features) * s->pixels;
-    conv_product_of(s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+    conv_product_of(conv, s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
   }
 }
 
@@ -159,7 +159,7 @@ void conv_forward(const Conv *conv, const float *x, const float *w, const float 
     pack_groups(conv, w, f.slide.packed);
     f.packed = f.slide.packed;
   }
-  conv_blocks_run(f.slide.blocks, forward_task, &f);
+  conv_blocks_run(conv, f.slide.blocks, forward_task, &f);
 }
 
 /* Panels are 8 columns wide: few cells are better the rows of dwᵀ than the columns of dw. */

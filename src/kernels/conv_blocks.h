@@ -12,12 +12,21 @@ static inline size_t conv_images(const Conv *conv, size_t pixels) {
   return (batch + blocks - 1) / blocks;
 }
 
-/* Each thread has blocks of its own, or, where there are too few of them, part of every product. */
-static inline bool conv_blocks_are_many(size_t blocks) { return blocks >= (size_t)threads_count(); }
-static inline ConvProduct *conv_product_of(size_t blocks) { return conv_blocks_are_many(blocks) ? gemm_run_alone : gemm_run; }
+enum { CONV_WORK = 1 << 18 }; /* multiplications that are worth waking a thread */
 
-static inline void conv_blocks_run(size_t blocks, ThreadsTask *task, void *context) {
-  if (conv_blocks_are_many(blocks)) threads_run(blocks, task, context);
+/* Each thread has blocks of its own, or, where they are few or small, part of every product if that is worth it. */
+static inline bool conv_blocks_are_many(const Conv *conv, size_t blocks) {
+  const Window *w = &conv->window;
+  double work = (double)conv->batch * (double)(conv->features * window_out(w)) * (double)(conv->channels / conv->groups * window_kernel(w));
+  return blocks >= (size_t)threads_count() && work >= CONV_WORK * (double)blocks;
+}
+
+static inline ConvProduct *conv_product_of(const Conv *conv, size_t blocks) {
+  return conv_blocks_are_many(conv, blocks) ? gemm_run_alone : gemm_run;
+}
+
+static inline void conv_blocks_run(const Conv *conv, size_t blocks, ThreadsTask *task, void *context) {
+  if (conv_blocks_are_many(conv, blocks)) threads_run(blocks, task, context);
   else
     for (size_t i = 0; i < blocks; i++) task(context, i, 0);
 }

@@ -110,7 +110,7 @@ static void phase_task(void *context, size_t block, int thread) {
     g.packed_a = s->packed + i * channels * s->cells;
     g.b.data = planes + i * features * s->phases.dy.plane_floats;
     g.c = s->phases.strided ? apart : dx;
-    conv_product_of(s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+    conv_product_of(conv, s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
     for (size_t c = 0; c < channels && s->phases.strided; c++)
       for (size_t n = 0; n < images; n++)
         phase_spread(w, s->phase, apart + (c * images + n) * pixels, dx + (n * conv->channels + c) * window_in(w));
@@ -128,7 +128,7 @@ static void phase_run(Input *s, const float *w) {
     GemmSource a = {w + i * features * channels * kernel, .line_stride = kernel, .k_table = s->w_cell};
     gemm_pack_a(&a, channels, s->cells, s->packed + i * channels * s->cells);
   }
-  conv_blocks_run(s->blocks, phase_task, s);
+  conv_blocks_run(conv, s->blocks, phase_task, s);
 }
 
 void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {

@@ -13,6 +13,7 @@ enum {
   SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
   LEAST_CHANNELS = 12,
   LEAST_TILES = 12, /* the transform of the weights must be worth it */
+  LEAST_WORK = 1 << 20, /* multiplications of a part that are worth waking threads */
   FOUR = 4,          /* channels padded and transformed by one task */
 };
 
@@ -106,6 +107,13 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
   padded_clear(p, part->images * FOUR, copy);
   for (size_t n = 0; n < part->images; n++)
     padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel), copy + n * FOUR * p->plane_floats);
+}
+
+/* Few channels and tiles are not worth waking a thread. */
+static void run(const Conv *conv, const Blocks *b, size_t chunks, ThreadsTask *task, void *context) {
+  if ((double)(conv->channels * conv->features) * (double)b->tiles * CELLS >= LEAST_WORK) threads_run(chunks, task, context);
+  else
+    for (size_t i = 0; i < chunks; i++) task(context, i, 0);
 }
 
 /* ---- forward ---- */
@@ -243,8 +251,8 @@ static void output_task(void *context, size_t feature, int thread) {
 
 static void pack(Forward *s, const float *w, bool turned) {
   s->w = w, s->turned = turned;
-  threads_run(s->conv->channels, weights_task, s);
-  threads_run(CELLS, pack_task, s);
+  run(s->conv, &s->blocks, s->conv->channels, weights_task, s);
+  run(s->conv, &s->blocks, CELLS, pack_task, s);
 }
 
 void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed, void *scratch) {
@@ -263,9 +271,9 @@ void winograd_forward(const Conv *conv, const float *x, const float *w, bool tur
     planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
     memset(s.tile, 0, s.columns * sizeof(Tile));
     tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
-    threads_run((conv->channels + FOUR - 1) / FOUR, input_task, &s);
-    threads_run(CELLS, product_task, &s);
-    threads_run(conv->features, output_task, &s);
+    run(conv, &s.blocks, (conv->channels + FOUR - 1) / FOUR, input_task, &s);
+    run(conv, &s.blocks, CELLS, product_task, &s);
+    run(conv, &s.blocks, conv->features, output_task, &s);
   }
 }
 
@@ -373,8 +381,8 @@ void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy,
     planes_of(conv->window.out, (size_t[]){0, 0}, &s.blocks, s.part.band, 0, &s.padded_dy);
     tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
     tiles_of(conv, &s.blocks, &s.part, &s.padded_dy, s.tile_dy);
-    threads_run((fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
-    threads_run(CELLS, gradient_task, &s);
+    run(conv, &s.blocks, (fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
+    run(conv, &s.blocks, CELLS, gradient_task, &s);
   }
-  threads_run(conv->features, finish_task, &s);
+  run(conv, &s.blocks, conv->features, finish_task, &s);
 }
