@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "kernels/conv.h"
+#include "trainlet.h"
 
 typedef struct Shape {
   size_t batch, groups, channels, features, in[2], kernel[2], stride[2], dilation[2], pad[2], pad_end[2];
@@ -151,6 +152,7 @@ static const Shape shapes[] = {
     {4, 1, 12, 12, {6, 5}, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 2}},
     {70, 1, 12, 12, {3, 3}, SAME(3)},
     {0, 1, 12, 12, {4, 4}, SAME(3)},
+    {8, 1, 16, 24, {16, 16}, SAME(3)},
     /* the product: strides, dilations, groups, one cell, few channels, one dimension */
     {2, 1, 3, 8, {12, 13}, SAME(3), .stride = {2, 2}},
     {2, 1, 1, 9, {10, 11}, SAME(3), .clamp = true},
@@ -160,6 +162,8 @@ static const Shape shapes[] = {
     {3, 1, 7, 9, {17, 17}, .kernel = {1, 1}},
     {1, 1, 40, 20, {20, 20}, .kernel = {1, 1}},
     {2, 1, 6, 7, {8, 8}, .kernel = {1, 1}, .stride = {2, 2}},
+    {5, 1, 20, 24, {30, 30}, .kernel = {1, 1}},
+    {4, 1, 8, 16, {32, 32}, SAME(3), .stride = {2, 2}},
     {3, 1, 8, 12, {1, 50}, ROW(5)},
     {3, 1, 8, 12, {1, 50}, ROW(3), .stride = {1, 2}},
     /* depthwise */
@@ -194,6 +198,7 @@ static const Shape shapes[] = {
 };
 
 int main(void) {
+  trainlet_threads_start(3); /* whatever the tasks share, they share here */
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) test_run("convolution_is_right", is_right, &shapes[i]);
   return test_finish();
 }
