@@ -100,11 +100,13 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   }
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
+  size_t c_stride = t->c_stride, d_stride = t->d_stride;
+  bool d_row = t->d_column_stride;
 #define STORE_PLAIN(i)                     \
   {                                        \
     f32x4_store(c, alpha * low[i]);        \
     f32x4_store(c + 4, alpha * high[i]);   \
-    c += t->c_stride;                      \
+    c += c_stride;                         \
   }
   if (!t->d && !t->clamp) {
     EACH_ROW(STORE_PLAIN)
@@ -113,12 +115,12 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   const float *d = t->d ? t->d : &zero;
 #define STORE_AS(DO, i)                                                \
   {                                                                    \
-    f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);   \
-    f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;            \
+    f32x4 d0 = d_row ? f32x4_load(d) : f32x4_splat(*d);                \
+    f32x4 d1 = d_row ? f32x4_load(d + 4) : d0;                         \
     f32x4_store(c, DO(alpha * low[i] + beta * d0));                    \
     f32x4_store(c + 4, DO(alpha * high[i] + beta * d1));               \
-    c += t->c_stride;                                                  \
-    d += t->d_stride;                                                  \
+    c += c_stride;                                                     \
+    d += d_stride;                                                     \
   }
 #define STORE(i) STORE_AS(, i)
 #define CLAMP(v) f32x4_min(most, f32x4_max(least, v)) /* NaN stays NaN */
