@@ -131,8 +131,13 @@ static void forward_task(void *context, size_t block, int thread) {
   g.c_row_stride = g.group = s->pixels;
   g.group_stride = conv->features * s->pixels;
   g.d_row_stride = 1;
-  g.b.line_table = s->pixel;
-  g.b.k_table = s->cell;
+  if (images == 1 && s->padded.direct && window_kernel(&conv->window) == 1) {
+    g.b.line_stride = 1;
+    g.b.k_stride = s->pixels;
+  } else {
+    g.b.line_table = s->pixel;
+    g.b.k_table = s->cell;
+  }
   for (size_t i = 0; i < conv->groups; i++) {
     g.packed_a = f->packed + i * features * s->cells;
     g.b.data = planes + i * channels * s->padded.plane_floats;
