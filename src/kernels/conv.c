@@ -1,22 +1,17 @@
 /* Convolution through gemm: the tables that make a product of it. */
 #include "kernels/conv.h"
 #include <string.h>
+#include "kernels/conv_blocks.h"
 #include "kernels/depthwise.h"
 #include "kernels/gemm.h"
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd.h"
+#include "threads.h"
 
 unsigned conv_algorithms = ~0u;
 
-enum { COLUMNS_WANTED = 768 }; /* small images share one product until it has about as many columns */
-
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t images_in_block(const Conv *conv, size_t pixels) {
-  size_t images = pixels < COLUMNS_WANTED ? COLUMNS_WANTED / pixels : 1;
-  return images < conv->batch ? images : conv->batch ? conv->batch : 1;
-}
 
 /* ---- forward and the weights' gradient: x padded, one table over kernel cells, one over pixels ---- */
 
@@ -25,36 +20,40 @@ typedef struct Slide {
   size_t images;   /* in a block */
   size_t cells;    /* (C / groups) · KH · KW */
   size_t pixels;   /* OH · OW */
-  float *copy;     /* (images, C, plane) */
+  size_t blocks;
+  float *copy;     /* of each thread: (images, C, plane) */
   int32_t *cell;   /* offset of each kernel cell from a pixel's first one */
   int32_t *pixel;  /* offset of each pixel's first cell, through all images of a block */
   float *packed;   /* forward: w */
   int32_t *dy;     /* weight gradient: offset of each pixel of dy, through all images of a block */
-  void *gemm;
+  char *gemm;      /* of each thread */
+  size_t copy_floats, gemm_bytes;
 } Slide;
 
 static size_t weight_scratch_bytes(size_t features, size_t cells, size_t depth) {
-  size_t a = gemm_scratch_bytes(features, cells, depth), b = gemm_scratch_bytes(cells, features, depth);
+  size_t a = gemm_alone_bytes(features, cells, depth), b = gemm_alone_bytes(cells, features, depth);
   return a > b ? a : b;
 }
 
 static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratch) {
-  size_t planes, floats;
+  size_t planes, floats, threads = (size_t)threads_count();
   if (!padded_of_window(&conv->window, &s->padded)) return false;
   s->cells = conv->channels / conv->groups * window_kernel(&conv->window);
   s->pixels = window_out(&conv->window);
-  s->images = images_in_block(conv, s->pixels);
+  s->images = conv_images(conv, s->pixels);
   if (!size_multiply(s->images, conv->channels, &planes) || !size_multiply(planes, s->padded.plane_floats, &floats) ||
       floats > INT32_MAX)
     return false;
-  s->copy = scratch_take(scratch, s->padded.direct ? 0 : floats, 1, sizeof(float));
+  s->blocks = (conv->batch + s->images - 1) / s->images;
+  s->copy_floats = s->padded.direct ? 0 : floats;
+  s->copy = scratch_take(scratch, forward ? threads : 1, s->copy_floats, sizeof(float));
   s->cell = scratch_take(scratch, s->cells, 1, sizeof(int32_t));
   s->pixel = scratch_take(scratch, s->images, s->pixels, sizeof(int32_t));
   s->packed = scratch_take(scratch, forward ? conv->features : 0, s->cells, sizeof(float));
   s->dy = scratch_take(scratch, forward ? 0 : s->images, s->pixels, sizeof(int32_t));
   size_t features = conv->features / conv->groups, columns = s->images * s->pixels;
-  s->gemm = scratch_take(scratch, 1, 1, forward ? gemm_scratch_bytes(0, columns, s->cells)
-                                                : weight_scratch_bytes(features, s->cells, columns));
+  s->gemm_bytes = forward ? gemm_alone_bytes(0, columns, s->cells) : weight_scratch_bytes(features, s->cells, columns);
+  s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow;
 }
 
@@ -91,23 +90,60 @@ bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
   return fits;
 }
 
+size_t conv_packed_floats(const Conv *conv) {
+  if (depthwise_suits(conv)) return 0;
+  size_t floats = conv->features * (conv->channels / conv->groups) * window_kernel(&conv->window);
+  return winograd_suits(conv) ? floats / 9 * WINOGRAD_CELLS : floats;
+}
+
+static void pack_groups(const Conv *conv, const float *w, float *packed) {
+  size_t features = conv->features / conv->groups, cells = conv->channels / conv->groups * window_kernel(&conv->window);
+  for (size_t i = 0; i < conv->features; i += features) {
+    GemmSource a = gemm_a(w + i * cells, cells, false);
+    gemm_pack_a(&a, features, cells, packed + i * cells);
+  }
+}
+
+void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch) {
+  if (depthwise_suits(conv)) return;
+  if (winograd_suits(conv)) winograd_pack(conv, w, false, packed, scratch);
+  else pack_groups(conv, w, packed);
+}
+
+typedef struct Forward {
+  const Conv *conv;
+  Slide slide;
+  const float *x, *bias, *packed;
+  float *y;
+} Forward;
+
 /* y (F, images · pixels) = w (F, cells) · x (cells, images · pixels) + bias, for each group */
-static void forward_block(const Conv *conv, const Slide *s, const float *x, size_t images, const float *bias, float *y) {
+static void forward_task(void *context, size_t block, int thread) {
+  const Forward *f = context;
+  const Conv *conv = f->conv;
+  const Slide *s = &f->slide;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
-  const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
+  size_t first = block * s->images, images = least(s->images, conv->batch - first);
+  const float *planes = padded_copy(&s->padded, f->x + first * conv->channels * window_in(&conv->window), images * conv->channels,
+                                    s->copy + (size_t)thread * s->copy_floats);
   Gemm g = {.rows = features, .columns = images * s->pixels, .depth = s->cells, .alpha = 1, .beta = 1,
             .clamp = conv->clamp, .low = conv->low, .high = conv->high};
   g.c_row_stride = g.group = s->pixels;
   g.group_stride = conv->features * s->pixels;
   g.d_row_stride = 1;
-  g.b.line_table = s->pixel;
-  g.b.k_table = s->cell;
+  if (images == 1 && s->padded.direct && window_kernel(&conv->window) == 1) {
+    g.b.line_stride = 1;
+    g.b.k_stride = s->pixels;
+  } else {
+    g.b.line_table = s->pixel;
+    g.b.k_table = s->cell;
+  }
   for (size_t i = 0; i < conv->groups; i++) {
-    g.packed_a = s->packed + i * features * s->cells;
+    g.packed_a = f->packed + i * features * s->cells;
     g.b.data = planes + i * channels * s->padded.plane_floats;
-    g.d = bias ? bias + i * features : NULL;
-    g.c = y + i * features * s->pixels;
-    gemm_run(&g, s->gemm);
+    g.d = f->bias ? f->bias + i * features : NULL;
+    g.c = f->y + (first * conv->features + i * features) * s->pixels;
+    conv_product_of(conv, s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
   }
 }
 
@@ -120,18 +156,15 @@ void conv_forward(const Conv *conv, const float *x, const float *w, const float 
     winograd_forward(conv, x, w, false, bias, y, scratch);
     return;
   }
-  Slide s;
-  slide_plan(conv, true, &s, &(Scratch){.base = scratch});
-  padded_clear(&s.padded, s.images * conv->channels, s.copy);
-  slide_tables(conv, &s);
-  size_t features = conv->features / conv->groups;
-  for (size_t i = 0; i < conv->groups; i++) {
-    GemmSource a = gemm_a(w + i * features * s.cells, s.cells, false);
-    gemm_pack_a(&a, features, s.cells, s.packed + i * features * s.cells);
+  Forward f = {.conv = conv, .x = x, .bias = bias, .packed = conv->packed, .y = y};
+  slide_plan(conv, true, &f.slide, &(Scratch){.base = scratch});
+  padded_clear(&f.slide.padded, (size_t)threads_count() * f.slide.images * conv->channels, f.slide.copy);
+  slide_tables(conv, &f.slide);
+  if (!f.packed) {
+    pack_groups(conv, w, f.slide.packed);
+    f.packed = f.slide.packed;
   }
-  for (size_t n = 0; n < conv->batch; n += s.images)
-    forward_block(conv, &s, x + n * conv->channels * window_in(&conv->window), least(s.images, conv->batch - n), bias,
-                  y + n * conv->features * s.pixels);
+  conv_blocks_run(conv, f.slide.blocks, forward_task, &f);
 }
 
 /* Panels are 8 columns wide: few cells are better the rows of dwᵀ than the columns of dw. */

@@ -9,6 +9,7 @@ typedef struct Conv {
   Window window;
   bool clamp; /* y is kept in low … high (Relu is 0 … inf); NaN stays NaN */
   float low, high;
+  const float *packed; /* what conv_pack_weights made of w; NULL: forward packs w each time */
 } Conv;
 
 /* What is faster than the plain product; a test switches one off and must see the same result. */
@@ -19,6 +20,11 @@ extern unsigned conv_algorithms;
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
+
+/* Weights that never change, packed once for all runs of conv_forward: floats they take, 0 where w serves as it is. `scratch` is
+ * conv_forward's. Winograd's are four times as large as w. */
+size_t conv_packed_floats(const Conv *conv);
+void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch);
 
 /* y (N, F, OH, OW) = x (N, C, H, W) * w (F, C / groups, KH, KW) + bias (F) or NULL */
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch);

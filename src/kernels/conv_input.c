@@ -1,5 +1,5 @@
 /* The gradient of a convolution's input through gemm, phase by phase (phase.h). */
-#include "kernels/conv.h"
+#include "kernels/conv_blocks.h"
 #include "kernels/depthwise.h"
 #include "kernels/depthwise_spread.h"
 #include "kernels/gemm.h"
@@ -7,40 +7,47 @@
 #include "kernels/scratch.h"
 #include "kernels/winograd.h"
 
-enum { COLUMNS_WANTED = 768 }; /* small images share one product until it has about as many columns */
-
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 typedef struct Input {
+  const Conv *conv;
+  const float *dy;
+  float *dx;
   Phases phases;
-  size_t images;    /* in a block */
-  float *copy;      /* dy padded: (images, F, plane) */
+  size_t images, blocks; /* images: in a block */
+  float *copy;      /* of each thread: dy padded, (images, F, plane) */
   int32_t *w_cell;  /* per cell (f, i, j) of a phase and group: where w has it … */
   int32_t *dy_cell; /* … and dy, from a pixel's first */
   int32_t *pixel;   /* offset of each pixel of a phase */
   float *packed;    /* w of a phase, all groups */
-  float *pixels;    /* (C / groups, images, pixels of a phase); only where the stride is not 1 */
-  void *gemm;
+  float *pixels;    /* of each thread: (C / groups, images, pixels of a phase); only where the stride is not 1 */
+  char *gemm;       /* of each thread */
+  size_t copy_floats, pixels_floats, gemm_bytes;
+  size_t phase[2], cells;
 } Input;
 
 static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   const Window *w = &conv->window;
-  size_t planes, floats;
+  size_t planes, floats, threads = (size_t)threads_count();
   if (!phases_of(w, &s->phases)) return false;
   size_t pixels = phase_size(w, 0, 0) * phase_size(w, 1, 0), channels = conv->channels / conv->groups;
   size_t cells = conv->features / conv->groups * window_kernel(w);
-  s->images = pixels < COLUMNS_WANTED ? COLUMNS_WANTED / pixels : 1;
-  if (s->images > conv->batch) s->images = conv->batch ? conv->batch : 1;
+  s->conv = conv;
+  s->images = conv_images(conv, pixels);
+  s->blocks = (conv->batch + s->images - 1) / s->images;
   if (!size_multiply(s->images, conv->features, &planes) || !size_multiply(planes, s->phases.dy.plane_floats, &floats) ||
       floats > INT32_MAX)
     return false;
-  s->copy = scratch_take(scratch, s->phases.dy.direct ? 0 : floats, 1, sizeof(float));
+  s->copy_floats = s->phases.dy.direct ? 0 : floats;
+  s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
   s->w_cell = scratch_take(scratch, cells, 1, sizeof(int32_t));
   s->dy_cell = scratch_take(scratch, cells, 1, sizeof(int32_t));
   s->pixel = scratch_take(scratch, s->images, pixels, sizeof(int32_t));
   s->packed = scratch_take(scratch, conv->channels, cells, sizeof(float));
-  s->pixels = scratch_take(scratch, s->phases.strided ? channels : 0, s->images * pixels, sizeof(float));
-  s->gemm = scratch_take(scratch, 1, 1, gemm_scratch_bytes(0, s->images * pixels, cells));
+  s->pixels_floats = s->phases.strided ? channels * s->images * pixels : 0; /* not larger than dx's */
+  s->pixels = scratch_take(scratch, threads, s->pixels_floats, sizeof(float));
+  s->gemm_bytes = gemm_alone_bytes(0, s->images * pixels, cells);
+  s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow;
 }
 
@@ -82,44 +89,46 @@ static void phase_pixels(const Conv *conv, const Input *s, size_t rows, size_t c
 }
 
 /* dx (C, images · pixels of the phase) = wᵀ (C, cells of the phase) · dy (cells, images · pixels), for each group */
-static void phase_run(const Conv *conv, const Input *s, const size_t phase[2], size_t cells, const float *planes, size_t images,
-                      float *dx) {
+static void phase_task(void *context, size_t block, int thread) {
+  const Input *s = context;
+  const Conv *conv = s->conv;
   const Window *w = &conv->window;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
-  size_t pixels = phase_size(w, 0, phase[0]) * phase_size(w, 1, phase[1]);
-  Gemm g = {.rows = channels, .columns = images * pixels, .depth = cells, .alpha = 1};
+  size_t pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
+  size_t first = block * s->images, images = least(s->images, conv->batch - first);
+  const float *planes = padded_copy(&s->phases.dy, s->dy + first * conv->features * window_out(w), images * conv->features,
+                                    s->copy + (size_t)thread * s->copy_floats);
+  float *apart = s->pixels + (size_t)thread * s->pixels_floats;
+  Gemm g = {.rows = channels, .columns = images * pixels, .depth = s->cells, .alpha = 1};
   g.b.line_table = s->pixel;
   g.b.k_table = s->dy_cell;
   g.c_row_stride = s->phases.strided ? g.columns : pixels;
   g.group = s->phases.strided ? 0 : pixels;
   g.group_stride = conv->channels * pixels;
   for (size_t i = 0; i < conv->groups; i++) {
-    float *group_dx = dx + i * channels * window_in(w);
-    g.packed_a = s->packed + i * channels * cells;
+    float *dx = s->dx + (first * conv->channels + i * channels) * window_in(w);
+    g.packed_a = s->packed + i * channels * s->cells;
     g.b.data = planes + i * features * s->phases.dy.plane_floats;
-    g.c = s->phases.strided ? s->pixels : group_dx;
-    gemm_run(&g, s->gemm);
+    g.c = s->phases.strided ? apart : dx;
+    conv_product_of(conv, s->blocks)(&g, s->gemm + (size_t)thread * s->gemm_bytes);
     for (size_t c = 0; c < channels && s->phases.strided; c++)
       for (size_t n = 0; n < images; n++)
-        phase_spread(w, phase, s->pixels + (c * images + n) * pixels, group_dx + (n * conv->channels + c) * window_in(w));
+        phase_spread(w, s->phase, apart + (c * images + n) * pixels, dx + (n * conv->channels + c) * window_in(w));
   }
 }
 
 /* One phase of all images: tables and packed weights once, then block by block. */
-static void phase_all(const Conv *conv, const Input *s, const size_t phase[2], const float *dy, const float *w, float *dx) {
+static void phase_run(Input *s, const float *w) {
+  const Conv *conv = s->conv;
   const Window *window = &conv->window;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups, kernel = window_kernel(window);
-  size_t cells = phase_cells(conv, s, phase);
-  phase_pixels(conv, s, phase_size(window, 0, phase[0]), phase_size(window, 1, phase[1]));
+  s->cells = phase_cells(conv, s, s->phase);
+  phase_pixels(conv, s, phase_size(window, 0, s->phase[0]), phase_size(window, 1, s->phase[1]));
   for (size_t i = 0; i < conv->groups; i++) {
     GemmSource a = {w + i * features * channels * kernel, .line_stride = kernel, .k_table = s->w_cell};
-    gemm_pack_a(&a, channels, cells, s->packed + i * channels * cells);
+    gemm_pack_a(&a, channels, s->cells, s->packed + i * channels * s->cells);
   }
-  for (size_t n = 0; n < conv->batch; n += s->images) {
-    size_t images = least(s->images, conv->batch - n);
-    const float *planes = padded_copy(&s->phases.dy, dy + n * conv->features * window_out(window), images * conv->features, s->copy);
-    phase_run(conv, s, phase, cells, planes, images, dx + n * conv->channels * window_in(window));
-  }
+  conv_blocks_run(conv, s->blocks, phase_task, s);
 }
 
 void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
@@ -135,9 +144,8 @@ void conv_input_gradient(const Conv *conv, const float *dy, const float *w, floa
   }
   Input s;
   input_plan(conv, &s, &(Scratch){.base = scratch});
-  padded_clear(&s.phases.dy, s.images * conv->features, s.copy);
-  size_t phase[2];
-  for (phase[0] = 0; phase[0] < conv->window.stride[0]; phase[0]++)
-    for (phase[1] = 0; phase[1] < conv->window.stride[1]; phase[1]++)
-      if (phase[0] < conv->window.in[0] && phase[1] < conv->window.in[1]) phase_all(conv, &s, phase, dy, w, dx);
+  s.dy = dy, s.dx = dx;
+  padded_clear(&s.phases.dy, (size_t)threads_count() * s.images * conv->features, s.copy);
+  for (s.phase[0] = 0; s.phase[0] < least(conv->window.stride[0], conv->window.in[0]); s.phase[0]++)
+    for (s.phase[1] = 0; s.phase[1] < least(conv->window.stride[1], conv->window.in[1]); s.phase[1]++) phase_run(&s, w);
 }

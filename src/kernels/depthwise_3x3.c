@@ -5,8 +5,6 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { PLANES = 8 }; /* of one task */
-
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool stride_is(const Window *w, size_t stride) { return w->stride[0] == stride && w->stride[1] == stride; }
@@ -141,18 +139,17 @@ typedef struct Job {
   const Conv *conv;
   const float *x, *w, *bias;
   float *y;
-  size_t planes; /* of y */
   bool turned;
 } Job;
 
-static void forward_task(void *context, size_t chunk, int thread) {
+static void forward_planes(void *context, size_t from, size_t to) {
   const Job *j = context;
   const Conv *conv = j->conv;
   const Window *w = &conv->window;
   size_t each = conv->features / conv->channels;
   Plane p = {.rows = w->in[0], .columns = w->in[1], .out_rows = w->out[0], .out_columns = w->out[1],
              .clamp = conv->clamp && !j->turned, .low = f32x4_splat(conv->low), .high = f32x4_splat(conv->high)};
-  for (size_t i = chunk * PLANES; i < least(j->planes, (chunk + 1) * PLANES); i++) {
+  for (size_t i = from; i < to; i++) {
     size_t feature = i % conv->features;
     p.x = j->x + i / each * window_in(w);
     p.y = j->y + i * window_out(w);
@@ -162,13 +159,13 @@ static void forward_task(void *context, size_t chunk, int thread) {
   }
 }
 
-static void job_run(Job *job, ThreadsTask *task) {
-  job->planes = job->conv->batch * job->conv->features;
-  threads_run((job->planes + PLANES - 1) / PLANES, task, job);
+static void job_run(Job *job, ThreadsRange *task) {
+  const Conv *conv = job->conv;
+  threads_split(conv->batch * conv->features, threads_grain(2 * window_out(&conv->window)), task, job);
 }
 
 void depthwise_3x3_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y) {
-  job_run(&(Job){.conv = conv, .x = x, .w = w, .bias = bias, .y = y}, forward_task);
+  job_run(&(Job){.conv = conv, .x = x, .w = w, .bias = bias, .y = y}, forward_planes);
 }
 
 /* ---- input gradient, stride 2: pixels of dx by twos in both directions ----
@@ -216,16 +213,16 @@ static __attribute__((noinline)) void plane_back(const Window *window, const flo
   else strip_back(window, w, dy, dx, NARROW);
 }
 
-static void back_task(void *context, size_t chunk, int thread) {
+static void back_planes(void *context, size_t from, size_t to) {
   const Job *j = context;
   const Window *w = &j->conv->window;
-  for (size_t i = chunk * PLANES; i < least(j->planes, (chunk + 1) * PLANES); i++)
+  for (size_t i = from; i < to; i++)
     plane_back(w, j->w + i % j->conv->features * 9, j->x + i * window_out(w), j->y + i * window_in(w));
 }
 
 void depthwise_3x3_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx) {
   bool flips = conv->window.stride[0] == 1; /* then dx is a convolution of dy like y of x, the kernel backwards */
-  job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx, .turned = true}, flips ? forward_task : back_task);
+  job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx, .turned = true}, flips ? forward_planes : back_planes);
 }
 
 /* ---- weight gradient ---- */
@@ -314,19 +311,22 @@ static __attribute__((noinline)) void plane_weights(const Window *w, const float
   }
 }
 
-/* dw of one feature */
-static void weight_task(void *context, size_t feature, int thread) {
+/* dw of features from … to - 1 */
+static void weight_features(void *context, size_t from, size_t to) {
   const Job *j = context;
   const Conv *conv = j->conv;
   const Window *w = &conv->window;
-  size_t channel = feature / (conv->features / conv->channels);
-  f32x4 total[9];
-  for (int i = 0; i < 9; i++) total[i] = f32x4_splat(0);
-  for (size_t n = 0; n < conv->batch; n++)
-    plane_weights(w, j->x + (n * conv->channels + channel) * window_in(w), j->w + (n * conv->features + feature) * window_out(w), total);
-  for (int i = 0; i < 9; i++) j->y[feature * 9 + (size_t)i] = f32x4_sum(total[i]);
+  for (size_t feature = from; feature < to; feature++) {
+    size_t channel = feature / (conv->features / conv->channels);
+    f32x4 total[9];
+    for (int i = 0; i < 9; i++) total[i] = f32x4_splat(0);
+    for (size_t n = 0; n < conv->batch; n++)
+      plane_weights(w, j->x + (n * conv->channels + channel) * window_in(w), j->w + (n * conv->features + feature) * window_out(w), total);
+    for (int i = 0; i < 9; i++) j->y[feature * 9 + (size_t)i] = f32x4_sum(total[i]);
+  }
 }
 
 void depthwise_3x3_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw) {
-  threads_run(conv->features, weight_task, &(Job){.conv = conv, .x = x, .w = dy, .y = dw});
+  Job job = {.conv = conv, .x = x, .w = dy, .y = dw};
+  threads_split(conv->features, threads_grain(2 * conv->batch * window_out(&conv->window)), weight_features, &job);
 }

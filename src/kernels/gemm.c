@@ -17,6 +17,7 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
+  DIRECT_PANELS = 8,
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
@@ -45,6 +46,7 @@ static size_t block_depth(size_t depth) {
 typedef struct Tile {
   size_t depth;
   const float *a, *b; /* panels */
+  size_t b_stride;    /* from k to k */
   float alpha, beta;
   float *c;
   const float *d;
@@ -84,6 +86,7 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
 #define CLEAR(i) low[i] = high[i] = f32x4_splat(0);
   EACH_ROW(CLEAR)
   const float *a = t->a, *b = t->b;
+  size_t b_stride = t->b_stride;
   for (size_t k = t->depth; k > 0; k--) {
     f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
     BARRIER();
@@ -96,15 +99,17 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   }
     EACH_ROW_BACKWARD(MULTIPLY_ADD)
     a += rows;
-    b += COLUMNS;
+    b += b_stride;
   }
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
+  size_t c_stride = t->c_stride, d_stride = t->d_stride;
+  bool d_row = t->d_column_stride;
 #define STORE_PLAIN(i)                     \
   {                                        \
     f32x4_store(c, alpha * low[i]);        \
     f32x4_store(c + 4, alpha * high[i]);   \
-    c += t->c_stride;                      \
+    c += c_stride;                         \
   }
   if (!t->d && !t->clamp) {
     EACH_ROW(STORE_PLAIN)
@@ -113,12 +118,12 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   const float *d = t->d ? t->d : &zero;
 #define STORE_AS(DO, i)                                                \
   {                                                                    \
-    f32x4 d0 = t->d_column_stride ? f32x4_load(d) : f32x4_splat(*d);   \
-    f32x4 d1 = t->d_column_stride ? f32x4_load(d + 4) : d0;            \
+    f32x4 d0 = d_row ? f32x4_load(d) : f32x4_splat(*d);                \
+    f32x4 d1 = d_row ? f32x4_load(d + 4) : d0;                         \
     f32x4_store(c, DO(alpha * low[i] + beta * d0));                    \
     f32x4_store(c + 4, DO(alpha * high[i] + beta * d1));               \
-    c += t->c_stride;                                                  \
-    d += t->d_stride;                                                  \
+    c += c_stride;                                                     \
+    d += d_stride;                                                     \
   }
 #define STORE(i) STORE_AS(, i)
 #define CLAMP(v) f32x4_min(most, f32x4_max(least, v)) /* NaN stays NaN */
@@ -147,15 +152,17 @@ static void tile_run(size_t rows, const Tile *t) {
 /* A tile over the edge of C or from one group of columns to the next: computed apart, then put in place one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, size_t columns) {
   float apart[ROWS * COLUMNS];
-  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS};
+  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .b_stride = t->b_stride, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS};
   tile_run(rows, &whole);
+  size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
   for (size_t j = 0; j < columns; j++) {
-    size_t at = (column + j) / g->group * g->group_stride + (column + j) % g->group;
     for (size_t i = 0; i < rows; i++) {
       float v = apart[i * COLUMNS + j];
       if (t->d) v += t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
       t->c[i * t->c_stride + at] = t->clamp ? gemm_clamp(g, v) : v;
     }
+    at++;
+    if (++in_group == g->group) in_group = 0, at += g->group_stride - g->group;
   }
 }
 
@@ -166,6 +173,7 @@ typedef struct Block {
   size_t from, to;          /* the panels of this block */
   size_t column, columns, k, depth;
   const float *a, *b;
+  bool direct;
 } Block;
 
 static void block_run(const Gemm *g, const Block *block) {
@@ -186,7 +194,9 @@ static void block_run(const Gemm *g, const Block *block) {
     size_t column = block->column + j, columns = least(COLUMNS, block->columns - j);
     size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
     bool whole = columns == COLUMNS && in_group + COLUMNS <= g->group;
-    t.b = block->b + j * block->depth;
+    bool packed = !block->direct || columns < COLUMNS;
+    t.b = !packed ? g->b.data + column + block->k * g->b.k_stride : block->b + (block->direct ? 0 : j * block->depth);
+    t.b_stride = packed ? COLUMNS : g->b.k_stride;
     t.a = block->a;
     for (size_t p = block->from; p < block->to; p++) {
       size_t row = panel_row(g->rows, block->panels, p), rows = panel_row(g->rows, block->panels, p + 1) - row;
@@ -218,9 +228,9 @@ void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) 
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
-  for (size_t j = 0; j < block->columns; j += COLUMNS)
+  for (size_t j = block->direct ? block->columns / COLUMNS * COLUMNS : 0; j < block->columns; j += COLUMNS)
     gemm_pack_panel(&g->b, block->column + j, least(COLUMNS, block->columns - j), COLUMNS, block->k, block->depth,
-                    packed + j * block->depth);
+                    packed + (block->direct ? 0 : j * block->depth));
 }
 
 /* ---- a part of C: some panels of rows times some columns, by one thread ---- */
@@ -232,6 +242,7 @@ typedef struct Part {
 
 /* One block of depth of one block of columns, for all rows of the part. */
 static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
+  block.direct = part->to - part->from <= DIRECT_PANELS && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table;
   pack_columns(g, &block, packed_b);
   block.b = packed_b;
   block.panels = panel_count(g->rows);

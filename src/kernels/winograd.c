@@ -11,6 +11,9 @@ enum {
   CELLS = WINOGRAD_CELLS,
   TILES_WANTED = 96, /* of a part: enough columns for the product */
   SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
+  LEAST_CHANNELS = 12,
+  LEAST_TILES = 12, /* the transform of the weights must be worth it */
+  LEAST_WORK = 1 << 20, /* multiplications of a part that are worth waking threads */
   FOUR = 4,          /* channels padded and transformed by one task */
 };
 
@@ -21,7 +24,8 @@ bool winograd_suits(const Conv *conv) {
   const Window *w = &conv->window;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
-  return conv->groups == 1 && conv->channels >= 12 && conv->features >= 12 && (conv_algorithms & CONV_WINOGRAD);
+  size_t tiles = conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
+  return conv->groups == 1 && least(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES && (conv_algorithms & CONV_WINOGRAD);
 }
 
 Conv winograd_turned(const Conv *conv) {
@@ -29,6 +33,7 @@ Conv winograd_turned(const Conv *conv) {
   turned.channels = conv->features;
   turned.features = conv->channels;
   turned.clamp = false;
+  turned.packed = NULL;
   for (int a = 0; a < 2; a++) {
     turned.window.in[a] = conv->window.out[a];
     turned.window.out[a] = conv->window.in[a];
@@ -104,6 +109,13 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
     padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel), copy + n * FOUR * p->plane_floats);
 }
 
+/* Few channels and tiles are not worth waking a thread. */
+static void run(const Conv *conv, const Blocks *b, size_t chunks, ThreadsTask *task, void *context) {
+  if ((double)(conv->channels * conv->features) * (double)b->tiles * CELLS >= LEAST_WORK) threads_run(chunks, task, context);
+  else
+    for (size_t i = 0; i < chunks; i++) task(context, i, 0);
+}
+
 /* ---- forward ---- */
 
 typedef struct Forward {
@@ -140,14 +152,14 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   s->v_stride = conv->channels * s->columns + SKEW;
   s->m_stride = conv->features * s->columns + SKEW;
   s->tile = scratch_take(scratch, s->columns, 1, sizeof(Tile));
-  s->packed = scratch_take(scratch, CELLS * conv->features, conv->channels, sizeof(float));
+  s->packed = scratch_take(scratch, conv->packed ? 0 : CELLS * conv->features, conv->channels, sizeof(float));
   Scratch raw = *scratch;
   s->raw = scratch_take(&raw, CELLS, s->u_stride, sizeof(float));
   s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
   s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
   if (raw.used > scratch->used) scratch->used = raw.used;
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
-  s->gemm_bytes = (gemm_scratch_bytes(0, s->columns, conv->channels) + 63) / 64 * 64;
+  s->gemm_bytes = gemm_alone_bytes(0, s->columns, conv->channels);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow && !raw.overflow;
 }
@@ -201,10 +213,10 @@ static void input_task(void *context, size_t four, int thread) {
 static void product_task(void *context, size_t cell, int thread) {
   const Forward *s = context;
   Gemm g = {.rows = s->conv->features, .columns = s->columns, .depth = s->conv->channels, .alpha = 1, .c_row_stride = s->columns};
-  g.packed_a = s->packed + cell * g.rows * g.depth;
+  g.packed_a = (s->conv->packed ? s->conv->packed : s->packed) + cell * g.rows * g.depth;
   g.b = gemm_b(s->v + cell * s->v_stride, s->columns, false);
   g.c = s->m + cell * s->m_stride;
-  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+  gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
 }
 
 static void store_tile(const Tile *tile, const f32x4 rows[4], size_t width, float *y) {
@@ -237,19 +249,31 @@ static void output_task(void *context, size_t feature, int thread) {
   }
 }
 
+static void pack(Forward *s, const float *w, bool turned) {
+  s->w = w, s->turned = turned;
+  run(s->conv, &s->blocks, s->conv->channels, weights_task, s);
+  run(s->conv, &s->blocks, CELLS, pack_task, s);
+}
+
+void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed, void *scratch) {
+  Forward s;
+  forward_plan(conv, &s, &(Scratch){.base = scratch});
+  s.packed = packed;
+  pack(&s, w, turned);
+}
+
 void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y, void *scratch) {
   Forward s;
   forward_plan(conv, &s, &(Scratch){.base = scratch});
-  s.x = x, s.w = w, s.bias = bias, s.y = y, s.turned = turned;
-  threads_run(conv->channels, weights_task, &s);
-  threads_run(CELLS, pack_task, &s);
+  s.x = x, s.bias = bias, s.y = y;
+  if (!conv->packed) pack(&s, w, turned);
   for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
     planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
     memset(s.tile, 0, s.columns * sizeof(Tile));
     tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
-    threads_run((conv->channels + FOUR - 1) / FOUR, input_task, &s);
-    threads_run(CELLS, product_task, &s);
-    threads_run(conv->features, output_task, &s);
+    run(conv, &s.blocks, (conv->channels + FOUR - 1) / FOUR, input_task, &s);
+    run(conv, &s.blocks, CELLS, product_task, &s);
+    run(conv, &s.blocks, conv->features, output_task, &s);
   }
 }
 
@@ -291,7 +315,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
   s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
-  s->gemm_bytes = (gemm_scratch_bytes(conv->features, conv->channels, tiles) + 63) / 64 * 64;
+  s->gemm_bytes = gemm_alone_bytes(conv->features, conv->channels, tiles);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
   return !scratch->overflow;
 }
@@ -332,7 +356,7 @@ static void gradient_task(void *context, size_t cell, int thread) {
   g.d = s->part.image || s->part.band ? g.c : NULL;
   g.c_row_stride = g.d_row_stride = fours(g.columns);
   g.d_column_stride = 1;
-  gemm_run(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+  gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
 }
 
 /* dw of one feature, four channels at a time */
@@ -357,8 +381,8 @@ void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy,
     planes_of(conv->window.out, (size_t[]){0, 0}, &s.blocks, s.part.band, 0, &s.padded_dy);
     tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
     tiles_of(conv, &s.blocks, &s.part, &s.padded_dy, s.tile_dy);
-    threads_run((fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
-    threads_run(CELLS, gradient_task, &s);
+    run(conv, &s.blocks, (fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
+    run(conv, &s.blocks, CELLS, gradient_task, &s);
   }
-  threads_run(conv->features, finish_task, &s);
+  run(conv, &s.blocks, conv->features, finish_task, &s);
 }

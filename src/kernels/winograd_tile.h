@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include "simd.h"
 
-enum { WINOGRAD_CELLS = 36 };
-
 #define SQRT2 1.41421356f
 #define SQRT1_2 0.70710678f
 #define TILE_INLINE static inline __attribute__((always_inline))

@@ -1,6 +1,7 @@
 /* ConvGrad (com.microsoft): dx, dw and db of Conv from dy, x and w; an output that nobody wants is not computed. */
 #include "ops/conv.h"
 #include "simd.h"
+#include "threads.h"
 
 static Status conv_grad_infer(Node *n) {
   WindowAttrs attrs;
@@ -29,18 +30,20 @@ static Status conv_grad_infer(Node *n) {
 }
 
 /* db[f] = Σ dy[n, f, …] */
-static void bias_gradient(const Conv *conv, const float *dy, float *db) {
+static void bias_gradient(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const Conv *conv = n->params;
   size_t pixels = window_out(&conv->window);
-  for (size_t f = 0; f < conv->features; f++) {
+  for (size_t f = from; f < to; f++) {
     f32x4 fours = f32x4_splat(0);
     float rest = 0;
-    for (size_t n = 0; n < conv->batch; n++) {
-      const float *plane = dy + (n * conv->features + f) * pixels;
+    for (size_t image = 0; image < conv->batch; image++) {
+      const float *plane = in_f32(n, 0) + (image * conv->features + f) * pixels;
       size_t i = 0;
       for (; i + 4 <= pixels; i += 4) fours += f32x4_load(plane + i);
       for (; i < pixels; i++) rest += plane[i];
     }
-    db[f] = f32x4_sum(fours) + rest;
+    out_f32(n, 2)[f] = f32x4_sum(fours) + rest;
   }
 }
 
@@ -49,7 +52,8 @@ static void conv_grad_run(const Node *n) {
   const float *dy = in_f32(n, 0), *x = in_f32(n, 1), *w = in_f32(n, 2);
   if (has_out(n, 0)) conv_input_gradient(conv, dy, w, out_f32(n, 0), n->scratch);
   if (has_out(n, 1)) conv_weight_gradient(conv, x, dy, out_f32(n, 1), n->scratch);
-  if (has_out(n, 2)) bias_gradient(conv, dy, out_f32(n, 2));
+  if (has_out(n, 2))
+    threads_split(conv->features, threads_grain(conv->batch * window_out(&conv->window) / 4), bias_gradient, (void *)n);
 }
 
 /* dx comes of dy and w, dw of dy and x, db of dy. */

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "kernels/conv.h"
+#include "trainlet.h"
 
 typedef struct Shape {
   size_t batch, groups, channels, features, in[2], kernel[2], stride[2], dilation[2], pad[2], pad_end[2];
@@ -87,6 +88,21 @@ static void compare(const Sums *wanted, const float *came, const char *what) {
       return;
 }
 
+/* Weights packed before give the same bits. */
+static void packed_is_the_same(Conv *conv, const float *x, const float *w, const float *bias, const float *y) {
+  size_t count = conv_packed_floats(conv), bytes, y_count = conv->batch * conv->features * window_out(&conv->window);
+  if (count == 0 || !check(conv_forward_bytes(conv, &bytes), "the size overflows")) return;
+  float *packed = floats(count, 8), *again = floats(y_count, 9);
+  void *scratch = malloc(bytes + 1);
+  conv_pack_weights(conv, w, packed, scratch);
+  memset(scratch, 0xff, bytes + 1);
+  conv->packed = packed;
+  conv_forward(conv, x, NULL, bias, again, scratch);
+  conv->packed = NULL;
+  check(memcmp(y, again, y_count * sizeof *y) == 0, "packed weights give another y");
+  free(packed), free(again), free(scratch);
+}
+
 static void shape_is_right(const Shape *shape, bool bias) {
   Conv conv = conv_of_shape(shape);
   size_t x_count = conv.batch * conv.channels * window_in(&conv.window), y_count = conv.batch * conv.features * window_out(&conv.window);
@@ -104,6 +120,7 @@ static void shape_is_right(const Shape *shape, bool bias) {
     conv_weight_gradient(&conv, x, dy, dw, scratch[2]);
     for (int i = 0; i < 3; i++) free(scratch[i]);
     compare(&plain.y, y, "y");
+    packed_is_the_same(&conv, x, w, plain.bias, y);
     compare(&plain.dx, dx, "dx");
     compare(&plain.dw, dw, "dw");
   }
@@ -128,21 +145,25 @@ static void is_right(const void *argument) {
 
 static const Shape shapes[] = {
     /* Winograd: tiles that fit and that hang over, images together and in bands, channels and features not in fours */
-    {2, 1, 12, 13, {8, 8}, SAME(3)},
+    {3, 1, 12, 13, {8, 8}, SAME(3)},
     {5, 1, 15, 12, {14, 14}, SAME(3), .clamp = true},
     {1, 1, 13, 14, {45, 50}, SAME(3)},
     {3, 1, 12, 18, {7, 9}, .kernel = {3, 3}},
-    {1, 1, 12, 12, {6, 5}, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 2}},
+    {4, 1, 12, 12, {6, 5}, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 2}},
     {70, 1, 12, 12, {3, 3}, SAME(3)},
     {0, 1, 12, 12, {4, 4}, SAME(3)},
+    {8, 1, 16, 24, {16, 16}, SAME(3)},
     /* the product: strides, dilations, groups, one cell, few channels, one dimension */
     {2, 1, 3, 8, {12, 13}, SAME(3), .stride = {2, 2}},
     {2, 1, 1, 9, {10, 11}, SAME(3), .clamp = true},
     {2, 1, 4, 5, {9, 9}, SAME(3), .dilation = {2, 2}},
     {3, 2, 6, 8, {6, 7}, SAME(3)},
     {5, 1, 11, 13, {3, 3}, .kernel = {1, 1}, .clamp = true},
+    {3, 1, 7, 9, {17, 17}, .kernel = {1, 1}},
     {1, 1, 40, 20, {20, 20}, .kernel = {1, 1}},
     {2, 1, 6, 7, {8, 8}, .kernel = {1, 1}, .stride = {2, 2}},
+    {5, 1, 20, 24, {30, 30}, .kernel = {1, 1}},
+    {4, 1, 8, 16, {32, 32}, SAME(3), .stride = {2, 2}},
     {3, 1, 8, 12, {1, 50}, ROW(5)},
     {3, 1, 8, 12, {1, 50}, ROW(3), .stride = {1, 2}},
     /* depthwise */
@@ -177,6 +198,7 @@ static const Shape shapes[] = {
 };
 
 int main(void) {
+  trainlet_threads_start(3); /* whatever the tasks share, they share here */
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) test_run("convolution_is_right", is_right, &shapes[i]);
   return test_finish();
 }
