@@ -93,7 +93,7 @@ static Status build(const Request *r, CachedProgram *c, Error *error) {
   Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, bound, error));
-  TRY(passes_run(bound, r->passes));
+  TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
   for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(r, &c->program); tries--) {
     if (!recompute_at_peak(&c->program)) break;
