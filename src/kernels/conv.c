@@ -38,10 +38,12 @@ static size_t weight_scratch_bytes(size_t features, size_t cells, size_t depth) 
   return a > b ? a : b;
 }
 
+static size_t cells_of(const Conv *conv) { return conv->channels / conv->groups * window_kernel(&conv->window); }
+
 static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratch) {
   size_t planes, floats;
   if (!padded_of_window(&conv->window, &s->padded)) return false;
-  s->cells = conv->channels / conv->groups * window_kernel(&conv->window);
+  s->cells = cells_of(conv);
   s->pixels = window_out(&conv->window);
   s->images = images_in_block(conv, s->pixels);
   if (!size_multiply(s->images, conv->channels, &planes) || !size_multiply(planes, s->padded.plane_floats, &floats) ||
@@ -50,7 +52,7 @@ static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratc
   s->copy = scratch_take(scratch, s->padded.direct ? 0 : floats, 1, sizeof(float));
   s->cell = scratch_take(scratch, s->cells, 1, sizeof(int32_t));
   s->pixel = scratch_take(scratch, s->images, s->pixels, sizeof(int32_t));
-  s->packed = scratch_take(scratch, forward ? conv->features : 0, s->cells, sizeof(float));
+  s->packed = scratch_take(scratch, forward ? conv->features : 0, s->cells, sizeof(float)); /* unless it was packed before */
   s->dy = scratch_take(scratch, forward ? 0 : s->images, s->pixels, sizeof(int32_t));
   size_t features = conv->features / conv->groups, columns = s->images * s->pixels;
   s->gemm = scratch_take(scratch, 1, 1, forward ? gemm_scratch_bytes(0, columns, s->cells)
@@ -103,11 +105,23 @@ static void forward_block(const Conv *conv, const Slide *s, const float *x, size
   g.b.line_table = s->pixel;
   g.b.k_table = s->cell;
   for (size_t i = 0; i < conv->groups; i++) {
-    g.packed_a = s->packed + i * features * s->cells;
+    g.packed_a = (conv->packed ? conv->packed : s->packed) + i * features * s->cells;
     g.b.data = planes + i * channels * s->padded.plane_floats;
     g.d = bias ? bias + i * features : NULL;
     g.c = y + i * features * s->pixels;
     gemm_run(&g, s->gemm);
+  }
+}
+
+size_t conv_packed_floats(const Conv *conv) {
+  return depthwise_suits(conv) || winograd_suits(conv) ? 0 : conv->features * cells_of(conv);
+}
+
+void conv_pack_weights(const Conv *conv, const float *w, float *packed) {
+  size_t features = conv->features / conv->groups, cells = cells_of(conv);
+  for (size_t i = 0; i < conv->groups; i++) {
+    GemmSource a = gemm_a(w + i * features * cells, cells, false);
+    gemm_pack_a(&a, features, cells, packed + i * features * cells);
   }
 }
 
@@ -124,11 +138,7 @@ void conv_forward(const Conv *conv, const float *x, const float *w, const float 
   slide_plan(conv, true, &s, &(Scratch){.base = scratch});
   padded_clear(&s.padded, s.images * conv->channels, s.copy);
   slide_tables(conv, &s);
-  size_t features = conv->features / conv->groups;
-  for (size_t i = 0; i < conv->groups; i++) {
-    GemmSource a = gemm_a(w + i * features * s.cells, s.cells, false);
-    gemm_pack_a(&a, features, s.cells, s.packed + i * features * s.cells);
-  }
+  if (!conv->packed) conv_pack_weights(conv, w, s.packed);
   for (size_t n = 0; n < conv->batch; n += s.images)
     forward_block(conv, &s, x + n * conv->channels * window_in(&conv->window), least(s.images, conv->batch - n), bias,
                   y + n * conv->features * s.pixels);

@@ -9,6 +9,7 @@ typedef struct Conv {
   Window window;
   bool clamp; /* y is kept in low … high (Relu is 0 … inf); NaN stays NaN */
   float low, high;
+  const float *packed; /* what conv_pack_weights made of w; NULL: packed on the way */
 } Conv;
 
 /* What is faster than the plain product; a test switches one off and must see the same result. */
@@ -19,6 +20,10 @@ extern unsigned conv_algorithms;
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
+
+/* w in the form of conv_forward's product, made once for many runs: how many floats (0 where it takes none), and the making. */
+size_t conv_packed_floats(const Conv *conv);
+void conv_pack_weights(const Conv *conv, const float *w, float *packed);
 
 /* y (N, F, OH, OW) = x (N, C, H, W) * w (F, C / groups, KH, KW) + bias (F) or NULL */
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch);
