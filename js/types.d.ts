@@ -148,6 +148,8 @@ export interface MemoryPlan {
   readonly peakBytes: number;
   /** The most that is alive at one time: no plan can be smaller. */
   readonly lowerBoundBytes: number;
+  /** Frozen weights in the form that convolutions read, a second copy of them where that pays and `maxMemoryBytes` has room. */
+  readonly packedBytes: number;
 }
 
 /**

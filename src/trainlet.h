@@ -69,7 +69,7 @@ int64_t trainlet_session_steps(const TrainletSession *s);
 void trainlet_session_set_seed(TrainletSession *s, uint64_t seed);
 
 int trainlet_session_parameter_count(const TrainletSession *s);
-TrainletTensor trainlet_session_parameter(TrainletSession *s, int i); /* data may be written in place */
+TrainletTensor trainlet_session_parameter(TrainletSession *s, int i); /* data may be written in place, before the next run */
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
 size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only);
 void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to);

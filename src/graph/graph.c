@@ -273,7 +273,7 @@ static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
     if (dim_is_symbol(shape.dim[i]) && numbers && numbers[dim_symbol(shape.dim[i])] >= 0)
       shape.dim[i] = numbers[dim_symbol(shape.dim[i])];
   Value *copy = graph_value(to, v->name, v->type, &shape, v->kind);
-  if (copy) copy->data = v->data;
+  if (copy) copy->data = v->data, copy->fixed = v->fixed;
   return copy;
 }
 

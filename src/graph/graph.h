@@ -27,6 +27,7 @@ typedef struct Value {
   ValueKind kind;
   Node *producer;   /* VALUE_NODE only */
   const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
+  bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
   void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */

@@ -7,11 +7,17 @@ static bool is_off(const Node *n, int i) {
   return !has_in(n, i) || (n->in[i]->kind == VALUE_CONSTANT && !*(const uint8_t *)n->in[i]->data);
 }
 
+/* Dropout by a constant ratio of 0: its mask keeps all. */
+static bool drops_nothing(const Node *n, int i) {
+  float ratio;
+  return has_in(n, i) && rewrite_number(n->in[i], &ratio) && ratio == 0;
+}
+
 static bool gives_back(const Node *n) {
   const Value *x = n->in[0], *y = n->out[0];
   if (n->op == &op_identity || n->op == &op_pass_through) return n->out_count == 1;
-  if (n->op == &op_dropout) return is_off(n, 2) && (!has_out(n, 1) || n->out[1]->readers == 0);
-  if (n->op == &op_dropout_grad) return has_in(n, 3) && is_off(n, 3);
+  if (n->op == &op_dropout) return (is_off(n, 2) || drops_nothing(n, 1)) && (!has_out(n, 1) || n->out[1]->readers == 0);
+  if (n->op == &op_dropout_grad) return (has_in(n, 3) && is_off(n, 3)) || drops_nothing(n, 2);
   if (n->op == &op_cast) return x->type == y->type;
   return (n->op == &op_expand || n->op == &op_concat || n->op == &op_sum) && shape_equal(&x->shape, &y->shape) &&
          (n->op == &op_expand || n->in_count == 1);
@@ -38,4 +44,8 @@ static bool rewrite(Graph *g, Node *n) {
   return gives_back(n) && rewrite_value(n->out[0], n->in[0]);
 }
 
-Status pass_identity(Graph *g) { return rewrite_each(g, rewrite); }
+/* Twice: a Dropout stays while its gradient reads the mask. */
+Status pass_identity(Graph *g) {
+  TRY(rewrite_each(g, rewrite));
+  return rewrite_each(g, rewrite);
+}

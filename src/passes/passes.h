@@ -39,7 +39,11 @@ Status pass_gelu(Graph *g);
 Status pass_clip_grad(Graph *g);
 /* Two Transposes become one, and one at an operand or at the end of a product becomes the product's own. */
 Status pass_transpose(Graph *g);
+/* softmax(Q Kᵀ) V in pieces becomes Attention, its gradient AttentionGrad. */
+Status pass_attention(Graph *g);
 /* MatMul + Add becomes Gemm. */
 Status pass_bias(Graph *g);
 /* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
 Status pass_activation(Graph *g);
+/* A product adds to the accumulator of a gradient; not for graphs whose accumulators overwrite. */
+Status pass_accumulate(Graph *g);

@@ -120,7 +120,8 @@ static void put_memory(Json *j, const TrainletSession *s) {
   put_size(j, "stateBytes", s->state.total_bytes, ",");
   put_size(j, "arenaBytes", t->largest_bytes, ",");
   put_size(j, "lowerBoundBytes", t->lower_bound_bytes, ",");
-  put_size(j, "peakBytes", s->state.total_bytes + t->largest_bytes + feeds, "}");
+  put_size(j, "packedBytes", t->packed.bytes, ",");
+  put_size(j, "peakBytes", s->state.total_bytes + t->largest_bytes + t->packed.bytes + feeds, "}");
 }
 
 static Json json_new(TrainletSession *s) {

@@ -13,6 +13,7 @@ int trainlet_session_parameter_count(const TrainletSession *s) { return s->state
 TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
   if (i < 0 || i >= s->state.count) return (TrainletTensor){0};
   const Parameter *p = &s->state.parameters[i];
+  if (!p->trainable) s->transition.packed.stale = true; /* the caller may write it before the next run */
   return (TrainletTensor){p->name, p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape), p->bytes};
 }
 
@@ -45,7 +46,7 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
     memcpy(p->data, at, p->bytes);
     at += p->bytes;
   }
-  if (!trainable_only) s->lacks_values = false;
+  if (!trainable_only) s->lacks_values = false, s->transition.packed.stale = true;
 }
 
 int64_t trainlet_session_position(const TrainletSession *s, int i) { return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0; }

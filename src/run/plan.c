@@ -59,7 +59,13 @@ static void find_lives(Graph *g) {
   for (int i = 0; i < g->output_count; i++) root_of(g->outputs[i])->last = g->node_count;
 }
 
-/* A gradient that overwrites its accumulator is computed right there. Gives whether the node has nothing left to do. */
+/* The product that makes the gradient adds it to the accumulator by itself. */
+static bool is_added_already(const Node *n) {
+  const Node *from = n->in[1]->kind == VALUE_NODE ? n->in[1]->producer : NULL;
+  return from && from->op == &op_gemm && has_in(from, 2) && from->in[2] == n->in[0];
+}
+
+/* A gradient that overwrites its accumulator, or is added to it already, is computed right there. Gives whether the node has nothing left to do. */
 static bool place_gradient(Node *n) {
   Value *root = root_of(n->in[1]);
   if (!is_placed_here(root) || value_bytes(root) != value_bytes(n->in[0])) return false;
@@ -192,7 +198,7 @@ Status plan(Graph *g, bool overwrite_gradients, Program *out) {
   find_lives(g);
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    bool idle = op_is_accumulator(n) && overwrite_gradients && place_gradient(n);
+    bool idle = op_is_accumulator(n) && (overwrite_gradients || is_added_already(n)) && place_gradient(n);
     idle |= n->op->flags & OP_VIEW && n->out[0]->root != n->out[0];
     if (!idle) out->steps[out->step_count++] = n;
   }

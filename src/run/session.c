@@ -232,7 +232,7 @@ Status session_find_values(TrainletSession *s, Graph *graph, const char *names, 
 /* What the state and the feeds leave of the limit for the step arena. */
 static double arena_limit(const TrainletSession *s) {
   if (s->limit_bytes <= 0) return 0;
-  double left = s->limit_bytes - (double)s->state.total_bytes;
+  double left = s->limit_bytes - (double)s->state.total_bytes - (double)s->transition.packed.bytes;
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) left -= (double)s->models[m].feeds[i].block.capacity;
   return left > 1 ? left : 1;

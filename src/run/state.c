@@ -203,6 +203,7 @@ Status state_bind(State *s, Graph *g, Error *error) {
     Value *v = g->inputs[i];
     Parameter *p = v->kind == VALUE_INPUT ? state_find(s, v->name) : NULL;
     if (p) TRY(bind_value(v, p, p->data, error));
+    if (p) v->fixed = !p->trainable && !p->updated;
     if (v->kind == VALUE_INPUT) g->inputs[kept++] = v;
   }
   g->input_count = kept;

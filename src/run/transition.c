@@ -1,6 +1,7 @@
 /* Transition: binds symbols to the shapes fed, keeps the programs of the last few situations. */
 #include "run/transition.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ops/op.h"
@@ -84,7 +85,7 @@ static Status check_fed(const Request *r, const Graph *bound, Error *error) {
 
 static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
 
-static Status build(const Request *r, CachedProgram *c, Error *error) {
+static Status build(Transition *t, const Request *r, CachedProgram *c, Error *error) {
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
@@ -93,7 +94,7 @@ static Status build(const Request *r, CachedProgram *c, Error *error) {
   Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, bound, error));
-  TRY(passes_run(bound, r->passes));
+  TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
   for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(r, &c->program); tries--) {
     if (!recompute_at_peak(&c->program)) break;
@@ -102,6 +103,8 @@ static Status build(const Request *r, CachedProgram *c, Error *error) {
   if (is_too_large(r, &c->program))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",
                      c->program.arena_bytes, r->memory_limit);
+  size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
+  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, r->memory_limit > 0 ? r->memory_limit - (double)arena : INFINITY);
   return STATUS_OK;
 }
 
@@ -132,7 +135,7 @@ static Status reserve(Transition *t, const Program *p, Error *error) {
 static CachedProgram *cache_build(Transition *t, const Request *r, size_t key_count, Error *error) {
   CachedProgram *c = cache_oldest(t);
   int64_t *key = ARENA_ARRAY(&c->arena, int64_t, key_count);
-  if (key && build(r, c, error) == STATUS_OK) {
+  if (key && build(t, r, c, error) == STATUS_OK) {
     memcpy(key, t->key.data, key_count * sizeof *key);
     c->key = key;
     c->key_count = key_count;
@@ -144,18 +147,35 @@ static CachedProgram *cache_build(Transition *t, const Request *r, size_t key_co
   return NULL;
 }
 
+/* Once more without packed weights, where these and the plan together pass the limit: the programs that read them go, too. */
+static CachedProgram *build_unpacked(Transition *t, const Request *r, size_t key_count, Error *error) {
+  if (r->memory_limit <= 0 || !t->packed.bytes || error->status != STATUS_OUT_OF_MEMORY) return NULL;
+  Request unpacked = *r;
+  unpacked.memory_limit += (double)t->packed.bytes;
+  unpacked.passes &= ~(1u << PASS_pack);
+  for (int i = 0; i < PROGRAMS_MAX; i++) {
+    arena_free(&t->programs[i].arena);
+    t->programs[i] = (CachedProgram){0};
+  }
+  packed_free(&t->packed);
+  error_clear(error);
+  return cache_build(t, &unpacked, key_count, error);
+}
+
 Program *transition_program(Transition *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
   CachedProgram *c = cache_find(t, key_count);
-  if (!c && !(c = cache_build(t, r, key_count, error))) return NULL;
+  if (!c && !(c = cache_build(t, r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
   if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
   attach(t, r, &c->program);
+  packed_refresh(&t->packed);
   return &c->program;
 }
 
 void transition_free(Transition *t) {
   for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
+  packed_free(&t->packed);
   block_free(&t->step_arena);
   block_free(&t->key);
   *t = (Transition){0};

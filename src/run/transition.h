@@ -3,6 +3,7 @@
  *   (part, gradients overwritten or added, fetches, shapes fed) ─▶ cached Program, or clone ─▶ passes ─▶ plan ─▶ cache
  */
 #pragma once
+#include "run/packed.h"
 #include "run/plan.h"
 
 /* A tensor fed for one graph input; its buffer is used again by the next feed of that name. */
@@ -27,6 +28,7 @@ typedef struct Transition {
   CachedProgram programs[PROGRAMS_MAX];
   uint64_t clock;
   Block key; /* of the request at hand */
+  PackedStore packed;
   Block step_arena;     /* shared by all programs */
   size_t largest_bytes; /* most any program wanted of it */
   size_t lower_bound_bytes; /* of that program */

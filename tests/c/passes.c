@@ -168,6 +168,44 @@ static void a_limit_is_kept_by_computing_again(const void *name) {
   golden_run_close(&run);
 }
 
+static TrainletTensor parameter_named(TrainletSession *s, const char *name) {
+  for (int i = 0; i < trainlet_session_parameter_count(s); i++)
+    if (strcmp(trainlet_session_parameter(s, i).name, name) == 0) return trainlet_session_parameter(s, i);
+  check(false, "there is no parameter %s", name);
+  return (TrainletTensor){0};
+}
+
+/* Losses of a step, of a step with the frozen weights made smaller, and of one with them set by the contiguous buffer. */
+static void frozen_losses(unsigned mask, double losses[3], double *packed_bytes) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run, "cnn_bn_head", mask);
+  if (s) {
+    losses[0] = golden_step(&run, s, 0);
+    TrainletTensor w = parameter_named(s, "grouped.weight");
+    for (size_t i = 0; i < w.count; i++) ((float *)w.data)[i] *= 0.5f;
+    losses[1] = golden_step(&run, s, 0);
+    size_t count = trainlet_session_element_count(s, false);
+    float *all = calloc(count, sizeof *all);
+    trainlet_session_copy_out(s, false, all);
+    for (size_t i = 0; all && i < count; i++) all[i] *= 0.75f;
+    if (all) trainlet_session_copy_in(s, false, all);
+    free(all);
+    losses[2] = golden_step(&run, s, 0);
+    *packed_bytes = memory_of(s, "packedBytes");
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
+static void packed_weights_follow_their_parameters(const void *argument) {
+  double with[3] = {0}, without[3] = {0}, bytes = 0, none = 0;
+  frozen_losses(~0u, with, &bytes);
+  frozen_losses(0, without, &none);
+  check(bytes > 0 && none == 0, "%.0f bytes are packed, %.0f without passes", bytes, none);
+  for (int i = 0; i < 3; i++) check(fabs(with[i] - without[i]) <= 1e-5 * fabs(without[i]), "loss %d is %.9g, without packing %.9g", i, with[i], without[i]);
+  check(fabs(with[0] - with[1]) > 1e-4 && fabs(with[1] - with[2]) > 1e-4, "the losses do not tell the weights apart");
+}
+
 /* Placement may cost a tenth at most of the bytes that are alive at once, or a kilobyte. */
 static void a_plan_is_near_its_lower_bound(const void *name) {
   GoldenRun run;
@@ -219,7 +257,8 @@ static void bench(const char *name) {
     for (int i = 0; i < count; i++) {
       golden_feed(&run[i], s[i], TRAINLET_TRAIN, 0, 0);
       double from = now_ms();
-      trainlet_session_step(s[i]);
+      if (json_number(run[i].recipe, "accumulate", 1) > 1) trainlet_session_run(s[i], TRAINLET_TRAIN, NULL); /* added to the first's gradients */
+      else trainlet_session_step(s[i]);
       best[i] = fmin(best[i], now_ms() - from);
     }
   printf("%s: %.3f ms with all passes, %d rounds; without any ×%.3f", name, best[1], rounds, best[0] / best[1]);
@@ -248,6 +287,7 @@ int main(int argc, char **argv) {
     snprintf(title, sizeof title, "a_limit_is_kept_by_computing_again (%s)", limited[i]);
     test_run(title, a_limit_is_kept_by_computing_again, limited[i]);
   }
+  TEST(packed_weights_follow_their_parameters);
   for (int i = 0; runs[i]; i++) {
     char title[80];
     snprintf(title, sizeof title, "a_plan_is_near_its_lower_bound (%s)", runs[i]);

@@ -17,7 +17,7 @@ export const INFO = {
   parameters: [{ name: 'w', type: 'float32', dims: [1], trainable: true }],
   optimizer: { type: 'sgd' },
   predict: ['logits'],
-  memory: { stateBytes: 4, arenaBytes: 4, peakBytes: 4, lowerBoundBytes: 4 },
+  memory: { stateBytes: 4, arenaBytes: 4, peakBytes: 4, lowerBoundBytes: 4, packedBytes: 0 },
 };
 
 export class FakeEngine {

@@ -1,0 +1,35 @@
+/* Accumulate: where gradients are added to those of batches before, each is as soon as it is there, by the product that makes it if one does:
+ *   buffer += A · B */
+#include "passes/product.h"
+
+static bool rewrite(Graph *g, Node *n) {
+  Product p;
+  if (!op_is_accumulator(n) || !product_read(n->in[1], &p) || n->in[1]->producer->op != &op_gemm || p.c) return false;
+  if (!shape_equal(&n->in[0]->shape, &n->in[1]->shape)) return false;
+  p.c = n->in[0];
+  p.beta = 1;
+  Value *sum = product_emit(g, &p);
+  return rewrite_as(n, sum ? emit(g, "InPlaceAccumulatorV2", n->in[0], sum, n->in[2]) : NULL);
+}
+
+/* An accumulator stands right behind the node whose gradient it adds; the graph has them all at its end, where every gradient would wait. */
+static Status move_forward(Graph *g) {
+  Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
+  int count = 0;
+  if (!nodes) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    if (op_is_accumulator(n) && n->in[1]->kind == VALUE_NODE) continue;
+    nodes[count++] = n;
+    for (int k = i + 1; k < g->node_count; k++)
+      if (op_is_accumulator(g->nodes[k]) && g->nodes[k]->in[1]->kind == VALUE_NODE && g->nodes[k]->in[1]->producer == n) nodes[count++] = g->nodes[k];
+  }
+  g->nodes = nodes;
+  g->node_count = g->node_capacity = count;
+  return STATUS_OK;
+}
+
+Status pass_accumulate(Graph *g) {
+  TRY(move_forward(g));
+  return rewrite_each(g, rewrite);
+}
