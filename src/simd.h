@@ -21,7 +21,13 @@ static inline void f32x4_store(float *p, f32x4 v) { *(f32x4_unaligned *)p = v; }
 static inline f32x4 f32x4_splat(float x) { return (f32x4){x, x, x, x}; }
 static inline i32x4 i32x4_splat(int32_t x) { return (i32x4){x, x, x, x}; }
 /* a · b + c, rounded twice; once where the build is relaxed. */
-static inline f32x4 f32x4_madd(f32x4 a, f32x4 b, f32x4 c) { return a * b + c; }
+static inline f32x4 f32x4_madd(f32x4 a, f32x4 b, f32x4 c) {
+#if defined(TRAINLET_RELAXED)
+  return __builtin_wasm_relaxed_madd_f32x4(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 /* mask lane -1 takes a, 0 takes b. */
 static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b) { return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask)); }
 static inline f32x4 f32x4_abs(f32x4 v) { return (f32x4)((i32x4)v & i32x4_splat(0x7fffffff)); }

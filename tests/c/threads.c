@@ -107,8 +107,10 @@ static void a_split_covers_all_items(const void *argument) {
   for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
     Ranges r = {.shortest_but_last = 5000, .items = splits[i].items};
     threads_split(splits[i].items, splits[i].grain, cover, &r);
+#ifndef TRAINLET_SMALL_RANGES
     check(r.ranges == splits[i].ranges, "%zu items by %zu: %d ranges", splits[i].items, splits[i].grain, r.ranges);
     check(r.shortest_but_last >= (int)splits[i].grain, "%zu items by %zu: a range of %d", splits[i].items, splits[i].grain, r.shortest_but_last);
+#endif
     for (size_t k = 0; k < 5000; k++)
       if (!check(r.covered[k] == (k < splits[i].items), "%zu items by %zu: item %zu %d times", splits[i].items, splits[i].grain, k, r.covered[k])) break;
   }
