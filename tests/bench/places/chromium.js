@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium, root } from '../../../wasm/tools.mjs';
-import { residentBytes } from './memory.js';
+import { processorMs, residentBytes } from './process.js';
 
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -33,7 +33,7 @@ function installWorker() {
   });
 }
 
-/** A page of its own, and what tells how much its renderer holds: the largest of the processes that came with it. */
+/** A page of its own, and its renderer: the largest of the processes that came with it. */
 async function openPage(browser, url) {
   const system = await browser.newBrowserCDPSession();
   const renderers = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
@@ -42,8 +42,8 @@ async function openPage(browser, url) {
   const page = await context.newPage();
   page.setDefaultTimeout(0);
   await page.goto(url);
-  const resident = async () => Math.max(...(await renderers()).filter((id) => !before.includes(id)).map(residentBytes));
-  return { page, resident, close: () => context.close() };
+  const renderer = async () => (await renderers()).filter((id) => !before.includes(id)).sort((a, b) => residentBytes(b) - residentBytes(a))[0];
+  return { page, renderer, close: () => context.close() };
 }
 
 export async function openChromium({ threads }) {
@@ -51,23 +51,26 @@ export async function openChromium({ threads }) {
   const url = `http://127.0.0.1:${server.address().port}/`;
   const browser = await chromium.launch({ executablePath: findChromium(), args: QUIET });
   const empty = await openPage(browser, url);
-  const blank = await empty.resident();
+  const blank = residentBytes(await empty.renderer());
   await empty.close();
   return {
     name: `Chromium ${browser.version()}`,
     start: async (contender, row) => {
-      const { page, resident, close } = await openPage(browser, url);
+      const { page, renderer, close } = await openPage(browser, url);
       await page.evaluate(installWorker);
       const ask = async (message) => {
         const data = await page.evaluate((m) => globalThis.ask(m), message);
         if (data.error) throw Object.assign(new Error(data.error), { stack: data.stack });
         return data;
       };
+      let pid;
       return {
         open: async () => {
           const opened = await ask({ open: { contender, row, threads } });
-          return { ...opened, residentBytes: (await resident()) - blank };
+          pid = await renderer();
+          return { ...opened, residentBytes: residentBytes(pid) - blank };
         },
+        processorMs: () => processorMs(pid),
         measure: (steps) => ask({ measure: steps }),
         close,
       };

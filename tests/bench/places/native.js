@@ -8,7 +8,7 @@ import { root } from '../../../wasm/tools.mjs';
 import { artifactsOf } from '../contenders/trainlet.js';
 import { TYPES } from '../models/onnx_file.js';
 import { task } from '../tasks.js';
-import { residentBytes } from './memory.js';
+import { processorMs, residentBytes } from './process.js';
 
 const CHECKED_STEPS = 5, PYTHON = '/usr/bin/python3';
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -101,6 +101,7 @@ export async function openNative({ threads }) {
           running = await openProgram(task(row), contender, program, threads);
           return running.opened;
         },
+        processorMs: () => processorMs(running.child.pid),
         measure: (steps) => running.measure(steps),
         close: async () => { running?.child.kill(); },
       };
