@@ -4,8 +4,11 @@ import { CONTENDERS, isOurs, isPeer } from './contenders.js';
 import { WORK } from './contenders/peak.js';
 import { median, roundRatio, spread } from './statistics.js';
 
-/** A step's time: on the processor, which other programs do not stretch; by the clock where that is not known, or several threads share the work. */
-const timeOf = ({ processorMs, ms }) => (processorMs.length && processorMs.every(Number.isFinite) ? median(processorMs) : median(ms.filter(Boolean)));
+/** A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when several threads share the work. */
+const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.every(Number.isFinite) ? median(processorMs) : undefined);
+
+/** The time that ratios are of. */
+const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
 
 /** The limits of a place in this row's rounds: Gflop/s and GB/s. */
 function limitsIn(entrants, place) {
@@ -35,7 +38,7 @@ function resultOf(entrant, task) {
   const { losses, difference, disagrees, firstStepMs, residentBytes, memory, ms: rounds } = entrant;
   const stepMs = timeOf(entrant);
   return {
-    ...base, ms, rounds, stepMs, gflops: task.mflop / stepMs, firstStepMs, residentBytes,
+    ...base, ms, rounds, processorMs: processorTimeOf(entrant), stepMs, gflops: task.mflop / stepMs, firstStepMs, residentBytes,
     plannedPeakBytes: memory?.peakBytes, weightTrafficGBs: task.forward ? undefined : trafficBytes(task) / stepMs / 1e6, losses, lossDifference: difference, disagrees,
   };
 }
@@ -76,7 +79,7 @@ function placeTable({ place, limits, results }) {
     if (!r.ms) rows.push([`  ${r.title}`, r.error]);
     else {
       const agrees = r.disagrees ? `DIFFER by ${number(r.lossDifference, 4)}` : 'agree';
-      rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), few(r.stepMs), number(r.gflops),
+      rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), few(r.processorMs), number(r.gflops),
         times(r.timesOurs), few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
     }
   }

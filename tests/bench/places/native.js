@@ -66,7 +66,7 @@ async function openProgram(work, contender, program, threads) {
   if (contender === 'pytorch') writeNetwork(folder, work);
   const started = performance.now();
   const script = join(root, 'tests/bench/contenders/pytorch.py');
-  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, ...feeds]);
+  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds]);
   const losses = [];
   let firstStepMs, stepMs;
   while (losses.length < CHECKED_STEPS) {
