@@ -42,11 +42,11 @@ async function round(entrants, index, threads) {
   for (const entrant of entrants) {
     if (entrant.error || index >= roundsOf(entrant)) continue;
     try {
-      const before = threads === 1 ? entrant.process.processorMs() : Number.NaN;
+      const before = threads === 1 ? await entrant.process.processorMs() : Number.NaN;
       const { ms, loss } = await entrant.process.measure(entrant.steps);
       if (!Number.isFinite(loss)) throw new Error(`the loss is ${loss}`);
       entrant.ms[index] = ms;
-      entrant.processorMs.push((entrant.process.processorMs() - before) / entrant.steps);
+      entrant.processorMs.push(((await entrant.process.processorMs()) - before) / entrant.steps);
     } catch (error) {
       await fail(entrant, error);
     }

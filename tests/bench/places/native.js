@@ -101,7 +101,7 @@ export async function openNative({ threads }) {
           running = await openProgram(task(row), contender, program, threads);
           return running.opened;
         },
-        processorMs: () => processorMs(running.child.pid),
+        processorMs: async () => processorMs(running.child.pid),
         measure: (steps) => running.measure(steps),
         close: async () => { running?.child.kill(); },
       };

@@ -30,7 +30,7 @@ export async function openNode({ threads }) {
           const opened = await ask({ open: { contender, row, threads } });
           return { ...opened, residentBytes: residentBytes(child.pid) - blank };
         },
-        processorMs: () => processorMs(child.pid),
+        processorMs: async () => processorMs(child.pid),
         measure: (steps) => ask({ measure: steps }),
         close: async () => { child.kill(); },
       };
