@@ -10,11 +10,13 @@ const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.
 /** The time that ratios are of. */
 const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
 
-/** The limits of a place in this row's rounds: Gflop/s and GB/s. */
+/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is possible. */
 function limitsIn(entrants, place) {
   const measured = (name) => {
     const found = entrants.find((e) => e.limit && e.place === place && e.contender === name && !e.error);
-    return found ? WORK[name] / timeOf(found) / 1e6 : undefined;
+    if (!found) return undefined;
+    const times = processorTimeOf(found) ? found.processorMs : found.ms.filter(Boolean);
+    return WORK[name] / Math.min(...times) / 1e6;
   };
   return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy') };
 }
@@ -67,10 +69,12 @@ const times = (ratio) => (ratio ? `×${number(ratio, 2)}` : '');
 const few = (ms) => number(ms, ms === undefined || ms < 10 ? 2 : ms < 1000 ? 1 : 0);
 const mib = (bytes) => number(bytes === undefined ? undefined : bytes / 2 ** 20);
 
-/** Columns padded: the first to the left, the others to the right. */
+/** Columns padded: the first to the left, the others to the right. A row with too few cells ends in a remark of any width. */
 export function table(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows.map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : i === row.length - 1 && row.length < widths.length ? cell : cell.padStart(widths[i]))).join('  ')).join('\n');
+  const whole = rows.filter((row) => row.length === rows[0].length);
+  const widths = rows[0].map((_, column) => Math.max(...(column === 0 ? rows : whole).map((row) => row[column].length)));
+  const pad = (row) => (cell, i) => (i === 0 ? cell.padEnd(widths[0]) : whole.includes(row) ? cell.padStart(widths[i]) : cell);
+  return rows.map((row) => row.map(pad(row)).join('  ')).join('\n');
 }
 
 function placeTable({ place, limits, results }) {
