@@ -5,7 +5,7 @@ import { WORK } from './contenders/peak.js';
 import { median, roundRatio, spread } from './statistics.js';
 
 /** A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when several threads share the work. */
-const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.every(Number.isFinite) ? median(processorMs) : undefined);
+const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.every((ms) => ms > 0) ? median(processorMs) : undefined);
 
 /** The time that ratios are of. */
 const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));

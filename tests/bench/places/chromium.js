@@ -46,7 +46,7 @@ async function openPage(url) {
   return {
     page,
     resident: async () => Math.max(...(await renderers()).map(residentBytes)),
-    processorMs: async () => (await renderers()).map(processorMs).reduce((a, b) => a + b, 0),
+    processorMs: async () => (await renderers()).map((pid) => processorMs(pid, 'DedicatedWorker')).reduce((a, b) => a + b, 0),
     close: () => browser.close(),
   };
 }

@@ -11,11 +11,12 @@ export function residentBytes(pid) {
   }
 }
 
-/** Time on a processor of all its threads: what is left of a step's time when others want the machine too. */
-export function processorMs(pid) {
+/** Time on a processor of the thread that computes, the first or the one of this name: a step's time without what other programs, or
+ *  other threads of the process, take from it. */
+export function processorMs(pid, name) {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    return threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]), 0) / 1e6;
+    const threads = name ? readdirSync(`/proc/${pid}/task`).filter((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim() === name) : [pid];
+    return threads.reduce((sum, id) => sum + Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]), 0) / 1e6;
   } catch {
     return Number.NaN;
   }
