@@ -3,7 +3,9 @@
 import { isOurs } from './contenders.js';
 import { lossDifference } from './statistics.js';
 
-const ROUND_MS = 60, SLOW_MS = 1_000, SLOW_ROUNDS = 3;
+const ROUND_MS = 60;
+/** Who is slow takes part in fewer rounds; who is very slow was timed enough when it was opened. */
+const SLOW_MS = 1_000, SLOW_ROUNDS = 3, VERY_SLOW_MS = 5_000;
 const AGREE = 1e-3;
 
 /** Opens one contender; what it cannot do becomes its `error`. */
@@ -11,6 +13,7 @@ async function open(entrant, row) {
   try {
     entrant.process = await entrant.place.start(entrant.contender, row);
     Object.assign(entrant, await entrant.process.open());
+    if (entrant.stepMs > VERY_SLOW_MS) entrant.ms[0] = entrant.stepMs;
     entrant.steps = Math.max(1, Math.round(ROUND_MS / entrant.stepMs));
   } catch (error) {
     await fail(entrant, error);
@@ -18,7 +21,7 @@ async function open(entrant, row) {
 }
 
 async function fail(entrant, error) {
-  entrant.error = error.message;
+  [entrant.error] = error.message.split('\n');
   if (process.env.DEBUG) console.error(error.stack);
   await entrant.process?.close().catch(() => {});
 }
@@ -33,30 +36,34 @@ function checkLosses(entrants) {
   }
 }
 
-async function round(entrants, index) {
+const roundsOf = ({ stepMs }) => (stepMs > VERY_SLOW_MS ? 0 : stepMs > SLOW_MS ? SLOW_ROUNDS : Number.POSITIVE_INFINITY);
+
+async function round(entrants, index, threads) {
   for (const entrant of entrants) {
-    if (entrant.error || (entrant.stepMs > SLOW_MS && index >= SLOW_ROUNDS)) continue;
+    if (entrant.error || index >= roundsOf(entrant)) continue;
     try {
+      const before = threads === 1 ? await entrant.process.processorMs() : Number.NaN;
       const { ms, loss } = await entrant.process.measure(entrant.steps);
       if (!Number.isFinite(loss)) throw new Error(`the loss is ${loss}`);
       entrant.ms[index] = ms;
+      entrant.processorMs.push(((await entrant.process.processorMs()) - before) / entrant.steps);
     } catch (error) {
       await fail(entrant, error);
     }
   }
 }
 
-/** entrants: { contender, place, limit }; gives them back with losses, times of the rounds (with holes), memory, errors. */
-export async function measureRow(row, entrants, rounds, tell) {
+/** entrants: { contender, place, limit }; gives them back with losses, times of the rounds (ms with holes), memory, errors. */
+export async function measureRow(row, entrants, { rounds, threads }, tell) {
   for (const entrant of entrants) {
     tell(`${row}: opening ${entrant.contender}`);
-    entrant.ms = [];
+    Object.assign(entrant, { ms: [], processorMs: [] });
     await open(entrant, row);
   }
   checkLosses(entrants);
   for (let i = 0; i < rounds; i++) {
     tell(`${row}: round ${i + 1} of ${rounds}`);
-    await round(entrants, i);
+    await round(entrants, i, threads);
   }
   for (const { error, process } of entrants) if (!error) await process.close();
   return entrants;

@@ -1,6 +1,6 @@
 /* The engine without wasm, for the benchmark: trains on one batch and says how long the steps took.
  *
- *   bench_native train|model FOLDER NAME:TYPE:DIMS …      TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes are FOLDER/NAME.bin
+ *   bench_native train|model FOLDER THREADS NAME:TYPE:DIMS …      TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes are FOLDER/NAME.bin
  *
  * Each line on stdin is a number of steps; each answer is the ms of one step and the last loss (of a model: its first output's first number). */
 #define _POSIX_C_SOURCE 200809L
@@ -80,11 +80,13 @@ static double now_ms(void) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 4 || count > 11) return fail("bench_native", "wants train or model, a folder and one to eight inputs");
+  if (count < 5 || count > 12) return fail("bench_native", "wants train or model, a folder, threads and one to eight inputs");
   TrainletPart part = strcmp(arguments[1], "model") == 0 ? TRAINLET_MODEL : TRAINLET_TRAIN;
   folder = arguments[2];
   Feed feeds[8];
-  for (int i = 3; i < count; i++) feeds[i - 3] = read_feed(arguments[i]);
+  int feed_count = count - 4, threads = atoi(arguments[3]);
+  for (int i = 0; i < feed_count; i++) feeds[i] = read_feed(arguments[i + 4]);
+  if (threads > 1 && !trainlet_threads_start(threads)) return fail("bench_native", "no threads");
   TrainletSession *s = trainlet_session_new();
   if (!s) return fail("bench_native", "no memory for a session");
   if (load_all(s, part)) return fail("bench_native", trainlet_session_error(s)->text);
@@ -93,7 +95,7 @@ int main(int count, char **arguments) {
     int steps = atoi(line) > 0 ? atoi(line) : 1;
     double start = now_ms();
     for (int i = 0; i < steps; i++)
-      if (step(s, part, feeds, count - 3, &loss)) return fail("bench_native", trainlet_session_error(s)->text);
+      if (step(s, part, feeds, feed_count, &loss)) return fail("bench_native", trainlet_session_error(s)->text);
     printf("%.6f %.9g\n", (now_ms() - start) / steps, loss);
     fflush(stdout);
   }

@@ -2,15 +2,23 @@
 
 import { CONTENDERS, isOurs, isPeer } from './contenders.js';
 import { WORK } from './contenders/peak.js';
-import { roundRatio, spread } from './statistics.js';
+import { median, roundRatio, spread } from './statistics.js';
 
-/** The limits of a place in this row's rounds: Gflop/s and GB/s, from the fastest round. */
+/** A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when several threads share the work. */
+const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.every((ms) => ms > 0) ? median(processorMs) : undefined);
+
+/** The time that ratios are of. */
+const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
+
+/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is possible. */
 function limitsIn(entrants, place) {
-  const fastest = (name) => {
+  const measured = (name) => {
     const found = entrants.find((e) => e.limit && e.place === place && e.contender === name && !e.error);
-    return found ? WORK[name] / Math.min(...found.ms.filter(Boolean)) / 1e6 : undefined;
+    if (!found) return undefined;
+    const times = processorTimeOf(found) ? found.processorMs : found.ms.filter(Boolean);
+    return WORK[name] / Math.min(...times) / 1e6;
   };
-  return { simdGflops: fastest('simd-peak'), relaxedGflops: fastest('relaxed-peak'), copyGBs: fastest('memory-copy') };
+  return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy') };
 }
 
 /** Bytes that a step must move for the weights alone: each trained value's weight and gradient are read and written, and so is each of its moments. */
@@ -19,10 +27,9 @@ function trafficBytes({ graph, trains, optimizer }) {
   return trained * 4 * (2 + 2 + (optimizer.type === 'sgd' ? 0 : 4));
 }
 
-/** The best peer of a place among those that train the same network: by the ratios of the rounds, without ours by the medians. */
+/** The fastest peer of a place among those that train the same network. */
 function bestPeer(results) {
-  const peers = results.filter((r) => isPeer(r.contender) && r.ms && !r.disagrees);
-  return peers.sort((a, b) => (a.timesOurs ?? a.ms.median) - (b.timesOurs ?? b.ms.median))[0];
+  return results.filter((r) => isPeer(r.contender) && r.ms && !r.disagrees).sort((a, b) => a.stepMs - b.stepMs)[0];
 }
 
 function resultOf(entrant, task) {
@@ -31,9 +38,10 @@ function resultOf(entrant, task) {
   if (entrant.error || times.length === 0) return { ...base, error: entrant.error ?? 'no round was measured' };
   const ms = spread(times);
   const { losses, difference, disagrees, firstStepMs, residentBytes, memory, ms: rounds } = entrant;
+  const stepMs = timeOf(entrant);
   return {
-    ...base, ms, rounds, gflops: task.mflop / ms.median, bestGflops: task.mflop / ms.best, firstStepMs, residentBytes,
-    plannedPeakBytes: memory?.peakBytes, weightTrafficGBs: task.forward ? undefined : trafficBytes(task) / ms.best / 1e6, losses, lossDifference: difference, disagrees,
+    ...base, ms, rounds, processorMs: processorTimeOf(entrant), stepMs, gflops: task.mflop / stepMs, firstStepMs, residentBytes,
+    plannedPeakBytes: memory?.peakBytes, weightTrafficGBs: task.forward ? undefined : trafficBytes(task) / stepMs / 1e6, losses, lossDifference: difference, disagrees,
   };
 }
 
@@ -44,10 +52,10 @@ export function rowReport(task, entrants) {
     const limits = limitsIn(entrants, place);
     const ours = results.find((r) => isOurs(r.contender) && r.ms);
     if (ours) {
-      ours.shareOfPeak = limits.simdGflops && ours.bestGflops / limits.simdGflops;
+      ours.shareOfPeak = limits.simdGflops && ours.gflops / limits.simdGflops;
       for (const result of results.filter((r) => r !== ours && r.ms)) {
-        result.timesOurs = roundRatio(ours.rounds, result.rounds);
-        result.bestTimesOurs = result.ms.best / ours.ms.best;
+        result.timesOurs = result.stepMs / ours.stepMs;
+        result.roundTimesOurs = roundRatio(ours.rounds, result.rounds);
       }
     }
     const best = bestPeer(results);
@@ -57,27 +65,30 @@ export function rowReport(task, entrants) {
 }
 
 const number = (value, digits = 1) => (value === undefined || Number.isNaN(value) ? '–' : value.toFixed(digits));
-const few = (ms) => number(ms, ms < 10 ? 2 : ms < 1000 ? 1 : 0);
+const times = (ratio) => (ratio ? `×${number(ratio, 2)}` : '');
+const few = (ms) => number(ms, ms === undefined || ms < 10 ? 2 : ms < 1000 ? 1 : 0);
 const mib = (bytes) => number(bytes === undefined ? undefined : bytes / 2 ** 20);
 
-/** Columns padded: the first to the left, the others to the right. */
+/** Columns padded: the first to the left, the others to the right. A row with too few cells ends in a remark of any width. */
 export function table(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows.map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : i === row.length - 1 && row.length < widths.length ? cell : cell.padStart(widths[i]))).join('  ')).join('\n');
+  const whole = rows.filter((row) => row.length === rows[0].length);
+  const widths = rows[0].map((_, column) => Math.max(...(column === 0 ? rows : whole).map((row) => row[column].length)));
+  const pad = (row) => (cell, i) => (i === 0 ? cell.padEnd(widths[0]) : whole.includes(row) ? cell.padStart(widths[i]) : cell);
+  return rows.map((row) => row.map(pad(row)).join('  ')).join('\n');
 }
 
 function placeTable({ place, limits, results }) {
-  const rows = [[place, 'ms a step', 'quartiles', 'best', 'GFLOP/s', 'of ours', 'best/best', 'first step ms', 'RSS MiB', 'plan MiB', 'losses']];
+  const rows = [[place, 'ms a step', 'quartiles', 'best', 'cpu ms', 'GFLOP/s', 'of ours', 'first step ms', 'RSS MiB', 'plan MiB', 'losses']];
   for (const r of results) {
     if (!r.ms) rows.push([`  ${r.title}`, r.error]);
     else {
       const agrees = r.disagrees ? `DIFFER by ${number(r.lossDifference, 4)}` : 'agree';
-      rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), number(r.gflops), r.timesOurs ? `×${number(r.timesOurs, 2)}` : '',
-        r.bestTimesOurs ? `×${number(r.bestTimesOurs, 2)}` : '',         few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
+      rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), few(r.processorMs), number(r.gflops),
+        times(r.timesOurs), few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
     }
   }
   const ours = results.find((r) => isOurs(r.contender) && r.ms);
-  const share = ours?.shareOfPeak ? `; our best round: ${number(100 * ours.shareOfPeak)} % of it` : '';
+  const share = ours?.shareOfPeak ? `; ours: ${number(100 * ours.shareOfPeak)} % of it` : '';
   const traffic = ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
   const limit = limits.simdGflops ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}` : '';
   return table(rows) + limit;
@@ -87,13 +98,13 @@ export function rowText(report) {
   return `\n${report.row}: ${report.title} (${number(report.mflop)} MFLOP a step)\n${report.places.map(placeTable).join('\n')}`;
 }
 
-/** ms of ours beside the best peer's, all rows. */
+/** Time of a step of ours beside the best peer's, all rows. */
 export function summaryText(rows) {
   const lines = rows.flatMap(({ row, places }) => places.filter((p) => p.bestPeer && p.bestPeerTimesOurs).map((p) => {
     const [ours, best] = [p.results.find((r) => isOurs(r.contender)), p.results.find((r) => r.contender === p.bestPeer)];
-    return [row, p.place, few(ours.ms.median), few(best.ms.median), best.title, `×${number(p.bestPeerTimesOurs, 2)}`, `×${number(best.bestTimesOurs, 2)}`];
+    return [row, p.place, few(ours.stepMs), few(best.stepMs), best.title, times(p.bestPeerTimesOurs)];
   }));
-  return lines.length ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours', 'best / best'], ...lines])}` : '';
+  return lines.length ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours'], ...lines])}` : '';
 }
 
 /** What a page downloads, in KB of brotli. */

@@ -65,7 +65,7 @@ async function measureRows(names, options) {
   try {
     for (const where of options.where) places[where] = await PLACES[where](options);
     for (const name of names) {
-      const entrants = await measureRow(name, entrantsIn(places, options), options.rounds, tell);
+      const entrants = await measureRow(name, entrantsIn(places, options), options, tell);
       tell('');
       rows.push(rowReport(task(name), entrants));
       console.log(rowText(rows.at(-1)));
@@ -98,7 +98,7 @@ async function benchScaling(options, context) {
   const points = rows.flatMap(({ row, mflop, places }) => places.flatMap(({ place, results }) => results.filter((r) => r.ms).map((r) => {
     const [axis, value] = row.split(':');
     const where = places.length > 1 ? `, ${place.split(' ')[0]}` : '';
-    return { axis, value: Number(value), contender: `${r.title}${where}`, ms: r.ms.median, mflop, disagrees: r.disagrees };
+    return { axis, value: Number(value), contender: `${r.title}${where}`, ms: r.stepMs, mflop, disagrees: r.disagrees };
   })));
   write('bench-scaling.json', { ...context, points });
   console.log(`\nbuild/bench-scaling.json ${options.hasPeers ? (await plotScaling(points.filter((p) => !p.disagrees))).join(' ') : ''}`);

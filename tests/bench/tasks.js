@@ -26,8 +26,8 @@ const ROWS = {
 
 const matches = (globs, name) => globs.some((glob) => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob));
 
-/** A row's task, with its network built. */
-function taskOf(name, [title, network, optimizer, { trainable, forward = false } = {}]) {
+/** A task with its network built: [what it is, network, optimizer, more] as in ROWS. */
+export function taskOf(name, [title, network, optimizer, { trainable, forward = false } = {}]) {
   const graph = network();
   const trains = (weight) => !forward && (!trainable || matches(trainable, weight));
   const [examples, classes] = graph.shapes.logits;

@@ -63,7 +63,14 @@ function update({ np }, optimizer, weight, gradient, m, v, rate, epsilon) {
   return [weight.mul(1 - optimizer.lr * (optimizer.weightDecay ?? 0)).sub(change), m1, v1];
 }
 
-export async function open({ graph, trains, optimizer, feeds, forward: onlyForward }) {
+/** It takes every core that the page has where memory can be shared and workers are; here it gets `threads`. */
+function limitThreads(threads) {
+  if (threads === 1) globalThis.Worker = undefined;
+  else Object.defineProperty(navigator, 'hardwareConcurrency', { value: threads });
+}
+
+export async function open({ graph, trains, optimizer, feeds, forward: onlyForward }, { threads }) {
+  limitThreads(threads);
   const jax = await import(library);
   await jax.init('wasm');
   jax.defaultDevice('wasm');

@@ -75,6 +75,10 @@ export async function open(task, { threads }) {
   const ort = await import(`${dist}ort.wasm.min.mjs`);
   ort.env.wasm.numThreads = threads;
   ort.env.wasm.wasmPaths = dist.href;
+  return openIn(ort, task);
+}
+
+export async function openIn(ort, task) {
   const options = { executionProviders: ['wasm'], graphOptimizationLevel: 'all' };
   const feeds = Object.fromEntries(Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]));
   if (task.forward) {

@@ -8,9 +8,13 @@ export async function open(task) {
   const ort = await import(`${dist}ort.training.wasm.min.mjs`);
   ort.env.wasm.numThreads = 1; // its threads do not train: a session of two is as slow as one
   ort.env.wasm.wasmPaths = dist.href;
-  const tensors = Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]);
+  return openIn(ort, task);
+}
+
+/** Feeds are bound by the order of their keys: the input, then the labels. */
+export async function openIn(ort, task) {
+  const feeds = Object.fromEntries(Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]));
   const session = await ort.TrainingSession.create(await artifactsOf(task), { executionProviders: ['wasm'] });
-  const feeds = Object.fromEntries(tensors);
   const [lossName] = session.trainingOutputNames;
   return {
     async step() {

@@ -8,7 +8,7 @@ export function artifactsOf({ graph, optimizer, trainable }) {
 }
 
 export async function open(task, { threads }) {
-  const options = { worker: false, ...(threads > 1 && { threads }) };
+  const options = { worker: false, threads };
   const session = task.forward ? await InferenceSession.create(task.graph.onnx(), options) : await TrainingSession.create(await artifactsOf(task), options);
   return {
     step: task.forward ? async () => (await session.run(task.feeds)).logits.data[0] : async () => (await session.step(task.feeds)).loss,

@@ -1,11 +1,11 @@
-// Contenders in headless Chromium: each in a worker of a page of a context of its own, and so in a renderer process of its own.
+// Contenders in headless Chromium: each in a worker of a page of a browser of its own, so that its processes are known.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium, root } from '../../../wasm/tools.mjs';
-import { residentBytes } from './memory.js';
+import { processorMs, residentBytes } from './process.js';
 
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -33,48 +33,55 @@ function installWorker() {
   });
 }
 
-/** A page of its own, and what tells how much its renderer holds: the largest of the processes that came with it. */
-async function openPage(browser, url) {
-  const system = await browser.newBrowserCDPSession();
-  const renderers = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
-  const before = await renderers();
-  const context = await browser.newContext();
-  const page = await context.newPage();
+const launch = () => chromium.launch({ executablePath: findChromium(), args: QUIET });
+
+/** A browser with one page, and its renderers: the page's, and a spare one that does nothing. */
+async function openPage(url) {
+  const browser = await launch();
+  const page = await browser.newPage();
   page.setDefaultTimeout(0);
   await page.goto(url);
-  const resident = async () => Math.max(...(await renderers()).filter((id) => !before.includes(id)).map(residentBytes));
-  return { page, resident, close: () => context.close() };
+  const system = await browser.newBrowserCDPSession();
+  const renderers = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+  return {
+    page,
+    resident: async () => Math.max(...(await renderers()).map(residentBytes)),
+    processorMs: async () => (await renderers()).map((pid) => processorMs(pid, 'DedicatedWorker')).reduce((a, b) => a + b, 0),
+    close: () => browser.close(),
+  };
+}
+
+async function versionOf() {
+  const browser = await launch();
+  const version = browser.version();
+  await browser.close();
+  return version;
 }
 
 export async function openChromium({ threads }) {
   const server = await serve();
   const url = `http://127.0.0.1:${server.address().port}/`;
-  const browser = await chromium.launch({ executablePath: findChromium(), args: QUIET });
-  const empty = await openPage(browser, url);
-  const blank = await empty.resident();
-  await empty.close();
   return {
-    name: `Chromium ${browser.version()}`,
+    name: `Chromium ${await versionOf()}`,
     start: async (contender, row) => {
-      const { page, resident, close } = await openPage(browser, url);
-      await page.evaluate(installWorker);
+      const opened = await openPage(url);
+      const blank = await opened.resident();
+      await opened.page.evaluate(installWorker);
       const ask = async (message) => {
-        const data = await page.evaluate((m) => globalThis.ask(m), message);
+        const data = await opened.page.evaluate((m) => globalThis.ask(m), message);
         if (data.error) throw Object.assign(new Error(data.error), { stack: data.stack });
         return data;
       };
       return {
         open: async () => {
-          const opened = await ask({ open: { contender, row, threads } });
-          return { ...opened, residentBytes: (await resident()) - blank };
+          const answer = await ask({ open: { contender, row, threads } });
+          return { ...answer, residentBytes: (await opened.resident()) - blank };
         },
+        processorMs: opened.processorMs,
         measure: (steps) => ask({ measure: steps }),
-        close,
+        close: opened.close,
       };
     },
-    close: async () => {
-      await browser.close();
-      server.close();
-    },
+    close: async () => { server.close(); },
   };
 }

@@ -8,7 +8,7 @@ import { root } from '../../../wasm/tools.mjs';
 import { artifactsOf } from '../contenders/trainlet.js';
 import { TYPES } from '../models/onnx_file.js';
 import { task } from '../tasks.js';
-import { residentBytes } from './memory.js';
+import { processorMs, residentBytes } from './process.js';
 
 const CHECKED_STEPS = 5, PYTHON = '/usr/bin/python3';
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -66,7 +66,7 @@ async function openProgram(work, contender, program, threads) {
   if (contender === 'pytorch') writeNetwork(folder, work);
   const started = performance.now();
   const script = join(root, 'tests/bench/contenders/pytorch.py');
-  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, ...feeds]);
+  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds]);
   const losses = [];
   let firstStepMs, stepMs;
   while (losses.length < CHECKED_STEPS) {
@@ -101,6 +101,7 @@ export async function openNative({ threads }) {
           running = await openProgram(task(row), contender, program, threads);
           return running.opened;
         },
+        processorMs: async () => processorMs(running.child.pid),
         measure: (steps) => running.measure(steps),
         close: async () => { running?.child.kill(); },
       };

@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { residentBytes } from './memory.js';
+import { processorMs, residentBytes } from './process.js';
 
 const program = fileURLToPath(new URL('../contender.js', import.meta.url));
 const relaxed = Number(process.versions.node.split('.')[0]) < 22 ? ['--experimental-wasm-relaxed-simd'] : [];
@@ -30,6 +30,7 @@ export async function openNode({ threads }) {
           const opened = await ask({ open: { contender, row, threads } });
           return { ...opened, residentBytes: residentBytes(child.pid) - blank };
         },
+        processorMs: async () => processorMs(child.pid),
         measure: (steps) => ask({ measure: steps }),
         close: async () => { child.kill(); },
       };
