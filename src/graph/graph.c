@@ -217,6 +217,27 @@ static Status make_outputs(Node *n, const char *const *names) {
   return STATUS_OK;
 }
 
+static Status defer(Node *n, Value *awaits) {
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
+  n->awaits = awaits;
+  n->scratch_bytes = 0;
+  n->deferred = n->graph->open = true;
+  return STATUS_OK;
+}
+
+static Status infer(Node *n) {
+  Graph *g = n->graph;
+  for (int i = 0; i < n->in_count && g->defers; i++)
+    if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
+  g->awaited = NULL;
+  Status status = n->op->infer(n);
+  if (status == STATUS_OK && g->arena->failed) return STATUS_OUT_OF_MEMORY;
+  if (status == STATUS_OK || !g->awaited || !g->defers) return status;
+  error_clear(g->error);
+  return defer(n, g->awaited);
+}
+
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count) {
   if (g->error->status != STATUS_OK) return NULL;
@@ -238,8 +259,7 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
     return NULL;
   }
   if (check_counts(n) != STATUS_OK || make_outputs(n, out_names) != STATUS_OK) return NULL;
-  Status status = op->infer(n);
-  if (status == STATUS_OK && g->arena->failed) status = STATUS_OUT_OF_MEMORY;
+  Status status = infer(n);
   if (status != STATUS_OK) { /* an infer may give a bare status for memory */
     if (status == STATUS_OUT_OF_MEMORY) out_of_memory(g);
     error_set(g->error, status, n->name, "%s '%s' is not valid", op->name, n->name);
@@ -258,11 +278,12 @@ static void want_inputs(Node *n) {
 
 static bool node_wanted(const Node *n) {
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i] && n->out[i]->readers) return true;
+    if (n->out[i] && n->out[i]->readers && !n->out[i]->pin) return true;
   return false;
 }
 
 static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
+  if (v->pin) return graph_constant(to, v->name, v->pin->type, &v->pin->shape, v->pin->data);
   if (v->kind == VALUE_CONSTANT) {
     Value *copy = graph_constant(to, v->name, v->type, &v->shape, v->data);
     if (copy) copy->initializer = v->initializer;
@@ -282,12 +303,12 @@ static Status clone_node(Graph *to, Node *n) {
   const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
-  for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] ? n->out[i]->name : "";
+  for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
   if (!copy) return to->error->status;
   copy->stream = n->stream;
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) n->out[i]->twin = copy->out[i];
+    if (copy->out[i]) n->out[i]->twin = copy->out[i];
   return STATUS_OK;
 }
 
@@ -301,6 +322,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   for (int i = 0; i < g->metadata.count; i++)
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
+  to->defers = g->defers;
   to->ir_version = g->ir_version;
   return to;
 }
@@ -314,10 +336,10 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
     if (node_wanted(g->nodes[i])) want_inputs(g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if (v->kind != VALUE_NODE && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
+    if ((v->kind != VALUE_NODE || v->pin) && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
-    if (g->inputs[i]->twin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
+    if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
     if (node_wanted(g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
   for (int i = 0; i < wanted_count; i++)

@@ -89,6 +89,10 @@ Status node_want_rank(const Node *n, int input, int min, int max);
 Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative axes counted from the end, checked */
 /* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not known. */
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
+/* The same for contents that are no dims, of any size. */
+Status node_contents(const Node *n, int input, const void **data);
+/* An infer that fails for want of this input's contents says so: a session that can compute them ahead then does. */
+void node_await(const Node *n, int input);
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
 #define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))
