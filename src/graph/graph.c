@@ -238,8 +238,9 @@ static Status infer(Node *n) {
   return defer(n, g->awaited);
 }
 
-Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
-                 int out_count, const Attr *attrs, int attr_count) {
+/* A node without outputs, in no list yet. */
+static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                      int out_count, const Attr *attrs, int attr_count) {
   if (g->error->status != STATUS_OK) return NULL;
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return out_of_memory(g), NULL;
@@ -258,7 +259,13 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
               op->domain ? op->domain : "ai.onnx");
     return NULL;
   }
-  if (check_counts(n) != STATUS_OK || make_outputs(n, out_names) != STATUS_OK) return NULL;
+  return check_counts(n) == STATUS_OK ? n : NULL;
+}
+
+Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                 int out_count, const Attr *attrs, int attr_count) {
+  Node *n = node_new(g, op, name, in, in_count, out_names, out_count, attrs, attr_count);
+  if (!n || make_outputs(n, out_names) != STATUS_OK) return NULL;
   Status status = infer(n);
   if (status != STATUS_OK) { /* an infer may give a bare status for memory */
     if (status == STATUS_OUT_OF_MEMORY) out_of_memory(g);
@@ -266,6 +273,94 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
     return NULL;
   }
   return PUSH(g, nodes, node_count, node_capacity, n) ? n : (out_of_memory(g), NULL);
+}
+
+/* ---- nodes that become others ---- */
+
+/* The type that stands for a narrow one in arithmetic; the same for the others. */
+static DType wide_of(DType type) {
+  switch (type) {
+    case DTYPE_FLOAT16: case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: case DTYPE_UINT32: return DTYPE_INT64;
+    default: return type;
+  }
+}
+
+/* The first input's narrow type, NONE when no input has one. */
+static DType narrow_of(const Added *a) {
+  for (int i = 0; i < a->in_count && !(a->op->flags & OP_ANY_TYPE); i++)
+    if (a->in[i] && wide_of(a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
+  return DTYPE_NONE;
+}
+
+static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
+
+/* Float16 and bfloat16 are computed in float32, small ints in int64: the inputs are cast, and outputs of the wide type cast back. */
+static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
+  Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
+  if (!in) return out_of_memory(g);
+  for (int i = 0; i < a->in_count; i++) {
+    DType wide = a->in[i] ? wide_of(a->in[i]->type) : DTYPE_NONE;
+    in[i] = a->in[i] && wide != a->in[i]->type ? emit_cast(g, a->in[i], wide) : a->in[i];
+  }
+  Added with = *a;
+  with.in = in;
+  TRY(graph_compose(g, &with, out));
+  bool cast = !(a->op->flags & OP_WIDE_OUT);
+  for (int i = 0; i < a->out_count && cast; i++)
+    if (out[i] && out[i]->type == wide_of(narrow)) out[i] = emit_cast(g, out[i], narrow);
+  return g->error->status;
+}
+
+/* The values of a node's outputs, whatever nodes compute them. */
+Status graph_compose(Graph *g, const Added *a, Value **out) {
+  Node *n;
+  if (a->op->compose) {
+    if (!(n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count))) return g->error->status;
+    TRY(a->op->compose(&(Compose){g, n, out}));
+    if (g->arena->failed) return out_of_memory(g);
+    return g->error->status;
+  }
+  if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count))) return g->error->status;
+  for (int i = 0; i < n->out_count; i++) out[i] = n->out[i];
+  return STATUS_OK;
+}
+
+static Status add_deferred(Graph *g, const Added *a, Value *awaits) {
+  Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
+  if (!n || make_outputs(n, a->out_names) != STATUS_OK) return g->error->status;
+  defer(n, awaits);
+  return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : out_of_memory(g);
+}
+
+/* Gives the values the names that the node's outputs have. */
+static Status name_outputs(Graph *g, const Added *a, Value **out) {
+  for (int i = 0; i < a->out_count; i++) {
+    if (a->out_names[i] && !*a->out_names[i]) continue;
+    if (!out[i]) return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute", a->op->name, a->name ? a->name : "", i);
+    if (!graph_node(g, &op_identity, NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
+  }
+  return STATUS_OK;
+}
+
+Status graph_add(Graph *g, const Added *a) {
+  DType narrow = narrow_of(a);
+  if (!narrow && !a->op->compose)
+    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
+  for (int i = 0; i < a->in_count && g->defers; i++)
+    if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
+  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
+  if (!out) return out_of_memory(g);
+  g->awaited = NULL;
+  Status status = narrow ? widen(g, a, narrow, out) : graph_compose(g, a, out);
+  bool open = status != STATUS_OK && g->awaited;
+  for (int i = 0; i < a->out_count; i++) open |= out[i] && out[i]->type == DTYPE_NONE;
+  if (open && g->defers) {
+    error_clear(g->error);
+    return add_deferred(g, a, g->awaited);
+  }
+  TRY(status);
+  return name_outputs(g, a, out);
 }
 
 /* ---- cloning ---- */
@@ -304,11 +399,14 @@ static Status clone_node(Graph *to, Node *n) {
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
-  Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
-  if (!copy) return to->error->status;
-  copy->stream = n->stream;
+  if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count}));
+  else {
+    Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
+    if (!copy) return to->error->status;
+    copy->stream = n->stream;
+  }
   for (int i = 0; i < n->out_count; i++)
-    if (copy->out[i]) n->out[i]->twin = copy->out[i];
+    if (*names[i]) n->out[i]->twin = graph_find(to, names[i]);
   return STATUS_OK;
 }
 

@@ -134,6 +134,21 @@ const char *graph_symbol_name(const Graph *g, Dim d);         /* "" for a fresh 
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 
+/* A node as a model has it: an operator that others make up (Op.compose) becomes those; float16 and bfloat16 are computed in float32, small
+ * ints in int64, between casts. `out_names` as for graph_node. */
+typedef struct Added {
+  const Op *op;
+  const char *name;
+  Value *const *in;
+  int in_count;
+  const char *const *out_names;
+  int out_count;
+  const Attr *attrs;
+  int attr_count;
+} Added;
+Status graph_add(Graph *g, const Added *a);
+Status graph_compose(Graph *g, const Added *a, Value **out); /* the same without casts, the outputs under made-up names */
+
 /* Copies the nodes that `wanted` needs into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and
  * infers every one again. Values of other kinds than VALUE_NODE are copied with their data. `twin` of each old value points
  * to its copy. */

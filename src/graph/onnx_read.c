@@ -245,9 +245,8 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   }
   Attr *attrs;
   TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
-  Node *made = graph_node(r->graph, op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
-                          (int)n->n_attribute);
-  return made ? STATUS_OK : r->error->status;
+  return graph_add(r->graph, &(Added){op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
+                                      (int)n->n_attribute});
 }
 
 Status onnx_body_read(Reader *r) {

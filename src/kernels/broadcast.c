@@ -77,18 +77,18 @@ static bool same_shapes(const Node *n) {
   return true;
 }
 
-enum { FOLD_BLOCK = 1024 }; /* floats, so that the running result stays in the nearest cache */
+enum { FOLD_BLOCK = 512 }; /* elements, so that the running result stays in the nearest cache */
 
 /* y may be the bytes of any input, even of one that comes twice: it is written when all inputs of the block were read. */
 static void fold_same_shapes(const Node *n, BroadcastRow *row) {
-  float sum[FOLD_BLOCK], *y = out_f32(n, 0);
-  size_t count = out_count(n, 0);
-  for (size_t at = 0; at < count; at += FOLD_BLOCK) {
-    size_t block = count - at < FOLD_BLOCK ? count - at : FOLD_BLOCK;
-    const float *left = in_f32(n, 0) + at;
+  double sum[FOLD_BLOCK];
+  size_t total = out_count(n, 0), item = dtype_bytes(n->out[0]->type);
+  for (size_t at = 0; at < total; at += FOLD_BLOCK) {
+    size_t block = total - at < FOLD_BLOCK ? total - at : FOLD_BLOCK;
+    const void *left = (const char *)n->in[0]->data + at * item;
     for (int i = 1; i < n->in_count; i++) {
-      float *to = i == n->in_count - 1 ? y + at : sum;
-      row(n, to, (const void *[]){left, in_f32(n, i) + at}, 3, block);
+      void *to = i == n->in_count - 1 ? (void *)((char *)n->out[0]->data + at * item) : sum;
+      row(n, to, (const void *[]){left, (const char *)n->in[i]->data + at * item}, 3, block);
       left = to;
     }
   }
@@ -97,18 +97,21 @@ static void fold_same_shapes(const Node *n, BroadcastRow *row) {
 /* The running result lives in scratch, for the same reason. */
 static void fold_broadcast(const Node *n, BroadcastRow *row) {
   const Shape *y_shape = &n->out[0]->shape, *left_shape = &n->in[0]->shape;
-  const float *left = in_f32(n, 0);
+  const void *left = n->in[0]->data;
+  size_t item = dtype_bytes(n->out[0]->type);
   for (int i = 1; i < n->in_count; i++) {
-    float *to = i == n->in_count - 1 ? out_f32(n, 0) : n->scratch;
-    broadcast_rows(n, row, to, sizeof *to, y_shape, (const void *[]){left, n->in[i]->data},
-                   (const Shape *[]){left_shape, &n->in[i]->shape}, (size_t[]){sizeof *to, sizeof *to}, 2);
+    void *to = i == n->in_count - 1 ? n->out[0]->data : n->scratch;
+    broadcast_rows(n, row, to, item, y_shape, (const void *[]){left, n->in[i]->data},
+                   (const Shape *[]){left_shape, &n->in[i]->shape}, (size_t[]){item, item}, 2);
     left = to;
     left_shape = y_shape;
   }
 }
 
 void broadcast_fold_run(const Node *n, BroadcastRow *row) {
-  if (n->in_count == 1) memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
+  size_t bytes = out_count(n, 0) * dtype_bytes(n->out[0]->type);
+  if (n->in_count == 1 && bytes) memmove(n->out[0]->data, n->in[0]->data, bytes);
+  else if (n->in_count == 1) return;
   else if (same_shapes(n)) fold_same_shapes(n, row);
   else fold_broadcast(n, row);
 }
@@ -125,10 +128,9 @@ Status broadcast_infer(Node *n, DType type) {
 }
 
 Status broadcast_fold_infer(Node *n) {
-  for (int i = 0; i < n->in_count; i++) TRY(node_want_float(n, i));
-  TRY(broadcast_infer(n, DTYPE_FLOAT32));
+  TRY(broadcast_infer(n, n->in[0]->type));
   if (has_out(n, 0) && node_is_concrete(n) && n->in_count > 2 && !same_shapes(n))
-    n->scratch_bytes = out_count(n, 0) * sizeof(float);
+    n->scratch_bytes = out_count(n, 0) * dtype_bytes(n->out[0]->type);
   return STATUS_OK;
 }
 

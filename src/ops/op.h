@@ -29,11 +29,20 @@ typedef struct Grad {
   const bool *want; /* inputs whose gradient is needed */
 } Grad;
 
+/* A node being made of others: `node` is in no graph, and what emits its outputs fills `out`, up to node->out_count. */
+typedef struct Compose {
+  Graph *graph;
+  Node *node;
+  Value **out;
+} Compose;
+
 enum {
   OP_VIEW = 1,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
   OP_RANDOM = 2,  /* draws from graph->rng: never folded */
   OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
   OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
+  OP_ANY_TYPE = 32, /* takes float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
+  OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 
@@ -49,6 +58,7 @@ struct Op {
   Status (*infer)(Node *n);       /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
   void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
   Status (*grad)(Grad *g);        /* NULL: not differentiable */
+  Status (*compose)(Compose *c);  /* in place of the three above: emits the operators that make it up, with their gradients */
   const Case *cases;              /* ends with in == NULL */
 };
 

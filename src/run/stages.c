@@ -13,7 +13,7 @@ static int awaited_of(const Graph *g, const Graph *clone, Value **out) {
     Value *v = graph_find(g, clone->nodes[i]->awaits->name);
     int k = 0;
     while (k < count && out[k] != v) k++;
-    if (k == count) out[count++] = v;
+    if (v && k == count) out[count++] = v;
   }
   return count;
 }
@@ -62,6 +62,7 @@ static Graph *clone_until_closed(const Stages *s, Arena *arena, Error *error, Va
     Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
     if (!clone || !clone->open) return clone;
     int count = awaited_of(s->graph, clone, awaited);
+    if (count == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
     if (pin_awaited(s, awaited, count, arena, error) != STATUS_OK) return NULL;
   }
 }
