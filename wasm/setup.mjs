@@ -17,6 +17,7 @@ const BUILD_TOOLS = [
 ];
 const TEST_TOOLS = [
   { program: 'chromium', find: findChromium, packages: ['chromium', 'fonts-liberation'], about: 'Chromium, which the browser tests drive' },
+  { program: '/usr/share/libonnx-testdata/data', find: existsSync, packages: ['libonnx-testdata'], about: "ONNX's backend cases" },
 ];
 
 runMain(() => {

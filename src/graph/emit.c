@@ -4,6 +4,7 @@
 #include "ops/op.h"
 
 Value emit_absent;
+enum { EMIT_INPUTS = 16, EMIT_OUTPUTS = 8 }; /* of an operator composed within another */
 
 Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want) {
   const Op *op = op_find(op_name);
@@ -31,7 +32,21 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
   return graph_node(g, op, NULL, inputs, in_count, names, out_count, kept, attrs.count);
 }
 
+/* Within another composition; its attributes live as long as the call. */
+static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const *in, int in_count) {
+  Value *inputs[EMIT_INPUTS], *out[EMIT_OUTPUTS] = {0};
+  const char *names[EMIT_OUTPUTS] = {0};
+  for (int i = 0; i < in_count; i++) {
+    if (!in[i]) return NULL;
+    inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
+  }
+  Added added = {op, op->name, inputs, in_count, names, 1, attrs.items, attrs.count};
+  return graph_compose(g, &added, out) == STATUS_OK ? out[0] : NULL;
+}
+
 Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {
+  const Op *op = op_find(op_name);
+  if (op && op->compose) return emit_composed(g, op, attrs, in, in_count);
   Node *n = emit_node(g, op_name, attrs, in, in_count, 1, NULL);
   return n ? n->out[0] : NULL;
 }

@@ -217,8 +217,30 @@ static Status make_outputs(Node *n, const char *const *names) {
   return STATUS_OK;
 }
 
-Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
-                 int out_count, const Attr *attrs, int attr_count) {
+static Status defer(Node *n, Value *awaits) {
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
+  n->awaits = awaits;
+  n->scratch_bytes = 0;
+  n->deferred = n->graph->open = true;
+  return STATUS_OK;
+}
+
+static Status infer(Node *n) {
+  Graph *g = n->graph;
+  for (int i = 0; i < n->in_count && g->defers; i++)
+    if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
+  g->awaited = NULL;
+  Status status = n->op->infer(n);
+  if (status == STATUS_OK && g->arena->failed) return STATUS_OUT_OF_MEMORY;
+  if (status == STATUS_OK || !g->awaited || !g->defers) return status;
+  error_clear(g->error);
+  return defer(n, g->awaited);
+}
+
+/* A node without outputs, in no list yet. */
+static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                      int out_count, const Attr *attrs, int attr_count) {
   if (g->error->status != STATUS_OK) return NULL;
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return out_of_memory(g), NULL;
@@ -237,15 +259,108 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
               op->domain ? op->domain : "ai.onnx");
     return NULL;
   }
-  if (check_counts(n) != STATUS_OK || make_outputs(n, out_names) != STATUS_OK) return NULL;
-  Status status = op->infer(n);
-  if (status == STATUS_OK && g->arena->failed) status = STATUS_OUT_OF_MEMORY;
+  return check_counts(n) == STATUS_OK ? n : NULL;
+}
+
+Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
+                 int out_count, const Attr *attrs, int attr_count) {
+  Node *n = node_new(g, op, name, in, in_count, out_names, out_count, attrs, attr_count);
+  if (!n || make_outputs(n, out_names) != STATUS_OK) return NULL;
+  Status status = infer(n);
   if (status != STATUS_OK) { /* an infer may give a bare status for memory */
     if (status == STATUS_OUT_OF_MEMORY) out_of_memory(g);
     error_set(g->error, status, n->name, "%s '%s' is not valid", op->name, n->name);
     return NULL;
   }
   return PUSH(g, nodes, node_count, node_capacity, n) ? n : (out_of_memory(g), NULL);
+}
+
+/* ---- nodes that become others ---- */
+
+/* The type that stands for a narrow one in arithmetic; the same for the others. */
+static DType wide_of(DType type) {
+  switch (type) {
+    case DTYPE_FLOAT16: case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: case DTYPE_UINT32: return DTYPE_INT64;
+    default: return type;
+  }
+}
+
+/* The first input's narrow type, NONE when no input has one. */
+static DType narrow_of(const Added *a) {
+  for (int i = 0; i < a->in_count && !(a->op->flags & OP_ANY_TYPE); i++)
+    if (a->in[i] && wide_of(a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
+  return DTYPE_NONE;
+}
+
+static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
+
+/* Float16 and bfloat16 are computed in float32, small ints in int64: the inputs are cast, and outputs of the wide type cast back. */
+static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
+  Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
+  if (!in) return out_of_memory(g);
+  for (int i = 0; i < a->in_count; i++) {
+    DType wide = a->in[i] ? wide_of(a->in[i]->type) : DTYPE_NONE;
+    in[i] = a->in[i] && wide != a->in[i]->type ? emit_cast(g, a->in[i], wide) : a->in[i];
+  }
+  Added with = *a;
+  with.in = in;
+  TRY(graph_compose(g, &with, out));
+  bool cast = !(a->op->flags & OP_WIDE_OUT);
+  for (int i = 0; i < a->out_count && cast; i++)
+    if (out[i] && out[i]->type == wide_of(narrow)) out[i] = emit_cast(g, out[i], narrow);
+  return g->error->status;
+}
+
+/* The values of a node's outputs, whatever nodes compute them. */
+Status graph_compose(Graph *g, const Added *a, Value **out) {
+  Node *n;
+  if (a->op->compose) {
+    if (!(n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count))) return g->error->status;
+    TRY(a->op->compose(&(Compose){g, n, out}));
+    if (g->arena->failed) return out_of_memory(g);
+    return g->error->status;
+  }
+  if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count))) return g->error->status;
+  for (int i = 0; i < n->out_count; i++) out[i] = n->out[i];
+  return STATUS_OK;
+}
+
+static Status add_deferred(Graph *g, const Added *a, Value *awaits) {
+  Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
+  if (!n || make_outputs(n, a->out_names) != STATUS_OK) return g->error->status;
+  defer(n, awaits);
+  return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : out_of_memory(g);
+}
+
+/* Gives the values the names that the node's outputs have. */
+static Status name_outputs(Graph *g, const Added *a, Value **out) {
+  for (int i = 0; i < a->out_count; i++) {
+    if (a->out_names[i] && !*a->out_names[i]) continue;
+    if (!out[i]) return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute", a->op->name, a->name ? a->name : "", i);
+    if (!graph_node(g, &op_identity, NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
+  }
+  return STATUS_OK;
+}
+
+Status graph_add(Graph *g, const Added *a) {
+  DType narrow = narrow_of(a);
+  if (!narrow && !a->op->compose)
+    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
+  for (int i = 0; i < a->in_count && g->defers; i++)
+    if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
+  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
+  if (!out) return out_of_memory(g);
+  g->awaited = NULL;
+  Status status = narrow ? widen(g, a, narrow, out) : graph_compose(g, a, out);
+  bool open = status != STATUS_OK && g->awaited;
+  for (int i = 0; i < a->out_count; i++) open |= out[i] && out[i]->type == DTYPE_NONE;
+  if (open && g->defers) {
+    error_clear(g->error);
+    return add_deferred(g, a, g->awaited);
+  }
+  TRY(status);
+  return name_outputs(g, a, out);
 }
 
 /* ---- cloning ---- */
@@ -258,11 +373,12 @@ static void want_inputs(Node *n) {
 
 static bool node_wanted(const Node *n) {
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i] && n->out[i]->readers) return true;
+    if (n->out[i] && n->out[i]->readers && !n->out[i]->pin) return true;
   return false;
 }
 
 static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
+  if (v->pin) return graph_constant(to, v->name, v->pin->type, &v->pin->shape, v->pin->data);
   if (v->kind == VALUE_CONSTANT) {
     Value *copy = graph_constant(to, v->name, v->type, &v->shape, v->data);
     if (copy) copy->initializer = v->initializer;
@@ -282,12 +398,15 @@ static Status clone_node(Graph *to, Node *n) {
   const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
-  for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] ? n->out[i]->name : "";
-  Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
-  if (!copy) return to->error->status;
-  copy->stream = n->stream;
+  for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
+  if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count}));
+  else {
+    Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
+    if (!copy) return to->error->status;
+    copy->stream = n->stream;
+  }
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) n->out[i]->twin = copy->out[i];
+    if (*names[i]) n->out[i]->twin = graph_find(to, names[i]);
   return STATUS_OK;
 }
 
@@ -301,6 +420,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   for (int i = 0; i < g->metadata.count; i++)
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
+  to->defers = g->defers;
   to->ir_version = g->ir_version;
   return to;
 }
@@ -314,10 +434,10 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
     if (node_wanted(g->nodes[i])) want_inputs(g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if (v->kind != VALUE_NODE && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
+    if ((v->kind != VALUE_NODE || v->pin) && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
-    if (g->inputs[i]->twin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
+    if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
     if (node_wanted(g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
   for (int i = 0; i < wanted_count; i++)

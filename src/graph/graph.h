@@ -37,6 +37,7 @@ typedef struct Value {
   int first, last;    /* steps that write and last read the root's bytes */
   int readers;        /* nodes and fetches that still want it */
   struct Value *twin; /* the same value in the graph that this one was cloned to */
+  const struct Value *pin; /* a constant that stands for it in clones: its contents, computed ahead (run/stages.h) */
   bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
@@ -70,6 +71,8 @@ struct Node {
   Attr *attrs;
   int attr_count;
   void *params;         /* what infer made of the attributes; the op's own struct */
+  bool deferred;        /* infer could not be done yet: the outputs have no type and shape */
+  Value *awaits;        /* deferred: the input whose contents infer must know; NULL when it is an input's type and shape */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
   void *scratch;        /* there during run, 64-byte aligned */
 };
@@ -97,6 +100,9 @@ struct Graph {
   int *slots; /* hash table: name → index in values + 1 */
   int slot_count;
   int made; /* counter for made-up names */
+  bool defers;    /* nodes are let in whose infer must know contents that are not known before a run */
+  bool open;      /* such a node is in it */
+  Value *awaited; /* what the last infer missed */
   const Rng *rng; /* what random operators draw from; set by the session before a run */
   struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
   int ir_version;
@@ -129,7 +135,22 @@ const char *graph_symbol_name(const Graph *g, Dim d);         /* "" for a fresh 
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 
-/* Copies the nodes that `wanted` needs into a new graph of `arena`, symbols replaced by `numbers` where those are ≥ 0, and
+/* A node as a model has it: an operator that others make up (Op.compose) becomes those; float16 and bfloat16 are computed in float32, small
+ * ints in int64, between casts. `out_names` as for graph_node. */
+typedef struct Added {
+  const Op *op;
+  const char *name;
+  Value *const *in;
+  int in_count;
+  const char *const *out_names;
+  int out_count;
+  const Attr *attrs;
+  int attr_count;
+} Added;
+Status graph_add(Graph *g, const Added *a);
+Status graph_compose(Graph *g, const Added *a, Value **out); /* the same without casts, the outputs under made-up names */
+
+/* Copies the nodes that `wanted` needs into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and
  * infers every one again. Values of other kinds than VALUE_NODE are copied with their data. `twin` of each old value points
  * to its copy. */
 Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *wanted, int wanted_count);

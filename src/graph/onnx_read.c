@@ -247,9 +247,8 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   }
   Attr *attrs;
   TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
-  Node *made = graph_node(r->graph, op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
-                          (int)n->n_attribute);
-  return made ? STATUS_OK : r->error->status;
+  return graph_add(r->graph, &(Added){op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
+                                      (int)n->n_attribute});
 }
 
 Status onnx_body_read(Reader *r) {
@@ -266,7 +265,7 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
   return onnx_outputs_read(r);
 }
 
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training) {
+static Graph *read_model(const uint8_t *bytes, size_t count, bool defers, Arena *arena, Error *error, OnnxTraining *training) {
   if (count == 0 || bytes[0] == '<') {
     error_set(error, STATUS_INVALID_MODEL, NULL,
               count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
@@ -276,11 +275,20 @@ Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Erro
   if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
+  if (g) g->defers = defers;
   if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
   if (training) onnx_training_read(model, arena, training);
   return g;
 }
 
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training) {
+  return read_model(bytes, count, false, arena, error, training);
+}
+
 Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
-  return onnx_read_training(bytes, count, arena, error, NULL);
+  return read_model(bytes, count, false, arena, error, NULL);
+}
+
+Graph *onnx_read_inference(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+  return read_model(bytes, count, true, arena, error, NULL);
 }

@@ -116,7 +116,7 @@ static bool same_shapes(const Node *n) {
   return true;
 }
 
-enum { FOLD_BLOCK = 1024 }; /* floats, so that the running result stays in the nearest cache */
+enum { FOLD_BLOCK = 512 }; /* elements, so that the running result stays in the nearest cache */
 
 typedef struct Fold {
   const Node *n;
@@ -127,13 +127,14 @@ typedef struct Fold {
 static void fold_range(void *context, size_t from, size_t to) {
   const Node *n = ((const Fold *)context)->n;
   BroadcastRow *row = ((const Fold *)context)->row;
-  float sum[FOLD_BLOCK], *y = out_f32(n, 0);
+  double sum[FOLD_BLOCK];
+  size_t item = dtype_bytes(n->out[0]->type);
   for (size_t at = from; at < to; at += FOLD_BLOCK) {
     size_t block = to - at < FOLD_BLOCK ? to - at : FOLD_BLOCK;
-    const float *left = in_f32(n, 0) + at;
+    const void *left = (const char *)n->in[0]->data + at * item;
     for (int i = 1; i < n->in_count; i++) {
-      float *dest = i == n->in_count - 1 ? y + at : sum;
-      row(n, dest, (const void *[]){left, in_f32(n, i) + at}, 3, block);
+      void *dest = i == n->in_count - 1 ? (void *)((char *)n->out[0]->data + at * item) : sum;
+      row(n, dest, (const void *[]){left, (const char *)n->in[i]->data + at * item}, 3, block);
       left = dest;
     }
   }
@@ -144,18 +145,21 @@ static void fold_same_shapes(const Node *n, BroadcastRow *row) { threads_split(o
 /* The running result lives in scratch, for the same reason. */
 static void fold_broadcast(const Node *n, BroadcastRow *row) {
   const Shape *y_shape = &n->out[0]->shape, *left_shape = &n->in[0]->shape;
-  const float *left = in_f32(n, 0);
+  const void *left = n->in[0]->data;
+  size_t item = dtype_bytes(n->out[0]->type);
   for (int i = 1; i < n->in_count; i++) {
-    float *to = i == n->in_count - 1 ? out_f32(n, 0) : n->scratch;
-    broadcast_rows(n, row, to, sizeof *to, y_shape, (const void *[]){left, n->in[i]->data},
-                   (const Shape *[]){left_shape, &n->in[i]->shape}, (size_t[]){sizeof *to, sizeof *to}, 2);
+    void *to = i == n->in_count - 1 ? n->out[0]->data : n->scratch;
+    broadcast_rows(n, row, to, item, y_shape, (const void *[]){left, n->in[i]->data},
+                   (const Shape *[]){left_shape, &n->in[i]->shape}, (size_t[]){item, item}, 2);
     left = to;
     left_shape = y_shape;
   }
 }
 
 void broadcast_fold_run(const Node *n, BroadcastRow *row) {
-  if (n->in_count == 1) memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
+  size_t bytes = out_count(n, 0) * dtype_bytes(n->out[0]->type);
+  if (n->in_count == 1 && bytes) memmove(n->out[0]->data, n->in[0]->data, bytes);
+  else if (n->in_count == 1) return;
   else if (same_shapes(n)) fold_same_shapes(n, row);
   else fold_broadcast(n, row);
 }
@@ -172,10 +176,9 @@ Status broadcast_infer(Node *n, DType type) {
 }
 
 Status broadcast_fold_infer(Node *n) {
-  for (int i = 0; i < n->in_count; i++) TRY(node_want_float(n, i));
-  TRY(broadcast_infer(n, DTYPE_FLOAT32));
+  TRY(broadcast_infer(n, n->in[0]->type));
   if (has_out(n, 0) && node_is_concrete(n) && n->in_count > 2 && !same_shapes(n))
-    n->scratch_bytes = out_count(n, 0) * sizeof(float);
+    n->scratch_bytes = out_count(n, 0) * dtype_bytes(n->out[0]->type);
   return STATUS_OK;
 }
 

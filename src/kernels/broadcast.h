@@ -21,7 +21,7 @@ Status broadcast_want_types(const Node *n, const DType *types);
 /* y = row(inputs 0 … operands-1). */
 void broadcast_run(const Node *n, int operands, BroadcastRow *row);
 
-/* Float operators of any number of inputs, y = row(… row(row(in0, in1), in2) …). */
+/* Operators of any number of inputs of one type, y = row(… row(row(in0, in1), in2) …). */
 Status broadcast_fold_infer(Node *n);
 void broadcast_fold_run(const Node *n, BroadcastRow *row);
 

@@ -1,14 +1,14 @@
 /* Abs: y = |x|.  dx = dy·sign x. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status abs_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static int64_t abs_ints(int64_t a, int64_t b) { return a < 0 ? (int64_t)(0 - (uint64_t)a) : a; }
+static double abs_floats(double a, double b) { return fabs(a); }
+static uint64_t abs_naturals(uint64_t a, uint64_t b) { return a; }
+static const Arithmetic arithmetic = {abs_floats, abs_ints, abs_naturals};
 BROADCAST_ROW_1(abs_row, f32x4_abs(x))
 
-static void abs_run(const Node *n) { broadcast_run(n, 1, abs_row); }
+static Status abs_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void abs_run(const Node *n) { arithmetic_run(n, abs_row); }
 
 static Status abs_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit(g->graph, "Sign", g->node->in[0]));

@@ -2,9 +2,11 @@
 #include "kernels/arithmetic.h"
 
 static int64_t add_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static double add_floats(double a, double b) { return a + b; }
+static const Arithmetic arithmetic = {add_floats, add_ints, NULL};
 BROADCAST_ROW_2(add_row, a + b)
 
-static Status add_infer(Node *n) { return arithmetic_infer(n, add_ints); }
+static Status add_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 static void add_run(const Node *n) { arithmetic_run(n, add_row); }
 
 static Status add_grad(Grad *g) {

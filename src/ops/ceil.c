@@ -1,14 +1,12 @@
 /* Ceil: the smallest whole number ≥ x.  dx = 0. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status ceil_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double ceil_floats(double a, double b) { return ceil(a); }
+static const Arithmetic arithmetic = {ceil_floats, NULL, NULL};
 BROADCAST_ROW_1(ceil_row, f32x4_nearest(x) + f32x4_select(f32x4_nearest(x) < x, f32x4_splat(1), f32x4_splat(0)))
 
-static void ceil_run(const Node *n) { broadcast_run(n, 1, ceil_row); }
+static Status ceil_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void ceil_run(const Node *n) { arithmetic_run(n, ceil_row); }
 
 static Status ceil_grad(Grad *grad) {
   grad->dx[0] = emit(grad->graph, "Mul", grad->dy[0], emit_float(grad->graph, 0));

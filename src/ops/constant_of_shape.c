@@ -55,6 +55,7 @@ const Op op_constant_of_shape = {
     .name = "ConstantOfShape",
     .since = {9, 20, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
     .infer = constant_of_shape_infer,
     .run = constant_of_shape_run,
     .cases = CASES(constant_of_shape_cases),

@@ -4,9 +4,12 @@
 
 /* a / -1 by hand: the division of the smallest integer traps. */
 static int64_t div_ints(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
+static double div_floats(double a, double b) { return a / b; }
+static uint64_t div_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+static const Arithmetic arithmetic = {div_floats, div_ints, div_naturals};
 BROADCAST_ROW_2(div_row, a / b)
 
-static Status div_infer(Node *n) { return arithmetic_infer(n, div_ints); }
+static Status div_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 static void div_run(const Node *n) { arithmetic_run(n, div_row); }
 
 static Status div_grad(Grad *g) {

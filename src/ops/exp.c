@@ -1,14 +1,12 @@
 /* Exp: y = e^x.  dx = dy·y. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status exp_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double exp_floats(double a, double b) { return exp(a); }
+static const Arithmetic arithmetic = {exp_floats, NULL, NULL};
 BROADCAST_ROW_1(exp_row, f32x4_exp(x))
 
-static void exp_run(const Node *n) { broadcast_run(n, 1, exp_row); }
+static Status exp_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void exp_run(const Node *n) { arithmetic_run(n, exp_row); }
 
 static Status exp_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Mul", g->dy[0], g->node->out[0]);

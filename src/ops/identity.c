@@ -14,7 +14,7 @@ const Op op_identity = {
     .name = "Identity",
     .since = {1, 13, 14, 16, 19, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_VIEW,
+    .flags = OP_ANY_TYPE | OP_VIEW,
     .infer = identity_infer,
     .run = view_run,
     .grad = identity_grad,

@@ -1,14 +1,12 @@
 /* Log: y = ln x.  dx = dy / x. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status log_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double log_floats(double a, double b) { return log(a); }
+static const Arithmetic arithmetic = {log_floats, NULL, NULL};
 BROADCAST_ROW_1(log_row, f32x4_log(x))
 
-static void log_run(const Node *n) { broadcast_run(n, 1, log_row); }
+static Status log_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void log_run(const Node *n) { arithmetic_run(n, log_row); }
 
 static Status log_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Div", g->dy[0], g->node->in[0]);

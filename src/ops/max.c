@@ -1,10 +1,15 @@
 /* Max: the largest of its inputs, with NumPy broadcasting; NaN if one is.  dy goes to the first input that equals y. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
 /* a unless b is beyond it or NaN. */
+static int64_t max_ints(int64_t a, int64_t b) { return b > a ? b : a; }
+static double max_floats(double a, double b) { return b > a || b != b ? b : a; }
+static uint64_t max_naturals(uint64_t a, uint64_t b) { return b > a ? b : a; }
+static const Arithmetic arithmetic = {max_floats, max_ints, max_naturals};
 BROADCAST_ROW_2(max_row, f32x4_select((b > a) | (b != b), b, a))
 
-static void max_run(const Node *n) { broadcast_fold_run(n, max_row); }
+static Status max_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
+static void max_run(const Node *n) { arithmetic_fold_run(n, max_row); }
 
 /* dxi = rest where xi = y, else 0, and the rest goes on: rest0 = dy; the last input takes what is left. */
 static Status max_grad(Grad *g) {
@@ -26,7 +31,7 @@ const Op op_max = {
     .since = {6, 8, 12, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
-    .infer = broadcast_fold_infer,
+    .infer = max_infer,
     .run = max_run,
     .grad = max_grad,
     .cases = CASES(max_cases),

@@ -1,10 +1,15 @@
 /* Min: the smallest of its inputs, with NumPy broadcasting; NaN if one is.  dy goes to the first input that equals y. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
 /* a unless b is beyond it or NaN. */
+static int64_t min_ints(int64_t a, int64_t b) { return b < a ? b : a; }
+static double min_floats(double a, double b) { return b < a || b != b ? b : a; }
+static uint64_t min_naturals(uint64_t a, uint64_t b) { return b < a ? b : a; }
+static const Arithmetic arithmetic = {min_floats, min_ints, min_naturals};
 BROADCAST_ROW_2(min_row, f32x4_select((b < a) | (b != b), b, a))
 
-static void min_run(const Node *n) { broadcast_fold_run(n, min_row); }
+static Status min_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
+static void min_run(const Node *n) { arithmetic_fold_run(n, min_row); }
 
 /* dxi = rest where xi = y, else 0, and the rest goes on: rest0 = dy; the last input takes what is left. */
 static Status min_grad(Grad *g) {
@@ -26,7 +31,7 @@ const Op op_min = {
     .since = {6, 8, 12, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
-    .infer = broadcast_fold_infer,
+    .infer = min_infer,
     .run = min_run,
     .grad = min_grad,
     .cases = CASES(min_cases),

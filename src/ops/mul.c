@@ -2,9 +2,11 @@
 #include "kernels/arithmetic.h"
 
 static int64_t mul_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static double mul_floats(double a, double b) { return a * b; }
+static const Arithmetic arithmetic = {mul_floats, mul_ints, NULL};
 BROADCAST_ROW_2(mul_row, a * b)
 
-static Status mul_infer(Node *n) { return arithmetic_infer(n, mul_ints); }
+static Status mul_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 static void mul_run(const Node *n) { arithmetic_run(n, mul_row); }
 
 static Status mul_grad(Grad *g) {

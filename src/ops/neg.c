@@ -1,14 +1,13 @@
 /* Neg: y = -x.  dx = -dy. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status neg_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static int64_t neg_ints(int64_t a, int64_t b) { return (int64_t)(0 - (uint64_t)a); }
+static double neg_floats(double a, double b) { return -a; }
+static const Arithmetic arithmetic = {neg_floats, neg_ints, NULL};
 BROADCAST_ROW_1(neg_row, -x)
 
-static void neg_run(const Node *n) { broadcast_run(n, 1, neg_row); }
+static Status neg_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void neg_run(const Node *n) { arithmetic_run(n, neg_row); }
 
 static Status neg_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Neg", g->dy[0]);

@@ -94,10 +94,22 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out) {
 
 bool node_is_known(const Node *n, int input) { return has_in(n, input) && n->in[input]->known != NULL; }
 
+void node_await(const Node *n, int input) {
+  if (n->in[input]->kind != VALUE_CONSTANT) n->graph->awaited = n->in[input];
+}
+
+Status node_contents(const Node *n, int input, const void **data) {
+  if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
+  if (n->in[input]->kind == VALUE_CONSTANT) return *data = n->in[input]->data, STATUS_OK;
+  node_await(n, input);
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be a constant, it is computed from fed values", input, n->in[input]->name);
+}
+
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if (!n->in[input]->known)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values",
+    return node_await(n, input),
+           node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values",
                      input, n->in[input]->name);
   *dims = n->in[input]->known;
   *count = (int)shape_elements(&n->in[input]->shape);

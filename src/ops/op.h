@@ -29,11 +29,20 @@ typedef struct Grad {
   const bool *want; /* inputs whose gradient is needed */
 } Grad;
 
+/* A node being made of others: `node` is in no graph, and what emits its outputs fills `out`, up to node->out_count. */
+typedef struct Compose {
+  Graph *graph;
+  Node *node;
+  Value **out;
+} Compose;
+
 enum {
   OP_VIEW = 1,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
   OP_RANDOM = 2,  /* draws from graph->rng: never folded */
   OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
   OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
+  OP_ANY_TYPE = 32, /* takes float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
+  OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 
@@ -50,6 +59,7 @@ struct Op {
   void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
   Status (*grad)(Grad *g);        /* NULL: not differentiable */
   bool (*reads)(const Node *n, int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
+  Status (*compose)(Compose *c);  /* in place of the three above: emits the operators that make it up, with their gradients */
   const Case *cases;              /* ends with in == NULL */
 };
 
@@ -90,6 +100,10 @@ Status node_want_rank(const Node *n, int input, int min, int max);
 Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative axes counted from the end, checked */
 /* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not known. */
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
+/* The same for contents that are no dims, of any size. */
+Status node_contents(const Node *n, int input, const void **data);
+/* An infer that fails for want of this input's contents says so: a session that can compute them ahead then does. */
+void node_await(const Node *n, int input);
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
 #define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))

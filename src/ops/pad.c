@@ -212,6 +212,7 @@ const Op op_pad = {
     .name = "Pad",
     .since = {2, 11, 13, 18, 19, 21},
     .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
     .infer = pad_infer,
     .run = pad_run,
     .grad = pad_grad,

@@ -33,10 +33,13 @@ static Status ints_infer(Node *n, Shape *y) {
 }
 
 static Status floats_infer(Node *n, Shape *y) {
-  for (int i = 0; i < 3; i++)
-    if (n->in[i]->kind != VALUE_CONSTANT || in_count(n, i) != 1)
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d must be a constant scalar where Range is of floats", i);
-  double count = ceil(((double)*in_f32(n, 1) - *in_f32(n, 0)) / *in_f32(n, 2));
+  const void *in[3];
+  for (int i = 0; i < 3; i++) {
+    size_t length;
+    TRY(node_contents(n, i, &in[i]));
+    if (!shape_count(&n->in[i]->shape, &length) || length != 1) return node_invalid(n, "input %d must be a scalar", i);
+  }
+  double count = ceil(((double)*(const float *)in[1] - *(const float *)in[0]) / *(const float *)in[2]);
   if (!(count < INT32_MAX)) return node_invalid(n, "it has no end");
   y->dim[0] = count > 0 ? (Dim)count : 0;
   return node_output(n, 0, DTYPE_FLOAT32, y);

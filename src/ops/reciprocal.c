@@ -1,14 +1,12 @@
 /* Reciprocal: y = 1 / x.  dx = -dy·y². */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status reciprocal_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double reciprocal_floats(double a, double b) { return 1 / a; }
+static const Arithmetic arithmetic = {reciprocal_floats, NULL, NULL};
 BROADCAST_ROW_1(reciprocal_row, 1.0f / x)
 
-static void reciprocal_run(const Node *n) { broadcast_run(n, 1, reciprocal_row); }
+static Status reciprocal_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void reciprocal_run(const Node *n) { arithmetic_run(n, reciprocal_row); }
 
 static Status reciprocal_grad(Grad *g) {
   Value *y = g->node->out[0];

@@ -1,14 +1,12 @@
 /* Round: the nearest whole number, the even one of two.  dx = 0. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status round_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double round_floats(double a, double b) { return nearbyint(a); }
+static const Arithmetic arithmetic = {round_floats, NULL, NULL};
 BROADCAST_ROW_1(round_row, f32x4_nearest(x))
 
-static void round_run(const Node *n) { broadcast_run(n, 1, round_row); }
+static Status round_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void round_run(const Node *n) { arithmetic_run(n, round_row); }
 
 static Status round_grad(Grad *grad) {
   grad->dx[0] = emit(grad->graph, "Mul", grad->dy[0], emit_float(grad->graph, 0));

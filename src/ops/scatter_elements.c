@@ -46,6 +46,7 @@ const Op op_scatter_elements = {
     .name = "ScatterElements",
     .since = {11, 13, 16, 18},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,
     .grad = scatter_elements_grad,

@@ -44,6 +44,7 @@ const Op op_scatter_nd = {
     .name = "ScatterND",
     .since = {11, 13, 16, 18},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,
     .grad = scatter_nd_grad,

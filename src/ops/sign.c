@@ -1,18 +1,18 @@
 /* Sign: y = -1, 0 or 1, and NaN of NaN.  It is flat: dx = 0. */
-#include "kernels/broadcast.h"
-
-static Status sign_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
+#include "kernels/arithmetic.h"
 
 static f32x4 sign(f32x4 x) {
   f32x4 zero = f32x4_splat(0), one = f32x4_splat(1);
   return f32x4_select(x > zero, one, f32x4_select(x < zero, -one, x));
 }
+static int64_t sign_ints(int64_t a, int64_t b) { return (a > 0) - (a < 0); }
+static double sign_floats(double a, double b) { return (a > 0) - (a < 0); }
+static uint64_t sign_naturals(uint64_t a, uint64_t b) { return (a > 0); }
+static const Arithmetic arithmetic = {sign_floats, sign_ints, sign_naturals};
 BROADCAST_ROW_1(sign_row, sign(x))
 
-static void sign_run(const Node *n) { broadcast_run(n, 1, sign_row); }
+static Status sign_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void sign_run(const Node *n) { arithmetic_run(n, sign_row); }
 
 static Status sign_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0));

@@ -1,14 +1,12 @@
 /* Sqrt: y = √x.  dx = dy / 2y. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
-static Status sqrt_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
-
+static double sqrt_floats(double a, double b) { return sqrt(a); }
+static const Arithmetic arithmetic = {sqrt_floats, NULL, NULL};
 BROADCAST_ROW_1(sqrt_row, f32x4_sqrt(x))
 
-static void sqrt_run(const Node *n) { broadcast_run(n, 1, sqrt_row); }
+static Status sqrt_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void sqrt_run(const Node *n) { arithmetic_run(n, sqrt_row); }
 
 static Status sqrt_grad(Grad *g) {
   Value *half = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0.5f));

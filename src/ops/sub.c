@@ -2,9 +2,11 @@
 #include "kernels/arithmetic.h"
 
 static int64_t sub_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static double sub_floats(double a, double b) { return a - b; }
+static const Arithmetic arithmetic = {sub_floats, sub_ints, NULL};
 BROADCAST_ROW_2(sub_row, a - b)
 
-static Status sub_infer(Node *n) { return arithmetic_infer(n, sub_ints); }
+static Status sub_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 static void sub_run(const Node *n) { arithmetic_run(n, sub_row); }
 
 static Status sub_grad(Grad *g) {

@@ -1,9 +1,12 @@
 /* Sum: y = x0 + x1 + …, in that order, with NumPy broadcasting.  dxi = dy. */
-#include "kernels/broadcast.h"
+#include "kernels/arithmetic.h"
 
+static double sum_floats(double a, double b) { return a + b; }
+static const Arithmetic arithmetic = {sum_floats, NULL, NULL};
 BROADCAST_ROW_2(sum_row, a + b)
 
-static void sum_run(const Node *n) { broadcast_fold_run(n, sum_row); }
+static Status sum_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
+static void sum_run(const Node *n) { arithmetic_fold_run(n, sum_row); }
 
 static Status sum_grad(Grad *g) {
   for (int i = 0; i < g->node->in_count; i++) g->dx[i] = g->dy[0];
@@ -22,7 +25,7 @@ const Op op_sum = {
     .since = {6, 8, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
-    .infer = broadcast_fold_infer,
+    .infer = sum_infer,
     .run = sum_run,
     .grad = sum_grad,
     .cases = CASES(sum_cases),

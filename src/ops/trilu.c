@@ -55,6 +55,7 @@ const Op op_trilu = {
     .since = {14},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_ANY_TYPE,
     .infer = trilu_infer,
     .run = trilu_run,
     .grad = trilu_grad,

@@ -61,7 +61,7 @@ Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *
   }
   int m = model_of(part);
   if (m < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
-  s->models[m].graph = onnx_read(bytes, count, &s->arena, &s->error);
+  s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->arena, &s->error);
   return s->error.status;
 }
 

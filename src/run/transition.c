@@ -7,6 +7,7 @@
 #include "ops/op.h"
 #include "passes/passes.h"
 #include "run/recompute.h"
+#include "run/stages.h"
 
 /* ---- the situation as a key ---- */
 
@@ -35,9 +36,10 @@ static CachedProgram *cache_find(Transition *t, size_t key_count) {
   return NULL;
 }
 
-static CachedProgram *cache_oldest(Transition *t) {
-  CachedProgram *oldest = &t->programs[0];
-  for (int i = 1; i < PROGRAMS_MAX; i++)
+/* The slot for a new program: the one of the same situation, whose shapes followed from contents, or the one used longest ago. */
+static CachedProgram *cache_slot(Transition *t, CachedProgram *same) {
+  CachedProgram *oldest = same ? same : &t->programs[0];
+  for (int i = 1; i < PROGRAMS_MAX && !same; i++)
     if (t->programs[i].used < oldest->used) oldest = &t->programs[i];
   arena_free(&oldest->arena);
   *oldest = (CachedProgram){0};
@@ -68,14 +70,18 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   return numbers;
 }
 
-/* Every input that the bound graph reads was fed. */
-static Status check_fed(const Request *r, const Graph *bound, Error *error) {
+/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. */
+static Status check_fed(const Request *r, Error *error) {
   char dims[SHAPE_TEXT];
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
-    if (v->twin && !r->feeds[i].fed)
+    if ((v->twin || r->graph->open) && !r->feeds[i].fed)
       return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
   }
+  return STATUS_OK;
+}
+
+static Status check_shapes(const Graph *bound) {
   for (int i = 0; i < bound->node_count; i++)
     for (int k = 0; k < bound->nodes[i]->out_count; k++)
       if (bound->nodes[i]->out[k] && !shape_is_concrete(&bound->nodes[i]->out[k]->shape))
@@ -85,15 +91,26 @@ static Status check_fed(const Request *r, const Graph *bound, Error *error) {
 
 static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
 
+static void attach_stage(void *context, Graph *stage) {
+  const Request *r = context;
+  for (int i = 0; i < r->graph->input_count; i++) {
+    Value *v = graph_find(stage, r->graph->inputs[i]->name);
+    if (v && v->kind == VALUE_INPUT) v->data = r->feeds[i].block.data;
+  }
+}
+
 static Status build(Transition *t, const Request *r, CachedProgram *c, Error *error) {
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
   if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
-  Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
+  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r};
+  if (r->graph->open) TRY(check_fed(r, error));
+  Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
-  TRY(check_fed(r, bound, error));
+  TRY(check_fed(r, error));
+  TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
   for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(r, &c->program); tries--) {
@@ -115,7 +132,7 @@ static void attach(Transition *t, const Request *r, Program *p) {
   bool moved = p->base != t->step_arena.data;
   for (int i = 0; i < r->graph->input_count; i++) {
     Value *v = r->feeds[i].fed ? graph_find(p->graph, r->graph->inputs[i]->name) : NULL;
-    if (!v || v->data == r->feeds[i].block.data) continue;
+    if (!v || v->kind != VALUE_INPUT || v->data == r->feeds[i].block.data) continue;
     v->data = r->feeds[i].block.data;
     moved = true;
   }
@@ -131,9 +148,8 @@ static Status reserve(Transition *t, const Program *p, Error *error) {
   return STATUS_OK;
 }
 
-/* Builds the program of the key at hand in the slot that was used longest ago. */
-static CachedProgram *cache_build(Transition *t, const Request *r, size_t key_count, Error *error) {
-  CachedProgram *c = cache_oldest(t);
+/* Builds the program of the key at hand. */
+static CachedProgram *cache_build(Transition *t, CachedProgram *c, const Request *r, size_t key_count, Error *error) {
   int64_t *key = ARENA_ARRAY(&c->arena, int64_t, key_count);
   if (key && build(t, r, c, error) == STATUS_OK) {
     memcpy(key, t->key.data, key_count * sizeof *key);
@@ -159,13 +175,13 @@ static CachedProgram *build_unpacked(Transition *t, const Request *r, size_t key
   }
   packed_free(&t->packed);
   error_clear(error);
-  return cache_build(t, &unpacked, key_count, error);
+  return cache_build(t, &t->programs[0], &unpacked, key_count, error);
 }
 
 Program *transition_program(Transition *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
   CachedProgram *c = cache_find(t, key_count);
-  if (!c && !(c = cache_build(t, r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
+  if ((!c || r->graph->open) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
   if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
   attach(t, r, &c->program);

@@ -31,7 +31,7 @@ static bool probe_build(Probe *p, unsigned mask, Symbols symbols) {
   if (!(p->g = opcase_build(p->c, &p->arena, &p->error, symbols))) return false;
   for (int i = 0; i < p->c->in_count; i++)
     if (mask >> i & 1) index[count] = i, wrt[count++] = opcase_value(p->g, i);
-  Value *y = p->g->nodes[0]->out[p->output];
+  Value *y = opcase_output(p->g, p->output);
   Value *dy = graph_value(p->g, "dy", DTYPE_FLOAT32, &y->shape, VALUE_INPUT);
   if (!dy || backward(p->g, y, dy, wrt, count, grads) != STATUS_OK) return false;
   for (int k = 0; k < count; k++) p->grads[index[k]] = grads[k];
@@ -48,7 +48,7 @@ static bool probe_clone(Probe *p) {
   const Value *dy = graph_find(p->g, "dy");
   const Graph *numeric = opcase_build(p->c, &p->arena, &p->error, SYMBOLS_NONE);
   for (int i = 0; dy && numeric && i < dy->shape.rank; i++) /* dims that infer made up: dy is fed here, a loss would compute it */
-    if (dim_is_symbol(dy->shape.dim[i])) numbers[dim_symbol(dy->shape.dim[i])] = numeric->nodes[0]->out[p->output]->shape.dim[i];
+    if (dim_is_symbol(dy->shape.dim[i])) numbers[dim_symbol(dy->shape.dim[i])] = opcase_output(numeric, p->output)->shape.dim[i];
   for (int i = 0; i < p->c->in_count; i++)
     if (p->grads[i]) index[count] = i, wanted[count++] = p->grads[i];
   if (!(p->g = graph_clone(p->g, &p->arena, &p->error, numbers, wanted, count))) return false;
@@ -119,7 +119,7 @@ static double loss_at(const OpCase *c, int output, int input, double h, uint32_t
   float *x = opcase_value(g, input)->data;
   for (size_t i = 0; i < c->in[input].count; i++) moved[i] = x[i] += (float)(h * batch_signed(seed, i));
   machine_run(&m);
-  const Value *y = g->nodes[0]->out[output];
+  const Value *y = opcase_output(g, output);
   for (size_t i = 0; i < shape_elements(&y->shape); i++) {
     double term = (double)((float *)y->data)[i] * case_dy(output, i);
     loss += term;
@@ -204,9 +204,9 @@ static int output_count(const OpCase *c, bool is_float[OUTPUTS_MAX]) {
   Arena arena = {0};
   Error error = {0};
   Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
-  int count = g ? g->nodes[0]->out_count : 0;
+  int count = g ? opcase_outputs(c) : 0;
   if (count > OUTPUTS_MAX) count = OUTPUTS_MAX;
-  for (int i = 0; i < count; i++) is_float[i] = g->nodes[0]->out[i] && g->nodes[0]->out[i]->type == DTYPE_FLOAT32;
+  for (int i = 0; i < count; i++) is_float[i] = opcase_output(g, i) && opcase_output(g, i)->type == DTYPE_FLOAT32;
   arena_free(&arena);
   return count;
 }

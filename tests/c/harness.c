@@ -14,12 +14,20 @@ static Golden *golden;
 static FILE *dump;
 static int ops, cases, differentiable, gradients_checked, covered;
 
+/* An operator made of others has their gradients, unless its cases say that nothing flows. */
+static bool has_gradient(const Op *op) {
+  if (!op->compose) return op->grad != NULL;
+  for (const Case *text = op->cases; text && text->in; text++)
+    if (!text->no_grad) return true;
+  return false;
+}
+
 static void run_case(const OpCase *c) {
   CaseResult result = {0};
   float *grads[OPCASE_INPUTS] = {0};
   cases++;
   if (check_forward(c, &result)) {
-    if (c->op->grad && !c->text->no_grad) check_gradient(c, grads), gradients_checked++;
+    if (has_gradient(c->op) && !c->text->no_grad) check_gradient(c, grads), gradients_checked++;
     if (golden_has(golden, c->key)) golden_check(golden, c, &result, grads), covered++;
     if (dump) fprintf(dump, "%s", ftell(dump) > 2 ? ",\n" : ""), golden_dump(dump, c, &result);
   }
@@ -31,23 +39,23 @@ static void run_op(const void *argument) {
   const Op *op = argument;
   int count = 0, with_gradient = 0, covered_before = covered;
   ops++;
-  differentiable += op->grad != NULL;
+  differentiable += has_gradient(op);
   for (const Case *text = op->cases; text && text->in; text++, count++) {
     OpCase c;
     if (check(opcase_parse(op, text, &c), "%s: %s", c.key, c.problem)) run_case(&c);
     with_gradient += !text->no_grad;
     opcase_free(&c);
   }
-  check(count > 0 || !op->grad, "%s has a gradient and no cases", op->name);
-  check(!op->grad || !count || with_gradient > 0, "%s has a gradient and no case that checks it", op->name);
-  test_note("%d cases%s", count, op->grad ? ", gradient" : "");
+  check(count > 0 || !has_gradient(op), "%s has a gradient and no cases", op->name);
+  check(!has_gradient(op) || !count || with_gradient > 0, "%s has a gradient and no case that checks it", op->name);
+  test_note("%d cases%s", count, has_gradient(op) ? ", gradient" : "");
   if (covered > covered_before) test_note(", %d golden", covered - covered_before);
 }
 
 /* An operator without cases runs at least in another one's gradient. */
 static void every_operator_ran(const void *argument) {
   (void)argument;
-  for (int i = 0; op_at(i); i++) check(machine_has_run(op_at(i)), "%s: no case and no gradient runs it", op_at(i)->name);
+  for (int i = 0; op_at(i); i++) check(op_at(i)->compose || machine_has_run(op_at(i)), "%s: no case and no gradient runs it", op_at(i)->name);
 }
 
 static void no_stale_goldens(const void *argument) {

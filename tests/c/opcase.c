@@ -11,6 +11,9 @@
 static const char *const input_names[OPCASE_INPUTS] = {"in0", "in1", "in2",  "in3",  "in4",  "in5",  "in6",  "in7",
                                                        "in8", "in9", "in10", "in11", "in12", "in13", "in14", "in15"};
 
+static const char *const output_names[OPCASE_INPUTS] = {"out0", "out1", "out2", "out3", "out4", "out5", "out6", "out7", "out8",
+                                                        "out9", "out10", "out11", "out12", "out13", "out14", "out15"};
+
 static const struct {
   const char *name;
   DType type;
@@ -211,9 +214,12 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
   }
-  int outputs = c->text->outputs ? c->text->outputs : 1;
-  return graph_node(g, c->op, "tested", in, c->in_count, NULL, outputs, c->attrs, c->attr_count) ? g : NULL;
+  Added added = {c->op, "tested", in, c->in_count, output_names, opcase_outputs(c), c->attrs, c->attr_count};
+  return graph_add(g, &added) == STATUS_OK ? g : NULL;
 }
+
+int opcase_outputs(const OpCase *c) { return c->text->outputs ? c->text->outputs : 1; }
+Value *opcase_output(const Graph *g, int i) { return graph_find(g, output_names[i]); }
 
 Symbols opcase_symbols(const OpCase *c) {
   if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;

@@ -37,5 +37,8 @@ typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST } Symbols;
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);
 /* The most symbols that infer accepts; NONE when input 0 cannot have one, FIRST too when it refuses both. */
 Symbols opcase_symbols(const OpCase *c);
+int opcase_outputs(const OpCase *c);
+/* Output i of the case in g or a clone of it, by name. */
+Value *opcase_output(const Graph *g, int i);
 /* Input i of the case among g's inputs, by name; NULL when absent or constant. */
 Value *opcase_value(const Graph *g, int i);

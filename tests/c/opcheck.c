@@ -18,15 +18,16 @@ void case_feed(const OpCase *c, Graph *g, Machine *m) {
   }
 }
 
-static void copy_outputs(const Node *n, CaseResult *r) {
-  *r = (CaseResult){.count = n->out_count < OUTPUTS_MAX ? n->out_count : OUTPUTS_MAX};
+static void copy_outputs(const OpCase *c, const Graph *g, CaseResult *r) {
+  *r = (CaseResult){.count = opcase_outputs(c) < OUTPUTS_MAX ? opcase_outputs(c) : OUTPUTS_MAX};
   for (int i = 0; i < r->count; i++) {
-    if (!n->out[i]) continue;
-    r->type[i] = n->out[i]->type;
-    r->shape[i] = n->out[i]->shape;
-    r->bytes[i] = value_bytes(n->out[i]);
+    const Value *y = opcase_output(g, i);
+    if (!y) continue;
+    r->type[i] = y->type;
+    r->shape[i] = y->shape;
+    r->bytes[i] = value_bytes(y);
     r->data[i] = malloc(r->bytes[i] + 1);
-    if (r->bytes[i]) memcpy(r->data[i], n->out[i]->data, r->bytes[i]);
+    if (r->bytes[i]) memcpy(r->data[i], y->data, r->bytes[i]);
   }
 }
 
@@ -48,7 +49,7 @@ static bool run_graph(const OpCase *c, Graph *g, int fill, int shared, CaseResul
   const char *overrun = machine_overrun(&m);
   check(!*overrun, "%s: run writes past the end of %s", c->key, overrun);
   if (!(c->op->flags & OP_UPDATES)) check_inputs_kept(c, g, shared);
-  copy_outputs(g->nodes[0], r);
+  copy_outputs(c, g, r);
   machine_free(&m);
   return true;
 }
@@ -105,8 +106,8 @@ static void check_symbols(const OpCase *c, const CaseResult *r) {
     for (int i = 0; i < g->symbol_count; i++) numbers[i] = strcmp(g->symbols[i], "N") == 0 ? number : -1;
     Value *wanted[OUTPUTS_MAX];
     int count = 0;
-    for (int i = 0; i < g->nodes[0]->out_count && i < OUTPUTS_MAX; i++)
-      if (g->nodes[0]->out[i]) wanted[count++] = g->nodes[0]->out[i];
+    for (int i = 0; i < opcase_outputs(c) && i < OUTPUTS_MAX; i++)
+      if (opcase_output(g, i)) wanted[count++] = opcase_output(g, i);
     Graph *clone = graph_clone(g, &arena, &error, numbers, wanted, count);
     if (check(clone && error.status == STATUS_OK, "%s: cloned with numbers: %s", c->key, error.text) && run_graph(c, clone, 0xFF, -1, &again))
       check_equal(c, r, &again, "through a clone");

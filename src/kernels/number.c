@@ -1,0 +1,107 @@
+/* Number: one loop a type in and out, so that every pair of types has a way. */
+#include "kernels/number.h"
+
+#include <math.h>
+#include <string.h>
+
+static float float_of_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+float half_to_float(uint16_t bits) {
+  uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023, sign = (uint32_t)(bits & 0x8000) << 16;
+  if (exponent == 31) return float_of_bits(sign | 0x7f800000 | fraction << 13);
+  if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+  float tiny = (float)fraction * 0x1p-24f;
+  return sign ? -tiny : tiny;
+}
+
+/* Scaled so that a unit in the last place of the half is 1, nearbyint rounds once. */
+uint16_t half_of_double(double x) {
+  uint16_t sign = signbit(x) ? 0x8000 : 0;
+  double a = fabs(x);
+  int exponent;
+  if (isnan(x)) return sign | 0x7e00;
+  if (a >= 65520) return sign | 0x7c00;
+  frexp(a, &exponent);
+  if (exponent < -13) exponent = -13; /* subnormal */
+  uint32_t units = (uint32_t)nearbyint(ldexp(a, 11 - exponent)); /* 1024 … 2048 where normal */
+  return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + units));
+}
+
+float bfloat16_to_float(uint16_t bits) { return float_of_bits((uint32_t)bits << 16); }
+
+uint16_t bfloat16_of_float(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (isnan(x)) return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+#define EACH(statement)                                                                                                \
+  do {                                                                                                                 \
+    for (size_t i = 0; i < count; i++) statement;                                                                      \
+  } while (0)
+#define LOAD(kind, T) EACH(to->kind[i] = ((const T *)x)[at + i * step])
+
+void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count) {
+  switch (type) {
+    case DTYPE_FLOAT32: LOAD(floats, float); break;
+    case DTYPE_FLOAT64: LOAD(floats, double); break;
+    case DTYPE_FLOAT16: EACH(to->floats[i] = half_to_float(((const uint16_t *)x)[at + i * step])); break;
+    case DTYPE_BFLOAT16: EACH(to->floats[i] = bfloat16_to_float(((const uint16_t *)x)[at + i * step])); break;
+    case DTYPE_INT64: case DTYPE_UINT64: LOAD(ints, int64_t); break;
+    case DTYPE_INT32: LOAD(ints, int32_t); break;
+    case DTYPE_UINT32: LOAD(ints, uint32_t); break;
+    case DTYPE_INT16: LOAD(ints, int16_t); break;
+    case DTYPE_UINT16: LOAD(ints, uint16_t); break;
+    case DTYPE_INT8: LOAD(ints, int8_t); break;
+    default: LOAD(ints, uint8_t); break;
+  }
+}
+
+static int64_t to_int(double x, double low, double high) {
+  if (isnan(x)) return 0;
+  if (x <= low) return (int64_t)low;
+  return x >= high ? (high < 9.2e18 ? (int64_t)high : INT64_MAX) : (int64_t)x;
+}
+
+static uint64_t to_uint64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
+
+#define STORE(T, value) EACH(((T *)y)[at + i] = (T)(value))
+
+void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count) {
+  const double *x = from->floats;
+  switch (type) {
+    case DTYPE_FLOAT32: STORE(float, x[i]); break;
+    case DTYPE_FLOAT64: STORE(double, x[i]); break;
+    case DTYPE_FLOAT16: STORE(uint16_t, half_of_double(x[i])); break;
+    case DTYPE_BFLOAT16: STORE(uint16_t, bfloat16_of_float((float)x[i])); break;
+    case DTYPE_INT64: STORE(int64_t, to_int(x[i], -0x1p63, 0x1p63)); break;
+    case DTYPE_UINT64: STORE(uint64_t, to_uint64(x[i])); break;
+    case DTYPE_INT32: STORE(int32_t, to_int(x[i], INT32_MIN, INT32_MAX)); break;
+    case DTYPE_UINT32: STORE(uint32_t, to_int(x[i], 0, UINT32_MAX)); break;
+    case DTYPE_INT16: STORE(int16_t, to_int(x[i], INT16_MIN, INT16_MAX)); break;
+    case DTYPE_UINT16: STORE(uint16_t, to_int(x[i], 0, UINT16_MAX)); break;
+    case DTYPE_INT8: STORE(int8_t, to_int(x[i], INT8_MIN, INT8_MAX)); break;
+    case DTYPE_UINT8: STORE(uint8_t, to_int(x[i], 0, UINT8_MAX)); break;
+    default: STORE(uint8_t, x[i] != 0); break;
+  }
+}
+
+void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, size_t count) {
+  const int64_t *x = from->ints;
+  switch (type) {
+    case DTYPE_FLOAT32: STORE(float, x[i]); break;
+    case DTYPE_FLOAT64: STORE(double, x[i]); break;
+    case DTYPE_FLOAT16: STORE(uint16_t, half_of_double((double)x[i])); break;
+    case DTYPE_BFLOAT16: STORE(uint16_t, bfloat16_of_float((float)x[i])); break;
+    case DTYPE_INT64: case DTYPE_UINT64: STORE(int64_t, x[i]); break;
+    case DTYPE_INT32: case DTYPE_UINT32: STORE(uint32_t, x[i]); break;
+    case DTYPE_INT16: case DTYPE_UINT16: STORE(uint16_t, x[i]); break;
+    case DTYPE_INT8: case DTYPE_UINT8: STORE(uint8_t, x[i]); break;
+    default: STORE(uint8_t, x[i] != 0); break;
+  }
+}

@@ -1,0 +1,26 @@
+/* Number: elements of any type, a block at a time, in the widest type of their kind: double for floats, int64 for the rest. */
+#pragma once
+#include "shape.h"
+
+enum { NUMBERS = 256 };
+typedef union Numbers {
+  double floats[NUMBERS];
+  int64_t ints[NUMBERS]; /* of uint64 the same bits */
+} Numbers;
+
+static inline bool dtype_is_float(DType type) {
+  return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+}
+static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_bytes(type) && type != DTYPE_BOOL); }
+
+/* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */
+void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count);
+/* Into elements at … of y. Ints wrap; a bool is x ≠ 0; floats become the nearest int there is, cut towards 0, and NaN is 0. */
+void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count);
+void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, size_t count);
+
+/* IEEE half precision and bfloat16, rounded to the nearest, ties to even. */
+float half_to_float(uint16_t bits);
+uint16_t half_of_double(double x);
+float bfloat16_to_float(uint16_t bits);
+uint16_t bfloat16_of_float(float x);

@@ -1,0 +1,161 @@
+/** ONNX's own backend cases: read from their files, run through an InferenceSession, compared as ONNX's own runner does. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { InferenceSession, Tensor } from '../../js/index.js';
+
+const ROOT = '/usr/share/libonnx-testdata/data/';
+const HERE = { worker: false };
+
+/** Every case but those of real models' weights. */
+export const allCases = () => ['node', 'simple', 'pytorch-converted', 'pytorch-operator']
+  .flatMap((kind) => readdirSync(ROOT + kind).map((name) => `${kind}/${name}`));
+
+// ---- protobuf: a message is a map from field number to its values, numbers as bigint, all else as bytes ----
+
+/** @param {Uint8Array} bytes @returns {(field: number) => any[]} */
+function message(bytes) {
+  const fields = new Map();
+  let at = 0;
+  const take = (length) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  while (at < bytes.length) {
+    const key = varint(bytes, () => at++);
+    const [field, wire] = [Number(key >> 3n), Number(key & 7n)];
+    let value;
+    if (wire === 0) value = varint(bytes, () => at++);
+    else if (wire === 1) value = take(8);
+    else if (wire === 5) value = take(4);
+    else value = take(Number(varint(bytes, () => at++)));
+    if (!fields.has(field)) fields.set(field, []);
+    fields.get(field).push(value);
+  }
+  return (field) => fields.get(field) ?? [];
+}
+
+function varint(bytes, next) {
+  let value = 0n;
+  for (let shift = 0n; ; shift += 7n) {
+    const byte = bytes[next()];
+    value |= BigInt(byte & 127) << shift;
+    if (byte < 128) return value;
+  }
+}
+
+/** The numbers of a repeated field of varints, packed or not. */
+const varints = (values) => values.flatMap((value) => {
+  if (typeof value === 'bigint') return [value];
+  const numbers = [];
+  let at = 0;
+  while (at < value.length) numbers.push(varint(value, () => at++));
+  return numbers;
+});
+
+const text = (bytes) => new TextDecoder().decode(bytes);
+
+// ---- tensors ----
+
+/** By ONNX's number: our name, the class of its data, and the field it lies in when it is not raw. */
+const TYPES = {
+  1: ['float32', Float32Array, 4], 2: ['uint8', Uint8Array, 5], 3: ['int8', Int8Array, 5], 4: ['uint16', Uint16Array, 5],
+  5: ['int16', Int16Array, 5], 6: ['int32', Int32Array, 5], 7: ['int64', BigInt64Array, 7], 8: ['string', Array, 6],
+  9: ['bool', Uint8Array, 5], 10: ['float16', Uint16Array, 5], 11: ['float64', Float64Array, 10], 12: ['uint32', Uint32Array, 11],
+  13: ['uint64', BigUint64Array, 11], 16: ['bfloat16', Uint16Array, 5],
+};
+
+function tensorOf(bytes) {
+  const fields = message(bytes);
+  const dims = varints(fields(1)).map(Number);
+  const known = TYPES[Number(fields(2)[0])];
+  if (!known) throw new Error(`a tensor of type ${fields(2)[0]}`);
+  const [type, array, field] = known;
+  return new Tensor(type, dataOf(fields, array, field), dims);
+}
+
+function dataOf(fields, array, field) {
+  if (array === Array) return fields(field).map(text);
+  const raw = fields(9)[0] ?? (field === 4 || field === 10 ? Buffer.concat(fields(field)) : undefined);
+  if (raw) return new array(Uint8Array.from(raw).buffer);
+  const numbers = varints(fields(field));
+  return array.from(numbers, array === BigInt64Array || array === BigUint64Array ? BigInt : (n) => Number(BigInt.asIntN(64, n)));
+}
+
+// ---- cases ----
+
+const nameOf = (info) => text(message(info)(1)[0]);
+
+/** 'tensor', 'sequence' or 'optional'. */
+const sortOf = (info) => {
+  const type = message(message(info)(2)[0]);
+  return type(1).length ? 'tensor' : type(4).length ? 'sequence' : 'optional';
+};
+
+/** What a .pb file of an input or output holds. */
+function readValue(bytes, sort) {
+  if (sort === 'tensor') return tensorOf(bytes);
+  if (sort === 'sequence') return message(bytes)(3).map(tensorOf);
+  const optional = message(bytes); /* name, elem_type, tensor, sparse tensor, sequence */
+  return optional(3).length ? tensorOf(optional(3)[0]) : optional(5).length ? readValue(optional(5)[0], 'sequence') : null;
+}
+
+function valuesOf(folder, kind, infos) {
+  const values = {};
+  infos.forEach((info, i) => {
+    const file = `${folder}/${kind}_${i}.pb`;
+    if (existsSync(file)) values[nameOf(info)] = readValue(readFileSync(file), sortOf(info));
+  });
+  return values;
+}
+
+/** Throws when the case does not pass. @param {string} name */
+export async function runCase(name) {
+  const model = readFileSync(`${ROOT + name}/model.onnx`);
+  const graph = message(message(model)(7)[0]);
+  const constants = new Set(graph(5).map((tensor) => text(message(tensor)(8)[0])));
+  const inputs = graph(11).filter((info) => !constants.has(nameOf(info)));
+  const session = await InferenceSession.create(model, HERE);
+  try {
+    for (const set of readdirSync(ROOT + name).filter((file) => file.startsWith('test_data_set_'))) {
+      const folder = `${ROOT + name}/${set}`;
+      const wanted = valuesOf(folder, 'output', graph(12));
+      assert.ok(Object.keys(wanted).length > 0, 'the case wants no output');
+      const outputs = await session.run(valuesOf(folder, 'input', inputs));
+      for (const key of Object.keys(wanted)) compare(key, outputs[key], wanted[key]);
+    }
+  } finally {
+    await session.release();
+  }
+}
+
+function compare(name, got, want) {
+  if (want === null || Array.isArray(want)) {
+    assert.equal(got === null, want === null, `output '${name}' is ${want === null ? 'not ' : ''}null`);
+    assert.equal(got?.length, want?.length, `length of '${name}'`);
+    want?.forEach((tensor, i) => { compare(`${name}[${i}]`, got[i], tensor); });
+    return;
+  }
+  assert.deepEqual([got.type, [...got.dims]], [want.type, [...want.dims]], `type and shape of '${name}'`);
+  const number = NUMBERS[want.type];
+  if (!number) return assert.deepEqual(got.data, want.data, `'${name}'`);
+  want.data.forEach((value, i) => {
+    const [a, b] = [number(got.data[i]), number(value)];
+    const close = Object.is(a, b) || a === b || Math.abs(a - b) <= 1e-7 + 1e-3 * Math.abs(b);
+    assert.ok(close, `element ${i} of '${name}' is ${a}, wanted ${b}`);
+  });
+}
+
+/** float16's bits as a number. */
+const half = (bits) => {
+  const exponent = bits >> 10 & 31;
+  const fraction = bits & 1023;
+  const size = exponent === 31 ? (fraction ? Number.NaN : Infinity) : exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24;
+  return bits & 0x8000 ? -size : size;
+};
+
+/** The types that are compared by tolerance. */
+const NUMBERS = {
+  float32: (x) => x, float64: (x) => x, float16: half,
+  bfloat16: (bits) => new Float32Array(Uint32Array.of(bits << 16).buffer)[0],
+};
