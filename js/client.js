@@ -162,9 +162,10 @@ export async function withClient(options, make) {
 }
 
 /** The engine, and how many threads it is to use. @param {EngineOptions} options */
-async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto' }) {
+async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', reproducible = false }) {
   const threads = await threadsFor(wanted);
-  return { threads, module: await compileEngine({ wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary, threads }) };
+  const place = { wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary };
+  return { threads, module: await compileEngine({ ...place, threads, reproducible }) };
 }
 
 /** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */

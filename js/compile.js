@@ -7,12 +7,12 @@ import { isNode, nodeModule } from './platform.js';
 const modules = new Map();
 
 /**
- * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number }} place
+ * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number, reproducible: boolean }} place
  * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says what they are
  */
-export function compileEngine({ wasmUrl, wasmBinary, threads }) {
+export function compileEngine({ wasmUrl, wasmBinary, threads, reproducible }) {
   if (wasmBinary) return compile(wasmBinary);
-  const url = wasmUrl ?? buildFor(threads);
+  const url = wasmUrl ?? buildFor(threads > 1, !reproducible && hasRelaxedSimd());
   const known = modules.get(url.href);
   if (known) return known;
   const module = fetchWasm(url).then(compile);
@@ -21,9 +21,21 @@ export function compileEngine({ wasmUrl, wasmBinary, threads }) {
   return module;
 }
 
-/** Each file is named by a literal, so that bundlers find it. @param {number} threads */
-function buildFor(threads) {
-  return threads > 1 ? new URL('./trainlet-threads.wasm', import.meta.url) : new URL('./trainlet.wasm', import.meta.url);
+/** Each file is named by a literal, so that bundlers find it. @param {boolean} threads @param {boolean} relaxed */
+function buildFor(threads, relaxed) {
+  if (threads && relaxed) return new URL('./trainlet-threads-relaxed.wasm', import.meta.url);
+  if (threads) return new URL('./trainlet-threads.wasm', import.meta.url);
+  if (relaxed) return new URL('./trainlet-relaxed.wasm', import.meta.url);
+  return new URL('./trainlet.wasm', import.meta.url);
+}
+
+/** Whether this engine knows the proposal: it is asked to validate f32x4.relaxed_madd of three zeros, in a function of a module. */
+function hasRelaxedSimd() {
+  const zero = [0x41, 0, 0xfd, 0x0f];
+  const body = [0, ...zero, ...zero, ...zero, 0xfd, 0x85, 0x02, 0x0b];
+  return globalThis.WebAssembly?.validate(new Uint8Array([
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, body.length + 2, 1, body.length, ...body,
+  ])) ?? false;
 }
 
 /** @param {Response | Uint8Array | ArrayBuffer} source */

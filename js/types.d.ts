@@ -72,7 +72,10 @@ export interface EngineOptions {
    * a page where it is `crossOriginIsolated`; elsewhere one computes. Every count gives the same bits.
    */
   threads?: number | 'auto';
-  /** The same bits on every machine and browser; so it is, whichever is given. */
+  /**
+   * true: the same bits on every machine and browser. Default false: where the browser has relaxed SIMD, products are added with one rounding
+   * instead of two if the processor is faster so, and another processor may give other last bits.
+   */
   reproducible?: boolean;
   /** A plan that would pass it is refused before anything is allocated. */
   maxMemoryBytes?: number;
@@ -82,6 +85,7 @@ export interface EngineOptions {
    * A loss that changes by more than rounding with `'none'` is a bug of ours, please tell us.
    */
   passes?: readonly string[] | 'none';
+  /** The engine's file, instead of the one of four beside this package that suits `threads`, `reproducible` and the browser. */
   wasmUrl?: string | URL;
   workerUrl?: string | URL;
   wasmBinary?: Uint8Array;

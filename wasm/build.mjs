@@ -1,16 +1,17 @@
 // Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers, in build/test.
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
-const FILES = ['js/trainlet.wasm', 'js/trainlet-threads.wasm'];
+const FILES = ['js/trainlet.wasm', 'js/trainlet-threads.wasm', 'js/trainlet-relaxed.wasm', 'js/trainlet-threads-relaxed.wasm'];
 
 runMain(() => {
   const before = FILES.map((file) => changedAt(join(root, file)));
   build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`]);
+  buildRelaxed();
   FILES.forEach((file, i) => {
     const path = join(root, file);
     say(`${changedAt(path) === before[i] ? 'Up to date' : 'Built'}: ${file}, ${sizes(path)}.`);
@@ -33,6 +34,18 @@ function build(folder, options) {
     run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', ...options]);
   }
   run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
+}
+
+/** With relaxed SIMD, where there is a compiler that knows it; elsewhere the files of that name are the others again. */
+function buildRelaxed() {
+  const sysroot = join(dirname(realpathSync(findProgram('emcc'))), 'cache/sysroot');
+  const compiler = findProgram('clang-19') && findProgram('wasm-ld-19');
+  if (compiler && existsSync(join(sysroot, 'lib/wasm32-emscripten/libemmalloc.a'))) {
+    build('build/relaxed', [`-DCMAKE_TOOLCHAIN_FILE=${join(root, 'wasm/relaxed.cmake')}`, `-DWASM_SYSROOT=${sysroot}`]);
+    return;
+  }
+  say('clang-19 and lld-19 are not here: the builds with relaxed SIMD are copies of those without.');
+  for (const file of FILES.slice(0, 2)) copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
 }
 
 /** The browser's worker in one file: each import in it would be one more request, a level after the other, before it can begin. */

@@ -5,7 +5,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { changedAt, Failure, findChromium, findProgram, remove, root, run, runMain, say } from './tools.mjs';
+import { changedAt, Failure, findChromium, findProgram, remove, root, run, runMain, say, succeeds } from './tools.mjs';
 
 /** The programs we call, and the Debian packages that bring them. */
 const BUILD_TOOLS = [
@@ -24,6 +24,7 @@ runMain(() => {
   const tools = process.argv.includes('--test') ? [...BUILD_TOOLS, ...TEST_TOOLS] : BUILD_TOOLS;
   if (Number.parseInt(process.versions.node, 10) < 20) throw new Failure(`Node 20 or newer is needed; this is ${process.version}.`);
   installTools(tools);
+  installRelaxedTools();
   installNodeModules();
   fetchProtobufC();
 });
@@ -57,6 +58,17 @@ function installTools(tools) {
 
   const still = missing();
   if (still.length > 0) throw new Failure(howToInstall(still));
+}
+
+/** What the relaxed SIMD builds need beside Emscripten; without it they are copies of the builds without. */
+function installRelaxedTools() {
+  const packages = ['clang-19', 'lld-19'];
+  if (findProgram('clang-19') && findProgram('wasm-ld-19')) return;
+  if (!findProgram('apt-get') || process.getuid?.() !== 0) return;
+  say(`Installing ${packages.join(', ')} (apt-get), for relaxed SIMD …`);
+  const apt = (...args) => succeeds('apt-relaxed', 'apt-get', args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  const install = () => apt('install', '-y', '-q', '--no-install-recommends', ...packages);
+  if (!install() && apt('update', '-q')) install();
 }
 
 function howToInstall(tools) {

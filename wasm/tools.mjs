@@ -45,14 +45,25 @@ export function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Runs a program to its end. What it prints goes to build/<log>.log; if it fails, its lines of error are shown, and `sentence`. */
-export function run(log, sentence, program, args, options = {}) {
+/** Runs a program to its end. What it prints goes to build/<log>.log. */
+function runQuietly(log, program, args, options) {
   mkdirSync(join(root, 'build'), { recursive: true });
   const path = join(root, 'build', `${log}.log`);
   const file = openSync(path, 'w');
   const { status, error } = spawnSync(program, args, { cwd: root, ...options, stdio: ['ignore', file, file] });
   closeSync(file);
-  if (status === 0) return;
+  return { ok: status === 0, error, path };
+}
+
+/** Whether a program, whose failure is no failure, ends well. */
+export function succeeds(log, program, args, options = {}) {
+  return runQuietly(log, program, args, options).ok;
+}
+
+/** Runs a program to its end; if it fails, its lines of error are shown, and `sentence`. */
+export function run(log, sentence, program, args, options = {}) {
+  const { ok, error, path } = runQuietly(log, program, args, options);
+  if (ok) return;
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   const telling = lines.filter((line) => line.length < 300 && /error|fatal|missing|undefined|^E:/i.test(line));
   console.error(error ? error.message : (telling.length > 0 ? telling.slice(0, 20) : lines.slice(-20)).join('\n'));

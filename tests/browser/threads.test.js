@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { cpus } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -64,7 +65,7 @@ for (const worker of [true, false]) {
   for (const threads of [1, 2, 4]) {
     test(`${threads} thread${threads > 1 ? 's' : ''}, worker: ${worker}`, { timeout: 120_000 }, async () => {
       for (const name of ['w2', 'transformer']) {
-        const { bits, files, lines } = await train('isolated', name, { threads, worker });
+        const { bits, files, lines } = await train('isolated', name, { threads, worker, reproducible: true });
         assert.deepEqual(bits, literalsOf(name), name);
         assert.deepEqual(lines, []);
         const wasm = threads > 1 ? 'trainlet-threads.wasm' : 'trainlet.wasm';
@@ -75,12 +76,24 @@ for (const worker of [true, false]) {
   }
 }
 
+for (const kind of ['isolated', 'plain']) {
+  test(`unless bits are to be reproducible, relaxed SIMD is used (${kind} page)`, { timeout: 120_000 }, async () => {
+    const { bits, files, lines } = await train(kind, 'w2', {});
+    assert.deepEqual(lines, []);
+    const wasm = new Set(files.filter((file) => file.endsWith('.wasm')));
+    assert.deepEqual([...wasm], [kind === 'isolated' && cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm']);
+    bits.losses.forEach((loss, i) => {
+      assert.ok(Math.abs(loss - losses.w2[i]) <= 1e-5 * losses.w2[i], `loss ${i} is ${loss}, with the plain build ${losses.w2[i]}`);
+    });
+  });
+}
+
 test('a page that is not isolated says so once and uses one thread', { timeout: 120_000 }, async () => {
-  const asked = await train('plain', 'mlp_clip', { threads: 4 });
+  const asked = await train('plain', 'mlp_clip', { threads: 4, reproducible: true });
   assert.deepEqual(asked.bits, literalsOf('mlp_clip'));
   assert.equal(asked.lines.length, 1);
   assert.match(asked.lines[0], /one thread computes instead of 4, for this page is not cross-origin isolated/);
-  const auto = await train('plain', 'mlp_clip', {});
+  const auto = await train('plain', 'mlp_clip', { reproducible: true });
   assert.deepEqual([auto.bits, auto.lines], [literalsOf('mlp_clip'), []]);
   for (const { files } of [asked, auto]) assert.deepEqual([...new Set(files.filter((file) => file.endsWith('.wasm')))], ['trainlet.wasm']);
 });

@@ -20,7 +20,7 @@ for (const threads of [1, 2, 4]) {
   for (const name of Object.keys(hashes)) {
     test(`${name} with ${threads} thread${threads > 1 ? 's' : ''} has the bits of the native engine`, async () => {
       const recipe = json(`${name}.json`);
-      const bits = await bitsOf(trainlet, recipe, golden(recipe.model), { threads, worker: name !== 'transformer' });
+      const bits = await bitsOf(trainlet, recipe, golden(recipe.model), { threads, worker: name !== 'transformer', reproducible: true });
       assert.deepEqual(bits, { losses: losses[name].map(Math.fround), hash: hashes[name] });
     });
   }
@@ -53,7 +53,7 @@ for (const worker of [true, false]) {
 /** A session whose helpers are as ill as tests/js/ill-worker.js makes them. */
 function createIll(illness, options) {
   process.env.ILLNESS = illness; // which worker threads inherit
-  return trainlet.TrainingSession.create(artifacts, { threads: 3, workerUrl: new URL('./ill-worker.js', import.meta.url), ...options });
+  return trainlet.TrainingSession.create(artifacts, { threads: 3, reproducible: true, workerUrl: new URL('./ill-worker.js', import.meta.url), ...options });
 }
 
 /** The lines that console.info gets meanwhile. */
