@@ -100,8 +100,13 @@ static void phase_task(void *context, size_t block, int thread) {
                                     s->copy + (size_t)thread * s->copy_floats);
   float *apart = s->pixels + (size_t)thread * s->pixels_floats;
   Gemm g = {.rows = channels, .columns = images * pixels, .depth = s->cells, .alpha = 1};
-  g.b.line_table = s->pixel;
-  g.b.k_table = s->dy_cell;
+  if (images == 1 && s->phases.dy.direct && window_kernel(w) == 1) {
+    g.b.line_stride = 1;
+    g.b.k_stride = pixels;
+  } else {
+    g.b.line_table = s->pixel;
+    g.b.k_table = s->dy_cell;
+  }
   g.c_row_stride = s->phases.strided ? g.columns : pixels;
   g.group = s->phases.strided ? 0 : pixels;
   g.group_stride = conv->channels * pixels;

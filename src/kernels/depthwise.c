@@ -7,7 +7,12 @@
 #include "simd.h"
 #include "threads.h"
 
-enum { SLACK = 4 }; /* floats behind a padded plane that a vector over its edge may read */
+enum {
+  SLACK = 4,   /* floats behind a padded plane that a vector over its edge may read */
+  PLANES = 16, /* of one task: neighbours in memory */
+};
+
+static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 bool depthwise_suits(const Conv *conv) {
   return conv->channels == conv->groups && (conv->features <= 4 * conv->channels || depthwise_3x3_suits(conv));
@@ -117,18 +122,20 @@ bool depthwise_forward_bytes(const Conv *conv, size_t *bytes) {
   return fits;
 }
 
-/* All outputs of one plane of x. */
-static void forward_task(void *context, size_t plane, int thread) {
+/* All outputs of some planes of x. */
+static void forward_task(void *context, size_t chunk, int thread) {
   const Forward *f = context;
   const Conv *conv = f->conv;
   const Window *w = &conv->window;
-  size_t pixels = window_out(w), each = conv->features / conv->channels;
+  size_t pixels = window_out(w), each = conv->features / conv->channels, end = least(conv->batch * conv->channels, (chunk + 1) * PLANES);
   float *copy = f->plane + (size_t)thread * f->plane_floats;
-  padded_copy(&f->padded, f->x + plane * window_in(w), 1, copy);
-  for (size_t i = plane * each; i < (plane + 1) * each; i++) {
-    size_t feature = i % conv->features;
-    slide_run(&f->slide, f->w + feature * window_kernel(w), copy, f->bias ? f->bias[feature] : 0, conv->clamp ? conv : NULL, f->y + i * pixels,
-              pixels);
+  for (size_t plane = chunk * PLANES; plane < end; plane++) {
+    padded_copy(&f->padded, f->x + plane * window_in(w), 1, copy);
+    for (size_t i = plane * each; i < (plane + 1) * each; i++) {
+      size_t feature = i % conv->features;
+      slide_run(&f->slide, f->w + feature * window_kernel(w), copy, f->bias ? f->bias[feature] : 0, conv->clamp ? conv : NULL,
+                f->y + i * pixels, pixels);
+    }
   }
 }
 
@@ -144,7 +151,7 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
   memset(f.plane, 0, (size_t)threads_count() * f.plane_floats * sizeof(float));
   slide_cells(&f.slide, window, &f.padded);
   slide_vectors(&f.slide, &f.padded, window->out[0], window->out[1], window->stride[0]);
-  threads_run(conv->batch * conv->channels, forward_task, &f);
+  threads_run((conv->batch * conv->channels + PLANES - 1) / PLANES, forward_task, &f);
 }
 
 /* ---- input gradient: the cells of a phase over the channel's dy planes, one behind the other ---- */
@@ -156,6 +163,7 @@ typedef struct Input {
   Phases phases;
   Slide slide;
   size_t phase[2];
+  int32_t *w_cell;
   float *planes; /* of each thread: the dy planes of one channel, */
   float *pixels; /* those of a phase, where the stride is not 1, */
   float *weight; /* and the weights of its cells */
@@ -172,6 +180,7 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   s->phases.dy.direct = false;
   s->planes_floats += SLACK;
   s->pixels_floats = s->phases.strided ? rows * columns : 0;
+  s->w_cell = scratch_take(scratch, s->cells, 1, sizeof(int32_t));
   s->planes = scratch_take(scratch, threads, s->planes_floats, sizeof(float));
   s->pixels = scratch_take(scratch, threads, s->pixels_floats, sizeof(float));
   s->weight = scratch_take(scratch, threads, s->cells, sizeof(float));
@@ -187,32 +196,33 @@ bool depthwise_input_gradient_bytes(const Conv *conv, size_t *bytes) {
   return fits;
 }
 
-/* The cells of the phase: their offsets, or what they weigh for a channel's weights w. */
-static size_t phase_cells(const Input *s, const float *w, int32_t *offsets, float *weight) {
-  const Window *window = &s->conv->window;
-  size_t each = s->conv->features / s->conv->channels, offset, cells = 0, at = 0;
+/* The cells of the phase: where dy and w have them. */
+static void phase_cells(const Input *s, Slide *slide) {
+  const Window *w = &s->conv->window;
+  size_t each = s->conv->features / s->conv->channels, offset, at = 0;
+  slide->cells = 0;
   for (size_t f = 0; f < each; f++)
-    for (size_t i = 0; i < window->kernel[0]; i++)
-      for (size_t j = 0; j < window->kernel[1]; j++, at++) {
+    for (size_t i = 0; i < w->kernel[0]; i++)
+      for (size_t j = 0; j < w->kernel[1]; j++, at++) {
         if (!phase_cell(&s->phases, s->phase, i, j, &offset)) continue;
-        if (w) weight[cells++] = w[at];
-        else offsets[cells++] = (int32_t)(f * s->phases.dy.plane_floats + offset);
+        s->w_cell[slide->cells] = (int32_t)at;
+        slide->cell[slide->cells++] = (int32_t)(f * s->phases.dy.plane_floats + offset);
       }
-  return cells;
 }
 
-/* One channel of dx in all images. */
-static void input_task(void *context, size_t channel, int thread) {
+/* Some planes of dx. */
+static void input_task(void *context, size_t chunk, int thread) {
   const Input *s = context;
   const Conv *conv = s->conv;
   const Window *w = &conv->window;
   size_t each = conv->features / conv->channels, pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
   float *planes = s->planes + (size_t)thread * s->planes_floats, *weight = s->weight + (size_t)thread * s->cells;
   float *apart = s->pixels + (size_t)thread * s->pixels_floats;
-  phase_cells(s, s->w + channel * each * window_kernel(w), NULL, weight);
-  for (size_t n = 0; n < conv->batch; n++) {
-    float *plane = s->dx + (n * conv->channels + channel) * window_in(w);
-    padded_copy(&s->phases.dy, s->dy + (n * conv->channels + channel) * each * window_out(w), each, planes);
+  for (size_t i = chunk * PLANES; i < least(conv->batch * conv->channels, (chunk + 1) * PLANES); i++) {
+    float *plane = s->dx + i * window_in(w);
+    const float *from = s->w + i % conv->channels * each * window_kernel(w);
+    for (size_t c = 0; c < s->slide.cells; c++) weight[c] = from[s->w_cell[c]];
+    padded_copy(&s->phases.dy, s->dy + i * each * window_out(w), each, planes);
     slide_run(&s->slide, weight, planes, 0, NULL, s->phases.strided ? apart : plane, pixels);
     if (s->phases.strided) phase_spread(w, s->phase, apart, plane);
   }
@@ -231,8 +241,8 @@ void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w,
   for (s.phase[0] = 0; s.phase[0] < window->stride[0]; s.phase[0]++)
     for (s.phase[1] = 0; s.phase[1] < window->stride[1]; s.phase[1]++) {
       slide_vectors(&s.slide, &s.phases.dy, phase_size(window, 0, s.phase[0]), phase_size(window, 1, s.phase[1]), 1);
-      s.slide.cells = phase_cells(&s, NULL, s.slide.cell, NULL);
-      threads_run(conv->channels, input_task, &s);
+      phase_cells(&s, &s.slide);
+      threads_run((conv->batch * conv->channels + PLANES - 1) / PLANES, input_task, &s);
     }
 }
 
@@ -243,8 +253,8 @@ typedef struct Weight {
   const float *dy;
   float *dw;
   float *rows; /* of each thread: a plane of dy, each row filled up with zeros to whole vectors, */
-  float *sums; /* and four lanes for every cell */
-  size_t rows_floats, sums_floats;
+  float *sums; /* and, for some features, four lanes for every cell */
+  size_t rows_floats, cell_floats;
 } Weight;
 
 static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
@@ -252,9 +262,9 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   size_t threads = (size_t)threads_count();
   if (!forward_plan(conv, &s->forward, scratch)) return false;
   s->rows_floats = vectors_in(w->out[0], w->out[1]) * 4;
-  s->sums_floats = (window_kernel(w) + 3) * 4;
+  s->cell_floats = (window_kernel(w) + 3) * 4;
   s->rows = scratch_take(scratch, threads, s->rows_floats, sizeof(float));
-  s->sums = scratch_take(scratch, threads, s->sums_floats, sizeof(float));
+  s->sums = scratch_take(scratch, threads * PLANES, s->cell_floats, sizeof(float));
   return !scratch->overflow;
 }
 
@@ -291,22 +301,25 @@ static void weight_plane(const Slide *s, const float *plane, const float *rows, 
   }
 }
 
-/* dw[f, cell] = Σ over images of dy[n, f, pixel] · x[n, c, pixel + cell] */
-static void weight_task(void *context, size_t feature, int thread) {
+/* dw[f, cell] = Σ over images of dy[n, f, pixel] · x[n, c, pixel + cell], of some features */
+static void weight_task(void *context, size_t chunk, int thread) {
   const Weight *s = context;
   const Forward *f = &s->forward;
   const Conv *conv = f->conv;
   const Window *w = &conv->window;
-  size_t channel = feature / (conv->features / conv->channels);
+  size_t each = conv->features / conv->channels, first = chunk * PLANES, count = least(PLANES, conv->features - first);
   float *plane = f->plane + (size_t)thread * f->plane_floats, *rows = s->rows + (size_t)thread * s->rows_floats;
-  float *sums = s->sums + (size_t)thread * s->sums_floats;
-  memset(sums, 0, s->sums_floats * sizeof(float));
-  for (size_t n = 0; n < conv->batch; n++) {
-    padded_copy(&f->padded, f->x + (n * conv->channels + channel) * window_in(w), 1, plane);
-    copy_rows(w, s->dy + (n * conv->features + feature) * window_out(w), rows);
-    weight_plane(&f->slide, plane, rows, sums);
-  }
-  for (size_t c = 0; c < f->slide.cells; c++) s->dw[feature * f->slide.cells + c] = f32x4_sum(f32x4_load(sums + 4 * c));
+  float *sums = s->sums + (size_t)thread * PLANES * s->cell_floats;
+  memset(sums, 0, count * s->cell_floats * sizeof(float));
+  for (size_t n = 0; n < conv->batch; n++)
+    for (size_t i = first; i < first + count; i++) {
+      padded_copy(&f->padded, f->x + (n * conv->channels + i / each) * window_in(w), 1, plane);
+      copy_rows(w, s->dy + (n * conv->features + i) * window_out(w), rows);
+      weight_plane(&f->slide, plane, rows, sums + (i - first) * s->cell_floats);
+    }
+  for (size_t i = 0; i < count; i++)
+    for (size_t c = 0; c < f->slide.cells; c++)
+      s->dw[(first + i) * f->slide.cells + c] = f32x4_sum(f32x4_load(sums + i * s->cell_floats + 4 * c));
 }
 
 void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
@@ -323,5 +336,5 @@ void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy
   memset(s.rows, 0, threads * s.rows_floats * sizeof(float));
   slide_cells(&s.forward.slide, w, &s.forward.padded);
   slide_vectors(&s.forward.slide, &s.forward.padded, w->out[0], w->out[1], w->stride[0]);
-  threads_run(conv->features, weight_task, &s);
+  threads_run((conv->features + PLANES - 1) / PLANES, weight_task, &s);
 }

@@ -17,7 +17,7 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
-  DIRECT_PANELS = 8,
+  DIRECT_PANELS = 16, /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
@@ -173,7 +173,7 @@ typedef struct Block {
   size_t from, to;          /* the panels of this block */
   size_t column, columns, k, depth;
   const float *a, *b;
-  bool direct;
+  bool direct; /* B is read where it lies; only a panel over its end is packed */
 } Block;
 
 static void block_run(const Gemm *g, const Block *block) {
