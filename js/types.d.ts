@@ -74,7 +74,7 @@ export interface EngineOptions {
   threads?: number | 'auto';
   /** The same bits on every machine and browser; so it is, whichever is given. */
   reproducible?: boolean;
-  /** A plan that would pass it is refused before anything is allocated. */
+  /** Where a plan would pass it, cheap values are computed twice instead of kept; if that does not do, it is refused before anything is allocated. */
   maxMemoryBytes?: number;
   /**
    * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
