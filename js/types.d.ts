@@ -77,7 +77,7 @@ export interface EngineOptions {
    * instead of two if the processor is faster so, and another processor may give other last bits.
    */
   reproducible?: boolean;
-  /** A plan that would pass it is refused before anything is allocated. */
+  /** Where a plan would pass it, cheap values are computed twice instead of kept; if that does not do, it is refused before anything is allocated. */
   maxMemoryBytes?: number;
   /**
    * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
