@@ -1,0 +1,24 @@
+/* GlobalLpPool: y = (Σ |x|^p)^(1/p) over each plane. */
+#include "kernels/compose.h"
+
+static Status global_lp_pool_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  int64_t axes[RANK_MAX];
+  int count = 0;
+  for (int i = 2; i < x->shape.rank; i++) axes[count++] = i;
+  double p = (double)node_int(c->node, "p", 2);
+  if (p < 1 || !count) return node_invalid(c->node, "p must be 1 or more, and there must be spatial dimensions");
+  Value *sum = compose_reduce(c, "ReduceSum", emit(g, "Pow", emit(g, "Abs", x), compose_number(c, x, p)), axes, count, true);
+  return compose_done(c, emit(g, "Pow", sum, compose_number(c, x, 1 / p)));
+}
+
+CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {0}};
+
+const Op op_global_lp_pool = {
+    .name = "GlobalLpPool",
+    .since = {2, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .compose = global_lp_pool_compose,
+    .cases = CASES(global_lp_pool_cases),
+};

@@ -1,0 +1,18 @@
+/* Softsign: y = x / (1 + |x|). */
+#include "kernels/compose.h"
+
+static Status softsign_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  return compose_done(c, emit(g, "Div", x, emit(g, "Add", emit(g, "Abs", x), compose_number(c, x, 1))));
+}
+
+CASES_OF(softsign_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {0}};
+
+const Op op_softsign = {
+    .name = "Softsign",
+    .since = {1, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .compose = softsign_compose,
+    .cases = CASES(softsign_cases),
+};
