@@ -8,7 +8,7 @@ import { flatten } from './structure.js';
 
 /** The class that holds each type's data, as in onnxruntime-common. */
 export const ARRAYS = Object.freeze({
-  float32: Float32Array, float64: Float64Array, float16: Uint16Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array,
+  float32: Float32Array, float64: Float64Array, float16: Uint16Array, bfloat16: Uint16Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array,
   uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, bool: Uint8Array,
 });
 
@@ -37,7 +37,7 @@ export class Tensor {
 /** The type that the class of the data tells. @param {unknown} data */
 function typeOf(data) {
   if (Array.isArray(data) && typeof data[0] === 'boolean') return 'bool';
-  const found = Object.entries(ARRAYS).find(([type, array]) => type !== 'float16' && array.name === classOf(data));
+  const found = Object.entries(ARRAYS).find(([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data));
   if (found) return found[0];
   throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${Object.keys(ARRAYS).join(', ')}`);
 }
@@ -46,7 +46,7 @@ function typeOf(data) {
 function convert(type, values) {
   const array = ARRAYS[type];
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${Object.keys(ARRAYS).join(', ')}`);
-  if (type === 'float16') throw bad('a float16 tensor takes a Uint16Array of bits, not an array of numbers');
+  if (type === 'float16' || type === 'bfloat16') throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
   const data = new array(values.length);
   values.forEach((value, i) => {

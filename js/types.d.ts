@@ -4,7 +4,7 @@
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
 export type DataType =
-  | 'float32' | 'float64' | 'float16' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'bool';
+  | 'float32' | 'float64' | 'float16' | 'bfloat16' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'bool';
 
 export type TypedArray =
   | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
@@ -12,7 +12,7 @@ export type TypedArray =
 
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
- * Uint8Array, float16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
+ * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
  * where a value does not fit the type. `dims` defaults to `[data.length]`.
  */
 export class Tensor implements TensorLike {

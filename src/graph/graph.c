@@ -182,7 +182,7 @@ const char *graph_symbol_name(const Graph *g, Dim d) {
 
 /* ---- nodes ---- */
 
-/* The newest meaning of `op` that the graph's opset has, 0 when the op is younger than the opset. */
+/* The newest meaning of `op` that the graph's opset has; the first, when the op is younger than the opset: what is emitted may be. */
 static int version_in_force(Graph *g, const Op *op) {
   const char *domain = op->domain ? op->domain : "";
   int opset = graph_opset(g, domain), version = 0;
@@ -190,7 +190,8 @@ static int version_in_force(Graph *g, const Op *op) {
     if (graph_import(g, domain, 1) != STATUS_OK) return 0;
     opset = 1;
   }
-  for (int i = 0; i < 12 && op->since[i] && op->since[i] <= opset; i++) version = op->since[i];
+  version = op->since[0];
+  for (int i = 1; i < 12 && op->since[i] && op->since[i] <= opset; i++) version = op->since[i];
   return version;
 }
 
@@ -254,11 +255,7 @@ static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in
   if (in_count) memcpy(n->in, in, (size_t)in_count * sizeof *in);
   if (attr_count) memcpy(n->attrs, attrs, (size_t)attr_count * sizeof *attrs);
   n->version = version_in_force(g, op);
-  if (!n->version) {
-    node_fail(n, STATUS_UNSUPPORTED_OP, "opset %d of domain '%s' has no such operator", graph_opset(g, op->domain ? op->domain : ""),
-              op->domain ? op->domain : "ai.onnx");
-    return NULL;
-  }
+  if (!n->version) return out_of_memory(g), NULL;
   return check_counts(n) == STATUS_OK ? n : NULL;
 }
 
@@ -278,10 +275,11 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
 /* ---- nodes that become others ---- */
 
 /* The type that stands for a narrow one in arithmetic; the same for the others. */
-static DType wide_of(DType type) {
+static DType wide_of(const Op *op, DType type) {
   switch (type) {
     case DTYPE_FLOAT16: case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
-    case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: case DTYPE_UINT32: return DTYPE_INT64;
+    case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
+    case DTYPE_UINT32: return DTYPE_INT64;
     default: return type;
   }
 }
@@ -289,7 +287,7 @@ static DType wide_of(DType type) {
 /* The first input's narrow type, NONE when no input has one. */
 static DType narrow_of(const Added *a) {
   for (int i = 0; i < a->in_count && !(a->op->flags & OP_ANY_TYPE); i++)
-    if (a->in[i] && wide_of(a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
+    if (a->in[i] && wide_of(a->op, a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
   return DTYPE_NONE;
 }
 
@@ -300,7 +298,7 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
   if (!in) return out_of_memory(g);
   for (int i = 0; i < a->in_count; i++) {
-    DType wide = a->in[i] ? wide_of(a->in[i]->type) : DTYPE_NONE;
+    DType wide = a->in[i] ? wide_of(a->op, a->in[i]->type) : DTYPE_NONE;
     in[i] = a->in[i] && wide != a->in[i]->type ? emit_cast(g, a->in[i], wide) : a->in[i];
   }
   Added with = *a;
@@ -308,7 +306,7 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   TRY(graph_compose(g, &with, out));
   bool cast = !(a->op->flags & OP_WIDE_OUT);
   for (int i = 0; i < a->out_count && cast; i++)
-    if (out[i] && out[i]->type == wide_of(narrow)) out[i] = emit_cast(g, out[i], narrow);
+    if (out[i] && out[i]->type == wide_of(a->op, narrow)) out[i] = emit_cast(g, out[i], narrow);
   return g->error->status;
 }
 
@@ -333,6 +331,16 @@ static Status add_deferred(Graph *g, const Added *a, Value *awaits) {
   return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : out_of_memory(g);
 }
 
+/* The input that is missed, or when it is a value within the composition, one that it may follow from. */
+static Value *awaited_input(const Added *a, const Value *missed) {
+  Value *first = NULL;
+  for (int i = 0; i < a->in_count; i++) {
+    if (a->in[i] && a->in[i] == missed) return a->in[i];
+    if (a->in[i] && a->in[i]->kind != VALUE_CONSTANT && !first) first = a->in[i];
+  }
+  return first;
+}
+
 /* Gives the values the names that the node's outputs have. */
 static Status name_outputs(Graph *g, const Added *a, Value **out) {
   for (int i = 0; i < a->out_count; i++) {
@@ -343,7 +351,41 @@ static Status name_outputs(Graph *g, const Added *a, Value **out) {
   return STATUS_OK;
 }
 
+static Status check_age(Graph *g, const Added *a) {
+  const char *domain = a->op->domain ? a->op->domain : "";
+  int opset = graph_opset(g, domain);
+  if (opset >= a->op->since[0]) return STATUS_OK;
+  return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': opset %d of domain '%s' has no such operator", a->op->name,
+                   a->name ? a->name : "", opset, *domain ? domain : "ai.onnx");
+}
+
+/* Before opset 7 the second operand began at dim `axis` of the first, instead of ending with it; PRelu's slope was of channels. */
+static Value *aligned_operand(Graph *g, const Added *a) {
+  const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
+  bool slope = strcmp(a->op->name, "PRelu") == 0;
+  const Attr *axis = node_attr(&with, "axis", ATTR_INT);
+  if (a->in_count != 2 || !a->in[0] || !a->in[1] || graph_opset(g, "") >= 7 || !(slope || (axis && node_int(&with, "broadcast", 0)))) return NULL;
+  int64_t first = slope ? 1 : axis->i, dims[RANK_MAX] = {0};
+  int rank = a->in[0]->shape.rank, own = a->in[1]->shape.rank;
+  if (first < 0) first += rank;
+  int to = rank - (int)first;
+  if (own < 1 || to <= own || to > RANK_MAX) return NULL;
+  for (int i = own; i < to; i++) dims[i] = 1; /* 0 copies */
+  return emit(g, "Reshape", a->in[1], emit_ints(g, dims, to));
+}
+
+static Status add(Graph *g, const Added *a);
+
 Status graph_add(Graph *g, const Added *a) {
+  TRY(check_age(g, a));
+  Value *second = aligned_operand(g, a);
+  if (!second) return g->error->status == STATUS_OK ? add(g, a) : g->error->status;
+  Added with = *a;
+  with.in = (Value *[]){a->in[0], second};
+  return add(g, &with);
+}
+
+static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !a->op->compose)
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
@@ -357,7 +399,7 @@ Status graph_add(Graph *g, const Added *a) {
   for (int i = 0; i < a->out_count; i++) open |= out[i] && out[i]->type == DTYPE_NONE;
   if (open && g->defers) {
     error_clear(g->error);
-    return add_deferred(g, a, g->awaited);
+    return add_deferred(g, a, awaited_input(a, g->awaited));
   }
   TRY(status);
   return name_outputs(g, a, out);

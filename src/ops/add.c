@@ -23,7 +23,7 @@ CASES_OF(add_cases) = {
 
 const Op op_add = {
     .name = "Add",
-    .since = {7, 13, 14},
+    .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
     .infer = add_infer,

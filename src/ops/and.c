@@ -15,7 +15,7 @@ CASES_OF(and_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,
 
 const Op op_and = {
     .name = "And",
-    .since = {7},
+    .since = {1, 7},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
     .infer = and_infer,

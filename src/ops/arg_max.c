@@ -11,7 +11,8 @@ static Status arg_max_infer(Node *n) {
   Shape y = {0};
   ArgMax *p = NODE_PARAMS(n, ArgMax);
   if (!p) return STATUS_OUT_OF_MEMORY;
-  TRY(node_want_float(n, 0));
+  DType type = n->in[0]->type;
+  if (type != DTYPE_FLOAT64 && type != DTYPE_INT64 && type != DTYPE_INT32) TRY(node_want_float(n, 0));
   TRY(node_axis(n, node_int(n, "axis", 0), x->rank, &p->axis));
   p->last = node_int(n, "select_last_index", 0) != 0;
   if (x->dim[p->axis] == 0) return node_invalid(n, "axis %d has no element to point at", p->axis);
@@ -20,20 +21,32 @@ static Status arg_max_infer(Node *n) {
   return node_output(n, 0, DTYPE_INT64, &y);
 }
 
+/* One line: `count` elements, `inner` apart. */
+#define BEST(name, T)                                                                                                  \
+  static size_t name(const T *x, size_t count, size_t inner, bool last) {                                              \
+    size_t best = 0;                                                                                                   \
+    for (size_t k = 1; k < count; k++)                                                                                 \
+      if (x[k * inner] > x[best * inner] || (last && x[k * inner] == x[best * inner])) best = k;                       \
+    return best;                                                                                                       \
+  }
+BEST(best_float, float)
+BEST(best_double, double)
+BEST(best_int64, int64_t)
+BEST(best_int32, int32_t)
+
 static void arg_max_run(const Node *n) {
   const ArgMax *p = n->params;
   const Shape *shape = &n->in[0]->shape;
   size_t outer = shape_span(shape, 0, p->axis), inner = shape_span(shape, p->axis + 1, shape->rank), count = (size_t)shape->dim[p->axis];
-  const float *x = in_f32(n, 0);
   int64_t *y = n->out[0]->data;
-  for (size_t o = 0; o < outer; o++, x += count * inner) {
-    for (size_t i = 0; i < inner; i++) {
-      size_t best = 0;
-      for (size_t k = 1; k < count; k++) {
-        float a = x[k * inner + i], b = x[best * inner + i];
-        if (a > b || (p->last && a == b)) best = k;
-      }
-      *y++ = (int64_t)best;
+  for (size_t line = 0; line < outer * inner; line++) {
+    size_t at = line / inner * count * inner + line % inner;
+    const void *x = n->in[0]->data;
+    switch (n->in[0]->type) {
+      case DTYPE_FLOAT32: y[line] = (int64_t)best_float((const float *)x + at, count, inner, p->last); break;
+      case DTYPE_FLOAT64: y[line] = (int64_t)best_double((const double *)x + at, count, inner, p->last); break;
+      case DTYPE_INT64: y[line] = (int64_t)best_int64((const int64_t *)x + at, count, inner, p->last); break;
+      default: y[line] = (int64_t)best_int32((const int32_t *)x + at, count, inner, p->last); break;
     }
   }
 }

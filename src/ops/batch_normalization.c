@@ -128,7 +128,7 @@ CASES_OF(batch_normalization_cases) = {
 
 const Op op_batch_normalization = {
     .name = "BatchNormalization",
-    .since = {7, 9, 14, 15},
+    .since = {1, 6, 7, 9, 14, 15},
     .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
     .infer = batch_normalization_infer,
     .run = batch_normalization_run,

@@ -1,6 +1,7 @@
 /* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that of PyTorch's ReLU6 and
  * of Relu is, and x need not be kept. */
 #include "kernels/broadcast.h"
+#include "kernels/number.h"
 
 /* The bounds are attributes before opset 11, then scalars that may be absent. */
 static Status clip_infer(Node *n) {
@@ -10,11 +11,12 @@ static Status clip_infer(Node *n) {
   bounds[1] = n->version < 11 ? node_float(n, "max", INFINITY) : INFINITY;
   for (int i = 0; i < n->in_count; i++) {
     size_t count;
-    TRY(node_want_float(n, i));
+    if (has_in(n, i) && n->in[i]->type != n->in[0]->type) return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
     if (i && has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
       return node_invalid(n, "input %d must be a scalar", i);
   }
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  if (!dtype_is_number(n->in[0]->type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which has no order", dtype_name(n->in[0]->type));
+  return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
 static f32x4 clip(const Node *n, f32x4 x) {
@@ -25,7 +27,26 @@ static f32x4 clip(const Node *n, f32x4 x) {
 }
 BROADCAST_ROW_1(clip_row, clip(n, x))
 
-static void clip_run(const Node *n) { broadcast_run(n, 1, clip_row); }
+/* The other types, one by one. */
+static void number_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {
+  DType type = n->in[0]->type;
+  Numbers x, bound;
+  for (size_t i = 0; i < total; i++) {
+    numbers_load(&x, in[0], type, i, 1, 1);
+    for (int k = 1; k <= 2; k++) {
+      if (!has_in(n, k)) continue;
+      numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
+      bool takes = dtype_is_float(type)        ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
+                   : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
+                                               : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
+      if (takes) x = bound;
+    }
+    if (dtype_is_float(type)) numbers_store_floats(&x, y, type, i, 1);
+    else numbers_store_ints(&x, y, type, i, 1);
+  }
+}
+
+static void clip_run(const Node *n) { broadcast_run(n, 1, n->in[0]->type == DTYPE_FLOAT32 ? clip_row : number_row); }
 
 /* Bound i (1 low, 2 high) as a value; NULL for none. */
 static Value *bound_of(Grad *g, int i) {

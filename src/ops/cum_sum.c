@@ -16,7 +16,7 @@ static Status cum_sum_infer(Node *n) {
   CumSum *p = NODE_PARAMS(n, CumSum);
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (CumSum){.exclusive = node_int(n, "exclusive", 0) != 0, .reverse = node_int(n, "reverse", 0) != 0};
-  if (x->type != DTYPE_INT64 && x->type != DTYPE_INT32) TRY(node_want_float(n, 0));
+  if (x->type != DTYPE_INT64 && x->type != DTYPE_INT32 && x->type != DTYPE_FLOAT64) TRY(node_want_float(n, 0));
   TRY(node_want_index(n, 1));
   TRY(dims_known(n, 1, &axis, &count));
   if (count != 1) return node_invalid(n, "input 1, the axis, must be a scalar");
@@ -32,6 +32,7 @@ static Status cum_sum_infer(Node *n) {
       for (size_t i = 0; i < inner; i++) y[(ptrdiff_t)i + step] = y[i] + (exclusive ? x[i] : x[(ptrdiff_t)i + step]);  \
   }
 CUM_SUM(sum_floats, float)
+CUM_SUM(sum_doubles, double)
 CUM_SUM(sum_int64, uint64_t) /* wraps */
 CUM_SUM(sum_int32, uint32_t)
 
@@ -44,6 +45,7 @@ static void cum_sum_run(const Node *n) {
     size_t at = (o * count + (p->reverse ? count - 1 : 0)) * inner;
     switch (n->in[0]->type) {
       case DTYPE_FLOAT32: sum_floats(in_f32(n, 0) + at, out_f32(n, 0) + at, count, inner, step, p->exclusive); break;
+      case DTYPE_FLOAT64: sum_doubles((double *)n->in[0]->data + at, (double *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
       case DTYPE_INT64: sum_int64((uint64_t *)n->in[0]->data + at, (uint64_t *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
       default: sum_int32((uint32_t *)n->in[0]->data + at, (uint32_t *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
     }

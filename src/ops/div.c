@@ -25,7 +25,7 @@ CASES_OF(div_cases) = {{"f32[2,3] f32[2,3]:0.5..2"}, {"f32[2,5] f32[5]:-2..-0.5"
 
 const Op op_div = {
     .name = "Div",
-    .since = {7, 13, 14},
+    .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
     .infer = div_infer,

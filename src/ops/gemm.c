@@ -95,7 +95,7 @@ CASES_OF(gemm_cases) = {
 
 const Op op_gemm = {
     .name = "Gemm",
-    .since = {7, 9, 11, 13},
+    .since = {1, 6, 7, 9, 11, 13},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
     .in_place = 4,
     .flags = OP_ALONE,

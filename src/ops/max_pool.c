@@ -119,6 +119,7 @@ const Op op_max_pool = {
     .name = "MaxPool",
     .since = {1, 8, 10, 11, 12},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 2,
+    .flags = OP_SMALL_IN_FLOAT,
     .infer = max_pool_infer,
     .run = max_pool_run,
     .grad = max_pool_grad,

@@ -13,7 +13,7 @@ CASES_OF(mean_cases) = {{"f32[2,3]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f
 
 const Op op_mean = {
     .name = "Mean",
-    .since = {6, 8, 13},
+    .since = {1, 6, 8, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .compose = mean_compose,
     .cases = CASES(mean_cases),

@@ -28,7 +28,7 @@ CASES_OF(min_cases) = {{"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[
 
 const Op op_min = {
     .name = "Min",
-    .since = {6, 8, 12, 13},
+    .since = {1, 6, 8, 12, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
     .infer = min_infer,

@@ -22,7 +22,7 @@ CASES_OF(mul_cases) = {{"f32[2,3] f32[2,3]"},      {"f32[2,3,2] f32[3,1]"}, {"f3
 
 const Op op_mul = {
     .name = "Mul",
-    .since = {7, 13, 14},
+    .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
     .infer = mul_infer,

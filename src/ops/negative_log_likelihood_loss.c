@@ -26,8 +26,6 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
     ignored = emit(g, "Equal", label, compose_reshape(c, emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1), scalar, NULL));
     label = emit(g, "Where", ignored, emit(g, "Sub", label, label), label);
   }
-  Shape column = x->shape;
-  column.dim[1] = 1;
   Value *picked = emit_with(g, "GatherElements", ATTRS(attr_of_int("axis", 1)), x, emit(g, "Reshape", label, shape_with_one(c, n->in[1])));
   Value *loss = emit(g, "Neg", emit(g, "Reshape", picked, emit_shape(g, n->in[1])));
   if (has_in(n, 2)) weight = emit(g, "Gather", n->in[2], label);

@@ -3,6 +3,28 @@
 
 #include "kernels/dims.h"
 #include "kernels/index.h"
+#include "kernels/number.h"
+
+static int64_t number_at(DType type, const void *data, size_t i) {
+  Numbers x;
+  numbers_load(&x, data, type, i, 1, 1);
+  return dtype_is_float(type) ? (int64_t)x.floats[0] : x.ints[0];
+}
+
+/* The depth may be of any type; of other than ints it is looked up. */
+static Status depth_known(Node *n, const Dim **depth, int *count) {
+  const Value *v = n->in[1];
+  const void *data;
+  if (v->type == DTYPE_INT64 || v->type == DTYPE_INT32) return dims_known(n, 1, depth, count);
+  if (!dtype_is_number(v->type)) return node_invalid(n, "input 1, the depth, is %s", dtype_name(v->type));
+  TRY(node_contents(n, 1, &data));
+  *count = (int)shape_elements(&v->shape);
+  Dim *dim = ARENA_NEW(n->graph->arena, Dim);
+  if (!dim) return STATUS_OUT_OF_MEMORY;
+  if (*count == 1) *dim = number_at(v->type, data, 0);
+  *depth = dim;
+  return STATUS_OK;
+}
 
 static Status one_hot_infer(Node *n) {
   const Shape *indices = &n->in[0]->shape;
@@ -11,8 +33,8 @@ static Status one_hot_infer(Node *n) {
   int count;
   int *axis = NODE_PARAMS(n, int);
   if (!axis) return STATUS_OUT_OF_MEMORY;
-  TRY(node_want_index(n, 0));
-  TRY(dims_known(n, 1, &depth, &count));
+  if (!dtype_is_number(n->in[0]->type)) TRY(node_want_index(n, 0));
+  TRY(depth_known(n, &depth, &count));
   if (count != 1) return node_invalid(n, "input 1, the depth, must be a scalar");
   if (depth && !dim_is_number(*depth) && !dim_is_symbol(*depth)) return node_invalid(n, "the depth is %lld", (long long)*depth);
   if (!shape_count(&n->in[2]->shape, &values) || values != 2) return node_invalid(n, "input 2 must be two values, off and on");
@@ -33,7 +55,7 @@ static void one_hot_run(const Node *n) {
   char *to = n->out[0]->data;
   for (size_t i = 0; i < count; i++) memcpy(to + i * item, off, item);
   for (size_t i = 0; i < outer * inner && depth; i++) {
-    int64_t k = index_wrap(index_at(n->in[0], i), (int64_t)depth);
+    int64_t k = index_wrap(number_at(n->in[0]->type, n->in[0]->data, i), (int64_t)depth);
     if (k >= 0) memcpy(to + ((i / inner * depth + (size_t)k) * inner + i % inner) * item, on, item);
   }
 }
@@ -47,6 +69,7 @@ const Op op_one_hot = {
     .name = "OneHot",
     .since = {9, 11},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
     .infer = one_hot_infer,
     .run = one_hot_run,
     .cases = CASES(one_hot_cases),

@@ -27,7 +27,7 @@ CASES_OF(p_relu_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[
 
 const Op op_p_relu = {
     .name = "PRelu",
-    .since = {7, 9, 16},
+    .since = {1, 6, 7, 9, 16},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1,
     .infer = p_relu_infer,

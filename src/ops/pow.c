@@ -1,12 +1,13 @@
-/* Pow: y = x^e with NumPy broadcasting; x is float32, e float32, int32 or int64.
+/* Pow: y = x^e with NumPy broadcasting; in the type of x.
  * dx = dy·e·x^(e-1), de = dy·y·log x (0 where x = 0, as in PyTorch). */
 #include "kernels/broadcast.h"
+#include "kernels/number.h"
 
 static Status pow_infer(Node *n) {
   DType type = n->in[1]->type;
-  TRY(node_want_float(n, 0));
-  if (type != DTYPE_FLOAT32 && type != DTYPE_INT32 && type != DTYPE_INT64) TRY(node_want_float(n, 1));
-  return broadcast_infer(n, DTYPE_FLOAT32);
+  if (!dtype_is_number(n->in[0]->type) || !dtype_is_number(type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s and %s, which are no numbers", dtype_name(n->in[0]->type), dtype_name(type));
+  return broadcast_infer(n, n->in[0]->type);
 }
 
 /* x^e for 0 < x < inf in double, rounded to float once at the end (0.51 ulp): the same bits on every machine.
@@ -46,9 +47,10 @@ static float pow_one(float x, float e) {
 }
 
 static float exponent_at(const void *e, DType type, size_t i) {
-  return type == DTYPE_FLOAT32 ? ((const float *)e)[i]
-         : type == DTYPE_INT64 ? (float)((const int64_t *)e)[i]
-                               : (float)((const int32_t *)e)[i];
+  Numbers one;
+  if (type == DTYPE_FLOAT32) return ((const float *)e)[i];
+  numbers_load(&one, e, type, i, 1, 1);
+  return dtype_is_float(type) ? (float)one.floats[0] : (float)one.ints[0];
 }
 
 BROADCAST_ROW_1(square_row, x *x)
@@ -67,7 +69,31 @@ static void pow_row(const Node *n, void *y, const void *const *in, unsigned move
     ((float *)y)[i] = pow_one(((const float *)in[0])[moves & 1 ? i : 0], exponent_at(in[1], type, moves & 2 ? i : 0));
 }
 
-static void pow_run(const Node *n) { broadcast_run(n, 2, pow_row); }
+/* x^e for whole x and e ≥ 0 by squaring, wrapping as all ints do. */
+static int64_t int_power(int64_t x, int64_t e) {
+  uint64_t y = 1, b = (uint64_t)x;
+  for (; e > 0; e >>= 1, b *= b)
+    if (e & 1) y *= b;
+  return (int64_t)y;
+}
+
+/* x is no float32: ints by squaring where the exponent allows, the rest by way of float32's power. */
+static void number_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  DType type = n->in[0]->type, of_e = n->in[1]->type;
+  Numbers x, e;
+  for (size_t i = 0; i < count; i++) {
+    numbers_load(&x, in[0], type, moves & 1 ? i : 0, 1, 1);
+    numbers_load(&e, in[1], of_e, moves & 2 ? i : 0, 1, 1);
+    float power = dtype_is_float(of_e) ? (float)e.floats[0] : (float)e.ints[0];
+    bool whole = !dtype_is_float(type) && power >= 0 && is_integer(power) && power < 0x1p62f;
+    if (whole) x.ints[0] = int_power(x.ints[0], (int64_t)power);
+    else x.floats[0] = (double)pow_one(dtype_is_float(type) ? (float)x.floats[0] : (float)x.ints[0], power);
+    if (whole) numbers_store_ints(&x, y, type, i, 1);
+    else numbers_store_floats(&x, y, type, i, 1);
+  }
+}
+
+static void pow_run(const Node *n) { broadcast_run(n, 2, n->in[0]->type == DTYPE_FLOAT32 ? pow_row : number_row); }
 
 /* dy·e·x^(e-1) for the same number e everywhere; NULL (no gradient) for e = 0. */
 static Value *grad_of_constant(Graph *g, Value *dy, Value *x, float e) {
@@ -112,7 +138,7 @@ CASES_OF(pow_cases) = {{"f32[2,3] f32[]=2"},
 
 const Op op_pow = {
     .name = "Pow",
-    .since = {7, 12, 13, 15},
+    .since = {1, 7, 12, 13, 15},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1,
     .infer = pow_infer,

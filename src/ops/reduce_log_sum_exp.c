@@ -1,12 +1,15 @@
 /* ReduceLogSumExp: y = m + log Σ e^(x - m) over the axes, m the largest x.  dx = dy·e^(x - y). */
 #include <math.h>
 
-#include "kernels/reduce.h"
+#include "kernels/reduce_numbers.h"
 #include "kernels/reduce_fold.h"
 #include "kernels/vector_math.h"
 
+static double log_sum_exp_floats(double a, double x) { return a == x ? a + log(2) : a > x ? a + log(1 + exp(x - a)) : x + log(1 + exp(a - x)); }
+static const ReduceNumbers of_numbers = {-INFINITY, log_sum_exp_floats, NULL};
+
 static Status reduce_log_sum_exp_infer(Node *n) {
-  TRY(node_want_float(n, 0));
+  TRY(reduce_numbers_check(n, &of_numbers));
   TRY(reduce_infer(n, n->version >= 18, n->version >= 18));
   if (has_out(n, 0) && shape_is_concrete(&n->out[0]->shape)) n->scratch_bytes = out_count(n, 0) * sizeof(float);
   return STATUS_OK;
@@ -25,6 +28,10 @@ static void exp_row(const float *x, const float *center, float *y, size_t step, 
 }
 
 static void reduce_log_sum_exp_run(const Node *n) {
+  if (n->in[0]->type != DTYPE_FLOAT32) {
+    reduce_numbers(n, &of_numbers);
+    return;
+  }
   const Shape *shape = &n->in[0]->shape;
   unsigned axes = ((const Reduce *)n->params)->axes;
   float *y = out_f32(n, 0), *max = n->scratch;

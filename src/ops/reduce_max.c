@@ -1,11 +1,15 @@
 /* ReduceMax: the largest of x over the axes; NaN if one is.  dy goes to where x = y, in equal shares. */
 #include <math.h>
 
-#include "kernels/reduce.h"
+#include "kernels/reduce_numbers.h"
 #include "kernels/reduce_fold.h"
 
+static double max_floats(double a, double x) { return x > a || x != x ? x : a; }
+static int64_t max_ints(int64_t a, int64_t x) { return x > a ? x : a; }
+static const ReduceNumbers of_numbers = {-INFINITY, max_floats, max_ints};
+
 static Status reduce_max_infer(Node *n) {
-  TRY(node_want_float(n, 0));
+  TRY(reduce_numbers_check(n, &of_numbers));
   return reduce_infer(n, n->version >= 18, n->version >= 18);
 }
 
@@ -17,6 +21,10 @@ static void reduce_max_row(const float *x, const float *center, float *y, size_t
 }
 
 static void reduce_max_run(const Node *n) {
+  if (n->in[0]->type != DTYPE_FLOAT32) {
+    reduce_numbers(n, &of_numbers);
+    return;
+  }
   float *y = out_f32(n, 0);
   for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = -INFINITY;
   reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, reduce_max_row);

@@ -1,34 +1,18 @@
-/* ReduceSum: y = Σ x over the axes; float32 or int64.  dx = dy, expanded. */
-#include "kernels/reduce.h"
+/* ReduceSum: y = Σ x over the axes.  dx = dy, expanded. */
+#include "kernels/reduce_numbers.h"
+
+static double sum_floats(double a, double x) { return a + x; }
+static int64_t sum_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x); }
+static const ReduceNumbers of_numbers = {0, sum_floats, sum_ints};
 
 static Status reduce_sum_infer(Node *n) {
-  if (n->in[0]->type != DTYPE_INT64) TRY(node_want_float(n, 0));
+  TRY(reduce_numbers_check(n, &of_numbers));
   return reduce_infer(n, n->version >= 13, n->version >= 13);
-}
-
-/* y[place without the reduced dims] += x[place] */
-static void sum_ints(const Node *n, unsigned axes) {
-  const Shape *shape = &n->in[0]->shape;
-  const int64_t *x = n->in[0]->data;
-  int64_t *y = n->out[0]->data;
-  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = 0;
-  for (size_t i = 0, count = in_count(n, 0); i < count; i++) {
-    size_t rest = i, at = 0, stride = 1;
-    for (int d = shape->rank - 1; d >= 0; d--) {
-      size_t dim = (size_t)shape->dim[d];
-      if (!(axes >> d & 1)) {
-        at += rest % dim * stride;
-        stride *= dim;
-      }
-      rest /= dim;
-    }
-    y[at] = (int64_t)((uint64_t)y[at] + (uint64_t)x[i]);
-  }
 }
 
 static void reduce_sum_run(const Node *n) {
   unsigned axes = ((const Reduce *)n->params)->axes;
-  if (n->in[0]->type == DTYPE_INT64) sum_ints(n, axes);
+  if (n->in[0]->type != DTYPE_FLOAT32) reduce_numbers(n, &of_numbers);
   else reduce_sum(&n->in[0]->shape, axes, in_f32(n, 0), out_f32(n, 0));
 }
 

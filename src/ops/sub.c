@@ -21,7 +21,7 @@ CASES_OF(sub_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"},           {"f32[
 
 const Op op_sub = {
     .name = "Sub",
-    .since = {7, 13, 14},
+    .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
     .infer = sub_infer,

@@ -22,7 +22,7 @@ CASES_OF(sum_cases) = {{"f32[5]"},
 
 const Op op_sum = {
     .name = "Sum",
-    .since = {6, 8, 13},
+    .since = {1, 6, 8, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
     .infer = sum_infer,

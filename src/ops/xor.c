@@ -11,7 +11,7 @@ CASES_OF(xor_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0", .no_grad = "bool"
 
 const Op op_xor = {
     .name = "Xor",
-    .since = {7},
+    .since = {1, 7},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .compose = xor_compose,
     .cases = CASES(xor_cases),

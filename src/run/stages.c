@@ -13,7 +13,7 @@ static int awaited_of(const Graph *g, const Graph *clone, Value **out) {
     Value *v = graph_find(g, clone->nodes[i]->awaits->name);
     int k = 0;
     while (k < count && out[k] != v) k++;
-    if (v && k == count) out[count++] = v;
+    if (v && !v->pin && k == count) out[count++] = v;
   }
   return count;
 }

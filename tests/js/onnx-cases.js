@@ -92,9 +92,15 @@ const sortOf = (info) => {
   return type(1).length ? 'tensor' : type(4).length ? 'sequence' : 'optional';
 };
 
+/** ONNX's Python keeps bfloat16 in files of uint16; the model says which it is. */
+const declaredAs = (info, tensor) => {
+  const type = TYPES[Number(message(message(message(info)(2)[0])(1)[0])(1)[0])]?.[0];
+  return type === 'bfloat16' && tensor.type === 'uint16' ? new Tensor(type, tensor.data, tensor.dims) : tensor;
+};
+
 /** What a .pb file of an input or output holds. */
-function readValue(bytes, sort) {
-  if (sort === 'tensor') return tensorOf(bytes);
+function readValue(bytes, sort, info) {
+  if (sort === 'tensor') return declaredAs(info, tensorOf(bytes));
   if (sort === 'sequence') return message(bytes)(3).map(tensorOf);
   const optional = message(bytes); /* name, elem_type, tensor, sparse tensor, sequence */
   return optional(3).length ? tensorOf(optional(3)[0]) : optional(5).length ? readValue(optional(5)[0], 'sequence') : null;
@@ -104,7 +110,7 @@ function valuesOf(folder, kind, infos) {
   const values = {};
   infos.forEach((info, i) => {
     const file = `${folder}/${kind}_${i}.pb`;
-    if (existsSync(file)) values[nameOf(info)] = readValue(readFileSync(file), sortOf(info));
+    if (existsSync(file)) values[nameOf(info)] = readValue(readFileSync(file), sortOf(info), info);
   });
   return values;
 }
