@@ -1,7 +1,8 @@
 /* Exp: y = e^x.  dx = dy·y. */
 #include "kernels/arithmetic.h"
+#include "kernels/double_math.h"
 
-static double exp_floats(double a, double b) { return exp(a); }
+static double exp_floats(double a, double b) { return double_exp(a); }
 static const Arithmetic arithmetic = {exp_floats, NULL, NULL};
 BROADCAST_ROW_1(exp_row, f32x4_exp(x))
 

@@ -1,7 +1,8 @@
 /* Log: y = ln x.  dx = dy / x. */
 #include "kernels/arithmetic.h"
+#include "kernels/double_math.h"
 
-static double log_floats(double a, double b) { return log(a); }
+static double log_floats(double a, double b) { return double_log(a); }
 static const Arithmetic arithmetic = {log_floats, NULL, NULL};
 BROADCAST_ROW_1(log_row, f32x4_log(x))
 

@@ -1,11 +1,12 @@
 /* ReduceLogSumExp: y = m + log Σ e^(x - m) over the axes, m the largest x.  dx = dy·e^(x - y). */
 #include <math.h>
 
+#include "kernels/double_math.h"
 #include "kernels/reduce_numbers.h"
 #include "kernels/reduce_fold.h"
 #include "kernels/vector_math.h"
 
-static double log_sum_exp_floats(double a, double x) { return a == x ? a + log(2) : a > x ? a + log(1 + exp(x - a)) : x + log(1 + exp(a - x)); }
+static double log_sum_exp_floats(double a, double x) { return a == x ? a + double_log(2) : a > x ? a + double_log(1 + double_exp(x - a)) : x + double_log(1 + double_exp(a - x)); }
 static const ReduceNumbers of_numbers = {-INFINITY, log_sum_exp_floats, NULL};
 
 static Status reduce_log_sum_exp_infer(Node *n) {
