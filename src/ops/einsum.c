@@ -224,9 +224,9 @@ static Status einsum_compose(Compose *c) {
 
 CASES_OF(einsum_cases) = {{"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
                           {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"}, {"f32[2,3]", "equation=ij->i"},
-                          {"f32[2,3,3]", "equation=...ii->...i"}, {"f32[3] f32[3]", "equation=i,i"}, {"f32[3] f32[2]", "equation=i,j->ij"},
+                          {"f32[2,2,3,3]", "equation=b...ii->b...i"}, {"f32[3] f32[3]", "equation=i,i"}, {"f32[3] f32[2]", "equation=i,j->ij"},
                           {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"}, {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
-                          {"f32[2,1,3] f32[1,4,3]", "equation=...i,...i->..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}, {0}};
+                          {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}, {0}};
 
 const Op op_einsum = {
     .name = "Einsum",
