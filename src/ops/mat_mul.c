@@ -2,6 +2,7 @@
  *   dA = dY · Bᵀ,  dB = Aᵀ · dY  (a matrix B under a batched A: one product over the whole batch) */
 #include "ops/mat_mul.h"
 #include "kernels/gemm.h"
+#include "kernels/number.h"
 #include "threads.h"
 
 typedef struct MatMulParams {
@@ -48,10 +49,18 @@ static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Sha
   return STATUS_OK;
 }
 
+/* Plain products are of any type. */
+static Status check_types(const Node *n, MatMulAttrs attrs) {
+  DType type = n->in[0]->type;
+  if (n->in[1]->type != type) return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[1]->type));
+  bool plain = !attrs.trans_a && !attrs.trans_b && attrs.alpha == 1;
+  return plain && dtype_is_number(type) ? STATUS_OK : node_want_float(n, 0);
+}
+
 Status mat_mul_infer(Node *n, MatMulAttrs attrs) {
   Shape y, batch_a, batch_b;
+  TRY(check_types(n, attrs));
   for (int i = 0; i < 2; i++) {
-    TRY(node_want_float(n, i));
     TRY(node_want_rank(n, i, 1, RANK_MAX));
   }
   if (n->in[0]->shape.rank == 1) attrs.trans_a = false;
@@ -66,20 +75,26 @@ Status mat_mul_infer(Node *n, MatMulAttrs attrs) {
   Shape batch = y;
   if (n->in[0]->shape.rank > 1) y.dim[y.rank++] = a.dim[a.rank - (attrs.trans_a ? 1 : 2)];
   if (n->in[1]->shape.rank > 1) y.dim[y.rank++] = b.dim[b.rank - (attrs.trans_b ? 2 : 1)];
-  TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
+  TRY(node_output(n, 0, n->in[0]->type, &y));
   return node_is_concrete(n) ? mat_mul_plan(n, attrs, &a, &b, &batch) : STATUS_OK;
+}
+
+/* Where matrix m of the batch begins in A and B. */
+static void product_at(const MatMulParams *p, size_t m, size_t *at_a, size_t *at_b) {
+  *at_a = *at_b = 0;
+  for (int i = p->batch_rank - 1; i >= 0; i--) {
+    *at_a += m % p->batch[i] * p->a_stride[i];
+    *at_b += m % p->batch[i] * p->b_stride[i];
+    m /= p->batch[i];
+  }
 }
 
 /* Matrix m of the batch. */
 static Gemm product_of(const Node *n, size_t m) {
   const MatMulParams *p = n->params;
   Gemm g = p->gemm;
-  size_t at_a = 0, at_b = 0, rest = m;
-  for (int i = p->batch_rank - 1; i >= 0; i--) {
-    at_a += rest % p->batch[i] * p->a_stride[i];
-    at_b += rest % p->batch[i] * p->b_stride[i];
-    rest /= p->batch[i];
-  }
+  size_t at_a, at_b;
+  product_at(p, m, &at_a, &at_b);
   g.a = gemm_a(in_f32(n, 0) + at_a, p->lda, p->trans_a);
   g.b = gemm_b(in_f32(n, 1) + at_b, p->ldb, p->trans_b);
   g.c = out_f32(n, 0) + m * g.rows * g.columns;
@@ -91,11 +106,33 @@ static void run_product(void *node, size_t m, int thread) {
   gemm_run_alone(&g, (char *)((Node *)node)->scratch + (size_t)thread * gemm_alone_bytes(g.rows, g.columns, g.depth));
 }
 
+/* y = A · B in double or int64: every type but float32, without haste. */
+static void product_of_numbers(const Node *n, size_t m) {
+  const MatMulParams *p = n->params;
+  const Gemm *g = &p->gemm;
+  DType type = n->in[0]->type;
+  size_t at_a, at_b;
+  product_at(p, m, &at_a, &at_b);
+  for (size_t i = 0; i < g->rows * g->columns; i++) {
+    Numbers a, b, sum = {0};
+    for (size_t k = 0; k < g->depth; k++) {
+      numbers_load(&a, n->in[0]->data, type, at_a + i / g->columns * p->lda + k, 1, 1);
+      numbers_load(&b, n->in[1]->data, type, at_b + k * p->ldb + i % g->columns, 1, 1);
+      if (type == DTYPE_FLOAT64) sum.floats[0] += a.floats[0] * b.floats[0];
+      else sum.ints[0] = (int64_t)((uint64_t)sum.ints[0] + (uint64_t)a.ints[0] * (uint64_t)b.ints[0]);
+    }
+    if (type == DTYPE_FLOAT64) numbers_store_floats(&sum, n->out[0]->data, type, m * g->rows * g->columns + i, 1);
+    else numbers_store_ints(&sum, n->out[0]->data, type, m * g->rows * g->columns + i, 1);
+  }
+}
+
 /* Threads take whole products; of fewer products than threads, each is cut. */
 void mat_mul_run(const Node *n) {
   const MatMulParams *p = n->params;
   size_t count = 1;
   for (int i = 0; i < p->batch_rank; i++) count *= p->batch[i];
+  for (size_t m = 0; m < count && n->in[0]->type != DTYPE_FLOAT32; m++) product_of_numbers(n, m);
+  if (n->in[0]->type != DTYPE_FLOAT32) return;
   if (count >= (size_t)threads_count() && count > 1) {
     threads_run(count, run_product, (void *)n);
     return;
@@ -169,7 +206,7 @@ CASES_OF(mat_mul_cases) = {
     {"f32[4] f32[2,4,5]", ""},
     {"f32[3,4] f32[4]", ""},
     {"f32[2,3,4] f32[4]", ""},
-    {0}};
+    {"v:i64[2,2,3]=1,2,3,4,5,6,7,8,9,-1,-2,-3 v:i64[3,2]=1,2,3,4,5,6"}, {"f64[2,3] f64[3,4]"}, {0}};
 
 const Op op_mat_mul = {
     .name = "MatMul",
