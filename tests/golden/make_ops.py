@@ -73,6 +73,8 @@ def main():
     for case in cases:
         if reason := EXCEPTIONS.get(case["key"]):
             print(f"  not {case['key']}: {reason}")
+        elif any(entry and entry["type"] not in TYPES for entry in case["in"]):
+            print(f"  not {case['key']}: a type that PyTorch lacks, or float16 as bits")
         elif case["op"] in OPS:
             lines += case_lines(case)
         else:
