@@ -2,12 +2,12 @@
 
 import { withClient } from './client.js';
 import { checkKeys, TrainletError } from './errors.js';
-import { readSource } from './source.js';
+import { copyExternal, readSource } from './source.js';
 
 /** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
 
 const ENGINE_KEYS = [
-  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'signal', 'onProgress',
+  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
 ];
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 
@@ -20,11 +20,19 @@ const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'ad
 export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...ENGINE_KEYS, ...more]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
+  checkExternal(`${where}: externalData`, options.externalData);
   const { threads = 'auto', maxMemoryBytes = 0, passes = 'none' } = options;
   const isCount = Number.isInteger(threads) && Number(threads) >= 1;
   if (threads !== 'auto' && !isCount) throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
   if (passes !== 'none' && !Array.isArray(passes)) throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
   if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
+}
+
+/** @param {string} where @param {EngineOptions['externalData']} externalData */
+function checkExternal(where, externalData = {}) {
+  if (typeof externalData !== 'object' || Array.isArray(externalData)) throw invalid(`${where} must be an object of files by their location`);
+  const wrong = Object.keys(externalData).find((location) => !(externalData[location] instanceof Uint8Array));
+  if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
 }
 
 /** @param {string} message */
@@ -38,7 +46,8 @@ export async function generateArtifacts(model, options = {}) {
   const settings = settingsOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
-    const artifacts = await client.ask('artifacts', { model: bytes, settings }, [bytes.buffer]);
+    const external = copyExternal(options);
+    const artifacts = await client.ask('artifacts', { model: bytes, external, settings }, [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer));
     await client.release();
     return artifacts;
   });

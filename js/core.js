@@ -4,7 +4,7 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { CheckpointFormat, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
+/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
@@ -15,6 +15,7 @@ import { ARRAYS, bytesOf } from './tensor.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const KEPT_SCRATCH_BYTES = 1 << 16;
+const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
 
 /** @implements {Methods} */
 export class Core {
@@ -53,9 +54,11 @@ export class Core {
   open() { return this.#pool; }
 
   /** @param {Protocol['artifacts']['in']} args */
-  artifacts({ model, settings }) {
-    const builder = this.#pointer('abi_artifacts_new', model, model.length);
+  artifacts({ model, external, settings }) {
+    const builder = this.#pointer('abi_artifacts_new');
     try {
+      this.#takeExternal('abi_artifacts_external', builder, external);
+      this.#run('abi_artifacts_load', builder, model, model.length);
       for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
@@ -72,10 +75,11 @@ export class Core {
   }
 
   /** @param {Protocol['load']['in']} args */
-  load({ parts, maxMemoryBytes, passes }) {
+  load({ parts, external, maxMemoryBytes, passes }) {
     this.#session = this.#pointer('abi_session_new');
     this.#call('abi_session_limit', this.#session, maxMemoryBytes);
     if (passes) this.#call('abi_session_set_passes', this.#session, this.#maskOf(passes));
+    this.#takeExternal('abi_session_external', this.#session, external);
     for (const { which, bytes } of parts) {
       this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], bytes, bytes.length);
     }
@@ -83,6 +87,19 @@ export class Core {
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
     return { info, properties: this.#json('abi_session_properties') };
+  }
+
+  /**
+   * Hands files over, the largest part of a model: each is let go of here as soon as the engine has it.
+   * @param {string} name @param {number} owner @param {ExternalFile[]} files
+   */
+  #takeExternal(name, owner, files) {
+    for (let file = files.shift(); file; file = files.shift()) {
+      const { location, bytes } = file;
+      if (bytes.length > MEMORY_BYTES) throw new TrainletError('out-of-memory', `externalData['${location}'] has ${bytes.length} bytes, more than the engine can hold`);
+      const at = this.#pointer(name, owner, location, bytes.length);
+      this.#bytes(at, bytes.length).set(bytes);
+    }
   }
 
   /** @param {readonly string[]} passes */

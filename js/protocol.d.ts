@@ -32,6 +32,8 @@ export type PartName = GraphName | 'optimizer' | 'checkpoint';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
 export interface Part { which: PartName; bytes: Uint8Array }
+/** A file in which a model keeps data, and how the model calls it. */
+export interface ExternalFile { location: string; bytes: Uint8Array<ArrayBuffer> }
 
 /** A pool of `threads`, the engine's own among them, and the memory they share; none where there is one thread. */
 export interface Pool { memory: WebAssembly.Memory; threads: number }
@@ -41,10 +43,13 @@ export interface Protocol {
   /** Makes a worker the pool's helper number `thread`: answered when it has joined, and a second time, with an error, if it ever stops. */
   help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number }; out: void };
   artifacts: {
-    in: { model: Uint8Array; settings: [string, string][] };
+    in: { model: Uint8Array; external: ExternalFile[]; settings: [string, string][] };
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
   };
-  load: { in: { parts: Part[]; maxMemoryBytes: number; passes?: readonly string[] }; out: { info: SessionInfo; properties: PropertyEntry[] } };
+  load: {
+    in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; passes?: readonly string[] };
+    out: { info: SessionInfo; properties: PropertyEntry[] };
+  };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {

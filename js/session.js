@@ -7,7 +7,7 @@ import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { PropertyBag } from './properties.js';
 import { runGraph } from './run.js';
-import { readSource } from './source.js';
+import { copyExternal, readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js' */
@@ -247,7 +247,8 @@ async function open(sources, options, make) {
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
     const parts = await reading;
-    const loaded = await client.ask('load', { parts, ...settings }, parts.map(({ bytes }) => bytes.buffer));
+    const external = copyExternal(options);
+    const loaded = await client.ask('load', { parts, external, ...settings }, [...parts, ...external].map(({ bytes }) => bytes.buffer));
     client.startHelpers();
     return make(client, loaded);
   });

@@ -5,6 +5,7 @@ import { isNode, locate, nodeModule } from './platform.js';
 import { CheckpointStore } from './store.js';
 
 /** @import { EngineOptions, Source } from './types.js' */
+/** @import { ExternalFile } from './protocol.js' */
 
 /**
  * The bytes, in a buffer of their own that can be transferred.
@@ -28,6 +29,15 @@ export async function readSource(name, source, { signal, onProgress, integrity =
     const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
     throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, { cause: error });
   }
+}
+
+/**
+ * The files of external data in buffers that can be transferred: the one copy that is made of them on this side.
+ * @param {EngineOptions} options
+ * @returns {ExternalFile[]}
+ */
+export function copyExternal({ externalData = {} }) {
+  return Object.entries(externalData).map(([location, bytes]) => ({ location, bytes: new Uint8Array(bytes) }));
 }
 
 /**

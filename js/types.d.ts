@@ -91,6 +91,12 @@ export interface EngineOptions {
   wasmBinary?: Uint8Array;
   /** `sha256-…` (or sha384, sha512), in base64, for each argument that is to be checked before parsing: `{ trainModel: 'sha256-…' }`. */
   integrity?: Readonly<Record<string, string>>;
+  /**
+   * The files in which models keep data (ONNX's external_data), by their location there: `{ 'model.onnx.data': bytes }`. The only place where
+   * they are looked for; a path is just a name, but a `./` before it means nothing. An ONNX Runtime checkpoint's second file (of 1.8 GB and
+   * more) is `checkpoint.data`. The bytes are copied, never taken.
+   */
+  externalData?: Readonly<Record<string, Uint8Array>>;
   /** Stops the loading; the promise is then rejected with the code `aborted`. */
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;

@@ -1,6 +1,6 @@
 /* Trainlet's public C API: make training artifacts from an ONNX model, train, evaluate, save, export.
  *
- *   artifacts_new ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
+ *   artifacts_new ─ load ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
  *
  * Status-returning functions give 0 (TRAINLET_OK) or an error whose sentence *_error returns until the next call. A session
  * that reported an error stays usable. Nothing here is thread-safe: one session, one thread. */
@@ -19,7 +19,11 @@ typedef enum TrainletPart { TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, T
 
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
 typedef struct TrainletArtifacts TrainletArtifacts;
-TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes); /* NULL only when memory is out; then ask _error */
+TrainletArtifacts *trainlet_artifacts_new(void); /* NULL when memory is out */
+/* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these files and nowhere else.
+ * Where to write the file's bytes; NULL when memory is out. */
+void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
+Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes); /* the bytes may go when it returns */
 /* Keys: wasm/README.md, "Option keys". List options are set once an entry. */
 Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
 Status trainlet_artifacts_build(TrainletArtifacts *a);
@@ -47,6 +51,8 @@ void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */
+/* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data": ONNX Runtime's second file of a large checkpoint. */
+void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 Status trainlet_session_ready(TrainletSession *s);
 const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */

@@ -81,16 +81,20 @@ EXPORT(abi_thread_break) void abi_thread_break(void) { threads_break(); }
 
 /* ---- artifacts ---- */
 
-EXPORT(abi_artifacts_new) TrainletArtifacts *abi_artifacts_new(const void *model, size_t bytes) {
-  TrainletArtifacts *a = trainlet_artifacts_new(model, bytes);
-  if (!a) {
-    error_clear(&last_error);
-    error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model");
-    return NULL;
-  }
-  if (keep(trainlet_artifacts_error(a)) == STATUS_OK) return a;
-  trainlet_artifacts_free(a);
-  return NULL;
+EXPORT(abi_artifacts_new) TrainletArtifacts *abi_artifacts_new(void) {
+  error_clear(&last_error);
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  if (!a) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model");
+  return a;
+}
+EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
+  void *to = trainlet_artifacts_external(a, location, bytes);
+  keep(trainlet_artifacts_error(a));
+  return to;
+}
+EXPORT(abi_artifacts_load) Status abi_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
+  trainlet_artifacts_load(a, model, bytes);
+  return keep(trainlet_artifacts_error(a));
 }
 EXPORT(abi_artifacts_set) Status abi_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
   trainlet_artifacts_set(a, key, value);
@@ -123,6 +127,11 @@ EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
 EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) { trainlet_session_set_passes(s, mask); }
+EXPORT(abi_session_external) void *abi_session_external(TrainletSession *s, const char *location, size_t bytes) {
+  void *to = trainlet_session_external(s, location, bytes);
+  session_status(s);
+  return to;
+}
 EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, const void *bytes, size_t count) {
   trainlet_session_load(s, (TrainletPart)which, bytes, count);
   return session_status(s);

@@ -4,14 +4,14 @@ import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
 import { artifactsIn, isDirectory } from './files.js';
 
-/** @import { DataType, ValueInfo } from '../types.js' */
+/** @import { DataType, EngineOptions, ValueInfo } from '../types.js' */
 
 const WARM_UP = 3;
 
-/** @param {string} place @param {number} batch @param {number} steps */
-export async function bench(place, batch, steps) {
+/** @param {string} place @param {number} batch @param {number} steps @param {EngineOptions} [options] of a model's session */
+export async function bench(place, batch, steps, options) {
   const trains = await isDirectory(place);
-  const session = trains ? await TrainingSession.create(artifactsIn(place)) : await InferenceSession.create(place);
+  const session = trains ? await TrainingSession.create(artifactsIn(place)) : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
     const run = session instanceof TrainingSession ? () => session.step(feeds) : () => session.run(feeds);

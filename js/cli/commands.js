@@ -3,13 +3,13 @@
 import { stat } from 'node:fs/promises';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { readArrays } from './arrays.js';
-import { artifactsIn, checkpointIn, isDirectory, writeArtifacts, writeCheckpoint, writeWhole } from './files.js';
+import { artifactsIn, checkpointIn, externalDataOf, isDirectory, writeArtifacts, writeCheckpoint, writeWhole } from './files.js';
 import { bench, randomFeeds } from './bench.js';
 import { onInterrupt } from './interrupt.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError, wholeNumber } from './run-main.js';
 
-/** @import { LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
+/** @import { EngineOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
@@ -24,13 +24,22 @@ import { UsageError, wholeNumber } from './run-main.js';
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
+/** @type {Command['options']} */
+const EXTERNAL_DATA = { 'external-data': { type: 'string', multiple: true } };
+
+/** @param {string} model @param {Values} values */
+const externalIn = async (model, values) => ({ externalData: await externalDataOf(model, values['external-data']) });
+
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
   inspect: {
     about: 'what is in a model or a training directory',
     takes: 'MODEL or DIR',
-    help: 'trainlet inspect MODEL|DIR\nShows inputs, outputs, parameters, and the plan of memory at batch 1.',
-    options: {},
+    help: `trainlet inspect MODEL|DIR [--external-data FILE]
+Shows inputs, outputs, parameters, and the plan of memory at batch 1.
+
+  --external-data FILE in which MODEL keeps data; may be given again`,
+    options: EXTERNAL_DATA,
     run: inspect,
   },
   artifacts: {
@@ -48,12 +57,13 @@ Makes the four files that training starts from; ONNX Runtime's names.
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
+  --external-data FILE in which MODEL keeps data; may be given again
   -o, --out DIR        where the files go`,
     options: {
       loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
       freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, nominal: { type: 'boolean' },
-      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' },
+      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' }, ...EXTERNAL_DATA,
     },
     run: artifacts,
   },
@@ -97,15 +107,16 @@ the same data and options after that, it continues.
   bench: {
     about: 'milliseconds a step, and memory',
     takes: 'DIR or MODEL',
-    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N]
+    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N] [--external-data FILE]
 Runs on random inputs: training steps of a directory (its files stay as they are), or inferences of a model.
 
   --batch-size N       what the first dim is where it is free (64)
-  --steps N            steps that are timed (30)`,
-    options: { 'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' } },
+  --steps N            steps that are timed (30)
+  --external-data FILE in which MODEL keeps data; may be given again`,
+    options: { ...EXTERNAL_DATA, 'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' } },
     run: async (place, values) => {
       const batch = wholeNumber('batch-size', values['batch-size'], 1);
-      say(await bench(place, batch, wholeNumber('steps', values.steps, 1)));
+      say(await bench(place, batch, wholeNumber('steps', values.steps, 1), await externalIn(place, values)));
     },
   },
 };
@@ -140,10 +151,10 @@ async function withSession(directory, work) {
   }
 }
 
-/** @param {string} place */
-async function inspect(place) {
+/** @param {string} place @param {Values} values */
+async function inspect(place, values) {
   if (await isDirectory(place)) return await withSession(place, inspectTraining);
-  const session = await InferenceSession.create(place);
+  const session = await InferenceSession.create(place, await externalIn(place, values));
   showValues('input', session.inputs);
   showValues('output', session.outputs);
   await session.run(randomFeeds(session.inputs, 1));
@@ -187,18 +198,19 @@ async function artifacts(model, values) {
     type: /** @type {OptimizerType} */ (values.optimizer ?? (loss && 'adamw')), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
+  const external = await externalIn(model, values);
   const { train: requiresGrad, freeze: frozen, output } = values;
-  const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model)] : undefined);
-  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal });
+  const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model, external)] : undefined);
+  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal, ...external });
   for (const warning of made.warnings) process.stderr.write(`warning: ${warning}\n`);
   await writeArtifacts(out, made);
   if (format !== 'ort') await withSession(out, (session) => writeCheckpoint(out, session, format));
   say(`${out}: ${(await stat(artifactsIn(out).checkpointState)).size.toLocaleString('en')} bytes of checkpoint`);
 }
 
-/** @param {string} model */
-async function firstOutput(model) {
-  const session = await InferenceSession.create(model);
+/** @param {string} model @param {EngineOptions} options */
+async function firstOutput(model, options) {
+  const session = await InferenceSession.create(model, options);
   await session.release();
   return session.outputNames[0];
 }

@@ -1,6 +1,6 @@
 /** The files of a training directory, named as ONNX Runtime names them, written so that a kill leaves the old or the new. */
 
-import { mkdir, open, rename, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /** @import { Artifacts, CheckpointStore, TrainingSession } from '../types.js' */
@@ -16,6 +16,12 @@ export function artifactsIn(directory) {
   return {
     trainModel: file(trainModel), evalModel: file(evalModel), optimizerModel: file(optimizerModel), checkpointState: file(checkpointState),
   };
+}
+
+/** Files that a model keeps data in, by their location as the model sees it: relative to itself. @param {string} model @param {string[]} [files] */
+export async function externalDataOf(model, files = []) {
+  const location = (/** @type {string} */ file) => path.relative(path.dirname(model), file).replaceAll(path.sep, '/');
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [location(file), await readFile(file)])));
 }
 
 /** @param {string} directory @param {Artifacts} artifacts */

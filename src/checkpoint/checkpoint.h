@@ -2,6 +2,7 @@
  * the session being saved. */
 #pragma once
 #include "arena.h"
+#include "external.h"
 #include "shape.h"
 #include "status.h"
 
@@ -55,8 +56,10 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);
 
 /* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position and random
- * state have no place in it. */
+ * state have no place in it. A large one has its tensors in a second file, whose location is always the same here; what is read then points
+ * into it. */
+#define ORT_CHECKPOINT_DATA "checkpoint.data"
 enum { ORT_CHECKPOINT_NEWEST = 2 };
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count); /* has its identifier */
-Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out);
 Status ort_checkpoint_write(const Checkpoint *checkpoint, int version, Error *error, Block *out, size_t *out_bytes);

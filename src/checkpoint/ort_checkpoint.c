@@ -16,6 +16,8 @@ bool ort_checkpoint_is(const uint8_t *bytes, size_t count) { return count >= 8 &
 
 typedef struct Reader {
   FlatBytes bytes;
+  const External *external;
+  const ExternalFile *outside; /* NULL: every tensor is in the checkpoint itself */
   Arena *arena;
   Error *error;
 } Reader;
@@ -38,11 +40,25 @@ static Status read_head(Reader *r, FlatTable t, CheckpointTensor *out) {
   return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has elements of the unknown type %d", out->name, (int)out->type);
 }
 
+/* `bytes` is what shape and type want. */
+static Status read_outside(Reader *r, uint64_t offset, size_t bytes, CheckpointTensor *out) {
+  if (!r->outside) return corrupt(r, "a tensor has its data in a second file, and the checkpoint has none");
+  if (offset > r->outside->bytes || bytes > r->outside->bytes - (size_t)offset)
+    return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint's tensor '%.200s' wants %zu bytes at offset %llu of '" ORT_CHECKPOINT_DATA "', which has %zu bytes",
+                     out->name, bytes, (unsigned long long)offset, r->outside->bytes);
+  out->data = (const uint8_t *)r->outside->block.data + offset;
+  out->bytes = bytes;
+  return STATUS_OK;
+}
+
 static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
   TRY(read_head(r, t, out));
   FlatVector raw = flat_vector(t, TENSOR_RAW, 1);
-  size_t count, wanted;
-  if (!shape_count(&out->shape, &count) || !size_multiply(count, dtype_bytes(out->type), &wanted) || wanted != raw.count)
+  int64_t offset = flat_int64(t, TENSOR_EXTERNAL, -1);
+  size_t count, wanted = 0;
+  bool fits = shape_count(&out->shape, &count) && size_multiply(count, dtype_bytes(out->type), &wanted);
+  if (fits && offset >= 0) return read_outside(r, (uint64_t)offset, wanted, out);
+  if (!fits || wanted != raw.count)
     return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);
   void *data = arena_alloc(r->arena, raw.count);
   if (!data) return out_of_memory(r);
@@ -60,11 +76,19 @@ static Status read_tensors(Reader *r, FlatVector v, bool nominal, CheckpointTens
   return STATUS_OK;
 }
 
+static Status find_outside(Reader *r, FlatTable module) {
+  if (!flat_byte(module, MODULE_EXTERNAL) || (r->outside = external_find(r->external, ORT_CHECKPOINT_DATA))) return STATUS_OK;
+  Arena scratch = {0};
+  error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint keeps its parameters in a second file, which must be '" ORT_CHECKPOINT_DATA "' in externalData, %.200s",
+            external_contents(r->external, &scratch));
+  arena_free(&scratch);
+  return r->error->status;
+}
+
 static Status read_module(Reader *r, FlatTable root, Checkpoint *out) {
   FlatTable module = flat_table(root, CHECKPOINT_MODULE);
   if (!module.from) return corrupt(r, "it has no parameters");
-  if (flat_byte(module, MODULE_EXTERNAL))
-    return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint keeps its parameters in a second file, which we do not read");
+  TRY(find_outside(r, module));
   out->nominal = flat_byte(module, MODULE_NOMINAL) != 0;
   TRY(read_tensors(r, flat_vector(module, MODULE_TRAINABLE, 4), out->nominal, &out->trainable, &out->trainable_count));
   return read_tensors(r, flat_vector(module, MODULE_FROZEN, 4), out->nominal, &out->frozen, &out->frozen_count);
@@ -133,8 +157,8 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
   return STATUS_OK;
 }
 
-Status ort_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out) {
-  Reader r = {flat_bytes(bytes, count), arena, error};
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out) {
+  Reader r = {.bytes = flat_bytes(bytes, count), .external = external, .arena = arena, .error = error};
   *out = (Checkpoint){0};
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);

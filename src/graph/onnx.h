@@ -1,13 +1,14 @@
 /* ONNX files: reading one into a Graph, writing a Graph as one. */
 #pragma once
+#include "external.h"
 #include "graph/graph.h"
 
 /* Parses and checks a model, in an ONNX file or in ONNX Runtime's ORT format. All memory the graph needs comes from its arena (the parser allocates there too, so that large
- * initializers exist once); the bytes may go when it returns. Node order: topological, as ONNX demands; refused otherwise (ORT format is sorted first).
+ * initializers exist once); the bytes may go when it returns, files of `external` (NULL: none) whose in_place is set then must stay. Node order: topological, as ONNX demands; refused otherwise (ORT format is sorted first).
  * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
-Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 /* For inference: shapes may depend on fed values (Graph.open). */
-Graph *onnx_read_inference(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 
 /* ---- ONNX's own training representation (ModelProto.training_info) ---- */
 
@@ -35,7 +36,7 @@ typedef struct OnnxTraining {
 } OnnxTraining;
 
 /* onnx_read, and the model's training_info beside it. */
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training);
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxTraining *training);
 /* Writes `model` with one training_info: of t the first gradient, the updates, and as its algorithm what t->graph has and the model lacks. */
 Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);
 
@@ -71,5 +72,5 @@ typedef struct OnnxPlain {
 } OnnxPlain;
 
 /* Reads the nodes and the metadata alone, whatever the operators; memory as in onnx_read. */
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxPlain *out);
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxPlain *out);
 Status onnx_write_nodes(const OnnxPlain *model, Error *error, Block *out, size_t *out_bytes);

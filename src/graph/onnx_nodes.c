@@ -21,8 +21,8 @@ static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *
   return STATUS_OK;
 }
 
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxPlain *out) {
-  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, arena, error);
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxPlain *out) {
+  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
   if (!model) return error->status;
   TRY(onnx_model_check(model, error));
   const Onnx__GraphProto *g = model->graph;

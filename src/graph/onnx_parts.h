@@ -31,8 +31,11 @@ Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *are
 /* "" for ai.onnx under either of its names. */
 const char *onnx_domain(const char *domain);
 
-/* An ONNX file or, by its identifier, one in ORT format, as it stands: nothing is checked but the format. NULL with a sentence. */
-const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+/* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL with a sentence. */
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
+
+/* Gives raw data to every tensor that is read of those with their data in other files. */
+Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error);
 
 bool onnx_ort_format_is(const uint8_t *bytes, size_t count);
 const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);

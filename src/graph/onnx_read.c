@@ -26,9 +26,14 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
-const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
   if (onnx_ort_format_is(bytes, count)) return onnx_ort_format_read(bytes, count, arena, error);
   return onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+}
+
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
+  const Onnx__ModelProto *model = unpack(bytes, count, arena, error);
+  return model && onnx_external_resolve(model, external, arena, error) == STATUS_OK ? model : NULL;
 }
 
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
@@ -265,13 +270,13 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
   return onnx_outputs_read(r);
 }
 
-static Graph *read_model(const uint8_t *bytes, size_t count, bool defers, Arena *arena, Error *error, OnnxTraining *training) {
+static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena, Error *error, OnnxTraining *training) {
   if (count == 0 || bytes[0] == '<') {
     error_set(error, STATUS_INVALID_MODEL, NULL,
               count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
     return NULL;
   }
-  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, arena, error);
+  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
   if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
@@ -281,14 +286,14 @@ static Graph *read_model(const uint8_t *bytes, size_t count, bool defers, Arena 
   return g;
 }
 
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, Arena *arena, Error *error, OnnxTraining *training) {
-  return read_model(bytes, count, false, arena, error, training);
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxTraining *training) {
+  return read_model(bytes, count, external, false, arena, error, training);
 }
 
-Graph *onnx_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
-  return read_model(bytes, count, false, arena, error, NULL);
+Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
+  return read_model(bytes, count, external, false, arena, error, NULL);
 }
 
-Graph *onnx_read_inference(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
-  return read_model(bytes, count, true, arena, error, NULL);
+Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
+  return read_model(bytes, count, external, true, arena, error, NULL);
 }

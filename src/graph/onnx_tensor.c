@@ -43,9 +43,6 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
   if (!item)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has elements of type %s, which we lack", what, name,
                      dtype_name(type));
-  if (t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || t->n_external_data)
-    return error_set(error, STATUS_INVALID_MODEL, NULL,
-                     "%s '%.128s' keeps its data in another file: save the model with all data in one file", what, name);
   out->name = name;
   out->type = type;
   out->kind = VALUE_CONSTANT;

@@ -29,6 +29,7 @@ void trainlet_session_free(TrainletSession *s) {
   block_free(&s->fetched);
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
+  external_free(&s->external);
   Arena arena = s->arena; /* s itself lies in it */
   arena_free(&arena);
 }
@@ -46,9 +47,17 @@ static int model_of(TrainletPart part) {
 }
 
 static Status load_checkpoint(TrainletSession *s, const void *bytes, size_t count) {
-  TRY((ort_checkpoint_is(bytes, count) ? ort_checkpoint_read : trainlet_checkpoint_read)(bytes, count, &s->arena, &s->error, &s->checkpoint));
+  if (ort_checkpoint_is(bytes, count)) TRY(ort_checkpoint_read(bytes, count, &s->external, &s->arena, &s->error, &s->checkpoint));
+  else TRY(trainlet_checkpoint_read(bytes, count, &s->arena, &s->error, &s->checkpoint));
   s->has_checkpoint = true;
   return STATUS_OK;
+}
+
+void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
+  error_clear(&s->error);
+  void *to = external_add(&s->external, location, bytes, &s->arena);
+  if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
+  return to;
 }
 
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
@@ -57,11 +66,11 @@ Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *
   if (part == TRAINLET_CHECKPOINT) return load_checkpoint(s, bytes, count);
   if (part == TRAINLET_OPTIMIZER) {
     s->has_optimizer = true;
-    return optimizer_model_read(bytes, count, &s->error, &s->optimizer);
+    return optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer);
   }
   int m = model_of(part);
   if (m < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
-  s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->arena, &s->error);
+  s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, &s->arena, &s->error);
   return s->error.status;
 }
 
@@ -130,6 +139,7 @@ Status trainlet_session_ready(TrainletSession *s) {
     TRY(check_all_train(s));
   }
   take_checkpoint(s);
+  external_free_unused(&s->external); /* a checkpoint's is in the state now */
   s->ready = true;
   return STATUS_OK;
 }

@@ -17,6 +17,7 @@ enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
   Arena arena; /* the parsed models and checkpoint */
+  External external;
   Error error;
   Model models[MODEL_COUNT];
   bool has_optimizer, has_checkpoint, ready;

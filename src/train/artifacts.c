@@ -29,6 +29,7 @@ typedef struct NameList {
 
 struct TrainletArtifacts {
   Arena arena; /* the parsed model and the options' text */
+  External external;
   Error error;
   Graph *model;
   LossOptions loss;
@@ -51,7 +52,7 @@ static Status invalid(TrainletArtifacts *a, const char *key, const char *value, 
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: '%.100s' is not %s", key, value, wanted);
 }
 
-TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes) {
+TrainletArtifacts *trainlet_artifacts_new(void) {
   Arena arena = {0};
   TrainletArtifacts *a = ARENA_NEW(&arena, TrainletArtifacts);
   if (!a) return NULL;
@@ -60,13 +61,26 @@ TrainletArtifacts *trainlet_artifacts_new(const void *model, size_t bytes) {
   a->passes = PASSES_ALL;
   a->warnings = "";
   a->initialize = true;
-  a->model = onnx_read_training(model, bytes, &a->arena, &a->error, &a->training);
   return a;
+}
+
+void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
+  error_clear(&a->error);
+  void *to = external_add(&a->external, location, bytes, &a->arena);
+  if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
+  return to;
+}
+
+Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
+  error_clear(&a->error);
+  a->model = onnx_read_training(model, bytes, &a->external, &a->arena, &a->error, &a->training);
+  return a->error.status;
 }
 
 void trainlet_artifacts_free(TrainletArtifacts *a) {
   if (!a) return;
   for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
+  external_free(&a->external);
   Arena arena = a->arena; /* a itself lies in it */
   arena_free(&arena);
 }
@@ -443,7 +457,7 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
 }
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {
-  if (!a->model) return a->error.status;
+  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded"), a->error.status;
   error_clear(&a->error);
   if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)

@@ -1,6 +1,7 @@
 /* Optimizer: SGD, Adam, AdamW and Adagrad over flat blocks of parameters, and the ONNX optimizer models that describe them. */
 #pragma once
 #include "arena.h"
+#include "external.h"
 #include "status.h"
 
 typedef enum OptimizerKind {
@@ -41,6 +42,6 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
  * when clipping, laid out as ONNX Runtime's; ai.trainlet's for what ONNX Runtime lacks (Adagrad, momentum,
  * Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts from 0). The initial learning rate is
  * in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
-Status optimizer_model_read(const uint8_t *bytes, size_t count, Error *error, Optimizer *out);
+Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out);
 bool optimizer_model_is_ours(const Optimizer *o); /* ONNX Runtime has no operator for it */
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes);

@@ -131,10 +131,10 @@ static Status read_learning_rate(const OnnxPlain *model, Error *error, Optimizer
   return STATUS_OK;
 }
 
-Status optimizer_model_read(const uint8_t *bytes, size_t count, Error *error, Optimizer *out) {
+Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out) {
   Arena arena = {0};
   OnnxPlain model;
-  Status status = onnx_read_nodes(bytes, count, &arena, error, &model);
+  Status status = onnx_read_nodes(bytes, count, external, &arena, error, &model);
   if (status == STATUS_OK) status = read_nodes(model.nodes, model.node_count, error, out);
   if (status == STATUS_OK) status = read_learning_rate(&model, error, out);
   arena_free(&arena);

@@ -23,7 +23,7 @@ static bool spoiled_model(const GoldenRun *run, Spoil *spoil, Block *out, size_t
   Error error = {0};
   size_t bytes;
   const void *model = trainlet_artifacts_bytes(run->artifacts, TRAINLET_TRAIN, &bytes);
-  Graph *g = onnx_read(model, bytes, &arena, &error);
+  Graph *g = onnx_read(model, bytes, NULL, &arena, &error);
   Node *last = NULL, *before = NULL;
   for (int i = 0; g && i < g->node_count; i++)
     if (op_is_accumulator(g->nodes[i])) before = last, last = g->nodes[i];

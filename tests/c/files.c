@@ -93,7 +93,7 @@ static void optimizer_models_come_back(const void *argument) {
       else if (variant & 2 && kind == OPTIMIZER_ADAGRAD) o.lr_decay = 0.1f;
       else if (variant & 2) o.correct_bias = false, o.beta1 = 0.5f, o.first_step = variant & 1;
       bool good = optimizer_model_write(&o, &error, &block, &bytes) == STATUS_OK &&
-                  optimizer_model_read(block.data, bytes, &error, &back) == STATUS_OK;
+                  optimizer_model_read(block.data, bytes, NULL, &error, &back) == STATUS_OK;
       check(good && same_optimizer(&o, &back), "%s, variant %d: %s", optimizer_name(kind), variant, error.text);
     }
   }
@@ -120,9 +120,9 @@ static void models_come_back(const void *path) {
   size_t count = 0, first_bytes = 0, second_bytes = 0;
   uint8_t *bytes = file_bytes(path, &count);
   if (!check(bytes != NULL, "%s cannot be read: run from the repository", (const char *)path)) return;
-  Graph *g = onnx_read(bytes, count, &arena, &error), *again = NULL;
+  Graph *g = onnx_read(bytes, count, NULL, &arena, &error), *again = NULL;
   free(bytes); /* a graph does not need them */
-  if (g && onnx_write(g, &first, &first_bytes) == STATUS_OK) again = onnx_read(first.data, first_bytes, &again_arena, &error);
+  if (g && onnx_write(g, &first, &first_bytes) == STATUS_OK) again = onnx_read(first.data, first_bytes, NULL, &again_arena, &error);
   if (check(again && onnx_write(again, &second, &second_bytes) == STATUS_OK, "%s", error.text)) {
     check(strcmp(graph_print(g, &arena), graph_print(again, &arena)) == 0, "it is another graph");
     check(first_bytes == second_bytes && memcmp(first.data, second.data, first_bytes) == 0, "it is written otherwise the second time");
@@ -130,7 +130,7 @@ static void models_come_back(const void *path) {
   for (size_t cut = 1; again && cut < first_bytes; cut += 1 + first_bytes / 199) {
     Arena scraps = {0};
     Error cut_error = {0};
-    bool refused = !onnx_read(first.data, first_bytes - cut, &scraps, &cut_error);
+    bool refused = !onnx_read(first.data, first_bytes - cut, NULL, &scraps, &cut_error);
     check(refused && cut_error.status == STATUS_INVALID_MODEL, "without its last %zu bytes it is %s", cut,
           refused ? cut_error.text : "read");
     arena_free(&scraps);
@@ -152,7 +152,7 @@ static void refuse_nodes(const OnnxNode *nodes, int count, Status status, const 
   Block block = {0};
   size_t bytes = 0;
   check(onnx_write_nodes(&model, &error, &block, &bytes) == STATUS_OK, "%s", error.text);
-  Graph *g = onnx_read(block.data, bytes, &arena, &error);
+  Graph *g = onnx_read(block.data, bytes, NULL, &arena, &error);
   check(!g && error.status == status && strcmp(error.text, sentence) == 0, "wanted '%s', got '%s: %s'", sentence,
         status_code(error.status), error.text);
   block_free(&block);
@@ -191,7 +191,7 @@ static void deep_models_are_refused(const void *argument) {
     *at = i == LEVELS * 3 - 1 ? 0x3A : fields[i % 3]; /* model.graph outermost */
     for (int k = 0; k < 4; k++) at[1 + k] = (uint8_t)((length >> 7 * k & 0x7F) | (k < 3 ? 0x80 : 0));
   }
-  check(!onnx_read(at, (size_t)(bytes + ROOM - at), &arena, &error) && strstr(error.text, "nested deeper"), "got '%s'", error.text);
+  check(!onnx_read(at, (size_t)(bytes + ROOM - at), NULL, &arena, &error) && strstr(error.text, "nested deeper"), "got '%s'", error.text);
   arena_free(&arena);
   free(bytes);
 }

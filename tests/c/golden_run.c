@@ -48,8 +48,9 @@ bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes) 
   snprintf(path, sizeof path, "tests/golden/%s", json_text(run->recipe, "model"));
   const char *model = file_read(&run->arena, path, &bytes);
   if (!check(model != NULL, "%s cannot be read", path)) return false;
-  run->artifacts = trainlet_artifacts_new(model, bytes);
+  run->artifacts = trainlet_artifacts_new();
   if (!check(run->artifacts != NULL, "no memory for artifacts")) return false;
+  if (!check(trainlet_artifacts_load(run->artifacts, model, bytes) == STATUS_OK, "%s", trainlet_artifacts_error(run->artifacts)->text)) return false;
   if (!set(run, "loss.type", json_text(run->recipe, "loss")) || !set_optimizer(run, json_get(run->recipe, "optimizer"))) return false;
   if (!set_list(run, "requiresGrad") || !set_list(run, "frozen")) return false;
   if (passes && !set(run, "passes", passes)) return false;

@@ -73,7 +73,7 @@ static void versions_are_told_apart(const void *argument) {
     memcpy(&number, saved + root + field, 4);
     check(number == version, "its version is %d", number);
     check(ort_checkpoint_is(saved, bytes), "it has no identifier");
-    check(ort_checkpoint_read(saved, bytes, &set.arena, &error, &c) == STATUS_OK && !c.has_optimizer, "it has optimizer state: %s", error.text);
+    check(ort_checkpoint_read(saved, bytes, NULL, &set.arena, &error, &c) == STATUS_OK && !c.has_optimizer, "it has optimizer state: %s", error.text);
   }
   if (s) {
     check(trainlet_session_save(s, true, (TrainletFormat)3) == STATUS_INVALID_ARGUMENT, "format 3 is written");
@@ -94,7 +94,7 @@ static void plain_sgd_has_moments_of_zeros(const void *argument) {
     golden_step(&run, s, 0);
     golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2), "save");
     const void *saved = trainlet_session_result(s, &bytes);
-    check(ort_checkpoint_read(saved, bytes, &run.arena, &error, &c) == STATUS_OK && c.step == 1, "%s", error.text);
+    check(ort_checkpoint_read(saved, bytes, NULL, &run.arena, &error, &c) == STATUS_OK && c.step == 1, "%s", error.text);
     check(c.moment_count == c.trainable_count && c.trainable_count > 0, "%d moments for %d parameters", c.moment_count, c.trainable_count);
     for (int i = 0; i < c.moment_count; i++)
       check(c.moments[i].count == 1 && *(const float *)c.moments[i].moment[0].data == 0, "'%s' has other moments", c.moments[i].parameter);
@@ -184,7 +184,7 @@ static bool refused(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
   Checkpoint c;
-  Status status = ort_checkpoint_read(bytes, count, &arena, &error, &c);
+  Status status = ort_checkpoint_read(bytes, count, NULL, &arena, &error, &c);
   check(status == error.status && (status == STATUS_OK || error.text[0]), "a refusal has no sentence");
   check(status == STATUS_OK || status == STATUS_CHECKPOINT_CORRUPT || status == STATUS_CHECKPOINT_MISMATCH || status == STATUS_OUT_OF_MEMORY, "it is %s", status_code(status));
   arena_free(&arena);
@@ -273,7 +273,7 @@ static void shared_offsets_do_not_multiply(const void *argument) {
   Arena arena = {0};
   Error error = {0};
   Checkpoint c;
-  Status status = ort_checkpoint_read(bytes, table + 16 + RAW, &arena, &error, &c);
+  Status status = ort_checkpoint_read(bytes, table + 16 + RAW, NULL, &arena, &error, &c);
   check(status == STATUS_CHECKPOINT_CORRUPT, "it is %s: %s", status_code(status), error.text);
   check(arena.used_bytes < (size_t)1 << 28, "it took %zu bytes", arena.used_bytes);
   arena_free(&arena);

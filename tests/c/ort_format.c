@@ -21,7 +21,7 @@ static void fused_nodes_come_apart(const void *argument) {
   Error error = {0};
   size_t count;
   const uint8_t *bytes = (const uint8_t *)file_read(&arena, SET "eval_model.ort", &count);
-  Graph *g = bytes ? onnx_read(bytes, count, &arena, &error) : NULL;
+  Graph *g = bytes ? onnx_read(bytes, count, NULL, &arena, &error) : NULL;
   if (check(g != NULL, "%s", error.text)) {
     const Node *gemm = node_named(g, "Gemm", "fused /fc1/Gemm"), *relu = node_named(g, "Relu", "fused /fc1/Gemm/Relu");
     check(gemm && relu && gemm->out[0] == relu->in[0] && gemm->attr_count == 4, "FusedGemm did not become Gemm and Relu: %s", graph_print(g, &arena));
@@ -40,7 +40,7 @@ static void unknown_activations_are_refused(const void *argument) {
   while (bytes && at + 8 < count && memcmp(bytes + at, "\4\0\0\0Relu", 8) != 0) at++;
   if (check(bytes && at + 8 < count, "the file has no activation")) {
     memcpy(bytes + at + 4, "Selu", 4);
-    check(!onnx_read(bytes, count, &arena, &error) && strstr(error.text, "activation is 'Selu', Relu and Clip are those we have"), "it says '%s'", error.text);
+    check(!onnx_read(bytes, count, NULL, &arena, &error) && strstr(error.text, "activation is 'Selu', Relu and Clip are those we have"), "it says '%s'", error.text);
   }
   arena_free(&arena);
 }
@@ -51,7 +51,7 @@ static void the_optimizer_is_known(const void *argument) {
   Optimizer o = {0};
   size_t count;
   const uint8_t *bytes = (const uint8_t *)file_read(&arena, SET "optimizer_model.ort", &count);
-  bool good = bytes && optimizer_model_read(bytes, count, &error, &o) == STATUS_OK;
+  bool good = bytes && optimizer_model_read(bytes, count, NULL, &error, &o) == STATUS_OK;
   check(good && o.kind == OPTIMIZER_ADAMW_HF && o.correct_bias && o.beta1 == 0.9f && o.beta2 == 0.999f && o.weight_decay == 0 && o.eps == 1e-6f,
         "it is %s, betas %g and %g, decay %g, eps %g: %s", optimizer_name(o.kind), (double)o.beta1, (double)o.beta2, (double)o.weight_decay, (double)o.eps, error.text);
   arena_free(&arena);
@@ -60,7 +60,7 @@ static void the_optimizer_is_known(const void *argument) {
 static bool model_refused(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
-  Graph *g = onnx_read(bytes, count, &arena, &error);
+  Graph *g = onnx_read(bytes, count, NULL, &arena, &error);
   check((g == NULL) == (error.status != STATUS_OK) && (g || error.text[0]), "a refusal has no sentence");
   check(error.status != STATUS_INTERNAL, "%s", error.text);
   arena_free(&arena);
@@ -70,7 +70,7 @@ static bool model_refused(const uint8_t *bytes, size_t count) {
 static bool optimizer_refused(const uint8_t *bytes, size_t count) {
   Error error = {0};
   Optimizer o;
-  Status status = optimizer_model_read(bytes, count, &error, &o);
+  Status status = optimizer_model_read(bytes, count, NULL, &error, &o);
   check(status == error.status && (status == STATUS_OK || error.text[0]), "a refusal has no sentence");
   return status != STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Fuzzes the ONNX reader: whatever bytes come, it refuses them with a sentence or gives a graph that is read back as it was written; and
+/* Fuzzes the ONNX reader, with a file of external data at hand: whatever bytes come, it refuses them with a sentence or gives a graph that is read back as it was written; and
  * the training_info with it: refused, or made into artifacts whose session exports what is read again. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void write_and_read_again(const Graph *g) {
   Block block = {0};
   size_t written;
   hold(onnx_write(g, &block, &written) == STATUS_OK);
-  Graph *again = onnx_read(block.data, written, &arena, &error);
+  Graph *again = onnx_read(block.data, written, NULL, &arena, &error);
   hold(again && error.status == STATUS_OK);
   const char *was = graph_print(g, &arena), *is = graph_print(again, &arena);
   hold(was && is && strcmp(was, is) == 0);
@@ -27,9 +27,13 @@ static void write_and_read_again(const Graph *g) {
   arena_free(&arena);
 }
 
+static const char location[] = "weights.bin";
+enum { FILE_BYTES = 64 };
+
 static TrainletArtifacts *by_training_info(const uint8_t *bytes, size_t count) {
-  TrainletArtifacts *a = trainlet_artifacts_new(bytes, count);
-  bool good = trainlet_artifacts_error(a)->status == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  memset(trainlet_artifacts_external(a, location, FILE_BYTES), 1, FILE_BYTES);
+  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
               trainlet_artifacts_build(a) == STATUS_OK;
   const Error *error = trainlet_artifacts_error(a);
   hold(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)));
@@ -62,13 +66,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
   Optimizer optimizer;
-  Graph *g = onnx_read(bytes, count, &arena, &error);
+  External external = {0};
+  memset(external_add(&external, location, FILE_BYTES, &arena), 1, FILE_BYTES);
+  Graph *g = onnx_read(bytes, count, &external, &arena, &error);
   hold((g == NULL) == (error.status != STATUS_OK));
   hold(g || (error.text[0] && error.status != STATUS_INTERNAL));
   if (g) write_and_read_again(g);
   error_clear(&error);
-  Status status = optimizer_model_read(bytes, count, &error, &optimizer);
+  Status status = optimizer_model_read(bytes, count, &external, &error, &optimizer);
   hold(status == error.status);
+  external_free(&external);
   arena_free(&arena);
   TrainletArtifacts *a = by_training_info(bytes, count);
   if (a) train_and_export(a);

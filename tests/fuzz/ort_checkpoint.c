@@ -17,7 +17,7 @@ static void hold_round_trip(const Checkpoint *c, int version) {
   size_t written, again_written;
   Checkpoint again;
   hold(ort_checkpoint_write(c, version, &error, &block, &written) == STATUS_OK);
-  hold(ort_checkpoint_read(block.data, written, &arena, &error, &again) == STATUS_OK);
+  hold(ort_checkpoint_read(block.data, written, NULL, &arena, &error, &again) == STATUS_OK);
   hold(ort_checkpoint_write(&again, version, &error, &second, &again_written) == STATUS_OK);
   hold(written == again_written && memcmp(block.data, second.data, written) == 0);
   block_free(&block);
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
   Checkpoint checkpoint;
-  Status status = ort_checkpoint_read(bytes, count, &arena, &error, &checkpoint);
+  Status status = ort_checkpoint_read(bytes, count, NULL, &arena, &error, &checkpoint);
   hold(status == error.status && (status == STATUS_OK || error.text[0]));
   for (int version = 1; status == STATUS_OK && version <= 2; version++) hold_round_trip(&checkpoint, version);
   arena_free(&arena);

@@ -41,9 +41,9 @@ static void run(TrainletSession *s) {
 }
 
 static void train(const uint8_t *bytes, size_t count, const char *loss) {
-  TrainletArtifacts *a = trainlet_artifacts_new(bytes, count);
+  TrainletArtifacts *a = trainlet_artifacts_new();
   hold(a != NULL);
-  hold(trainlet_artifacts_error(a)->status != STATUS_OK || trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK);
+  hold(trainlet_artifacts_load(a, bytes, count) != STATUS_OK || trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK);
   if (trainlet_artifacts_error(a)->status == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK) {
     TrainletSession *s = trainlet_session_new();
     trainlet_session_limit(s, LIMIT_BYTES);

@@ -19,8 +19,8 @@ static TrainletArtifacts *whole_artifacts(void) {
   hold(file != NULL);
   size_t count = fread(model, 1, sizeof model, file);
   fclose(file);
-  TrainletArtifacts *a = trainlet_artifacts_new(model, count);
-  hold(trainlet_artifacts_build(a) == STATUS_OK);
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  hold(trainlet_artifacts_load(a, model, count) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK);
   return a;
 }
 

@@ -44,6 +44,24 @@ test('wrong usage is one sentence and exit code 2', async () => {
   }
 });
 
+test('a model\'s files of external data are named, and found relative to it', async () => {
+  const place = fileURLToPath(new URL('../golden/external/', import.meta.url));
+  const model = path.join(place, 'one_file.onnx'), file = path.relative(process.cwd(), path.join(place, 'one_file.onnx.data'));
+  const without = await run('inspect', model);
+  assert.deepEqual([without.code, without.stdout], [1, '']);
+  assert.match(without.stderr, /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data', which is not in externalData, which has nothing\n$/);
+  const inspected = await run('inspect', model, '--external-data', file);
+  assert.deepEqual([inspected.code, inspected.stderr], [0, '']);
+  assert.match(inspected.stdout, /^input {13}input {2}float32 \[.+, 20\]$/m);
+  const out = path.join(folder, 'external');
+  const made = await run('artifacts', model, '--external-data', file, '--loss', 'cross-entropy', '-o', out);
+  assert.deepEqual([made.code, made.stderr], [0, '']);
+  const inline = path.join(folder, 'inline');
+  await run('artifacts', path.join(place, '../mlp_small.onnx'), '--loss', 'cross-entropy', '-o', inline);
+  for (const name of ['checkpoint', 'training_model.onnx']) assert.deepEqual(await readFile(path.join(out, name)), await readFile(path.join(inline, name)));
+  assert.equal((await run('bench', model, '--external-data', file, '--steps', '1')).code, 0);
+});
+
 test('what fails is one sentence and exit code 1', async () => {
   const { code, stderr, stdout } = await run('inspect', path.join(folder, 'none.onnx'));
   assert.deepEqual([code, stdout], [1, '']);

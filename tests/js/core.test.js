@@ -35,7 +35,7 @@ function instanceWith(more) {
 }
 
 const EMPTY = { tensors: [], buffer: new ArrayBuffer(0) };
-const LOAD = { parts: [], maxMemoryBytes: 0 };
+const LOAD = { parts: [], external: [], maxMemoryBytes: 0 };
 
 test('a status becomes code, sentence and node', () => {
   const core = new Core(instanceWith((_, put) => ({

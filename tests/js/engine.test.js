@@ -132,13 +132,13 @@ const rows = ({ type, data, dims: [n, ...rest] }, from, to) =>
 test('the state of a session is zero wherever in used memory it comes to lie', async () => {
   const module = await compileEngine({});
   const settings = [['loss.type', 'cross-entropy'], ['optimizer.type', 'adam'], ['requiresGrad', '*']];
-  const make = (core, model) => core.artifacts({ model: new Uint8Array(golden(model)), settings });
+  const make = (core, model) => core.artifacts({ model: new Uint8Array(golden(model)), external: [], settings });
   const NAMES = { train: 'trainModel', eval: 'evalModel', optimizer: 'optimizerModel', checkpoint: 'checkpointState' };
   /** A checkpoint with the state of an optimizer that took no step, from an engine that made artifacts of these models before. */
   const saved = async (made, ...models) => {
     const core = await Core.create({ module });
     for (const model of models) make(core, model);
-    core.load({ parts: Object.entries(NAMES).map(([which, key]) => ({ which, bytes: made[key] })), maxMemoryBytes: 0 });
+    core.load({ parts: Object.entries(NAMES).map(([which, key]) => ({ which, bytes: made[key] })), external: [], maxMemoryBytes: 0 });
     core.optimize(); // with gradients that must be zero
     return core.save({ optimizerState: true, format: 'trainlet' });
   };

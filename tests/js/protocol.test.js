@@ -131,7 +131,7 @@ test('the property bag is read at once and written through', async () => {
 test('options that are not known, or not yet, are refused', async () => {
   const open = (options, artifacts = ARTIFACTS) => TrainingSession.create(artifacts, options);
   await assert.rejects(open({ threads: 0 }), is('invalid-argument', /threads must be a whole number of at least 1 or 'auto', not 0/));
-  await assert.rejects(open({ externalData: {} }), is('invalid-argument', /no option 'externalData'/));
+  await assert.rejects(open({ externalData: { 'w.bin': [1] } }), is('invalid-argument', /externalData\['w.bin'\] must be a Uint8Array/));
   await assert.rejects(open({ integrity: { train: 'sha256-' } }), is('invalid-argument', /no option 'train'/));
   await assert.rejects(open({}, { trainModel: NOTHING }), is('invalid-argument', /checkpointState is needed/));
   const session = await create();

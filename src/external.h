@@ -1,0 +1,27 @@
+/* External data: files that models and checkpoints keep parts of themselves in, given as bytes and found by name among these and nowhere else. */
+#pragma once
+#include "arena.h"
+
+typedef struct ExternalFile {
+  const char *location;
+  Block block;
+  size_t bytes;
+  bool in_place; /* values point into it */
+} ExternalFile;
+
+typedef struct External {
+  ExternalFile *files;
+  int count, capacity;
+} External;
+
+/* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
+void *external_add(External *x, const char *location, size_t bytes, Arena *arena);
+
+/* NULL when there is none. "./a" and "a" are one location, nothing else is understood as a path. x may be NULL: no files. */
+ExternalFile *external_find(const External *x, const char *location);
+
+/* "which has 'a', 'b'" or "which has nothing", for the sentence about a location that is not there. */
+const char *external_contents(const External *x, Arena *arena);
+
+void external_free_unused(External *x); /* those that nothing points into */
+void external_free(External *x);
