@@ -1,9 +1,10 @@
-/* Fuzzes the reader of ONNX Runtime's checkpoints; what it accepts it writes, in both versions, and reads back the same. */
+/* Fuzzes the reader of ONNX Runtime's checkpoints, with a second file at hand; what it accepts it writes, in both versions, and reads back the same. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
 
+enum { FILE_BYTES = 64 };
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 static void hold(bool good) {
@@ -29,9 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
   Checkpoint checkpoint;
-  Status status = ort_checkpoint_read(bytes, count, NULL, &arena, &error, &checkpoint);
+  External external = {0};
+  memset(external_add(&external, ORT_CHECKPOINT_DATA, FILE_BYTES, &arena), 1, FILE_BYTES);
+  Status status = ort_checkpoint_read(bytes, count, &external, &arena, &error, &checkpoint);
   hold(status == error.status && (status == STATUS_OK || error.text[0]));
   for (int version = 1; status == STATUS_OK && version <= 2; version++) hold_round_trip(&checkpoint, version);
+  external_free(&external);
   arena_free(&arena);
   return 0;
 }
