@@ -13,9 +13,10 @@ const CONTINUED = 10;
 /** ONNX Runtime takes arrays for its own; each engine gets its own. */
 const copyOf = (artifacts) => Object.fromEntries(['checkpointState', 'trainModel', 'evalModel', 'optimizerModel'].map((key) => [key, artifacts[key].slice()]));
 
+/** Reproducible: fused multiply-adds round otherwise, and where AdamW divides two tiny numbers that decides the sign of a step. */
 async function openBoth(artifacts, checkpointState = artifacts.checkpointState) {
   const parts = { ...artifacts, checkpointState };
-  return [await trainlet.TrainingSession.create(copyOf(parts)), await ort.TrainingSession.create(copyOf(parts))];
+  return [await trainlet.TrainingSession.create(copyOf(parts), { reproducible: true }), await ort.TrainingSession.create(copyOf(parts))];
 }
 
 /** The losses of both, a pair a step. ONNX Runtime binds feeds by the order of the keys. */
