@@ -10,7 +10,7 @@
  *          f32 filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
  *          `=` gives the contents and makes it a constant (so that shapes and axes are known); `v:` in front of it
  *          (v:i64[2]=0,1) makes it an ordinary input with these contents; `-` is an absent optional input.
- *   attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a point is a float, [..] a list
+ *   attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a point is a float, [..] a list (of words too)
  *   opset: of the op's own domain; 0 is the newest we have (ai.onnx 17, com.microsoft 1)
  *   outputs: how many outputs to ask for, 0 is 1
  */

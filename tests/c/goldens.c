@@ -143,7 +143,8 @@ static void dump_attrs(FILE *file, const OpCase *c) {
     else if (a->kind == ATTR_STRING) fprintf(file, "\"%s\"", a->s);
     else {
       for (int k = 0; k < a->count; k++)
-        if (a->kind == ATTR_INTS) fprintf(file, "%s%lld", k ? "," : "[", (long long)a->ints[k]);
+        if (a->kind == ATTR_STRINGS) fprintf(file, "%s\"%s\"", k ? "," : "[", a->strings[k]);
+        else if (a->kind == ATTR_INTS) fprintf(file, "%s%lld", k ? "," : "[", (long long)a->ints[k]);
         else fprintf(file, "%s%.9g", k ? "," : "[", (double)a->floats[k]);
       fprintf(file, a->count ? "]" : "[]");
     }

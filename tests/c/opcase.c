@@ -137,8 +137,21 @@ static bool looks_float(const char *s) {
   return digits < n || strncmp(s, "inf", 3) == 0 || strncmp(s, "-inf", 4) == 0;
 }
 
+static const char *read_words(OpCase *c, Attr *a, const char *s) {
+  const char **words = ARENA_ARRAY(&c->arena, const char *, list_length(s));
+  a->kind = ATTR_STRINGS;
+  a->strings = words;
+  do {
+    size_t length = strcspn(++s, ",]");
+    words[a->count++] = arena_print(&c->arena, "%.*s", (int)length, s);
+    s += length;
+  } while (*s == ',');
+  return *s == ']' ? s + 1 : (problem(c, "the list does not end", s), NULL);
+}
+
 static const char *read_list(OpCase *c, Attr *a, const char *s) {
   char *end;
+  if (isupper((unsigned char)s[1])) return read_words(c, a, s);
   a->count = list_length(s);
   bool is_float = looks_float(s + 1);
   a->kind = is_float ? ATTR_FLOATS : ATTR_INTS;

@@ -63,6 +63,20 @@ class Tokens(nn.Module):
         return self.fc(torch.tanh(self.dense(self.embedding(tokens))).mean(dim=1))
 
 
+class Recurrent(nn.Module):
+    """(N, 8) token numbers through an LSTM both ways and a GRU, whose last state is judged."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.fc = nn.Embedding(23, 6), nn.Linear(9, 4)
+        self.lstm = nn.LSTM(6, 7, batch_first=True, bidirectional=True)
+        self.gru = nn.GRU(14, 9, batch_first=True)
+
+    def forward(self, tokens):
+        states, _ = self.lstm(self.embedding(tokens))
+        return self.fc(self.gru(states)[0][:, -1])
+
+
 class Block(nn.Module):
     """Pre-LN: x + attention(norm(x)), then x + mlp(norm(x)); a token sees itself and those before it."""
 
@@ -155,6 +169,7 @@ MODELS = {
     "cnn_bn_finished": dict(net=CnnBn, seed=8, input=floats("input", [3, 12, 12], 1), finished=True),
     "conv1d": dict(net=conv1d, seed=5, input=floats("input", [3, 32], 1)),
     "tokens": dict(net=Tokens, seed=6, input=integers("input", [7], 1, 31)),
+    "recurrent": dict(net=Recurrent, seed=12, input=integers("input", [8], 1, 23)),
     "transformer": dict(net=Transformer, seed=9, input=integers("input", [9], 1, 29)),
     # LayerNormalization did not exist before opset 17: it comes in pieces.
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
@@ -191,6 +206,8 @@ RUNS = {
                    optimizer=dict(type="sgd", lr=0.0625, momentum=0.5)),
     "tokens": dict(model="tokens", batch=10, loss="cross-entropy", label=integers("labels", [], 2, 4),
                    optimizer=dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8)),
+    "recurrent": dict(model="recurrent", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                      optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
     # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of 1e-3 of it.
     "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29),
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),

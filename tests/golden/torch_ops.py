@@ -7,6 +7,8 @@ import itertools
 import torch
 from torch.nn import functional as F
 
+from torch_recurrent import recurrent
+
 UNKNOWN = {
     "BroadcastGradientArgs": "shape arithmetic of ONNX Runtime; used by every broadcasting gradient",
     "ConcatTraining": "ONNX Runtime's Concat with lengths",
@@ -338,6 +340,7 @@ def cast(x, a):
 
 
 OPS = {
+    **{name: recurrent(name) for name in ("LSTM", "GRU", "RNN")},
     "Gemm": gemm, "FusedMatMul": fused_matmul, "MatMul": lambda x, a: [x[0] @ x[1]],
     "Add": fold(torch.add), "Sub": fold(torch.sub), "Mul": fold(torch.mul), "Div": lambda x, a: [
         x[0] / x[1] if x[0].is_floating_point() else torch.div(x[0], x[1], rounding_mode="trunc")],
