@@ -11,33 +11,33 @@ static Status average_pool_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-static float window_sum(const float *x, size_t width, PoolRange rows, PoolRange columns) {
+static float window_sum(const float *x, const Window *w, const PoolView *v) {
   float sum = 0;
-  for (size_t i = rows.from; i < rows.to; i += rows.step)
-    for (size_t j = columns.from; j < columns.to; j += columns.step) sum += x[i * width + j];
+  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
+      for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step) sum += x[(d * w->in[0] + i) * w->in[1] + j];
   return sum;
 }
 
 static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Pool *pool = n->params;
-  const Window *w = &pool->window;
-  const float *x = in_f32(n, 0) + from * window_in(w);
-  float *y = out_f32(n, 0) + from * window_out(w);
-  for (size_t plane = from; plane < to; plane++, x += window_in(w))
-    for (size_t i = 0; i < w->out[0]; i++)
-      for (size_t j = 0; j < w->out[1]; j++)
-        *y++ = window_sum(x, w->in[1], pool_range(w, 0, i), pool_range(w, 1, j)) /
-               (float)(average_pool_count(pool, 0, i) * average_pool_count(pool, 1, j));
+  const float *x = in_f32(n, 0) + from * pool_in(pool);
+  float *y = out_f32(n, 0) + from * pool_out(pool);
+  for (size_t plane = from; plane < to; plane++, x += pool_in(pool))
+    for (size_t at = 0; at < pool_out(pool); at++) {
+      PoolView view = average_pool_view(pool, at);
+      *y++ = window_sum(x, &pool->window, &view) / view.count;
+    }
 }
 
 static void average_pool_run(const Node *n) {
   const Pool *pool = n->params;
-  threads_split(pool->planes, threads_grain(window_in(&pool->window)), run_planes, (void *)n);
+  threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
 }
 
 /* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own AveragePoolGrad wants
- * a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that nobody knows yet. ---- */
+ * a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that nobody knows yet, and for three dimensions. ---- */
 
 static bool planes_known(const Shape *s) {
   for (int i = 1; i < s->rank; i++)
@@ -95,7 +95,7 @@ static Status average_pool_grad(Grad *grad) {
   Value *x = n->in[0], *dy = grad->dy[0];
   WindowAttrs attrs;
   TRY(window_attrs(n, x->shape.rank - 2, NULL, &attrs));
-  if (!planes_known(&x->shape)) {
+  if (!planes_known(&x->shape) || attrs.rank == 3) {
     grad->dx[0] = emit_with(g, "AveragePoolGrad", node_attrs(n), dy, emit_shape(g, x));
     return STATUS_OK;
   }
@@ -120,6 +120,8 @@ CASES_OF(average_pool_cases) = {
     {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]"},
     {"f32[2,3,8]", "kernel_shape=[4] strides=[4]"},
     {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
+    {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]"},
+    {"f32[1,2,5,4,6]", "kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,1,1,0,1] ceil_mode=1 count_include_pad=1"},
     {0}};
 
 const Op op_average_pool = {

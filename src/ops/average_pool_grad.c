@@ -12,7 +12,7 @@ static Status average_pool_grad_infer(Node *n) {
   TRY(node_want_float(n, 0));
   if (!has_in(n, 1)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input 1, the shape of X, is missing, and dY does not tell it");
   TRY(node_known(n, 1, &dims, &rank));
-  if (rank < 3 || rank > RANK_MAX) return node_invalid(n, "the shape of X has %d dimensions, a pool needs 3 or 4", rank);
+  if (rank < 3 || rank > RANK_MAX) return node_invalid(n, "the shape of X has %d dimensions, a pool needs 3 to 5", rank);
   Shape x = shape_of(rank, dims);
   TRY(pool_infer(n, &x, &y, &pool));
   if (pool && !shape_equal(&y, &n->in[0]->shape))
@@ -20,22 +20,22 @@ static Status average_pool_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &x);
 }
 
-static void window_add(float *dx, size_t width, PoolRange rows, PoolRange columns, float dy) {
-  for (size_t i = rows.from; i < rows.to; i += rows.step)
-    for (size_t j = columns.from; j < columns.to; j += columns.step) dx[i * width + j] += dy;
+static void window_add(float *dx, const Window *w, const PoolView *v, float dy) {
+  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
+      for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step) dx[(d * w->in[0] + i) * w->in[1] + j] += dy;
 }
 
 static void average_pool_grad_run(const Node *n) {
   const Pool *pool = n->params;
-  const Window *w = &pool->window;
   const float *dy = in_f32(n, 0);
   float *dx = out_f32(n, 0);
   memset(dx, 0, out_count(n, 0) * sizeof(float));
-  for (size_t plane = 0; plane < pool->planes; plane++, dx += window_in(w))
-    for (size_t i = 0; i < w->out[0]; i++)
-      for (size_t j = 0; j < w->out[1]; j++)
-        window_add(dx, w->in[1], pool_range(w, 0, i), pool_range(w, 1, j),
-                   *dy++ / (float)(average_pool_count(pool, 0, i) * average_pool_count(pool, 1, j)));
+  for (size_t plane = 0; plane < pool->planes; plane++, dx += pool_in(pool))
+    for (size_t at = 0; at < pool_out(pool); at++) {
+      PoolView view = average_pool_view(pool, at);
+      window_add(dx, &pool->window, &view, *dy++ / view.count);
+    }
 }
 
 CASES_OF(average_pool_grad_cases) = {{"f32[2,3,2,3] i64[4]=2,3,4,6", "kernel_shape=[2,2] strides=[2,2]"}, {0}};

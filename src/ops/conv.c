@@ -28,9 +28,10 @@ Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs) {
   return STATUS_OK;
 }
 
-Conv conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
-  return (Conv){.batch = (size_t)x->dim[0], .groups = (size_t)node_int(n, "group", 1), .channels = (size_t)x->dim[1],
-                .features = (size_t)w->dim[0], .window = window_of(attrs, x, y)};
+Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
+  Conv conv = {.batch = (size_t)x->dim[0], .groups = (size_t)node_int(n, "group", 1), .channels = (size_t)x->dim[1],
+               .features = (size_t)w->dim[0], .window = window_of(attrs, x, y)};
+  return conv3d_of(conv, window_depth_of(attrs, x, y), attrs->rank == 3);
 }
 
 Status conv_op_infer(Node *n) {
@@ -44,15 +45,15 @@ Status conv_op_infer(Node *n) {
                         (long long)y.dim[1]);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   if (!node_is_concrete(n)) return STATUS_OK;
-  Conv *conv = NODE_PARAMS(n, Conv);
+  Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &n->in[0]->shape, &n->in[1]->shape, &y, &attrs);
-  if (!conv_forward_bytes(conv, &n->scratch_bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
+  if (!conv3d_forward_bytes(conv, &n->scratch_bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;
 }
 
 void conv_op_run(const Node *n) {
-  conv_forward(n->params, in_f32(n, 0), in_f32(n, 1), has_in(n, 2) ? in_f32(n, 2) : NULL, out_f32(n, 0), n->scratch);
+  conv3d_forward(n->params, in_f32(n, 0), in_f32(n, 1), has_in(n, 2) ? in_f32(n, 2) : NULL, out_f32(n, 0), n->scratch);
 }
 
 static Status conv_grad(Grad *g) {
@@ -85,6 +86,9 @@ CASES_OF(conv_cases) = {
     {"f32[1,2,6,7] f32[2,2,3,2]", "auto_pad=VALID kernel_shape=[3,2]"},
     {"f32[2,3,9] f32[4,3,3] f32[4]", "pads=[2,1] strides=[2]", 10},
     {"f32[2,4,9] f32[4,1,4]", "group=4 pads=[1,2]"},
+    {"f32[2,2,4,5,6] f32[3,2,3,2,3] f32[3]", "pads=[1,0,1,2,1,0] strides=[2,1,2]"},
+    {"f32[1,4,5,4,4] f32[4,2,2,3,2]", "group=2 dilations=[2,1,2] pads=[1,1,1,1,1,1]"},
+    {"f32[2,3,3,4,4] f32[6,1,2,3,3] f32[6]", "group=3 auto_pad=SAME_UPPER"},
     {0}};
 
 const Op op_conv = {

@@ -18,12 +18,12 @@ static Status conv_grad_infer(Node *n) {
   TRY(node_output(n, 1, DTYPE_FLOAT32, w));
   TRY(node_output(n, 2, DTYPE_FLOAT32, &bias));
   if (!numbers) return STATUS_OK;
-  Conv *conv = NODE_PARAMS(n, Conv);
+  Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, x, w, &y, &attrs);
   size_t dx_bytes = 0, dw_bytes = 0;
-  if ((has_out(n, 0) && !conv_input_gradient_bytes(conv, &dx_bytes)) ||
-      (has_out(n, 1) && !conv_weight_gradient_bytes(conv, &dw_bytes)))
+  if ((has_out(n, 0) && !conv3d_input_gradient_bytes(conv, &dx_bytes)) ||
+      (has_out(n, 1) && !conv3d_weight_gradient_bytes(conv, &dw_bytes)))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   n->scratch_bytes = dx_bytes > dw_bytes ? dx_bytes : dw_bytes;
   return STATUS_OK;
@@ -32,13 +32,13 @@ static Status conv_grad_infer(Node *n) {
 /* db[f] = Σ dy[n, f, …] */
 static void bias_gradient(void *context, size_t from, size_t to) {
   const Node *n = context;
-  const Conv *conv = n->params;
-  size_t pixels = window_out(&conv->window);
+  const Conv3d *conv = n->params;
+  size_t pixels = conv3d_out(conv);
   for (size_t f = from; f < to; f++) {
     f32x4 fours = f32x4_splat(0);
     float rest = 0;
     for (size_t image = 0; image < conv->batch; image++) {
-      const float *plane = in_f32(n, 0) + (image * conv->features + f) * pixels;
+      const float *plane = in_f32(n, 0) + (image * conv->conv.features + f) * pixels;
       size_t i = 0;
       for (; i + 4 <= pixels; i += 4) fours += f32x4_load(plane + i);
       for (; i < pixels; i++) rest += plane[i];
@@ -48,12 +48,12 @@ static void bias_gradient(void *context, size_t from, size_t to) {
 }
 
 static void conv_grad_run(const Node *n) {
-  const Conv *conv = n->params;
+  const Conv3d *conv = n->params;
   const float *dy = in_f32(n, 0), *x = in_f32(n, 1), *w = in_f32(n, 2);
-  if (has_out(n, 0)) conv_input_gradient(conv, dy, w, out_f32(n, 0), n->scratch);
-  if (has_out(n, 1)) conv_weight_gradient(conv, x, dy, out_f32(n, 1), n->scratch);
+  if (has_out(n, 0)) conv3d_input_gradient(conv, dy, w, out_f32(n, 0), n->scratch);
+  if (has_out(n, 1)) conv3d_weight_gradient(conv, x, dy, out_f32(n, 1), n->scratch);
   if (has_out(n, 2))
-    threads_split(conv->features, threads_grain(conv->batch * window_out(&conv->window) / 4), bias_gradient, (void *)n);
+    threads_split(conv->conv.features, threads_grain(conv->batch * conv3d_out(conv) / 4), bias_gradient, (void *)n);
 }
 
 /* dx comes of dy and w, dw of dy and x, db of dy. */

@@ -9,7 +9,7 @@ static Status fused_conv_infer(Node *n) {
   TRY(activation_read(n, first, second, &activation));
   if (has_in(n, 3)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input 3, a sum before the activation, is not supported");
   TRY(conv_op_infer(n));
-  Conv *conv = n->params;
+  Conv *conv = n->params; /* a Conv3d begins with one */
   if (conv) conv->clamp = true, conv->low = activation.low, conv->high = activation.high;
   return STATUS_OK;
 }

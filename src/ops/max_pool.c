@@ -20,26 +20,30 @@ static Status max_pool_infer(Node *n) {
 
 static bool beats(float x, float best) { return x > best || isnan(x); }
 
-static size_t largest(const float *x, size_t width, PoolRange rows, PoolRange columns) {
-  size_t best = rows.from * width + columns.from;
-  for (size_t i = rows.from; i < rows.to; i += rows.step)
-    for (size_t j = columns.from; j < columns.to; j += columns.step)
-      if (beats(x[i * width + j], x[best])) best = i * width + j;
+static size_t largest(const float *x, const Window *w, PoolRange depths, PoolRange rows, PoolRange columns) {
+  size_t width = w->in[1], best = (depths.from * w->in[0] + rows.from) * width + columns.from;
+  for (size_t d = depths.from; d < depths.to; d += depths.step)
+    for (size_t i = d * w->in[0] + rows.from; i < d * w->in[0] + rows.to; i += rows.step)
+      for (size_t j = columns.from; j < columns.to; j += columns.step)
+        if (beats(x[i * width + j], x[best])) best = i * width + j;
   return best;
 }
 
-/* One output row of any window. `indices` may be NULL. */
-static void row_run(const Window *w, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
-  PoolRange rows = pool_range(w, 0, row);
+/* One output row of any window, rows counted over the depth. `indices` may be NULL. */
+static void row_run(const Pool *pool, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+  const Window *w = &pool->window;
+  PoolRange depths = pool_range(&pool->depth, 0, row / w->out[0]), rows = pool_range(w, 0, row % w->out[0]);
   for (size_t j = 0; j < w->out[1]; j++) {
-    size_t best = largest(x, w->in[1], rows, pool_range(w, 1, j));
+    size_t best = largest(x, w, depths, rows, pool_range(w, 1, j));
     y[j] = x[best];
-    if (indices) indices[j] = (int64_t)(plane * window_in(w) + best);
+    if (indices) indices[j] = (int64_t)(plane * pool_in(pool) + best);
   }
 }
 
 /* Windows of 2 × 2 side by side, all on the input: the usual ones. */
-static bool is_two_by_two(const Window *w) {
+static bool is_two_by_two(const Pool *pool) {
+  const Window *w = &pool->window;
+  if (pool->depth.in[0] != 1 || pool->depth.out[0] != 1) return false;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 2 || w->stride[a] != 2 || w->dilation[a] != 1 || w->pad[a] || w->in[a] < 2 * w->out[a]) return false;
   return window_in(w) <= INT32_MAX;
@@ -70,7 +74,8 @@ static void two_by_two(const Window *w, const float *x, size_t row, size_t j, si
 }
 
 /* A row of at least four windows; the last four may overlap those before. */
-static void two_by_two_row(const Window *w, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+static void two_by_two_row(const Pool *pool, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+  const Window *w = &pool->window;
   size_t columns = w->out[1];
   for (size_t j = 0; j + 4 <= columns; j += 4) two_by_two(w, x, row, j, plane, y, indices);
   if (columns % 4) two_by_two(w, x, row, columns - 4, plane, y, indices);
@@ -78,20 +83,21 @@ static void two_by_two_row(const Window *w, const float *x, size_t row, size_t p
 
 static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
-  const Window *w = &((const Pool *)n->params)->window;
-  bool fast = is_two_by_two(w) && w->out[1] >= 4;
+  const Pool *pool = n->params;
+  size_t columns = pool->window.out[1];
+  bool fast = is_two_by_two(pool) && columns >= 4;
   for (size_t plane = from; plane < to; plane++) {
-    const float *x = in_f32(n, 0) + plane * window_in(w);
-    for (size_t i = 0; i < w->out[0]; i++) {
-      size_t at = plane * window_out(w) + i * w->out[1];
-      (fast ? two_by_two_row : row_run)(w, x, i, plane, out_f32(n, 0) + at, has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL);
+    const float *x = in_f32(n, 0) + plane * pool_in(pool);
+    for (size_t i = 0; i < pool->depth.out[0] * pool->window.out[0]; i++) {
+      size_t at = plane * pool_out(pool) + i * columns;
+      (fast ? two_by_two_row : row_run)(pool, x, i, plane, out_f32(n, 0) + at, has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL);
     }
   }
 }
 
 static void max_pool_run(const Node *n) {
   const Pool *pool = n->params;
-  threads_split(pool->planes, threads_grain(window_in(&pool->window)), run_planes, (void *)n);
+  threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
 }
 
 static Status max_pool_grad(Grad *g) {
@@ -113,6 +119,8 @@ CASES_OF(max_pool_cases) = {
     {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=SAME_LOWER", 10},
     {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID", 11},
     {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]", 12, 2},
+    {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]", 0, 2},
+    {"f32[1,2,6,5,8]", "kernel_shape=[2,2,2] strides=[2,2,2] dilations=[3,1,1] ceil_mode=1", 11},
     {0}};
 
 const Op op_max_pool = {

@@ -3,9 +3,9 @@
 #include "ops/window.h"
 
 typedef struct Pool {
-  Window window;
+  Window window, depth; /* depth: along its axis 0, of three spatial dims */
   size_t planes;        /* N · C */
-  size_t padded_end[2]; /* input and padding end here, counted from the start of the padding */
+  size_t padded_end[3]; /* of height, width, depth: input and padding end here, counted from the start of the padding */
   bool count_padding;
 } Pool;
 
@@ -18,6 +18,10 @@ Pool pool_of(const Node *n, const WindowAttrs *attrs, const Shape *x, const Shap
 typedef struct PoolRange {
   size_t from, to, step;
 } PoolRange;
+
+/* Numbers of x's and y's planes, with their depth. */
+static inline size_t pool_in(const Pool *p) { return p->depth.in[0] * window_in(&p->window); }
+static inline size_t pool_out(const Pool *p) { return p->depth.out[0] * window_out(&p->window); }
 
 /* The input positions that output position `at` sees along axis a. */
 static inline PoolRange pool_range(const Window *w, int a, size_t at) {

@@ -4,8 +4,7 @@
 
 enum { LARGEST = 1 << 24 }; /* of a kernel, stride, dilation or pad: keeps every sum far from overflow */
 
-/* A list of `count` numbers in least…LARGEST, or all `otherwise` when the attribute is absent. */
-static Status read_list(const Node *n, const char *name, int count, int64_t least, int64_t otherwise, int64_t *out) {
+Status window_list(const Node *n, const char *name, int count, int64_t least, int64_t otherwise, int64_t *out) {
   int given;
   const int64_t *list = node_ints(n, name, &given);
   if (list && given != count) return node_invalid(n, "%s must have %d numbers for this input, it has %d", name, count, given);
@@ -20,7 +19,7 @@ static Status read_list(const Node *n, const char *name, int count, int64_t leas
 static Status read_kernel(const Node *n, const Dim *kernel, WindowAttrs *out) {
   int given;
   if (!kernel && !node_ints(n, "kernel_shape", &given)) return node_invalid(n, "the attribute kernel_shape is missing");
-  TRY(read_list(n, "kernel_shape", out->rank, 1, 1, out->kernel));
+  TRY(window_list(n, "kernel_shape", out->rank, 1, 1, out->kernel));
   if (!kernel) return STATUS_OK;
   bool stated = node_ints(n, "kernel_shape", &given) != NULL;
   for (int a = 0; a < out->rank; a++) {
@@ -40,8 +39,8 @@ static Status read_padding(const Node *n, WindowAttrs *out) {
   while (i < 4 && strcmp(given, names[i]) != 0) i++;
   if (i == 4) return node_invalid(n, "auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER or VALID, it is '%.32s'", given);
   out->padding = i;
-  int64_t pads[4];
-  TRY(read_list(n, "pads", 2 * out->rank, 0, 0, pads));
+  int64_t pads[6];
+  TRY(window_list(n, "pads", 2 * out->rank, 0, 0, pads));
   for (int a = 0; a < out->rank && i == PAD_EXPLICIT; a++) {
     out->pad_begin[a] = pads[a];
     out->pad_end[a] = pads[a + out->rank];
@@ -51,22 +50,20 @@ static Status read_padding(const Node *n, WindowAttrs *out) {
 
 Status window_attrs(const Node *n, int rank, const Dim *kernel, WindowAttrs *out) {
   *out = (WindowAttrs){.rank = rank};
-  if (rank < 1 || rank > 2)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "it slides over %d dimensions, we can do 1 and 2", rank);
+  if (rank < 1 || rank > 3)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it slides over %d dimensions, we can do 1 to 3", rank);
   TRY(read_kernel(n, kernel, out));
-  TRY(read_list(n, "strides", rank, 1, 1, out->stride));
-  TRY(read_list(n, "dilations", rank, 1, 1, out->dilation));
+  TRY(window_list(n, "strides", rank, 1, 1, out->stride));
+  TRY(window_list(n, "dilations", rank, 1, 1, out->dilation));
   TRY(read_padding(n, out));
   out->ceil_mode = node_int(n, "ceil_mode", 0) != 0;
   return STATUS_OK;
 }
 
-static int64_t reach(const WindowAttrs *w, int a) { return (w->kernel[a] - 1) * w->dilation[a] + 1; }
-
 static bool keeps_size(const WindowAttrs *w, int a) {
   if (w->stride[a] != 1) return false;
   if (w->padding == PAD_SAME_UPPER || w->padding == PAD_SAME_LOWER) return true;
-  return w->pad_begin[a] + w->pad_end[a] == reach(w, a) - 1;
+  return w->pad_begin[a] + w->pad_end[a] == window_reach(w, a) - 1;
 }
 
 Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *out) {
@@ -80,9 +77,9 @@ Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *o
     *out = (in + w->stride[a] - 1) / w->stride[a];
     return STATUS_OK;
   }
-  int64_t padded = in + w->pad_begin[a] + w->pad_end[a], room = padded - reach(w, a);
+  int64_t padded = in + w->pad_begin[a] + w->pad_end[a], room = padded - window_reach(w, a);
   if (room < 0)
-    return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld", (long long)reach(w, a), a,
+    return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld", (long long)window_reach(w, a), a,
                         (long long)padded);
   *out = room / w->stride[a] + 1;
   /* ceil_mode adds a last window that hangs over the end, but not one that would start behind the input. */
@@ -92,22 +89,31 @@ Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *o
 
 static size_t pad_before(const WindowAttrs *w, int a, Dim in, Dim out) {
   if (w->padding != PAD_SAME_UPPER && w->padding != PAD_SAME_LOWER) return (size_t)w->pad_begin[a];
-  int64_t total = (out - 1) * w->stride[a] + reach(w, a) - in;
+  int64_t total = (out - 1) * w->stride[a] + window_reach(w, a) - in;
   if (total < 0) total = 0;
   return (size_t)(w->padding == PAD_SAME_UPPER ? total / 2 : total - total / 2);
 }
 
+static void set_axis(Window *w, int to, const WindowAttrs *attrs, int a, const Shape *x, const Shape *y) {
+  Dim in = x->dim[2 + a], out = y->dim[2 + a];
+  w->in[to] = (size_t)in;
+  w->out[to] = (size_t)out;
+  w->kernel[to] = (size_t)attrs->kernel[a];
+  w->stride[to] = (size_t)attrs->stride[a];
+  w->dilation[to] = (size_t)attrs->dilation[a];
+  w->pad[to] = pad_before(attrs, a, in, out);
+}
+
+static const Window window_none = {.in = {1, 1}, .out = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+
 Window window_of(const WindowAttrs *attrs, const Shape *x, const Shape *y) {
-  Window w = {.in = {1, 1}, .out = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
-  for (int a = 0; a < attrs->rank; a++) {
-    int to = a + 2 - attrs->rank; /* one dimension goes to the columns */
-    Dim in = x->dim[2 + a], out = y->dim[2 + a];
-    w.in[to] = (size_t)in;
-    w.out[to] = (size_t)out;
-    w.kernel[to] = (size_t)attrs->kernel[a];
-    w.stride[to] = (size_t)attrs->stride[a];
-    w.dilation[to] = (size_t)attrs->dilation[a];
-    w.pad[to] = pad_before(attrs, a, in, out);
-  }
+  Window w = window_none;
+  for (int a = attrs->rank == 3; a < attrs->rank; a++) set_axis(&w, a + 2 - attrs->rank, attrs, a, x, y); /* one dimension goes to the columns */
+  return w;
+}
+
+Window window_depth_of(const WindowAttrs *attrs, const Shape *x, const Shape *y) {
+  Window w = window_none;
+  if (attrs->rank == 3) set_axis(&w, 0, attrs, 0, x, y);
   return w;
 }

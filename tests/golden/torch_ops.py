@@ -86,6 +86,28 @@ def conv(x, a):
     return [f(pad(x[0], pads, 0.0), x[1], bias, strides, 0, dilations, a.get("group", 1))]
 
 
+def conv_transpose(x, a):
+    """All that the kernel reaches, cut or filled up to the output's size."""
+    kernel = list(x[1].shape[2:])
+    n = len(kernel)
+    strides, dilations, more = (a.get(name, [other] * n) for name, other in (("strides", 1), ("dilations", 1), ("output_padding", 0)))
+    f = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}[n]
+    y = f(x[0], x[1], None, strides, 0, 0, a.get("group", 1), dilations)
+    y = pad(y, [(0, m) for m in more], 0.0)
+    pads, auto = a.get("pads", [0] * 2 * n), a.get("auto_pad", "NOTSET")
+    sizes = a.get("output_shape") or ([s * x[0].shape[2 + i] for i, s in enumerate(strides)] if auto.startswith("SAME") else None)
+    for i in range(n):
+        size, begin, end = y.shape[2 + i], pads[i], pads[n + i]
+        if sizes:
+            total = max(size - sizes[i], 0)
+            begin = total // 2 if auto == "SAME_UPPER" else total - total // 2
+            end = total - begin
+        y = y.narrow(2 + i, begin, size - begin - end)
+    if sizes:
+        y = pad(y, [(0, sizes[i] - y.shape[2 + i]) for i in range(n)], 0.0)
+    return [y if len(x) < 3 or x[2] is None else y + x[2].reshape([1, -1] + [1] * n)]
+
+
 def windows(x, a, fill):
     """(N, C, …out, taps), padded with `fill`; beyond the end pads, which ceil_mode may reach, NaN."""
     kernel = a["kernel_shape"]
@@ -352,7 +374,7 @@ OPS = {
     "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()], "Softplus": lambda x, a: [F.softplus(x[0])],
     "Relu": lambda x, a: [x[0].relu()], "LeakyRelu": lambda x, a: [F.leaky_relu(x[0], a.get("alpha", 0.01))],
     "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
-    "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
+    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
     "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True)],
     "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
