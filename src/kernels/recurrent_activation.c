@@ -52,7 +52,6 @@ Status activations_read(const Node *n, int directions, int each, const Activatio
   return STATUS_OK;
 }
 
-static inline f32x4 leaky(f32x4 x, float slope) { return f32x4_select(x < f32x4_splat(0), x * slope, x); }
 static inline f32x4 softplus(f32x4 x) {
   f32x4 zero = f32x4_splat(0);
   return f32x4_max(x, zero) + f32x4_log1p_unit(f32x4_exp(-f32x4_abs(x)));
@@ -72,9 +71,9 @@ void activation_run(const Activation *a, float *y, size_t n) {
   switch (a->kind) {
     case ACTIVATION_SIGMOID: EACH_FOUR(f32x4_sigmoid(x))
     case ACTIVATION_TANH: EACH_FOUR(f32x4_tanh(x))
-    case ACTIVATION_RELU: EACH_FOUR(leaky(x, 0))
+    case ACTIVATION_RELU: EACH_FOUR(f32x4_select(x < zero, zero, x))
     case ACTIVATION_AFFINE: EACH_FOUR(x * alpha + beta)
-    case ACTIVATION_LEAKY_RELU: EACH_FOUR(leaky(x, alpha))
+    case ACTIVATION_LEAKY_RELU: EACH_FOUR(f32x4_select(x < zero, x * alpha, x))
     case ACTIVATION_THRESHOLDED_RELU: EACH_FOUR(f32x4_select(x <= f32x4_splat(alpha), zero, x))
     case ACTIVATION_SCALED_TANH: EACH_FOUR(f32x4_tanh(x * beta) * alpha)
     case ACTIVATION_HARD_SIGMOID: EACH_FOUR(f32x4_max(zero, f32x4_min(one, x * alpha + beta)))
