@@ -59,7 +59,7 @@ def case_lines(case):
         if complaint := differs(ours, t):
             print(f"{case['key']}: output {i} {complaint}")
         lines.append(tensor_line("y", i, t))
-    if wanted and case["dy"] and y[0].requires_grad:
+    if wanted and case["dy"] and y[0] is not None and y[0].requires_grad:
         dy = torch.tensor(case["dy"], dtype=torch.float64).reshape(y[0].shape)
         grads = torch.autograd.grad(y[0], [x[i] for i in wanted], dy, allow_unused=True)
         lines += [tensor_line("dx", i, g) for i, g in zip(wanted, grads) if g is not None]

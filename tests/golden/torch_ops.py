@@ -108,6 +108,29 @@ def conv_transpose(x, a):
     return [y if len(x) < 3 or x[2] is None else y + x[2].reshape([1, -1] + [1] * n)]
 
 
+def resize(x, a, opset):
+    """Where F.interpolate means the same: sizes, not scales, for it scales by what was given only if told to."""
+    mode, place = a.get("mode", "nearest"), a.get("coordinate_transformation_mode", "asymmetric" if 0 < opset < 11 else "half_pixel")
+    axes = [i % x[0].dim() for i in a.get("axes", range(x[0].dim()))]
+    sizes = list(x[0].shape)
+    given = ints(x[3]) if len(x) > 3 else None
+    if given is None:
+        scales = a.get("scales") or [float(s) for s in (x[2] if len(x) > 2 else x[1])]
+        given = [int(s * n) for s, n in zip(scales, sizes)]
+    for axis, size in zip(axes, given):
+        sizes[axis] = size
+    if place == "asymmetric" and mode == "nearest":
+        return [F.interpolate(x[0], sizes[2:], mode="nearest")]
+    if place in ("tf_crop_and_resize", "asymmetric", "half_pixel_symmetric") or "keep_aspect_ratio_policy" in a:
+        return [None]
+    if mode == "nearest":
+        return [F.interpolate(x[0], sizes[2:], mode="nearest-exact")]
+    if bool(a.get("exclude_outside")) != bool(a.get("antialias")):
+        return [None]
+    name = {"linear": ["linear", "bilinear", "trilinear"][len(sizes) - 3], "cubic": "bicubic"}[mode]
+    return [F.interpolate(x[0], sizes[2:], mode=name, align_corners=place == "align_corners", antialias=bool(a.get("antialias")))]
+
+
 def windows(x, a, fill):
     """(N, C, …out, taps), padded with `fill`; beyond the end pads, which ceil_mode may reach, NaN."""
     kernel = a["kernel_shape"]
@@ -374,7 +397,7 @@ OPS = {
     "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()], "Softplus": lambda x, a: [F.softplus(x[0])],
     "Relu": lambda x, a: [x[0].relu()], "LeakyRelu": lambda x, a: [F.leaky_relu(x[0], a.get("alpha", 0.01))],
     "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
-    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "AveragePool": average_pool,
+    "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
     "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True)],
     "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
