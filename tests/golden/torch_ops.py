@@ -158,6 +158,13 @@ def max_pool(x, a):
     return [y, windows(index, a, 0.0).gather(-1, tap.unsqueeze(-1)).squeeze(-1)]
 
 
+def max_unpool(x, a):
+    sizes = ints(x[2]) if len(x) > 2 else list(x[0].shape[:2]) + [
+        (n - 1) * s + k for n, s, k in zip(x[0].shape[2:], a["strides"], a["kernel_shape"])]
+    zeros = torch.zeros(sizes, dtype=x[0].dtype)
+    return [zeros.reshape(-1).scatter(0, x[1].reshape(-1), x[0].reshape(-1)).reshape(sizes)]
+
+
 def average_pool(x, a):
     taps = windows(x[0], a, 0.0)
     ones = windows(torch.ones_like(x[0]), a, 1.0 if a.get("count_include_pad", 0) else 0.0)
@@ -397,7 +404,7 @@ OPS = {
     "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()], "Softplus": lambda x, a: [F.softplus(x[0])],
     "Relu": lambda x, a: [x[0].relu()], "LeakyRelu": lambda x, a: [F.leaky_relu(x[0], a.get("alpha", 0.01))],
     "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
-    "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "AveragePool": average_pool,
+    "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
     "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True)],
     "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
