@@ -1,29 +1,14 @@
 /* DequantizeLinear: y = (x - zero point)·scale. */
-#include "kernels/compose.h"
-
-/* A scale or zero point of one axis, brought to that axis of x. */
-static Value *along(Compose *c, Value *v, int rank, int axis) {
-  size_t count;
-  if (!v || v->shape.rank != 1 || (shape_count(&v->shape, &count) && count == 1)) return v;
-  Shape shape = {.rank = rank - axis};
-  for (int i = 0; i < shape.rank; i++) shape.dim[i] = i ? 1 : v->shape.dim[0];
-  return compose_reshape(c, v, shape, NULL);
-}
-
-static Status axis_of(Compose *c, int *axis) {
-  *axis = 0; /* one scale for all of x does not ask for it */
-  const Shape *x = compose_shape(c, 0), *scale = compose_shape(c, 1);
-  return scale->rank == 0 || (scale->dim[0] == 1 && x->rank < 2) ? STATUS_OK : node_axis(c->node, node_int(c->node, "axis", 1), x->rank, axis);
-}
+#include "kernels/quantization.h"
 
 static Status dequantize_linear_compose(Compose *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   int axis, rank = x->shape.rank;
-  TRY(axis_of(c, &axis));
+  TRY(quantization_axis(c, &axis));
   Value *point = compose_in(c, 2), *y = compose_cast(c, x, DTYPE_FLOAT32);
-  if (point) y = emit(g, "Sub", y, along(c, compose_cast(c, point, DTYPE_FLOAT32), rank, axis));
-  return compose_done(c, emit(g, "Mul", y, along(c, c->node->in[1], rank, axis)));
+  if (point) y = emit(g, "Sub", y, quantization_along(c, compose_cast(c, point, DTYPE_FLOAT32), rank, axis));
+  return compose_done(c, emit(g, "Mul", y, quantization_along(c, c->node->in[1], rank, axis)));
 }
 
 CASES_OF(dequantize_linear_cases) = {{"u8[2,6]:0..255 f32[]=0.02 u8[]=128", .no_grad = "ints"}, {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"}, {0}};
