@@ -201,7 +201,9 @@ static Status check_counts(const Node *n) {
     return node_invalid(n, "takes %d to %d inputs, %d came", op->min_in, op->max_in, n->in_count);
   if (n->out_count > op->max_out && op->max_out >= 0)
     return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
-  for (int i = 0; i < op->min_in; i++)
+  for (int i = 0; i < n->attr_count; i++)
+    if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS)) return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
+  for (int i = 0; i < op->min_in && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;
 }
@@ -396,7 +398,7 @@ static Status add(Graph *g, const Added *a) {
   g->awaited = NULL;
   Status status = narrow ? widen(g, a, narrow, out) : graph_compose(g, a, out);
   bool open = status != STATUS_OK && g->awaited;
-  for (int i = 0; i < a->out_count; i++) open |= out[i] && out[i]->type == DTYPE_NONE;
+  for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
   if (open && g->defers) {
     error_clear(g->error);
     return add_deferred(g, a, awaited_input(a, g->awaited));
@@ -463,6 +465,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
   to->defers = g->defers;
+  to->inlined = g->inlined;
   to->ir_version = g->ir_version;
   return to;
 }

@@ -12,6 +12,7 @@
 typedef struct Op Op;
 typedef struct Graph Graph;
 typedef struct Node Node;
+typedef struct Subgraph Subgraph;
 
 typedef enum ValueKind {
   VALUE_NODE,     /* computed by a node */
@@ -42,7 +43,7 @@ typedef struct Value {
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
 
-typedef enum AttrKind { ATTR_NONE, ATTR_FLOAT, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS } AttrKind;
+typedef enum AttrKind { ATTR_NONE, ATTR_FLOAT, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS, ATTR_GRAPH } AttrKind;
 
 typedef struct Attr {
   const char *name;
@@ -56,6 +57,7 @@ typedef struct Attr {
     const int64_t *ints;
     const char *const *strings;
     const Value *tensor; /* a VALUE_CONSTANT that belongs to no graph */
+    const Subgraph *subgraph;
   };
 } Attr;
 
@@ -100,6 +102,7 @@ struct Graph {
   int *slots; /* hash table: name → index in values + 1 */
   int slot_count;
   int made; /* counter for made-up names */
+  int inlined; /* nodes and iterations of subgraphs that were added */
   bool defers;    /* nodes are let in whose infer must know contents that are not known before a run */
   bool open;      /* such a node is in it */
   Value *awaited; /* what the last infer missed */
@@ -174,6 +177,7 @@ extern Value emit_absent;
 Value *emit_float(Graph *g, float x);                                 /* scalar constant */
 Value *emit_floats(Graph *g, const float *floats, const Shape *shape); /* constant */
 Value *emit_ints(Graph *g, const int64_t *ints, int count);           /* int64 vector constant */
+Value *emit_truth(Graph *g);                                          /* scalar constant: true */
 Value *emit_shape(Graph *g, Value *like);                             /* Shape(like) */
 
 static inline Attr attr_of_int(const char *name, int64_t i) { return (Attr){.name = name, .kind = ATTR_INT, .i = i}; }

@@ -44,6 +44,13 @@ static Status read_tensor(const Onnx__AttributeProto *a, Arena *arena, Error *er
   return onnx_tensor_read(a->t, "attribute", a->name, arena, error, tensor);
 }
 
+static Status read_subgraph(const Onnx__AttributeProto *a, Arena *arena, Error *error, Attr *out) {
+  Subgraph *s = ARENA_NEW(arena, Subgraph);
+  if (!s) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for subgraph '%.64s'", a->name);
+  *out = (Attr){.name = a->name, .kind = ATTR_GRAPH, .subgraph = s};
+  return onnx_subgraph_read(a->g, arena, error, s);
+}
+
 static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *arena, Error *error, Attr *out) {
   if (!a->name || a->ref_attr_name)
     return error_set(error, STATUS_INVALID_MODEL, node, "node '%.128s' has an attribute without a %s of its own", node,
@@ -68,9 +75,12 @@ static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
       if (a->n_ints > INT_MAX) break;
       return *out = attr_of_ints(a->name, a->ints, (int)a->n_ints), STATUS_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
+      if (!a->g) break;
+      return read_subgraph(a, arena, error, out);
     default:
       return error_set(error, STATUS_UNSUPPORTED_OP, node,
-                       "node '%.128s' carries a subgraph or another value we do not read in its attribute '%.64s'", node, a->name);
+                       "node '%.128s' carries a value we do not read in its attribute '%.64s'", node, a->name);
   }
   if (arena->failed) return error_set(error, STATUS_OUT_OF_MEMORY, node, "out of memory for the attributes of node '%.128s'", node);
   return error_set(error, STATUS_INVALID_MODEL, node, "node '%.128s': attribute '%.64s' does not hold a value of its type", node,
@@ -100,7 +110,7 @@ static const Onnx__AttributeProto__AttributeType type_of_kind[] = {
     [ATTR_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,   [ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
     [ATTR_STRING] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, [ATTR_TENSOR] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
     [ATTR_FLOATS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, [ATTR_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
-    [ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
+    [ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, [ATTR_GRAPH] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
 };
 
 static bool attr_write(const Attr *from, Arena *arena, Onnx__AttributeProto *a) {
@@ -116,6 +126,7 @@ static bool attr_write(const Attr *from, Arena *arena, Onnx__AttributeProto *a) 
     case ATTR_FLOATS: return a->n_floats = (size_t)from->count, a->floats = (float *)(uintptr_t)from->floats, true;
     case ATTR_INTS: return a->n_ints = (size_t)from->count, a->ints = (int64_t *)(uintptr_t)from->ints, true;
     case ATTR_STRINGS: return write_strings(from, arena, a);
+    case ATTR_GRAPH: return false; /* graphs with these are never written */
     case ATTR_NONE: break;
   }
   return true;

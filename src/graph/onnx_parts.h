@@ -1,6 +1,7 @@
 /* Parts of ONNX files in both directions, for onnx_*.c alone: tensors, attributes, and nodes apart from any graph. */
 #pragma once
 #include "graph/onnx.h"
+#include "graph/subgraph.h"
 #include "onnx.pb-c.h"
 
 /* Reading one GraphProto, or several one after the other, into a graph. */
@@ -27,6 +28,13 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
 
 /* The attributes of a node; `node` names it in errors. */
 Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs);
+
+/* A node's subgraph; which names are captured from around it is found here. Nesting is bounded by onnx_wire.c. */
+Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out);
+
+/* The tensor of a Constant node. */
+bool onnx_constant_is(const Onnx__NodeProto *n);
+Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out);
 
 /* "" for ai.onnx under either of its names. */
 const char *onnx_domain(const char *domain);

@@ -67,7 +67,7 @@ Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
 
 /* ---- operators we lack, all in one sentence ---- */
 
-static bool is_constant(const Onnx__NodeProto *n) {
+bool onnx_constant_is(const Onnx__NodeProto *n) {
   return n->op_type && strcmp(n->op_type, "Constant") == 0 && !*onnx_domain(n->domain);
 }
 
@@ -82,17 +82,25 @@ static bool same_op(const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
 
 enum { MISSING_MAX = 24 }; /* more do not fit the sentence */
 
+/* Adds those of a graph and its subgraphs to `missing`, each once. */
+static Status find_missing(Reader *r, const Onnx__GraphProto *g, const Onnx__NodeProto **missing, int *count) {
+  for (size_t i = 0; i < g->n_node && *count < MISSING_MAX; i++) {
+    const Onnx__NodeProto *n = g->node[i];
+    if (!has_name(n->op_type)) return invalid(r, onnx_node_title(n), "node '%.128s' does not say what its operator is", onnx_node_title(n));
+    for (size_t k = 0; k < n->n_attribute; k++)
+      if (n->attribute[k]->g) TRY(find_missing(r, n->attribute[k]->g, missing, count));
+    if (onnx_constant_is(n) || onnx_gradient_is(n) || op_of(n) || *count == MISSING_MAX) continue;
+    int k = 0;
+    while (k < *count && !same_op(missing[k], n)) k++;
+    if (k == *count) missing[(*count)++] = n;
+  }
+  return STATUS_OK;
+}
+
 static Status check_ops(Reader *r) {
   const Onnx__NodeProto *missing[MISSING_MAX];
   int count = 0;
-  for (size_t i = 0; i < r->from->n_node && count < MISSING_MAX; i++) {
-    const Onnx__NodeProto *n = r->from->node[i];
-    if (!has_name(n->op_type)) return invalid(r, onnx_node_title(n), "node '%.128s' does not say what its operator is", onnx_node_title(n));
-    if (is_constant(n) || onnx_gradient_is(n) || op_of(n)) continue;
-    int k = 0;
-    while (k < count && !same_op(missing[k], n)) k++;
-    if (k == count) missing[count++] = n;
-  }
+  TRY(find_missing(r, r->from, missing, &count));
   if (!count) return STATUS_OK;
   char names[400];
   size_t at = 0;
@@ -147,22 +155,19 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
   return false;
 }
 
-static Status read_constant(Reader *r, const Onnx__NodeProto *n) {
+Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out) {
   const char *node = onnx_node_title(n);
   if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
-    return invalid(r, node, "Constant '%.128s' must have one output and one attribute", node);
+    return error_set(error, STATUS_INVALID_MODEL, node, "Constant '%.128s' must have one output and one attribute", node);
   Attr *a;
-  TRY(onnx_attrs_read(n, node, r->arena, r->error, &a));
-  Value numbers;
+  TRY(onnx_attrs_read(n, node, arena, error, &a));
   const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
-  if (!tensor && constant_of_numbers(a, &numbers)) tensor = &numbers;
-  if (!tensor)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node,
-                     a->name);
+  if (tensor) *out = *tensor;
+  else if (!constant_of_numbers(a, out))
+    return error_set(error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node, a->name);
   static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
-  Value v = *tensor;
-  if (!v.data) v.data = (void *)(uintptr_t)nothing;
-  return add_constant(r, n->output[0], &v, false);
+  if (!out->data) out->data = (void *)(uintptr_t)nothing;
+  return STATUS_OK;
 }
 
 /* ---- inputs and outputs ---- */
@@ -234,6 +239,24 @@ static Status check_outputs(Reader *r, const Onnx__NodeProto *n) {
   return STATUS_OK;
 }
 
+/* A node's inputs, then what its subgraphs capture. */
+static Status read_inputs(Reader *r, const Onnx__NodeProto *n, const Attr *attrs, Value ***in, int *count) {
+  size_t most = n->n_input;
+  for (size_t i = 0; i < n->n_attribute; i++)
+    if (attrs[i].kind == ATTR_GRAPH) most += (size_t)attrs[i].subgraph->capture_count;
+  if (!(*in = ARENA_ARRAY(r->arena, Value *, most)))
+    return error_set(r->error, STATUS_OUT_OF_MEMORY, onnx_node_title(n), "out of memory for node '%.128s'", onnx_node_title(n));
+  *count = (int)n->n_input;
+  for (size_t i = 0; i < n->n_input; i++)
+    if (*n->input[i] && !((*in)[i] = graph_find(r->graph, n->input[i]))) return unknown_input(r, n, n->input[i]);
+  for (size_t i = 0; i < n->n_attribute; i++) {
+    const Subgraph *s = attrs[i].kind == ATTR_GRAPH ? attrs[i].subgraph : NULL;
+    for (int k = 0; s && k < s->capture_count; k++)
+      if (!((*in)[(*count)++] = graph_find(r->graph, s->names[s->captures[k]]))) return unknown_input(r, n, s->names[s->captures[k]]);
+  }
+  return STATUS_OK;
+}
+
 static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   const char *domain = onnx_domain(n->domain);
   if (!graph_opset(r->graph, domain))
@@ -241,18 +264,20 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
                      "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
                      n->op_type, onnx_node_title(n), *domain ? domain : "ai.onnx");
   TRY(check_outputs(r, n));
-  if (is_constant(n)) return read_constant(r, n);
+  if (onnx_constant_is(n)) {
+    Value v;
+    TRY(onnx_constant_read(n, r->arena, r->error, &v));
+    return add_constant(r, n->output[0], &v, false);
+  }
   if (onnx_gradient_is(n)) return onnx_gradient_read(r, n);
   if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
     return invalid(r, onnx_node_title(n), "node '%.128s' has too many inputs, outputs or attributes", onnx_node_title(n));
-  Value **in = ARENA_ARRAY(r->arena, Value *, n->n_input);
-  if (!in) return error_set(r->error, STATUS_OUT_OF_MEMORY, onnx_node_title(n), "out of memory for node '%.128s'", onnx_node_title(n));
-  for (size_t i = 0; i < n->n_input; i++) {
-    if (*n->input[i] && !(in[i] = graph_find(r->graph, n->input[i]))) return unknown_input(r, n, n->input[i]);
-  }
   Attr *attrs;
+  Value **in;
+  int in_count;
   TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
-  return graph_add(r->graph, &(Added){op_of(n), n->name, in, (int)n->n_input, (const char *const *)n->output, (int)n->n_output, attrs,
+  TRY(read_inputs(r, n, attrs, &in, &in_count));
+  return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output, attrs,
                                       (int)n->n_attribute});
 }
 

@@ -1,0 +1,41 @@
+/* Subgraph: the branch or body that a node carries in an attribute. It is no Graph: its nodes join the graph of the node that carries it, once it is
+ * known which of them and how many times (If, Loop, Scan are ops made of others: Op.compose).
+ *
+ *   slots: one a name,  inputs │ constants, captured values, outputs of nodes in the order in which they are met
+ */
+#pragma once
+#include "graph/graph.h"
+
+typedef struct SubgraphNode {
+  const Op *op;
+  const char *name;
+  const int *in, *out; /* slots, -1 is absent; `in` ends with what its own subgraphs capture */
+  int in_count, out_count;
+  const Attr *attrs;
+  int attr_count;
+} SubgraphNode;
+
+struct Subgraph {
+  const char **names; /* of the slots */
+  int slot_count, input_count;
+  int *captures; /* slots of the values of the graphs around; these are the last inputs of the node, in the order of its attributes */
+  int capture_count, capture_capacity;
+  Value *constants; /* `first` is the slot */
+  int constant_count;
+  SubgraphNode *nodes;
+  int node_count;
+  int *outputs; /* slots */
+  Value *declared; /* types and shapes of the outputs; unknown dims are 0 */
+  int output_count;
+};
+
+/* A node's subgraph, its values' places, constants and captured values filled in; NULL with a sentence when it has none of that name. */
+const Subgraph *subgraph_open(const Node *n, const char *attr, Value ***slots);
+/* Inputs of the node without those that its subgraphs capture. */
+int subgraph_own_inputs(const Node *n);
+/* Adds the nodes to the graph of `n`: reads the slots of the inputs, fills those of the outputs. */
+Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots);
+/* `items` joined along a new axis after those `joined` (NULL: none) that already have it. */
+Value *subgraph_stack(Graph *g, Value *joined, Value *const *items, int count, int64_t axis);
+/* Where no iteration makes an item: nothing, of the type and dims declared. */
+Value *subgraph_nothing(Graph *g, const Value *declared, int64_t axis);
