@@ -61,7 +61,9 @@ static Value *emit_constant(Graph *g, DType type, const Shape *shape, const void
 
 Value *emit_float(Graph *g, float x) { return emit_constant(g, DTYPE_FLOAT32, &(Shape){0}, &x, sizeof x); }
 
-Value *emit_truth(Graph *g) { return emit_constant(g, DTYPE_BOOL, &(Shape){0}, &(uint8_t){1}, 1); }
+Value *emit_truth(Graph *g, bool truth) { return emit_constant(g, DTYPE_BOOL, &(Shape){0}, &(uint8_t){truth}, 1); }
+
+Value *emit_int(Graph *g, int64_t x) { return emit_constant(g, DTYPE_INT64, &(Shape){0}, &x, sizeof x); }
 
 Value *emit_floats(Graph *g, const float *floats, const Shape *shape) {
   return emit_constant(g, DTYPE_FLOAT32, shape, floats, shape_elements(shape) * sizeof *floats);

@@ -203,6 +203,8 @@ static Status check_counts(const Node *n) {
     return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
   for (int i = 0; i < n->attr_count; i++)
     if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS)) return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
+  for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES)); i++)
+    if (n->in[i] && n->in[i]->kind == VALUE_SEQUENCE) return node_invalid(n, "input %d ('%.64s') is a sequence or an empty optional, it takes tensors", i, n->in[i]->name);
   for (int i = 0; i < op->min_in && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;
@@ -343,10 +345,24 @@ static Value *awaited_input(const Added *a, const Value *missed) {
   return first;
 }
 
+/* The same sequence under another name. */
+static Status name_sequence(Graph *g, const char *name, const Value *from) {
+  Value *v = graph_value(g, name, from->type, NULL, VALUE_SEQUENCE);
+  if (!v) return g->error->status;
+  v->items = from->items;
+  v->item_count = from->item_count;
+  v->absent = from->absent;
+  return STATUS_OK;
+}
+
 /* Gives the values the names that the node's outputs have. */
 static Status name_outputs(Graph *g, const Added *a, Value **out) {
   for (int i = 0; i < a->out_count; i++) {
     if (a->out_names[i] && !*a->out_names[i]) continue;
+    if (out[i] && out[i]->kind == VALUE_SEQUENCE) {
+      TRY(name_sequence(g, a->out_names[i], out[i]));
+      continue;
+    }
     if (!out[i]) return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute", a->op->name, a->name ? a->name : "", i);
     if (!graph_node(g, &op_identity, NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
   }
@@ -389,6 +405,7 @@ Status graph_add(Graph *g, const Added *a) {
 
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
+  if (a->op == &op_identity && a->in_count == 1 && a->in[0] && a->in[0]->kind == VALUE_SEQUENCE) return name_outputs(g, a, (Value *[]){a->in[0]});
   if (!narrow && !a->op->compose)
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
   for (int i = 0; i < a->in_count && g->defers; i++)
@@ -410,9 +427,14 @@ static Status add(Graph *g, const Added *a) {
 /* ---- cloning ---- */
 
 /* `readers` > 0 marks a wanted value here; plan counts them anew in the clone. */
+static void want(Value *v) {
+  v->readers = 1;
+  for (int i = 0; v->kind == VALUE_SEQUENCE && i < v->item_count; i++) v->items[i]->readers = 1;
+}
+
 static void want_inputs(Node *n) {
   for (int i = 0; i < n->in_count; i++)
-    if (n->in[i]) n->in[i]->readers = 1;
+    if (n->in[i]) want(n->in[i]);
 }
 
 static bool node_wanted(const Node *n) {
@@ -437,11 +459,23 @@ static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
   return copy;
 }
 
+/* The copy of a value; that of a sequence is made when first asked for, after those of its items. */
+static Value *twin_of(Graph *to, Value *v) {
+  if (!v || v->twin || v->kind != VALUE_SEQUENCE) return v ? v->twin : NULL;
+  Value **items = ARENA_ARRAY(to->arena, Value *, v->item_count);
+  if (!items || !(v->twin = graph_value(to, v->name, v->type, NULL, VALUE_SEQUENCE))) return NULL;
+  for (int i = 0; i < v->item_count; i++) items[i] = v->items[i]->twin;
+  v->twin->items = items;
+  v->twin->item_count = v->item_count;
+  v->twin->absent = v->absent;
+  return v->twin;
+}
+
 static Status clone_node(Graph *to, Node *n) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
   if (!in || !names) return out_of_memory(to);
-  for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
+  for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count}));
   else {
@@ -466,6 +500,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->rng = g->rng;
   to->defers = g->defers;
   to->inlined = g->inlined;
+  to->made = g->made; /* what becomes nodes in a clone takes no name of a value that is cloned after it */
   to->ir_version = g->ir_version;
   return to;
 }
@@ -474,18 +509,18 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
   Graph *to = graph_new_like(g, arena, error);
   if (!to) return NULL;
   for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL;
-  for (int i = 0; i < wanted_count; i++) wanted[i]->readers = 1;
+  for (int i = 0; i < wanted_count; i++) want(wanted[i]);
   for (int i = g->node_count - 1; i >= 0; i--)
     if (node_wanted(g->nodes[i])) want_inputs(g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if ((v->kind != VALUE_NODE || v->pin) && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
+    if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
     if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
     if (node_wanted(g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
   for (int i = 0; i < wanted_count; i++)
-    if (graph_add_output(to, wanted[i]->twin) != STATUS_OK) return NULL;
+    if (graph_add_output(to, twin_of(to, wanted[i])) != STATUS_OK) return NULL;
   return to;
 }

@@ -19,6 +19,7 @@ typedef enum ValueKind {
   VALUE_INPUT,    /* fed by the caller */
   VALUE_CONSTANT, /* bytes that never change: an initializer, a Constant's value */
   VALUE_STATE,    /* lives in the session: a parameter, a gradient accumulator */
+  VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
 typedef struct Value {
@@ -30,6 +31,9 @@ typedef struct Value {
   const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
   bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  struct Value **items; /* VALUE_SEQUENCE only */
+  int item_count;
+  bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */
   void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
   struct Value *root; /* whose bytes these are: itself unless a view or written in place */
@@ -177,7 +181,8 @@ extern Value emit_absent;
 Value *emit_float(Graph *g, float x);                                 /* scalar constant */
 Value *emit_floats(Graph *g, const float *floats, const Shape *shape); /* constant */
 Value *emit_ints(Graph *g, const int64_t *ints, int count);           /* int64 vector constant */
-Value *emit_truth(Graph *g);                                          /* scalar constant: true */
+Value *emit_truth(Graph *g, bool truth);                              /* scalar constant */
+Value *emit_int(Graph *g, int64_t x);                                 /* scalar constant */
 Value *emit_shape(Graph *g, Value *like);                             /* Shape(like) */
 
 static inline Attr attr_of_int(const char *name, int64_t i) { return (Attr){.name = name, .kind = ATTR_INT, .i = i}; }

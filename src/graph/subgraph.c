@@ -44,6 +44,11 @@ const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
   return s;
 }
 
+const char *subgraph_name(const Node *n, const char *stem) {
+  const char *name = arena_print(n->graph->arena, "%s/%s_%d", n->name, stem, ++n->graph->made);
+  return name ? graph_fresh_name(n->graph, name) : NULL;
+}
+
 static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *from, Value **slots) {
   Graph *g = n->graph;
   Value **in = ARENA_ARRAY(g->arena, Value *, from->in_count);
@@ -51,8 +56,7 @@ static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *
   if (!in || !names || !title) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < from->in_count; i++) in[i] = from->in[i] < 0 ? NULL : slots[from->in[i]];
   for (int i = 0; i < from->out_count; i++) {
-    const char *stem = from->out[i] < 0 ? "" : arena_print(g->arena, "%s/%s", n->name, s->names[from->out[i]]);
-    if (!stem || !(names[i] = *stem ? graph_fresh_name(g, stem) : "")) return STATUS_OUT_OF_MEMORY;
+    if (!(names[i] = from->out[i] < 0 ? "" : subgraph_name(n, s->names[from->out[i]]))) return STATUS_OUT_OF_MEMORY;
   }
   TRY(graph_add(g, &(Added){from->op, title, in, from->in_count, names, from->out_count, from->attrs, from->attr_count}));
   for (int i = 0; i < from->out_count; i++)

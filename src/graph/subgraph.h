@@ -33,6 +33,8 @@ struct Subgraph {
 const Subgraph *subgraph_open(const Node *n, const char *attr, Value ***slots);
 /* Inputs of the node without those that its subgraphs capture. */
 int subgraph_own_inputs(const Node *n);
+/* A name for a value within the node that no value of the graph, or of one it was cloned from, has. */
+const char *subgraph_name(const Node *n, const char *stem);
 /* Adds the nodes to the graph of `n`: reads the slots of the inputs, fills those of the outputs. */
 Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots);
 /* `items` joined along a new axis after those `joined` (NULL: none) that already have it. */

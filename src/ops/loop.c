@@ -48,11 +48,7 @@ static Status loop_open(Loop *l, const Node *n) {
 static Status iterate(Loop *l) {
   Graph *g = l->n->graph;
   const Subgraph *b = l->body;
-  int64_t *number = ARENA_NEW(g->arena, int64_t);
-  const char *name = graph_fresh_name(g, "iteration");
-  if (!number || !name) return STATUS_OUT_OF_MEMORY;
-  *number = l->i;
-  if (!(l->slots[0] = graph_constant(g, name, DTYPE_INT64, &(Shape){0}, number))) return g->error->status;
+  if (!(l->slots[0] = emit_int(g, l->i))) return STATUS_OUT_OF_MEMORY;
   TRY(subgraph_inline(l->n, b, l->slots));
   Value **out = ARENA_ARRAY(g->arena, Value *, b->output_count);
   if (!out) return STATUS_OUT_OF_MEMORY;
@@ -102,7 +98,7 @@ static Status emit_rest(Loop *l, Value **out) {
     if (strcmp(n->attrs[k].name, "first") != 0) attrs[attr_count++] = n->attrs[k];
   attrs[attr_count++] = attr_of_int("first", l->i);
   for (int k = 0; k < n->out_count; k++)
-    if (!(names[k] = graph_fresh_name(g, arena_print(g->arena, "%s/rest%d", n->name, k)))) return STATUS_OUT_OF_MEMORY;
+    if (!(names[k] = subgraph_name(n, "rest"))) return STATUS_OUT_OF_MEMORY;
   TRY(graph_add(g, &(Added){n->op, n->name, in, count, names, n->out_count, attrs, attr_count}));
   for (int k = 0; k < n->out_count; k++) out[k] = graph_find(g, names[k]);
   g->awaited = NULL;
@@ -119,7 +115,7 @@ static Status loop_compose(Compose *c) {
   TRY(loop_open(&l, n));
   TRY(read_scalar(n, 0, INT64_MAX, &l.trips));
   TRY(read_scalar(n, 1, true, &condition));
-  if (!(l.slots[1] = conditional ? n->in[1] : emit_truth(c->graph))) return c->graph->error->status;
+  if (!(l.slots[1] = conditional ? n->in[1] : emit_truth(c->graph, true))) return c->graph->error->status;
   for (l.i = l.first; l.i < l.trips && condition; l.i++) {
     TRY(iterate(&l));
     if (conditional && l.i + 1 < l.trips && !is_known_scalar(l.slots[1])) return l.i++, emit_rest(&l, c->out);

@@ -45,6 +45,7 @@ enum {
   OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
   OP_SMALL_IN_FLOAT = 128, /* small ints are computed in float32, which holds them, not in int64 */
   OP_SUBGRAPHS = 256, /* it carries subgraphs, and captured values as its last inputs; what it is made of waits for contents by itself */
+  OP_SEQUENCES = 512, /* it takes sequences */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 

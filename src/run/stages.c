@@ -3,17 +3,24 @@
 
 #include <string.h>
 
+#include "ops/op.h"
 #include "run/plan.h"
 
-/* The values of the graph that nodes of its clone wait for; each once. */
-static int awaited_of(const Graph *g, const Graph *clone, Value **out) {
+/* Notes that v must be known, once; a constant is. */
+static void await(Value *v, Value **out, int *count) {
+  int k = 0;
+  while (k < *count && out[k] != v) k++;
+  if (k == *count && v && v->kind != VALUE_CONSTANT && v->kind != VALUE_SEQUENCE && v->type != DTYPE_NONE) out[(*count)++] = v;
+}
+
+/* The values that nodes of the graph wait for; each once. Of a node with subgraphs all inputs: then no earlier iteration is computed again. */
+static int awaited_of(const Graph *g, Value **out) {
   int count = 0;
-  for (int i = 0; i < clone->node_count; i++) {
-    if (!clone->nodes[i]->awaits) continue;
-    Value *v = graph_find(g, clone->nodes[i]->awaits->name);
-    int k = 0;
-    while (k < count && out[k] != v) k++;
-    if (v && !v->pin && k == count) out[count++] = v;
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    if (!n->awaits) continue;
+    await(n->awaits, out, &count);
+    for (int k = 0; k < n->in_count && n->op->flags & OP_SUBGRAPHS; k++) await(n->in[k], out, &count);
   }
   return count;
 }
@@ -40,11 +47,11 @@ static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *err
   return STATUS_OK;
 }
 
-/* Computes the awaited values and pins them, in memory of `arena`. */
-static Status pin_awaited(const Stages *s, Value **awaited, int count, Arena *arena, Error *error) {
+/* Computes the awaited values of a graph and pins them, in memory of `arena`. */
+static Status pin_awaited(const Stages *s, Graph *open, Value **awaited, int count, Arena *arena, Error *error) {
   Arena scratch = {0};
   Block memory = {0};
-  Graph *stage = graph_clone(s->graph, &scratch, error, s->numbers, awaited, count);
+  Graph *stage = graph_clone(open, &scratch, error, NULL, awaited, count);
   Status status = stage ? run_stage(s, stage, &memory, error) : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < count && status == STATUS_OK; i++)
     if (!(awaited[i]->pin = pin_of(stage->outputs[i], arena)))
@@ -54,21 +61,17 @@ static Status pin_awaited(const Stages *s, Value **awaited, int count, Arena *ar
   return status;
 }
 
-/* A node that has shapes and still no symbol for them settled waits for nothing: the caller reports it. */
-static Graph *clone_until_closed(const Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
-  Value **awaited = ARENA_ARRAY(arena, Value *, s->graph->value_count);
-  if (!awaited) return NULL;
-  for (;;) {
-    Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
-    if (!clone || !clone->open) return clone;
-    int count = awaited_of(s->graph, clone, awaited);
-    if (count == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
-    if (pin_awaited(s, awaited, count, arena, error) != STATUS_OK) return NULL;
-  }
-}
-
+/* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no symbol for them
+ * settled waits for nothing: the caller reports it. */
 Graph *stages_clone(const Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
-  Graph *clone = clone_until_closed(s, arena, error, wanted, wanted_count);
-  for (int i = 0; i < s->graph->value_count; i++) s->graph->values[i]->pin = NULL;
+  Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
+  while (clone && clone->open) {
+    Value **awaited = ARENA_ARRAY(arena, Value *, clone->value_count);
+    if (!awaited) return NULL;
+    int count = awaited_of(clone, awaited);
+    if (count == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
+    if (pin_awaited(s, clone, awaited, count, arena, error) != STATUS_OK) return NULL;
+    clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
+  }
   return clone;
 }

@@ -89,6 +89,13 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
+static Status check_outputs(const Graph *bound, Error *error) {
+  for (int i = 0; i < bound->output_count; i++)
+    if (bound->outputs[i]->kind == VALUE_SEQUENCE)
+      return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "output '%.100s' is a sequence or an optional without an element; we give tensors alone", bound->outputs[i]->name);
+  return STATUS_OK;
+}
+
 static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
 
 static void attach_stage(void *context, Graph *stage) {
@@ -110,6 +117,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, error));
+  TRY(check_outputs(bound, error));
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));

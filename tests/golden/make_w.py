@@ -125,7 +125,7 @@ def export(name, model):
     modes = torch.onnx.TrainingMode
     # Without folding: BatchNormalization stays itself, parameters keep their names.
     torch.onnx.export(
-        net.train(not finished), example, str(path), opset_version=model.get("opset", 17), input_names=["input"], output_names=["logits"],
+        torch.jit.script(net.train(not finished)) if model.get("script") else net.train(not finished), example, str(path), opset_version=model.get("opset", 17), input_names=["input"], output_names=["logits"],
         dynamic_axes={"input": {0: "N"}, "logits": {0: "N"}}, do_constant_folding=False,
         training=modes.PRESERVE if finished else modes.TRAINING)
     return net

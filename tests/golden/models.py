@@ -128,6 +128,24 @@ class LoraLinear(nn.Module):
         return self.fc2(torch.tanh(self.fc1(x) + 2.0 * (x @ self.lora_a) @ self.lora_b))
 
 
+class Scripted(nn.Module):
+    """(N, 6): one cell three times over, in a loop with a branch, which the exporter keeps as Loop and If: 3 is half of a size."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.cell, self.leave = nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        entered = self.enter(x)
+        h = torch.tanh(entered)
+        for i in range(x.size(1) // 2):
+            if i == 1:
+                h = torch.relu(self.cell(h)) + entered
+            else:
+                h = torch.tanh(self.cell(h) * entered)
+        return self.leave(h)
+
+
 def unlike_each_other(net):
     """The exporter makes one initializer of tensors that are equal, as all scales of fresh normalizations are."""
     for module in net.modules():
@@ -174,6 +192,7 @@ MODELS = {
     # LayerNormalization did not exist before opset 17: it comes in pieces.
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
+    "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
 
@@ -213,6 +232,8 @@ RUNS = {
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29),
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
+    "scripted": dict(model="scripted", batch=8, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                      optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
                         requiresGrad=["lora_*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),

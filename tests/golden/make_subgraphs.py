@@ -1,0 +1,46 @@
+"""Writes subgraphs/*.onnx: control flow by fed values, and what must be refused."""
+from pathlib import Path
+
+from onnx import TensorProto, checker, helper, save
+
+HERE = Path(__file__).parent / "subgraphs"
+FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+info = helper.make_tensor_value_info
+
+
+def write(name, nodes, inputs, outputs, initializers=()):
+    graph = helper.make_graph(nodes, name, inputs, outputs, list(initializers))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+    checker.check_model(model)
+    save(model, str(HERE / f"{name}.onnx"))
+
+
+def branch(name, op):
+    return helper.make_graph([helper.make_node(op, ["x", "w"], [f"{name}_y"])], name, [], [info(f"{name}_y", FLOAT, ["N", 3])])
+
+
+def main():
+    HERE.mkdir(exist_ok=True)
+    weight = helper.make_tensor("w", FLOAT, [3], [2, 3, 4])
+    x, y = info("x", FLOAT, ["N", 3]), info("y", FLOAT, ["N", 3])
+    # y = x + w where the fed condition holds, else x · w
+    choose = helper.make_node("If", ["condition"], ["y"], name="choose", then_branch=branch("sum", "Add"), else_branch=branch("product", "Mul"))
+    write("fed_if", [choose], [x, info("condition", BOOL, [])], [y], [weight])
+    # x doubles while its sum is below the fed limit; `sums` are those after each time
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "v"], ["v_next"]), helper.make_node("ReduceSum", ["v_next"], ["sum"], keepdims=0),
+         helper.make_node("Less", ["sum", "limit"], ["again"])],
+        "body", [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3])],
+        [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3]), info("sum", FLOAT, [])])
+    nodes = [helper.make_node("ReduceSum", ["x"], ["first"], keepdims=0), helper.make_node("Less", ["first", "limit"], ["start"]),
+             helper.make_node("Loop", ["", "start", "x"], ["y", "sums"], name="double", body=body)]
+    write("fed_while", nodes, [x, info("limit", FLOAT, [])], [y, info("sums", FLOAT, ["T"])])
+    # No trip count, no condition.
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("Identity", ["go"], ["again"])], "body",
+        [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3])], [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3])])
+    write("endless", [helper.make_node("Loop", ["", "", "x"], ["y"], name="forever", body=body)], [x], [y], [weight])
+
+
+if __name__ == "__main__":
+    main()
