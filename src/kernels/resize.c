@@ -20,13 +20,6 @@ typedef struct Along {
   float scale, begin, end;
 } Along;
 
-static Status choose(const Node *n, const char *attr, const char *otherwise, const char *const *names, int count, int *out) {
-  const char *given = node_string(n, attr, otherwise);
-  for (*out = 0; *out < count; ++*out)
-    if (strcmp(given, names[*out]) == 0) return STATUS_OK;
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "%s is '%.40s', which we do not know", attr, given);
-}
-
 static Status read_rule(const Node *n, Rule *r) {
   static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear"};
   static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"};
@@ -34,10 +27,10 @@ static Status read_rule(const Node *n, Rule *r) {
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   bool old = n->version < 11; /* asymmetric, rounded down */
   int mode, place, rounding, policy;
-  TRY(choose(n, "mode", modes[0], modes, 4, &mode));
-  TRY(choose(n, "coordinate_transformation_mode", places[old ? ASYMMETRIC : HALF_PIXEL], places, 7, &place));
-  TRY(choose(n, "nearest_mode", nearest[old ? FLOOR : ROUND_PREFER_FLOOR], nearest, 4, &rounding));
-  TRY(choose(n, "keep_aspect_ratio_policy", policies[0], policies, 3, &policy));
+  TRY(node_choice(n, "mode", modes[0], modes, 4, &mode));
+  TRY(node_choice(n, "coordinate_transformation_mode", places[old ? ASYMMETRIC : HALF_PIXEL], places, 7, &place));
+  TRY(node_choice(n, "nearest_mode", nearest[old ? FLOOR : ROUND_PREFER_FLOOR], nearest, 4, &rounding));
+  TRY(node_choice(n, "keep_aspect_ratio_policy", policies[0], policies, 3, &policy));
   *r = (Rule){.mode = mode == 3 ? LINEAR : mode, .place = place, .nearest = rounding, .policy = policy, .a = node_float(n, "cubic_coeff_a", -0.75f),
               .exclude_outside = node_int(n, "exclude_outside", 0) != 0, .antialias = node_int(n, "antialias", 0) != 0};
   return STATUS_OK;

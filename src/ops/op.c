@@ -59,6 +59,12 @@ const int64_t *node_ints(const Node *n, const char *name, int *count) {
   *count = a ? a->count : 0;
   return a ? a->ints : NULL;
 }
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out) {
+  const char *given = node_string(n, name, otherwise);
+  for (*out = 0; *out < count; ++*out)
+    if (strcmp(given, choices[*out]) == 0) return STATUS_OK;
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "%s is '%.40s', which we do not know", name, given);
+}
 
 /* ---- checks ---- */
 

@@ -95,6 +95,8 @@ int64_t node_int(const Node *n, const char *name, int64_t otherwise);
 float node_float(const Node *n, const char *name, float otherwise);
 const char *node_string(const Node *n, const char *name, const char *otherwise);
 const int64_t *node_ints(const Node *n, const char *name, int *count); /* NULL, 0 when absent */
+/* Which of the words the attribute is; unsupported-op with a sentence when it is none of them. */
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out);
 
 Status node_want_type(const Node *n, int input, DType type); /* unsupported-op with a sentence when it has another */
 #define node_want_float(n, input) node_want_type(n, input, DTYPE_FLOAT32)
