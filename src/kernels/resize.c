@@ -183,7 +183,9 @@ static Status make_axis(Node *n, const Rule *r, const Along *along, int a, Resiz
   size_t cells;
   if ((t->in == 0 && t->out) || t->in > INT32_MAX) return node_invalid(n, "dimension %d of size %zu cannot be resized", a, t->in);
   double shrink = r->antialias && along->scale < 1 ? (double)along->scale : 1;
-  int start = (int)floor((r->mode == CUBIC ? -2 : -1) / shrink) + 1;
+  double reach = (r->mode == CUBIC ? 2 : 1) / shrink;
+  if (!(reach < INT32_MAX / 4)) return node_invalid(n, "dimension %d cannot be scaled by %g", a, (double)along->scale);
+  int start = (int)floor(-reach) + 1;
   t->taps = r->mode == NEAREST ? 1 : (size_t)(2 - 2 * start);
   if (!size_multiply(t->out, t->taps, &cells)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its output does not fit");
   t->index = ARENA_ARRAY(n->graph->arena, int32_t, cells);
