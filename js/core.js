@@ -4,7 +4,7 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
+/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
@@ -15,6 +15,7 @@ import { ARRAYS, bytesOf } from './tensor.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const KEPT_SCRATCH_BYTES = 1 << 16;
+const [SEQUENCE, NOTHING] = [-1, -2]; // in place of a rank
 const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
 
 /** @implements {Methods} */
@@ -124,7 +125,7 @@ export class Core {
     if (optimize && !this.#accumulating) this.#run('abi_session_step', this.#session);
     else this.#accumulate(optimize);
     if (position) this.setPosition(position);
-    return { loss: this.#loss(), outputs: this.#outputs(fetches) };
+    return { loss: this.#loss(), outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)) };
   }
 
   /** A batch whose gradients are added to those before it, and used if it is the last. @param {boolean} last */
@@ -227,11 +228,14 @@ export class Core {
    * @param {GraphName} graph
    * @param {PackedFeeds} feeds
    */
-  #feed(graph, { tensors, buffer }) {
+  #feed(graph, { tensors, sequences, buffer }) {
+    const which = this.#constants.artifacts[graph];
+    for (const { name, count } of sequences) this.#run('abi_session_feed_sequence', this.#session, which, name, count);
     for (const { name, type, dims, offset, bytes } of tensors) {
-      const at = this.#pointer(
-        'abi_session_feed', this.#session, this.#constants.artifacts[graph], name, this.#constants.types[type].id, dims.length,
-        BigInt64Array.from(dims, BigInt));
+      const shape = BigInt64Array.from(dims, BigInt);
+      const at = type === 'string'
+        ? this.#pointer('abi_session_feed_text', this.#session, which, name, dims.length, shape, bytes)
+        : this.#pointer('abi_session_feed', this.#session, which, name, this.#constants.types[type].id, dims.length, shape);
       this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
     }
   }
@@ -245,14 +249,23 @@ export class Core {
     const outputs = {};
     const count = names?.length === 0 ? 0 : this.#call('abi_session_output_count', this.#session);
     for (let i = 0; i < count; i++) {
-      const at = this.#pointer('abi_session_output', this.#session, i);
-      const [name, id, rank, dims, data] = new Uint32Array(this.#memory.buffer, at, 5);
-      const text = this.#text(name);
-      if (names && !names.includes(text)) continue;
-      const shape = Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number);
-      outputs[text] = this.#tensor(this.#typeOf(id), shape, data);
+      const { name, rank, items } = this.#output(i);
+      const at = i + 1;
+      if (rank === SEQUENCE) i += items;
+      if (names && !names.includes(name)) continue;
+      if (rank === NOTHING) outputs[name] = null;
+      else if (rank === SEQUENCE) outputs[name] = Array.from({ length: items }, (_, k) => this.#output(at + k).tensor());
+      else outputs[name] = this.#output(i).tensor();
     }
     return outputs;
+  }
+
+  /** @param {number} i */
+  #output(i) {
+    const at = this.#pointer('abi_session_output', this.#session, i);
+    const [name, id, rank, dims, data, items] = new Int32Array(this.#memory.buffer, at, 6);
+    const tensor = () => this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims >>> 0, rank), Number), data >>> 0);
+    return { name: this.#text(name >>> 0), rank, items, tensor };
   }
 
   /** @param {number} id */
@@ -269,6 +282,7 @@ export class Core {
    */
   #tensor(type, dims, at) {
     const length = dims.reduce((product, d) => product * d, 1);
+    if (type === 'string') return { type, data: Array.from(new Uint32Array(this.#memory.buffer, at, length), (text) => (text ? this.#text(text) : '')), dims };
     const { buffer } = this.#copy(at, length * this.#constants.types[type].bytes);
     return { type, data: new ARRAYS[type](/** @type {ArrayBuffer} */ (buffer)), dims };
   }

@@ -1,7 +1,7 @@
 /** Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled, entered in the middle and split. */
 
 import { checkKeys, TrainletError } from './errors.js';
-import { bind, bytesOf, layout, pack, Tensor } from './tensor.js';
+import { bindNumbers, bytesOf, layout, pack, Tensor } from './tensor.js';
 
 /** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -40,7 +40,7 @@ export function openData(data, inputs, batchSize, labelName) {
 /** @param {Arrays} data @param {readonly ValueInfo[]} inputs */
 function tensorsOf(data, inputs) {
   checkKeys('data set', data, ['inputs', 'labels']);
-  const [given, labels] = [bind(data.inputs, inputs), bind(data.labels ?? {}, inputs)];
+  const [given, labels] = [bindNumbers(data.inputs, inputs), bindNumbers(data.labels ?? {}, inputs)];
   const twice = labels.find(([label]) => given.some(([name]) => name === label));
   if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
   const tensors = [...given, ...labels];
@@ -110,7 +110,7 @@ async function* stream(batches, inputs, labelName) {
   const iterable = Object(batches) === batches && (Symbol.asyncIterator in batches || Symbol.iterator in batches);
   if (!iterable) throw bad('wanted { inputs, labels }, an iterable of feeds, or a function that returns one');
   for await (const batch of batches) {
-    const tensors = bind(batch, inputs);
+    const tensors = bindNumbers(batch, inputs);
     if (!tensors.length) throw bad('a batch has no tensors');
     const labels = tensors.find(([name]) => name === labelName)?.[1];
     const examples = tensors[0][1].dims[0] ?? 1;

@@ -5,7 +5,7 @@ import { checkKeys, checkSignal, checkWhole, TrainletError } from './errors.js';
 import { accuracyPair, Tally } from './metrics.js';
 
 /** @import { Dataset, EvaluateOptions } from './types.js' */
-/** @import { Ask, GraphInfo, SessionInfo } from './protocol.js' */
+/** @import { Ask, GraphInfo, NumberOutputs, SessionInfo } from './protocol.js' */
 
 /**
  * @param {{ ask: Ask, info: SessionInfo }} session
@@ -27,7 +27,7 @@ export async function evaluate({ ask, info }, data, options) {
       const { value: batch } = next;
       const running = ask('run', { graph: 'eval', feeds: batch.feeds, fetches }, [batch.feeds.buffer]);
       [next] = await Promise.all([batches.next(), running]);
-      const outputs = await running;
+      const outputs = /** @type {NumberOutputs} */ (await running);
       tally.add(batch, Number(outputs[lossName].data[0]), pair && outputs[pair.output]);
     }
   } finally {

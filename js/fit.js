@@ -7,7 +7,7 @@ import { accuracyPair, Tally } from './metrics.js';
 import { openSchedule } from './schedule.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
-/** @import { Ask, GraphInfo, Outputs, Position, SessionInfo } from './protocol.js' */
+/** @import { Ask, GraphInfo, NumberOutputs, Position, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number }} Session */
@@ -210,7 +210,7 @@ class Fit {
   /**
    * One batch to the worker; the last of a group of `accumulate` makes the optimizer step.
    * @param {Batch} batch
-   * @returns {Promise<{ loss: number, outputs: Outputs, stop?: boolean, skip?: boolean }>}
+   * @returns {Promise<{ loss: number, outputs: NumberOutputs, stop?: boolean, skip?: boolean }>}
    */
   async #send({ feeds }) {
     const done = this.#batch + 1;
@@ -259,7 +259,7 @@ class Fit {
     return [this.#epoch + Number(over), over ? 0 : done, this.#seed, this.#train.examples, this.#batchSize];
   }
 
-  /** @param {Batch} batch @param {{ loss: number, outputs: Outputs }} result */
+  /** @param {Batch} batch @param {{ loss: number, outputs: NumberOutputs }} result */
   #tell(batch, { loss, outputs }) {
     /** @type {Record<string, number>} */
     const metrics = { loss, ...this.#tally.add(batch, loss, this.#pair && outputs[this.#pair.output]) };

@@ -2,7 +2,7 @@
 
 import { TrainletError } from './errors.js';
 
-/** @import { Metric } from './types.js' */
+/** @import { Metric, TypedArray } from './types.js' */
 /** @import { PlainTensor, SessionInfo } from './protocol.js' */
 /** @import { Batch, Labels } from './data.js' */
 
@@ -34,7 +34,7 @@ export class Tally {
   #right = 0;
   #labels = 0;
 
-  /** @param {Batch} batch @param {number} loss @param {PlainTensor} [prediction] @returns {Record<string, number>} of this batch */
+  /** @param {Batch} batch @param {number} loss @param {PlainTensor<TypedArray>} [prediction] @returns {Record<string, number>} of this batch */
   add({ examples, labels }, loss, prediction) {
     this.#loss += loss * examples;
     this.#examples += examples;
@@ -56,7 +56,7 @@ export class Tally {
 
 /**
  * How many labels are where the prediction is largest along the class axis; a label that is no class does not count.
- * @param {PlainTensor} prediction (N, C, …) as in SoftmaxCrossEntropyLoss, or (N, …, C)
+ * @param {PlainTensor<TypedArray>} prediction (N, C, …) as in SoftmaxCrossEntropyLoss, or (N, …, C)
  * @param {Labels} labels (N, …)
  */
 export function countRight({ data, dims }, labels) {

@@ -2,14 +2,18 @@
 
 import type { DataType, ErrorCode, MemoryPlan, ParameterInfo, TypedArray, ValueInfo } from './types.js';
 
-/** Tensors in one buffer, each at an offset that is a multiple of 8. */
+/** Tensors in one buffer, each at an offset that is a multiple of 8; those of a sequence have its name, in order. Strings are text with a zero byte after each. */
 export interface PackedFeeds {
   tensors: { name: string; type: DataType; dims: number[]; offset: number; bytes: number }[];
+  sequences: { name: string; count: number }[];
   buffer: ArrayBuffer;
 }
 
-export interface PlainTensor { type: DataType; data: TypedArray; dims: number[] }
-export type Outputs = Record<string, PlainTensor>;
+export interface PlainTensor<D = TypedArray | string[]> { type: DataType; data: D; dims: number[] }
+/** A sequence is an array, an optional without an element null. */
+export type Outputs = Record<string, PlainTensor | PlainTensor[] | null>;
+/** Those of a graph that trains. */
+export type NumberOutputs = Record<string, PlainTensor<TypedArray>>;
 
 export interface GraphInfo { inputs: ValueInfo[]; outputs: ValueInfo[] }
 export interface SessionInfo {
@@ -54,7 +58,7 @@ export interface Protocol {
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
-    out: { loss: number; outputs: Outputs };
+    out: { loss: number; outputs: NumberOutputs };
   };
   optimize: { in: void; out: void };
   resetGrad: { in: void; out: void };

@@ -4,8 +4,8 @@ import { checkKeys, TrainletError } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, check, bytesOf, pack, Tensor } from './tensor.js';
 
-/** @import { Feeds, Fetches, FetchStructure, RunOptions, TensorLike } from './types.js' */
-/** @import { Ask, GraphInfo, GraphName, Outputs } from './protocol.js' */
+/** @import { Feeds, Fetches, FetchStructure, OutputValue, RunOptions, TensorLike, TypedArray } from './types.js' */
+/** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
 /** What ONNX Runtime's runs may be told; nothing of it has a meaning here. */
 const RUN_OPTIONS = ['logSeverityLevel', 'logVerbosityLevel', 'terminate', 'tag', 'extra'];
@@ -36,7 +36,7 @@ const isRunOptions = (value) => typeof value === 'object' && value !== null && !
   && Object.keys(value).every((key) => RUN_OPTIONS.includes(key));
 
 /**
- * @typedef {Record<string, Tensor>} Tensors
+ * @typedef {Record<string, OutputValue>} Tensors
  * @typedef {{ names?: string[], arrange: (tensors: Tensors) => unknown }} Wanted the outputs to compute, and how they are given back
  */
 /** @type {Wanted} */
@@ -71,17 +71,22 @@ function filled(own) {
   return { names: Object.keys(own), arrange };
 }
 
-/** @param {Outputs} outputs @returns {Tensors} */
-const tensorsOf = (outputs) =>
-  Object.fromEntries(Object.entries(outputs).map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)]));
+/** @param {PlainTensor} plain */
+const tensorOf = ({ type, data, dims }) => new Tensor(type, data, dims);
 
-/** @param {string} name @param {TensorLike | null | undefined} given @param {Tensor} tensor */
+/** @param {Outputs} outputs @returns {Tensors} */
+const tensorsOf = (outputs) => Object.fromEntries(Object.entries(outputs).map(([name, value]) =>
+  [name, Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value)]));
+
+/** @param {string} name @param {TensorLike | null | undefined} given @param {OutputValue} tensor */
 function fill(name, given, tensor) {
   if (!given) return tensor;
   const own = /** @type {Tensor} */ (given);
+  if (!tensor || Array.isArray(tensor)) throw invalid(`output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`);
   if (own.type !== tensor.type || String(own.dims) !== String(tensor.dims)) {
     throw invalid(`output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${own.type} [${own.dims}]`);
   }
-  bytesOf(own.data).set(bytesOf(tensor.data));
+  if (Array.isArray(own.data)) own.data.splice(0, own.data.length, .../** @type {string[]} */ (tensor.data));
+  else bytesOf(own.data).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
   return own;
 }

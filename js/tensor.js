@@ -3,10 +3,10 @@
 import { TrainletError } from './errors.js';
 import { flatten } from './structure.js';
 
-/** @import { DataType, Feeds, TensorLike, TypedArray, ValueInfo } from './types.js' */
+/** @import { DataType, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
 
-/** The class that holds each type's data, as in onnxruntime-common. */
+/** The class that holds each type's data, as in onnxruntime-common; that of strings is an array. */
 export const ARRAYS = Object.freeze({
   float32: Float32Array, float64: Float64Array, float16: Uint16Array, bfloat16: Uint16Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array,
   uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, bool: Uint8Array,
@@ -15,8 +15,12 @@ export const ARRAYS = Object.freeze({
 /** @type {(message: string) => TrainletError} */
 const bad = (message) => new TrainletError('invalid-feed', message);
 
-/** @typedef {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[]} Values */
+const TYPES = [...Object.keys(ARRAYS), 'string'].join(', ');
 
+/** @typedef {Tensor<TypedArray | string[]>} AnyTensor */
+/** @typedef {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[]} Values */
+
+/** @template {TypedArray | string[]} [D=TypedArray] */
 export class Tensor {
   /** @param {[DataType, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out, as in ONNX Runtime */
   constructor(...args) {
@@ -25,8 +29,8 @@ export class Tensor {
       : /** @type {[DataType, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
     /** @type {DataType} */
     this.type = type;
-    /** @type {TypedArray} */
-    this.data = Array.isArray(data) ? convert(type, data) : /** @type {TypedArray} */ (data);
+    /** @type {D} */
+    this.data = /** @type {D} */ (Array.isArray(data) ? convert(type, data) : data);
     /** @type {readonly number[]} */
     this.dims = Object.freeze([...dims]);
     this.size = this.data.length;
@@ -36,16 +40,19 @@ export class Tensor {
 
 /** The type that the class of the data tells. @param {unknown} data */
 function typeOf(data) {
-  if (Array.isArray(data) && typeof data[0] === 'boolean') return 'bool';
+  const first = Array.isArray(data) ? typeof data[0] : undefined;
+  if (first === 'boolean') return 'bool';
+  if (first === 'string') return 'string';
   const found = Object.entries(ARRAYS).find(([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data));
   if (found) return found[0];
-  throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${Object.keys(ARRAYS).join(', ')}`);
+  throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${TYPES}`);
 }
 
-/** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray} */
+/** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray | string[]} */
 function convert(type, values) {
+  if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
   const array = ARRAYS[type];
-  if (!array) throw bad(`there is no tensor type '${type}'; there are ${Object.keys(ARRAYS).join(', ')}`);
+  if (!array) throw bad(`there is no tensor type '${type}'; there are ${TYPES}`);
   if (type === 'float16' || type === 'bfloat16') throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
   const data = new array(values.length);
@@ -67,21 +74,30 @@ const describe = (value) => (typeof value === 'string' ? `the string '${value}'`
  * Checks that anything of a tensor's shape is one, and names it in what it throws.
  * @param {string} what
  * @param {unknown} value
- * @returns {Tensor}
+ * @returns {AnyTensor}
  */
 export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
   if (typeof type !== 'string' || !Array.isArray(dims)) throw bad(`${what} must be a tensor: an object with type, data and dims`);
-  const array = ARRAYS[/** @type {DataType} */ (type)];
-  if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${Object.keys(ARRAYS).join(', ')}`);
-  if (Object.prototype.toString.call(data) !== `[object ${array.name}]`) {
-    throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
-  }
+  checkData(what, type, data);
   if (!dims.every((d) => Number.isSafeInteger(d) && d >= 0)) throw bad(`${what}: dims must be whole numbers, not [${dims}]`);
   const length = /** @type {TypedArray} */ (data).length;
   const wanted = sizeOf(dims);
   if (wanted !== length) throw bad(`${what}: dims [${dims}] make ${wanted} elements, but the data has ${length}`);
-  return /** @type {Tensor} */ (value);
+  return /** @type {AnyTensor} */ (value);
+}
+
+/** @param {string} what @param {string} type @param {unknown} data */
+function checkData(what, type, data) {
+  const array = type === 'string' ? Array : ARRAYS[/** @type {NumberType} */ (type)];
+  if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${TYPES}`);
+  if (Object.prototype.toString.call(data) !== `[object ${array.name}]`) {
+    throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
+  }
+  if (type !== 'string') return;
+  const strings = /** @type {unknown[]} */ (data);
+  const odd = strings.findIndex((text) => typeof text !== 'string' || text.includes('\0'));
+  if (odd >= 0) throw bad(`${what}: element ${odd} of a string tensor cannot be ${typeof strings[odd] === 'string' ? 'a string with a zero character' : String(strings[odd])}`);
 }
 
 /** @param {unknown} data */
@@ -91,30 +107,47 @@ const classOf = (data) => (data === null || typeof data !== 'object' ? typeof da
 export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
 
 /** @param {readonly ValueInfo[]} values */
-const wishes = (values) => values.map((v) => `'${v.name}' (${v.type} [${v.dims.join(', ')}])`).join(', ');
+const wishes = (values) => values.map((v) => `'${v.name}' (${v.optional ? 'optional ' : ''}${v.sequence ? 'sequence of ' : ''}${v.type} [${v.dims.join(', ')}])`).join(', ');
 
 /**
- * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph.
+ * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them for a sequence.
  * @param {Feeds} feeds
  * @param {readonly ValueInfo[]} inputs
- * @returns {[string, Tensor][]}
+ * @returns {[string, AnyTensor | AnyTensor[]][]}
  */
 export function bind(feeds, inputs) {
   if (feeds === null || typeof feeds !== 'object') throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
-  const isInput = (/** @type {string} */ path) => inputs.some(({ name }) => name === path);
-  /** @type {[string, Tensor][]} */
+  const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
+  /** @type {[string, AnyTensor | AnyTensor[]][]} */
   const bound = [];
-  for (const [name, value] of flatten(feeds, isInput)) {
-    if (!isInput(name)) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
-    if (Array.isArray(value)) throw bad(`input '${name}' must be a tensor, not an array: no input of this graph is a sequence`);
-    if (value !== null) bound.push([name, check(`input '${name}'`, value)]);
+  for (const [name, value] of flatten(feeds, (path) => find(path) !== undefined)) {
+    const input = find(name);
+    if (!input) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
+    if (value !== null && (value !== undefined || !input.optional)) bound.push([name, checkFeed(input, value)]);
   }
   return bound;
 }
 
+/** @param {ValueInfo} input @param {unknown} value */
+function checkFeed({ name, type, sequence }, value) {
+  const what = `input '${name}'`;
+  const one = (/** @type {string} */ title, /** @type {unknown} */ given) => {
+    const tensor = check(title, given);
+    if ((tensor.type === 'string') !== (type === 'string')) throw bad(`${title} wants ${type}, ${tensor.type} came`);
+    return tensor;
+  };
+  if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
+  if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
+  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: it is no sequence`);
+  return one(what, value);
+}
+
+/** Those of a graph that trains, which are neither sequences nor strings. @param {Feeds} feeds @param {readonly ValueInfo[]} inputs */
+export const bindNumbers = (feeds, inputs) => /** @type {[string, Tensor][]} */ (bind(feeds, inputs));
+
 /**
  * Room for the tensors in one buffer that can be transferred.
- * @param {readonly { name: string, type: DataType, dims: number[], bytes: number }[]} wanted
+ * @param {readonly { name: string, type: DataType, dims: readonly number[], bytes: number }[]} wanted
  * @returns {PackedFeeds}
  */
 export function layout(wanted) {
@@ -122,21 +155,31 @@ export function layout(wanted) {
   const tensors = wanted.map((tensor) => {
     const offset = end;
     end += Math.ceil(tensor.bytes / 8) * 8;
-    return { ...tensor, offset };
+    return { ...tensor, dims: [...tensor.dims], offset };
   });
-  return { tensors, buffer: new ArrayBuffer(end) };
+  return { tensors, sequences: [], buffer: new ArrayBuffer(end) };
 }
 
 /** @param {TypedArray} data */
 export const bytesOf = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
+const encoder = new TextEncoder();
+
+/** What travels of a tensor: its bytes, or its strings as text with a zero byte after each. @param {{ data: TypedArray | string[] }} tensor */
+const contentsOf = ({ data }) => (Array.isArray(data) ? encoder.encode(data.map((text) => `${text}\0`).join('')) : bytesOf(data));
+
 /**
  * Copies tensors into one buffer; the user's arrays stay the user's.
- * @param {readonly [string, Tensor][]} tensors
+ * @param {readonly [string, AnyTensor | AnyTensor[]][]} feeds
  * @returns {PackedFeeds}
  */
-export function pack(tensors) {
-  const packed = layout(tensors.map(([name, t]) => ({ name, type: t.type, dims: [...t.dims], bytes: t.data.byteLength })));
-  packed.tensors.forEach(({ offset }, i) => { new Uint8Array(packed.buffer, offset).set(bytesOf(tensors[i][1].data)); });
+export function pack(feeds) {
+  const tensors = feeds.flatMap(([name, value]) => [value].flat().map(({ type, dims, data }) => {
+    const contents = contentsOf({ data });
+    return { name, type, dims, contents, bytes: contents.length };
+  }));
+  const packed = layout(tensors.map(({ name, type, dims, bytes }) => ({ name, type, dims, bytes })));
+  for (const [name, value] of feeds) if (Array.isArray(value)) packed.sequences.push({ name, count: value.length });
+  packed.tensors.forEach(({ offset }, i) => { new Uint8Array(packed.buffer, offset).set(tensors[i].contents); });
   return packed;
 }

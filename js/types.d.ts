@@ -3,8 +3,9 @@
 /** Where bytes come from. A string is a URL (in Node also a file path); `indexeddb:NAME` reads the browser's checkpoint store. */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
-export type DataType =
+export type NumberType =
   | 'float32' | 'float64' | 'float16' | 'bfloat16' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'bool';
+export type DataType = NumberType | 'string';
 
 export type TypedArray =
   | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
@@ -13,16 +14,18 @@ export type TypedArray =
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
  * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
- * where a value does not fit the type. `dims` defaults to `[data.length]`.
+ * where a value does not fit the type. Strings are an array, without zero characters in them; only an `InferenceSession` takes them.
+ * `dims` defaults to `[data.length]`.
  */
-export class Tensor implements TensorLike {
+export class Tensor<D extends TypedArray | string[] = TypedArray> implements TensorLike {
+  constructor(type: 'string', data: D & string[], dims?: readonly number[]);
   constructor(
-    type: DataType, data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[], dims?: readonly number[],
+    type: DataType, data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[], dims?: readonly number[],
   );
   /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
-  constructor(data: TypedArray | readonly boolean[], dims?: readonly number[]);
+  constructor(data: TypedArray | readonly boolean[] | readonly string[], dims?: readonly number[]);
   readonly type: DataType;
-  readonly data: TypedArray;
+  readonly data: D;
   readonly dims: readonly number[];
   /** The number of elements. */
   readonly size: number;
@@ -37,7 +40,8 @@ export interface TensorLike {
 
 /**
  * Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never
- * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`.
+ * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`. At the name of an input that is
+ * a sequence stands the array of its tensors, `[]` for none.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 export type Feed = TensorLike | null | readonly Feed[] | { readonly [key: string]: Feed };
@@ -47,6 +51,8 @@ export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | n
 export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
 export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
+/** What an output may be: a tensor, a sequence of them, or an optional without an element. */
+export type OutputValue = Tensor | Tensor<string[]> | Tensor[] | Tensor<string[]>[] | null;
 /** ONNX Runtime's options of a run: accepted, so that code written for it runs, and without a meaning here. */
 export interface RunOptions {
   readonly logSeverityLevel?: number;
@@ -131,7 +137,8 @@ export class InferenceSession {
   readonly outputs: readonly ValueInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
-  run(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  /** `run<Tensor[]>(…)` and the like say that the outputs are of another kind than tensors of numbers. */
+  run<V extends OutputValue = Tensor>(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   release(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -141,6 +148,10 @@ export interface ValueInfo {
   readonly name: string;
   readonly type: string;
   readonly dims: readonly (number | string)[];
+  /** It is a sequence of such tensors; `[]` for `dims` may say that they are of any shape, here and of an optional. */
+  readonly sequence?: true;
+  /** It need not be fed. */
+  readonly optional?: true;
 }
 
 export interface ParameterInfo {

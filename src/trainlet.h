@@ -35,12 +35,15 @@ void trainlet_artifacts_free(TrainletArtifacts *a);
 /* ---- sessions ---- */
 typedef struct TrainletSession TrainletSession;
 
+/* Outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an element. */
+enum { TRAINLET_SEQUENCE = -1, TRAINLET_NOTHING = -2 };
+
 typedef struct TrainletTensor {
   const char *name;
   int type; /* ONNX's TensorProto.DataType */
-  int rank;
+  int rank; /* or one of these */
   const int64_t *dims;
-  const void *data;
+  const void *data; /* of strings: pointers to them */
   size_t count, bytes;
 } TrainletTensor;
 
@@ -57,8 +60,13 @@ Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *
 Status trainlet_session_ready(TrainletSession *s);
 const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */
 
-/* Where to write the bytes of one input before the run; NULL on a wrong name, type or shape. dims: rank numbers. */
+/* Where to write the bytes of one input before the run; NULL on a wrong name, type or shape. dims: rank numbers. An optional that is not fed is
+ * without an element. */
 void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims);
+/* The same for a tensor of strings: where to write `bytes` of text, each string with a zero byte at its end. */
+void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims, size_t bytes);
+/* The next `count` tensors fed for this input, a sequence, are its own. */
+Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
 /* Runs the train, eval or inference model. fetches: names, one a line; NULL for the model's own outputs. */
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
 int trainlet_session_output_count(const TrainletSession *s);

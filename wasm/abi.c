@@ -144,6 +144,14 @@ EXPORT(abi_session_feed) void *abi_session_feed(TrainletSession *s, int which, c
   session_status(s);
   return to;
 }
+EXPORT(abi_session_feed_text) void *abi_session_feed_text(TrainletSession *s, int which, const char *name, int rank, const int64_t *dims, size_t bytes) {
+  void *to = trainlet_session_feed_text(s, (TrainletPart)which, name, rank, dims, bytes);
+  session_status(s);
+  return to;
+}
+EXPORT(abi_session_feed_sequence) Status abi_session_feed_sequence(TrainletSession *s, int which, const char *name, int count) {
+  return trainlet_session_feed_sequence(s, (TrainletPart)which, name, count), session_status(s);
+}
 EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
   trainlet_session_run(s, (TrainletPart)which, fetches);
   return session_status(s);

@@ -6,14 +6,14 @@ import path from 'node:path';
 import { TrainletError } from '../errors.js';
 import { ARRAYS, sizeOf, Tensor } from '../tensor.js';
 
-/** @import { DataType, TypedArray, ValueInfo } from '../types.js' */
+/** @import { NumberType, TypedArray, ValueInfo } from '../types.js' */
 /** @import { Arrays } from '../data.js' */
-/** @typedef {{ type: DataType, dims: number[], data: TypedArray, pixels: boolean }} Raw pixels are bytes that mean 0 … 1 */
+/** @typedef {{ type: NumberType, dims: number[], data: TypedArray, pixels: boolean }} Raw pixels are bytes that mean 0 … 1 */
 
 const MNIST_FILES = {
   train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'], test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
 };
-/** NumPy's letters for what a tensor can hold. @type {Record<string, DataType>} */
+/** NumPy's letters for what a tensor can hold. @type {Record<string, NumberType>} */
 const NPY_TYPES = {
   '<f4': 'float32', '<f8': 'float64', '|i1': 'int8', '|u1': 'uint8', '<i2': 'int16', '<u2': 'uint16', '<i4': 'int32',
   '<u4': 'uint32', '<i8': 'int64', '<u8': 'uint64', '|b1': 'bool',
@@ -93,7 +93,7 @@ function parseNpy(file, bytes) {
 
 /** The array in the type and shape of an input. @param {Raw} raw @param {ValueInfo} input */
 function shape({ type, dims, data, pixels }, input) {
-  const wanted = /** @type {DataType} */ (input.type);
+  const wanted = /** @type {NumberType} */ (input.type);
   const rest = input.dims.slice(1).map((d, i) => (typeof d === 'number' ? d : (dims[i + 1] ?? 1)));
   const shaped = sizeOf(rest) === sizeOf(dims.slice(1)) ? [dims[0], ...rest] : dims;
   if (wanted === type) return new Tensor(wanted, data, shaped);

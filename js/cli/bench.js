@@ -4,7 +4,7 @@ import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
 import { artifactsIn, isDirectory } from './files.js';
 
-/** @import { DataType, EngineOptions, ValueInfo } from '../types.js' */
+/** @import { NumberType, EngineOptions, ValueInfo } from '../types.js' */
 
 const WARM_UP = 3;
 
@@ -37,12 +37,13 @@ async function time(run, steps) {
 }
 
 /** @param {readonly ValueInfo[]} inputs @param {number} batch */
-export const randomFeeds = (inputs, batch) => Object.fromEntries(inputs.map((input) => [input.name, randomTensor(input, batch)]));
+export const randomFeeds = (inputs, batch) => Object.fromEntries(inputs.map((input) => [input.name, input.sequence ? [randomTensor(input, batch)] : randomTensor(input, batch)]));
 
 /** Floats around 0; integers, which may be classes or indices, are 0. @param {ValueInfo} input @param {number} batch */
 function randomTensor({ type, dims }, batch) {
   const shape = dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? batch : 1));
-  const data = new ARRAYS[/** @type {DataType} */ (type)](sizeOf(shape));
+  if (type === 'string') return new Tensor('string', Array(sizeOf(shape)).fill(''), shape);
+  const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(shape));
   if (type === 'float32' || type === 'float64') for (let i = 0; i < data.length; i++) data[i] = Math.random() - 0.5;
-  return new Tensor(/** @type {DataType} */ (type), data, shape);
+  return new Tensor(/** @type {NumberType} */ (type), data, shape);
 }

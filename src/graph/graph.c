@@ -443,8 +443,28 @@ static bool node_wanted(const Node *n) {
   return false;
 }
 
+static Value *clone_input(Graph *to, const Value *v, const char *name) {
+  Value *copy = graph_value(to, name, v->type, &v->shape, VALUE_INPUT);
+  return copy && graph_add_input(to, copy) == STATUS_OK ? copy : NULL;
+}
+
+/* The constant, the tensor, or the sequence of inputs that stands for v. */
+static Value *clone_pin(Graph *to, const Value *v) {
+  const Value *pin = v->pin;
+  if (pin->kind == VALUE_CONSTANT) return graph_constant(to, v->name, pin->type, &pin->shape, pin->data);
+  if (pin->kind == VALUE_INPUT) return clone_input(to, pin, v->name);
+  Value **items = ARENA_ARRAY(to->arena, Value *, pin->item_count), *copy = graph_value(to, v->name, pin->type, NULL, VALUE_SEQUENCE);
+  if (!items || !copy) return NULL;
+  for (int i = 0; i < pin->item_count; i++)
+    if (!(items[i] = clone_input(to, pin->items[i], pin->items[i]->name))) return NULL;
+  copy->items = items;
+  copy->item_count = pin->item_count;
+  copy->absent = pin->absent;
+  return copy;
+}
+
 static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
-  if (v->pin) return graph_constant(to, v->name, v->pin->type, &v->pin->shape, v->pin->data);
+  if (v->pin) return clone_pin(to, v);
   if (v->kind == VALUE_CONSTANT) {
     Value *copy = graph_constant(to, v->name, v->type, &v->shape, v->data);
     if (copy) copy->initializer = v->initializer;

@@ -22,6 +22,13 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
+/* What may be fed for an input that is a sequence, an optional or both; its Value has no type until it is bound to what was. */
+typedef struct Declared {
+  bool sequence, optional;
+  DType type;  /* of the tensor, or of each of the sequence */
+  Shape shape; /* of each; rank -1: any */
+} Declared;
+
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
   DType type;
@@ -31,6 +38,7 @@ typedef struct Value {
   const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
   bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  const Declared *declared; /* VALUE_INPUT that may be a sequence or an optional; else NULL */
   struct Value **items; /* VALUE_SEQUENCE only */
   int item_count;
   bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */
@@ -42,7 +50,7 @@ typedef struct Value {
   int first, last;    /* steps that write and last read the root's bytes */
   int readers;        /* nodes and fetches that still want it */
   struct Value *twin; /* the same value in the graph that this one was cloned to */
-  const struct Value *pin; /* a constant that stands for it in clones: its contents, computed ahead (run/stages.h) */
+  const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what was fed (run/feed.h) */
   bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;

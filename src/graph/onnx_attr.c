@@ -78,6 +78,7 @@ static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
       if (!a->g) break;
       return read_subgraph(a, arena, error, out);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO: return *out = (Attr){.name = a->name}, STATUS_OK; /* of what an empty Optional would be */
     default:
       return error_set(error, STATUS_UNSUPPORTED_OP, node,
                        "node '%.128s' carries a value we do not read in its attribute '%.64s'", node, a->name);

@@ -182,29 +182,50 @@ static Status read_dim(Reader *r, const char *name, const Onnx__TensorShapeProto
   return r->error->status;
 }
 
+static Status read_tensor_type(Reader *r, const char *name, const Onnx__TypeProto__Tensor *tensor, Declared *out) {
+  out->type = (DType)tensor->elem_type;
+  if (!dtype_bytes(out->type))
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name, dtype_name(out->type));
+  out->shape.rank = -1;
+  if (!tensor->shape) return STATUS_OK;
+  if (tensor->shape->n_dim > RANK_MAX)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has %zu dimensions, we have up to %d", name,
+                     tensor->shape->n_dim, RANK_MAX);
+  out->shape.rank = (int)tensor->shape->n_dim;
+  for (int i = 0; i < out->shape.rank; i++) TRY(read_dim(r, name, tensor->shape->dim[i], &out->shape.dim[i]));
+  return STATUS_OK;
+}
+
+/* A tensor, a sequence of tensors, or an optional of either. */
+static Status read_type(Reader *r, const char *name, const Onnx__TypeProto *type, Declared *out) {
+  out->optional = type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
+  if (out->optional) type = type->optional_type->elem_type;
+  out->sequence = type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+  if (out->sequence) type = type->sequence_type->elem_type;
+  if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) return read_tensor_type(r, name, type->tensor_type, out);
+  return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; we feed graphs with tensors, sequences of tensors and optionals of these", name,
+                   out->sequence ? "a sequence of what are no tensors" : "a map or of no type");
+}
+
 static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   const char *name = from->name;
   if (!has_name(name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "an input of the model has no name");
   const Value *constant = graph_find(r->graph, name);
   if (constant && constant->kind == VALUE_CONSTANT) return STATUS_OK; /* files of IR 3 list their initializers here, too */
-  if (!from->type || from->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-    bool sequence = from->type && from->type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; we feed graphs with tensors alone", name,
-                     sequence ? "a sequence" : "neither a tensor nor a sequence, but an optional, a map or of no type");
-  }
-  const Onnx__TypeProto__Tensor *tensor = from->type->tensor_type;
-  DType type = (DType)tensor->elem_type;
-  if (!dtype_bytes(type))
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name,
-                     dtype_name(type));
-  if (!tensor->shape) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
-  if (tensor->shape->n_dim > RANK_MAX)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has %zu dimensions, we have up to %d", name,
-                     tensor->shape->n_dim, RANK_MAX);
-  Shape shape = {.rank = (int)tensor->shape->n_dim};
-  for (int i = 0; i < shape.rank; i++) TRY(read_dim(r, name, tensor->shape->dim[i], &shape.dim[i]));
-  Value *v = graph_value(r->graph, name, type, &shape, VALUE_INPUT);
-  return v ? graph_add_input(r->graph, v) : r->error->status;
+  Declared d = {0};
+  TRY(read_type(r, name, from->type, &d));
+  bool declares = d.sequence || d.optional;
+  if (declares && !r->graph->defers)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; training feeds graphs with tensors alone", name, d.optional ? "an optional" : "a sequence");
+  if (!declares && d.shape.rank < 0) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
+  Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT) : graph_value(r->graph, name, d.type, &d.shape, VALUE_INPUT);
+  if (!v || graph_add_input(r->graph, v) != STATUS_OK) return r->error->status;
+  if (!declares) return STATUS_OK;
+  Declared *kept = ARENA_NEW(r->arena, Declared);
+  if (!kept) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.128s'", name);
+  *kept = d;
+  v->declared = kept;
+  return STATUS_OK;
 }
 
 Status onnx_outputs_read(Reader *r) {

@@ -66,10 +66,21 @@ static void put_value(Json *j, const Graph *g, const char *name, DType type, con
   put(j, ","), put_key(j, "dims"), put_dims(j, g, shape);
 }
 
+/* A sequence or optional is described by its tensors; of dims of which not even the number is known, none. */
+static void put_declared(Json *j, const Graph *g, const char *name, const Declared *d) {
+  put_value(j, g, name, d->type, &d->shape);
+  if (d->sequence) put(j, ","), put_key(j, "sequence"), put(j, "true");
+  if (d->optional) put(j, ","), put_key(j, "optional"), put(j, "true");
+}
+
 static void put_values(Json *j, const Graph *g, Value *const *values, int count) {
   put(j, "[");
   for (int i = 0; i < count; i++) {
-    put(j, i ? ",{" : "{"), put_value(j, g, values[i]->name, values[i]->type, &values[i]->shape), put(j, "}");
+    const Value *v = values[i];
+    put(j, i ? ",{" : "{");
+    if (v->declared) put_declared(j, g, v->name, v->declared);
+    else put_value(j, g, v->name, v->type, &v->shape);
+    put(j, "}");
   }
   put(j, "]");
 }
@@ -115,7 +126,7 @@ static void put_memory(Json *j, const TrainletSession *s) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feeds += s->models[m].feeds[i].block.capacity;
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feeds += feed_bytes(&s->models[m].feeds[i]);
   put_key(j, "memory"), put(j, "{");
   put_size(j, "stateBytes", s->state.total_bytes, ",");
   put_size(j, "arenaBytes", t->largest_bytes, ",");

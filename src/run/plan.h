@@ -15,6 +15,7 @@ typedef struct Program {
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
   int peak_step; /* where that is */
   void *base;               /* where it was resolved last; NULL before */
+  Value **fetched;          /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
 } Program;
 
 /* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of adding,

@@ -22,7 +22,7 @@ TrainletSession *trainlet_session_new(void) {
 void trainlet_session_free(TrainletSession *s) {
   if (!s) return;
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) block_free(&s->models[m].feeds[i].block);
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feed_free(&s->models[m].feeds[i]);
   transition_free(&s->transition);
   state_free(&s->state);
   block_free(&s->result);
@@ -175,22 +175,11 @@ static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
   return NULL;
 }
 
-static Status check_feed(TrainletSession *s, const Value *input, int type, const Shape *shape) {
-  char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
-  if (type != (int)input->type)
-    return error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants %s, %s came", input->name, dtype_name(input->type), dtype_name((DType)type));
-  bool fits = shape->rank == input->shape.rank;
-  for (int i = 0; fits && i < shape->rank; i++)
-    fits = shape->dim[i] >= 0 && (dim_is_symbol(input->shape.dim[i]) || input->shape.dim[i] == shape->dim[i]);
-  if (fits) return STATUS_OK;
-  return error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants shape %s, %s came", input->name, shape_print(&input->shape, wanted), shape_print(shape, came));
-}
-
 static void forget_feeds(Model *m) {
-  for (int i = 0; i < m->graph->input_count; i++) m->feeds[i].fed = false;
+  for (int i = 0; i < m->graph->input_count; i++) feed_forget(&m->feeds[i]);
 }
 
-static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims) {
+static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
   Feed *feed = find_feed(s, m, name);
   if (!feed) return NULL;
   if (rank < 0 || rank > RANK_MAX) {
@@ -198,25 +187,38 @@ static void *feed_model(TrainletSession *s, Model *m, const char *name, int type
     return NULL;
   }
   Shape shape = shape_of(rank, dims);
-  size_t count, bytes;
-  if (check_feed(s, feed->input, type, &shape) != STATUS_OK) return NULL;
-  if (!shape_count(&shape, &count) || !size_multiply(count, dtype_bytes((DType)type), &bytes) || bytes > PTRDIFF_MAX ||
-      (s->limit_bytes > 0 && (double)bytes > s->limit_bytes) || !block_reserve(&feed->block, bytes)) {
-    error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
-    return NULL;
-  }
-  feed->shape = shape;
-  feed->fed = true;
-  return feed->block.data;
+  return feed_tensor(feed, (DType)type, &shape, text_bytes, s->limit_bytes, &s->error);
 }
 
 /* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
-void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
+static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
   error_clear(&s->error);
   Model *m = ready_model(s, part);
-  void *to = m ? feed_model(s, m, name, type, rank, dims) : NULL;
+  void *to = m ? feed_model(s, m, name, type, rank, dims, text_bytes) : NULL;
   if (m && !to) forget_feeds(m);
   return to;
+}
+
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
+  return feed(s, part, name, type, rank, dims, 0);
+}
+
+void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims, size_t bytes) {
+  return feed(s, part, name, DTYPE_STRING, rank, dims, bytes);
+}
+
+Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count) {
+  error_clear(&s->error);
+  Model *m = ready_model(s, part);
+  Feed *feed = m ? find_feed(s, m, name) : NULL;
+  Status status = feed ? feed_sequence(feed, m->graph, count, &s->arena, &s->error) : s->error.status;
+  if (m && status != STATUS_OK) forget_feeds(m);
+  return status;
+}
+
+static Status check_feeds(TrainletSession *s, Model *m) {
+  for (int i = 0; i < m->graph->input_count; i++) TRY(feed_check(&m->feeds[i], &s->error));
+  return STATUS_OK;
 }
 
 /* ---- running ---- */
@@ -244,29 +246,40 @@ static double arena_limit(const TrainletSession *s) {
   if (s->limit_bytes <= 0) return 0;
   double left = s->limit_bytes - (double)s->state.total_bytes - (double)s->transition.packed.bytes;
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) left -= (double)s->models[m].feeds[i].block.capacity;
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) left -= (double)feed_bytes(&s->models[m].feeds[i]);
   return left > 1 ? left : 1;
 }
 
 static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.data; }
 
-static void take_outputs(TrainletSession *s, const Program *p, int count) {
-  for (int i = 0; i < count; i++) {
-    const Value *v = p->graph->outputs[i];
-    size_t elements = shape_elements(&v->shape);
-    fetched(s)[i] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+static void take_tensor(TrainletSession *s, const Value *v) {
+  size_t elements = shape_elements(&v->shape);
+  fetched(s)[s->fetched_count++] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+}
+
+/* A sequence comes before its items. */
+static void take_output(TrainletSession *s, const Value *v) {
+  if (v->kind != VALUE_SEQUENCE) {
+    take_tensor(s, v);
+    return;
   }
-  s->fetched_count = count;
+  fetched(s)[s->fetched_count++] = (TrainletTensor){v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE, NULL, NULL, (size_t)v->item_count, 0};
+  for (int i = 0; i < v->item_count; i++) take_tensor(s, v->items[i]);
+}
+
+static bool reserve_outputs(TrainletSession *s, const Program *p, int count) {
+  size_t all = 1;
+  for (int i = 0; i < count; i++) all += 1 + (size_t)p->fetched[i]->item_count;
+  return block_reserve(&s->fetched, sizeof(TrainletTensor) * all);
 }
 
 static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
-  bool room = block_reserve(&s->fetched, sizeof(TrainletTensor) * (size_t)(r->fetch_count + 1));
-  Program *p = room ? transition_program(&s->transition, r, &s->error) : NULL;
+  Program *p = check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   forget_feeds(m);
-  if (!p) return out_of_memory(s); /* the first error wins */
+  if (!p || !reserve_outputs(s, p, r->fetch_count)) return out_of_memory(s); /* the first error wins */
   plan_execute(p);
-  take_outputs(s, p, r->fetch_count);
+  for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
 }
 

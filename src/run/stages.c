@@ -31,6 +31,7 @@ static const Value *pin_of(const Value *v, Arena *arena) {
   Value *pin = ARENA_NEW(arena, Value);
   if (!pin || !(pin->data = arena_alloc(arena, bytes))) return NULL;
   if (bytes) memcpy(pin->data, v->data, bytes);
+  pin->kind = VALUE_CONSTANT;
   pin->type = v->type;
   pin->shape = v->shape;
   return pin;
@@ -63,13 +64,14 @@ static Status pin_awaited(const Stages *s, Graph *open, Value **awaited, int cou
 
 /* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no symbol for them
  * settled waits for nothing: the caller reports it. */
-Graph *stages_clone(const Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
+Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
   Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
   while (clone && clone->open) {
     Value **awaited = ARENA_ARRAY(arena, Value *, clone->value_count);
     if (!awaited) return NULL;
     int count = awaited_of(clone, awaited);
     if (count == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
+    s->computed = true;
     if (pin_awaited(s, clone, awaited, count, arena, error) != STATUS_OK) return NULL;
     clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
   }

@@ -14,5 +14,6 @@ typedef struct Stages {
   double memory_limit;
   void (*attach)(void *context, Graph *stage);
   void *context;
+  bool computed; /* set where contents were: the clone is good for these alone */
 } Stages;
-Graph *stages_clone(const Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);
+Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);

@@ -13,17 +13,14 @@
 
 /* Numbers that differ when the program must: part, mode, passes, the shape of each input fed, the values fetched. 0 when memory is out. */
 static size_t key_of(Transition *t, const Request *r) {
-  size_t most = 3 + (size_t)r->graph->input_count * (1 + RANK_MAX) + (size_t)r->fetch_count, n = 0;
+  size_t most = 3 + (size_t)r->fetch_count, n = 0;
+  for (int i = 0; i < r->graph->input_count; i++) most += feed_key_size(&r->feeds[i]);
   if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
   int64_t *key = t->key.data;
   key[n++] = r->part;
   key[n++] = r->overwrite_gradients;
   key[n++] = r->passes;
-  for (int i = 0; i < r->graph->input_count; i++) {
-    const Feed *f = &r->feeds[i];
-    key[n++] = f->fed ? f->shape.rank : -1;
-    for (int k = 0; f->fed && k < f->shape.rank; k++) key[n++] = f->shape.dim[k];
-  }
+  for (int i = 0; i < r->graph->input_count; i++) n += feed_key(&r->feeds[i], key + n);
   for (int i = 0; i < r->fetch_count; i++) key[n++] = (int64_t)(intptr_t)r->fetches[i];
   return n;
 }
@@ -70,13 +67,24 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   return numbers;
 }
 
-/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. */
+/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. An optional need not be. */
 static Status check_fed(const Request *r, Error *error) {
   char dims[SHAPE_TEXT];
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
-    if ((v->twin || r->graph->open) && !r->feeds[i].fed)
-      return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
+    const Declared *d = v->declared;
+    if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->open)) continue;
+    if (d) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a sequence of %s) is missing", v->name, dtype_name(d->type));
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
+  }
+  return STATUS_OK;
+}
+
+/* Sequences and optionals are what was fed, an optional that was not is without an element. */
+static Status pin_declared(const Request *r, Arena *arena) {
+  for (int i = 0; i < r->graph->input_count; i++) {
+    bool settled = r->graph->inputs[i]->declared && (r->feeds[i].fed || r->graph->inputs[i]->declared->optional);
+    if (settled && !(r->graph->inputs[i]->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
@@ -89,21 +97,34 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
-static Status check_outputs(const Graph *bound, Error *error) {
-  for (int i = 0; i < bound->output_count; i++)
-    if (bound->outputs[i]->kind == VALUE_SEQUENCE)
-      return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "output '%.100s' is a sequence or an optional without an element; we give tensors alone", bound->outputs[i]->name);
-  return STATUS_OK;
+/* Makes the items of sequences the graph's outputs; gives the outputs as they were asked for. */
+static Value **spread_outputs(Graph *bound) {
+  Value **asked = bound->outputs;
+  int count = bound->output_count;
+  bound->outputs = NULL;
+  bound->output_count = bound->output_capacity = 0;
+  for (int i = 0; i < count; i++) {
+    bool sequence = asked[i]->kind == VALUE_SEQUENCE;
+    for (int k = 0; k < (sequence ? asked[i]->item_count : 1); k++)
+      if (graph_add_output(bound, sequence ? asked[i]->items[k] : asked[i]) != STATUS_OK) return NULL;
+  }
+  return asked;
 }
 
 static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
 
 static void attach_stage(void *context, Graph *stage) {
   const Request *r = context;
-  for (int i = 0; i < r->graph->input_count; i++) {
-    Value *v = graph_find(stage, r->graph->inputs[i]->name);
-    if (v && v->kind == VALUE_INPUT) v->data = r->feeds[i].block.data;
-  }
+  for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
+}
+
+static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false};
+  if (pin_declared(r, &c->arena) != STATUS_OK) return NULL;
+  Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
+  for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
+  c->for_once = stages.computed;
+  return bound;
 }
 
 static Status build(Transition *t, const Request *r, CachedProgram *c, Error *error) {
@@ -112,12 +133,11 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
   if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
-  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r};
   if (r->graph->open) TRY(check_fed(r, error));
-  Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
-  if (!bound) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  Graph *bound = bind(r, c, numbers, wanted, count, error);
+  Value **fetched = bound ? spread_outputs(bound) : NULL;
+  if (!fetched) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, error));
-  TRY(check_outputs(bound, error));
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
@@ -128,6 +148,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   if (is_too_large(r, &c->program))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",
                      c->program.arena_bytes, r->memory_limit);
+  c->program.fetched = fetched;
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
   if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, r->memory_limit > 0 ? r->memory_limit - (double)arena : INFINITY);
   return STATUS_OK;
@@ -138,12 +159,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
 /* Inputs point at the feeds' buffers; everything is resolved again when one of them or the arena has moved. */
 static void attach(Transition *t, const Request *r, Program *p) {
   bool moved = p->base != t->step_arena.data;
-  for (int i = 0; i < r->graph->input_count; i++) {
-    Value *v = r->feeds[i].fed ? graph_find(p->graph, r->graph->inputs[i]->name) : NULL;
-    if (!v || v->kind != VALUE_INPUT || v->data == r->feeds[i].block.data) continue;
-    v->data = r->feeds[i].block.data;
-    moved = true;
-  }
+  for (int i = 0; i < r->graph->input_count; i++) moved |= feed_attach(&r->feeds[i], p->graph);
   if (moved) plan_resolve(p, t->step_arena.data);
 }
 
@@ -189,7 +205,7 @@ static CachedProgram *build_unpacked(Transition *t, const Request *r, size_t key
 Program *transition_program(Transition *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
   CachedProgram *c = cache_find(t, key_count);
-  if ((!c || r->graph->open) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
+  if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
   if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
   attach(t, r, &c->program);

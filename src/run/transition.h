@@ -3,16 +3,9 @@
  *   (part, gradients overwritten or added, fetches, shapes fed) ─▶ cached Program, or clone ─▶ passes ─▶ plan ─▶ cache
  */
 #pragma once
+#include "run/feed.h"
 #include "run/packed.h"
 #include "run/plan.h"
-
-/* A tensor fed for one graph input; its buffer is used again by the next feed of that name. */
-typedef struct Feed {
-  Value *input; /* of the unbound graph */
-  Shape shape;
-  bool fed;     /* since the last run */
-  Block block;
-} Feed;
 
 enum { PROGRAMS_MAX = 8 };
 
@@ -22,6 +15,7 @@ typedef struct CachedProgram {
   size_t key_count;
   Program program;
   uint64_t used; /* clock of the last use */
+  bool for_once; /* contents that were fed have gone into it: the next run needs its own */
 } CachedProgram;
 
 typedef struct Transition {
