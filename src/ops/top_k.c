@@ -4,6 +4,7 @@
 #include "kernels/dims.h"
 #include "kernels/number.h"
 #include "kernels/second_output.h"
+#include "kernels/select.h"
 
 typedef struct TopK {
   int axis;
@@ -41,16 +42,16 @@ static Status top_k_infer(Node *n) {
   return node_output(n, 1, DTYPE_INT64, &y);
 }
 
-/* One line being sorted: `order` is a heap of places, the worst of them on top. */
+/* One line being sorted. */
 typedef struct Line {
   const Numbers *numbers; /* as many as the line has, past NUMBERS, too: scratch */
-  size_t *order;
   bool largest, floats;
   DType type;
 } Line;
 
 /* Whether element a comes before element b. NaN is larger than all. */
-static bool before(const Line *l, size_t a, size_t b) {
+static bool before(const void *context, size_t a, size_t b) {
+  const Line *l = context;
   if (l->floats) {
     double x = l->numbers->floats[a], y = l->numbers->floats[b];
     bool more = x > y || (x != x && y == y), less = y > x || (y != y && x == x);
@@ -60,33 +61,6 @@ static bool before(const Line *l, size_t a, size_t b) {
   int64_t x = l->numbers->ints[a], y = l->numbers->ints[b];
   if (x == y) return a < b;
   return l->largest == (l->type == DTYPE_UINT64 ? (uint64_t)x > (uint64_t)y : x > y);
-}
-
-static void sift_down(const Line *l, size_t at, size_t count) {
-  for (size_t child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && before(l, l->order[child], l->order[child + 1])) child++;
-    if (!before(l, l->order[at], l->order[child])) return;
-    size_t swap = l->order[at];
-    l->order[at] = l->order[child];
-    l->order[child] = swap;
-  }
-}
-
-/* The best k of `count` elements, in order: a heap of k, whose worst gives way to each better one, then emptied from the back. */
-static void select_best(const Line *l, size_t k, size_t count) {
-  for (size_t i = 0; i < k; i++) l->order[i] = i;
-  for (size_t i = k / 2; i-- > 0;) sift_down(l, i, k);
-  for (size_t i = k; i < count; i++) {
-    if (!before(l, i, l->order[0])) continue;
-    l->order[0] = i;
-    sift_down(l, 0, k);
-  }
-  for (size_t rest = k; rest-- > 1;) {
-    size_t worst = l->order[0];
-    l->order[0] = l->order[rest];
-    l->order[rest] = worst;
-    sift_down(l, 0, rest);
-  }
 }
 
 static void load_line(const Node *n, Numbers *to, size_t at, size_t step, size_t count) {
@@ -103,15 +77,16 @@ static void top_k_run(const Node *n) {
   size_t inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis], k = (size_t)y->dim[p->axis], item = dtype_bytes(n->in[0]->type);
   size_t lines = shape_span(x, 0, p->axis) * inner;
   Numbers *numbers = n->scratch;
-  Line line = {numbers, (size_t *)((double *)n->scratch + count), p->largest, dtype_is_float(n->in[0]->type), n->in[0]->type};
+  size_t *order = (size_t *)((double *)n->scratch + count);
+  Line line = {numbers, p->largest, dtype_is_float(n->in[0]->type), n->in[0]->type};
   for (size_t i = 0; i < lines && k; i++) {
     size_t from = i / inner * count * inner + i % inner, to = i / inner * k * inner + i % inner;
     load_line(n, numbers, from, inner, count);
-    select_best(&line, k, count);
+    select_best(order, k, count, before, &line);
     for (size_t j = 0; j < k; j++) {
-      const char *best = (const char *)n->in[0]->data + (from + line.order[j] * inner) * item;
+      const char *best = (const char *)n->in[0]->data + (from + order[j] * inner) * item;
       if (has_out(n, 0)) memcpy((char *)n->out[0]->data + (to + j * inner) * item, best, item);
-      if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[to + j * inner] = (int64_t)line.order[j];
+      if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[to + j * inner] = (int64_t)order[j];
     }
   }
 }

@@ -1,0 +1,57 @@
+/* Gauss: elimination with the largest element of the column as its pivot. */
+#include "kernels/gauss.h"
+
+#include <math.h>
+
+static size_t pivot_of(const double *a, size_t n, size_t k) {
+  size_t best = k;
+  for (size_t i = k + 1; i < n; i++)
+    if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+  return best;
+}
+
+static void swap_rows(double *a, size_t n, size_t i, size_t k) {
+  for (size_t j = 0; j < n; j++) {
+    double swap = a[i * n + j];
+    a[i * n + j] = a[k * n + j];
+    a[k * n + j] = swap;
+  }
+}
+
+static void subtract_row(double *a, size_t n, size_t i, size_t k, double times) {
+  for (size_t j = 0; j < n; j++) a[i * n + j] -= times * a[k * n + j];
+}
+
+double gauss_determinant(double *a, size_t n) {
+  double det = 1;
+  for (size_t k = 0; k < n; k++) {
+    size_t p = pivot_of(a, n, k);
+    if (p != k) swap_rows(a, n, p, k), det = -det;
+    det *= a[k * n + k];
+    if (a[k * n + k] == 0) return 0;
+    for (size_t i = k + 1; i < n; i++) subtract_row(a, n, i, k, a[i * n + k] / a[k * n + k]);
+  }
+  return det;
+}
+
+/* Where a pivot is 0, one that is as good as 0 stands for it: in det · a⁻¹ it is divided out again. Two of them make it 0. */
+double gauss_adjugate(double *a, size_t n, double *inverse) {
+  const double tiny = 0x1p-400;
+  double det = 1;
+  int zeros = 0;
+  for (size_t i = 0; i < n * n; i++) inverse[i] = i / n == i % n;
+  for (size_t k = 0; k < n; k++) {
+    size_t p = pivot_of(a, n, k);
+    if (p != k) swap_rows(a, n, p, k), swap_rows(inverse, n, p, k), det = -det;
+    if (a[k * n + k] == 0) a[k * n + k] = tiny, zeros++;
+    double pivot = a[k * n + k];
+    det *= pivot;
+    for (size_t j = 0; j < n; j++) a[k * n + j] /= pivot, inverse[k * n + j] /= pivot;
+    for (size_t i = 0; i < n; i++) {
+      double times = a[i * n + k];
+      if (i != k) subtract_row(a, n, i, k, times), subtract_row(inverse, n, i, k, times);
+    }
+  }
+  for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
+  return zeros ? 0 : det;
+}

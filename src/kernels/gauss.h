@@ -1,0 +1,8 @@
+/* Gauss: elimination in a square matrix, in double. */
+#pragma once
+#include <stddef.h>
+
+/* The determinant of a (n, n), which is overwritten. */
+double gauss_determinant(double *a, size_t n);
+/* The same, and its gradient det · a⁻ᵀ, transposed, into `adjugate` (n, n): exact where a has rank n - 1, too. */
+double gauss_adjugate(double *a, size_t n, double *adjugate);

@@ -1,0 +1,28 @@
+/* Select: a heap of k places, the worst of them on top, gives way to each better one, and is then emptied from the back. */
+#include "kernels/select.h"
+
+static void sift_down(size_t *order, size_t at, size_t count, SelectBefore *before, const void *context) {
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && before(context, order[child], order[child + 1])) child++;
+    if (!before(context, order[at], order[child])) return;
+    size_t swap = order[at];
+    order[at] = order[child];
+    order[child] = swap;
+  }
+}
+
+void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, const void *context) {
+  for (size_t i = 0; i < k; i++) order[i] = i;
+  for (size_t i = k / 2; i-- > 0;) sift_down(order, i, k, before, context);
+  for (size_t i = k; i < count && k; i++) {
+    if (!before(context, i, order[0])) continue;
+    order[0] = i;
+    sift_down(order, 0, k, before, context);
+  }
+  for (size_t rest = k; rest-- > 1;) {
+    size_t worst = order[0];
+    order[0] = order[rest];
+    order[rest] = worst;
+    sift_down(order, 0, rest, before, context);
+  }
+}

@@ -1,0 +1,9 @@
+/* Select: the best of many places, in order. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether place a comes before place b; no two places are equal. */
+typedef bool SelectBefore(const void *context, size_t a, size_t b);
+/* order[0 … k-1] becomes the k places of 0 … count-1 that come before all others, sorted. */
+void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, const void *context);
