@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/number.h"
 #include "ops/op.h"
 
 Graph *graph_new(Arena *arena, Error *error) {
@@ -278,26 +279,35 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
 
 /* ---- nodes that become others ---- */
 
-/* The type that stands for a narrow one in arithmetic; the same for the others. */
+/* The type in which an operator computes those of a type; the same where it takes them as they are. */
 static DType wide_of(const Op *op, DType type) {
   switch (type) {
     case DTYPE_FLOAT16: case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_FLOAT64: return op->flags & OP_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
     case DTYPE_UINT32: return DTYPE_INT64;
     default: return type;
   }
 }
 
-/* The first input's narrow type, NONE when no input has one. */
+/* The type of the first input that the operator does not take as it is, NONE when it takes all. */
 static DType narrow_of(const Added *a) {
   for (int i = 0; i < a->in_count && !(a->op->flags & OP_ANY_TYPE); i++)
     if (a->in[i] && wide_of(a->op, a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
   return DTYPE_NONE;
 }
 
+/* Whether outputs are of the narrow type: they are of the first input's of its kind. */
+static bool narrows(const Added *a, DType narrow) {
+  int i = 0;
+  while (!a->in[i] || dtype_is_float(a->in[i]->type) != dtype_is_float(narrow)) i++;
+  return a->in[i]->type == narrow && !(a->op->flags & OP_WIDE_OUT);
+}
+
 static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
 
-/* Float16 and bfloat16 are computed in float32, small ints in int64: the inputs are cast, and outputs of the wide type cast back. */
+/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where no way of its own is written:
+ * the inputs are cast, and outputs of that type cast back. */
 static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
   if (!in) return out_of_memory(g);
@@ -308,8 +318,7 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Added with = *a;
   with.in = in;
   TRY(graph_compose(g, &with, out));
-  bool cast = !(a->op->flags & OP_WIDE_OUT);
-  for (int i = 0; i < a->out_count && cast; i++)
+  for (int i = 0; i < a->out_count && narrows(a, narrow); i++)
     if (out[i] && out[i]->type == wide_of(a->op, narrow)) out[i] = emit_cast(g, out[i], narrow);
   return g->error->status;
 }

@@ -26,7 +26,7 @@ uint16_t half_of_double(double x) {
   if (isnan(x)) return sign | 0x7e00;
   if (a >= 65520) return sign | 0x7c00;
   frexp(a, &exponent);
-  if (exponent < -13) exponent = -13; /* subnormal */
+  if (exponent < -13 || a == 0) exponent = -13; /* subnormal */
   uint32_t units = (uint32_t)nearbyint(ldexp(a, 11 - exponent)); /* 1024 … 2048 where normal */
   return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + units));
 }

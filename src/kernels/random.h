@@ -12,8 +12,8 @@ typedef struct RandomParams {
   float a, b;
 } RandomParams;
 
-/* Sets params and an output of that shape; the attribute dtype must be float32 where it is given. */
-Status random_infer(Node *n, const Shape *shape, float a, float b);
+/* Sets params and an output of that shape, of the type that the attribute dtype gives, or else of `type`. */
+Status random_infer(Node *n, const Shape *shape, DType type, float a, float b);
 /* The same with the shape in the attribute `shape`. */
 Status random_infer_shaped(Node *n, float a, float b);
 void random_uniform(const Node *n);

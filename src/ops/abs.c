@@ -22,6 +22,7 @@ const Op op_abs = {
     .since = {1, 6, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = abs_infer,
     .run = abs_run,
     .grad = abs_grad,

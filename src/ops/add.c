@@ -26,6 +26,7 @@ const Op op_add = {
     .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
     .infer = add_infer,
     .run = add_run,
     .grad = add_grad,

@@ -58,7 +58,7 @@ const Op op_arg_max = {
     .name = "ArgMax",
     .since = {1, 11, 12, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_WIDE_OUT,
+    .flags = OP_FLOAT64 | OP_WIDE_OUT,
     .infer = arg_max_infer,
     .run = arg_max_run,
     .cases = CASES(arg_max_cases),

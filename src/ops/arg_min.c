@@ -12,7 +12,7 @@ const Op op_arg_min = {
     .name = "ArgMin",
     .since = {1, 11, 12, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_WIDE_OUT,
+    .flags = OP_FLOAT64 | OP_WIDE_OUT,
     .compose = arg_min_compose,
     .cases = CASES(arg_min_cases),
 };

@@ -15,6 +15,7 @@ const Op op_atanh = {
     .name = "Atanh",
     .since = {9, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = atanh_compose,
     .cases = CASES(atanh_cases),
 };

@@ -16,6 +16,7 @@ const Op op_bernoulli = {
     .name = "Bernoulli",
     .since = {15, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = bernoulli_compose,
     .cases = CASES(bernoulli_cases),
 };

@@ -20,6 +20,7 @@ const Op op_ceil = {
     .since = {1, 6, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = ceil_infer,
     .run = ceil_run,
     .grad = ceil_grad,

@@ -34,8 +34,9 @@ static void number_row(const Node *n, void *y, const void *const *in, unsigned m
   for (size_t i = 0; i < total; i++) {
     numbers_load(&x, in[0], type, i, 1, 1);
     for (int k = 1; k <= 2; k++) {
-      if (!has_in(n, k)) continue;
-      numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
+      if (has_in(n, k)) numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
+      else if (dtype_is_float(type)) bound.floats[0] = ((const float *)n->params)[k - 1];
+      else continue;
       bool takes = dtype_is_float(type)        ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
                    : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
                                                : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
@@ -77,6 +78,7 @@ const Op op_clip = {
     .since = {6, 11, 12, 13},
     .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = clip_infer,
     .run = clip_run,
     .grad = clip_grad,

@@ -25,6 +25,7 @@ const Op op_concat_training = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 2,
+    .flags = OP_FLOAT64,
     .infer = concat_training_infer,
     .run = concat_training_run,
     .grad = concat_grad,

@@ -14,6 +14,7 @@ const Op op_cosh = {
     .name = "Cosh",
     .since = {9, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = cosh_compose,
     .cases = CASES(cosh_cases),
 };

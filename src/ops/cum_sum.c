@@ -71,6 +71,7 @@ const Op op_cum_sum = {
     .name = "CumSum",
     .since = {11, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = cum_sum_infer,
     .run = cum_sum_run,
     .grad = cum_sum_grad,

@@ -28,6 +28,7 @@ const Op op_div = {
     .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
     .infer = div_infer,
     .run = div_run,
     .grad = div_grad,

@@ -232,6 +232,7 @@ const Op op_einsum = {
     .name = "Einsum",
     .since = {12},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = einsum_compose,
     .cases = CASES(einsum_cases),
 };

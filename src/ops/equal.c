@@ -44,6 +44,7 @@ const Op op_equal = {
     .name = "Equal",
     .since = {1, 7, 11, 13, 19},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = equal_infer,
     .run = equal_run,
     .cases = CASES(equal_cases),

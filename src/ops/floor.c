@@ -20,6 +20,7 @@ const Op op_floor = {
     .since = {1, 6, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = floor_infer,
     .run = floor_run,
     .grad = floor_grad,

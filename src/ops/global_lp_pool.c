@@ -19,6 +19,7 @@ const Op op_global_lp_pool = {
     .name = "GlobalLpPool",
     .since = {2, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = global_lp_pool_compose,
     .cases = CASES(global_lp_pool_cases),
 };

@@ -23,6 +23,7 @@ const Op op_greater = {
     .name = "Greater",
     .since = {1, 7, 9, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = greater_infer,
     .run = greater_run,
     .cases = CASES(greater_cases),

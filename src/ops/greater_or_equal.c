@@ -23,6 +23,7 @@ const Op op_greater_or_equal = {
     .name = "GreaterOrEqual",
     .since = {12, 16},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = greater_or_equal_infer,
     .run = greater_or_equal_run,
     .cases = CASES(greater_or_equal_cases),

@@ -25,6 +25,7 @@ const Op op_hardmax = {
     .name = "Hardmax",
     .since = {1, 11, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = hardmax_compose,
     .cases = CASES(hardmax_cases),
 };

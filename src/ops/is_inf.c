@@ -18,6 +18,7 @@ const Op op_is_inf = {
     .name = "IsInf",
     .since = {10, 20},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = is_inf_compose,
     .cases = CASES(is_inf_cases),
 };

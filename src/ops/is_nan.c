@@ -12,6 +12,7 @@ const Op op_is_nan = {
     .name = "IsNaN",
     .since = {9, 13, 20},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = is_nan_compose,
     .cases = CASES(is_nan_cases),
 };

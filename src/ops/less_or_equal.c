@@ -23,6 +23,7 @@ const Op op_less_or_equal = {
     .name = "LessOrEqual",
     .since = {12, 16},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = less_or_equal_infer,
     .run = less_or_equal_run,
     .cases = CASES(less_or_equal_cases),

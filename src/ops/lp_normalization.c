@@ -15,6 +15,7 @@ const Op op_lp_normalization = {
     .name = "LpNormalization",
     .since = {1, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = lp_normalization_compose,
     .cases = CASES(lp_normalization_cases),
 };

@@ -31,6 +31,7 @@ const Op op_max = {
     .since = {1, 6, 8, 12, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
+    .flags = OP_FLOAT64,
     .infer = max_infer,
     .run = max_run,
     .grad = max_grad,

@@ -15,6 +15,7 @@ const Op op_mean = {
     .name = "Mean",
     .since = {1, 6, 8, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = mean_compose,
     .cases = CASES(mean_cases),
 };

@@ -37,6 +37,7 @@ const Op op_mod = {
     .name = "Mod",
     .since = {10, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = mod_infer,
     .run = mod_run,
     .grad = mod_grad,

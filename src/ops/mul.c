@@ -25,6 +25,7 @@ const Op op_mul = {
     .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
     .infer = mul_infer,
     .run = mul_run,
     .grad = mul_grad,

@@ -21,6 +21,7 @@ const Op op_neg = {
     .since = {1, 6, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = neg_infer,
     .run = neg_run,
     .grad = neg_grad,

@@ -47,6 +47,7 @@ const Op op_negative_log_likelihood_loss = {
     .name = "NegativeLogLikelihoodLoss",
     .since = {12, 13, 22},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = negative_log_likelihood_loss_compose,
     .cases = CASES(negative_log_likelihood_loss_cases),
 };

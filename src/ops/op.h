@@ -41,11 +41,12 @@ enum {
   OP_RANDOM = 2,  /* draws from graph->rng: never folded */
   OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
   OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
-  OP_ANY_TYPE = 32, /* takes float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
+  OP_ANY_TYPE = 32, /* takes float64, float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
   OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
   OP_SMALL_IN_FLOAT = 128, /* small ints are computed in float32, which holds them, not in int64 */
   OP_SUBGRAPHS = 256, /* it carries subgraphs, and captured values as its last inputs; what it is made of waits for contents by itself */
   OP_SEQUENCES = 512, /* it takes sequences */
+  OP_FLOAT64 = 1024, /* takes float64 as it is; the others compute it in float32 */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 

@@ -31,6 +31,7 @@ const Op op_pass_through = {
     .since = {1},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = pass_through_infer,
     .run = pass_through_run,
     .grad = pass_through_grad,

@@ -141,6 +141,7 @@ const Op op_pow = {
     .since = {1, 7, 12, 13, 15},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = pow_infer,
     .run = pow_run,
     .grad = pow_grad,

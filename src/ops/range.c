@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/dims.h"
+#include "kernels/number.h"
 
 /* ⌈(limit − start) / delta⌉, at least 0 */
 static Dim count_ints(int64_t start, int64_t limit, int64_t delta) {
@@ -33,16 +34,20 @@ static Status ints_infer(Node *n, Shape *y) {
 }
 
 static Status floats_infer(Node *n, Shape *y) {
-  const void *in[3];
+  double in[3];
   for (int i = 0; i < 3; i++) {
     size_t length;
-    TRY(node_contents(n, i, &in[i]));
+    const void *data;
+    Numbers number;
+    TRY(node_contents(n, i, &data));
     if (!shape_count(&n->in[i]->shape, &length) || length != 1) return node_invalid(n, "input %d must be a scalar", i);
+    numbers_load(&number, data, n->in[i]->type, 0, 1, 1);
+    in[i] = *number.floats;
   }
-  double count = ceil(((double)*(const float *)in[1] - *(const float *)in[0]) / *(const float *)in[2]);
+  double count = ceil((in[1] - in[0]) / in[2]);
   if (!(count < INT32_MAX)) return node_invalid(n, "it has no end");
   y->dim[0] = count > 0 ? (Dim)count : 0;
-  return node_output(n, 0, DTYPE_FLOAT32, y);
+  return node_output(n, 0, n->in[0]->type, y);
 }
 
 static Status range_infer(Node *n) {
@@ -50,7 +55,7 @@ static Status range_infer(Node *n) {
   DType type = n->in[0]->type;
   for (int i = 1; i < 3; i++)
     if (n->in[i]->type != type) return node_invalid(n, "start, limit and delta have different types");
-  if (type == DTYPE_FLOAT32) return floats_infer(n, &y);
+  if (type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64) return floats_infer(n, &y);
   TRY(node_want_index(n, 0));
   return ints_infer(n, &y);
 }
@@ -62,6 +67,7 @@ static void range_run(const Node *n) {
   for (size_t i = 0; i < count; i++) {
     switch (n->out[0]->type) {
       case DTYPE_FLOAT32: ((float *)y)[i] = *(const float *)start + (float)i * *(const float *)delta; break;
+      case DTYPE_FLOAT64: ((double *)y)[i] = *(const double *)start + (double)i * *(const double *)delta; break;
       case DTYPE_INT32: ((int32_t *)y)[i] = *(const int32_t *)start + (int32_t)i * *(const int32_t *)delta; break;
       default: ((int64_t *)y)[i] = *(const int64_t *)start + (int64_t)i * *(const int64_t *)delta; break;
     }
@@ -69,12 +75,13 @@ static void range_run(const Node *n) {
 }
 
 CASES_OF(range_cases) = {{"i64[]=2 i64[]=9 i64[]=3"}, {"i64[]=5 i64[]=-2 i64[]=-1"}, {"i32[]=3 i32[]=3 i32[]=1"},
-                         {"f32[]=0.5 f32[]=2 f32[]=0.25"}, {0}};
+                         {"f32[]=0.5 f32[]=2 f32[]=0.25"}, {"f64[]=1 f64[]=-1 f64[]=-0.3"}, {0}};
 
 const Op op_range = {
     .name = "Range",
     .since = {11},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = range_infer,
     .run = range_run,
     .cases = CASES(range_cases),

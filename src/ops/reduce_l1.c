@@ -14,6 +14,7 @@ const Op op_reduce_l1 = {
     .name = "ReduceL1",
     .since = {1, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = reduce_l1_compose,
     .cases = CASES(reduce_l1_cases),
 };

@@ -60,6 +60,7 @@ const Op op_reduce_log_sum_exp = {
     .name = "ReduceLogSumExp",
     .since = {1, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = reduce_log_sum_exp_infer,
     .run = reduce_log_sum_exp_run,
     .grad = reduce_log_sum_exp_grad,

@@ -38,6 +38,7 @@ const Op op_reduce_min = {
     .name = "ReduceMin",
     .since = {1, 11, 12, 13, 18, 20},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = reduce_min_infer,
     .run = reduce_min_run,
     .grad = reduce_fold_gradient,

@@ -53,6 +53,7 @@ const Op op_reduce_prod = {
     .name = "ReduceProd",
     .since = {1, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = reduce_prod_infer,
     .run = reduce_prod_run,
     .grad = reduce_prod_grad,

@@ -43,6 +43,7 @@ const Op op_reduce_sum = {
     .name = "ReduceSum",
     .since = {1, 11, 13},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = reduce_sum_infer,
     .run = reduce_sum_run,
     .grad = reduce_sum_grad,

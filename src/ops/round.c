@@ -20,6 +20,7 @@ const Op op_round = {
     .since = {11, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = round_infer,
     .run = round_run,
     .grad = round_grad,

@@ -16,6 +16,7 @@ const Op op_shrink = {
     .name = "Shrink",
     .since = {9},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = shrink_compose,
     .cases = CASES(shrink_cases),
 };

@@ -26,6 +26,7 @@ const Op op_sign = {
     .since = {9, 13},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .in_place = 1,
+    .flags = OP_FLOAT64,
     .infer = sign_infer,
     .run = sign_run,
     .grad = sign_grad,

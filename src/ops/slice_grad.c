@@ -47,6 +47,7 @@ const Op op_slice_grad = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 4, .max_in = 6, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .infer = slice_grad_infer,
     .run = slice_grad_run,
     .cases = CASES(slice_grad_cases),

@@ -13,6 +13,7 @@ const Op op_softsign = {
     .name = "Softsign",
     .since = {1, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = softsign_compose,
     .cases = CASES(softsign_cases),
 };

@@ -10,6 +10,7 @@ const Op op_split_training = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = -1,
+    .flags = OP_FLOAT64,
     .infer = split_training_infer,
     .run = split_run,
     .grad = split_grad,

@@ -24,6 +24,7 @@ const Op op_sub = {
     .since = {1, 6, 7, 13, 14},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
     .infer = sub_infer,
     .run = sub_run,
     .grad = sub_grad,

@@ -25,6 +25,7 @@ const Op op_sum = {
     .since = {1, 6, 8, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
     .in_place = ~0u,
+    .flags = OP_FLOAT64,
     .infer = sum_infer,
     .run = sum_run,
     .grad = sum_grad,

@@ -14,6 +14,7 @@ const Op op_thresholded_relu = {
     .name = "ThresholdedRelu",
     .since = {10, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
     .compose = thresholded_relu_compose,
     .cases = CASES(thresholded_relu_cases),
 };

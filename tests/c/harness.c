@@ -1,6 +1,7 @@
 /* The operator harness: every case of every operator against itself, central differences and PyTorch's golden numbers.
  *
  *   test_harness [Op …]          all operators, or those named
+ *   test_harness --forward       no gradients: for tests/mutants, which lines run without them
  *   test_harness --dump FILE     the cases as JSON, for tests/golden/make_ops.py
  */
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 static Golden *golden;
 static FILE *dump;
+static bool forward_only;
 static int ops, cases, differentiable, gradients_checked, covered;
 
 /* An operator made of others has their gradients, unless its cases say that nothing flows. */
@@ -26,7 +28,7 @@ static void run_case(const OpCase *c) {
   CaseResult result = {0};
   float *grads[OPCASE_INPUTS] = {0};
   cases++;
-  if (check_forward(c, &result)) {
+  if (check_forward(c, &result) && !forward_only) {
     if (has_gradient(c->op) && !c->text->no_grad) check_gradient(c, grads), gradients_checked++;
     if (golden_has(golden, c->key)) golden_check(golden, c, &result, grads), covered++;
     if (dump) fprintf(dump, "%s", ftell(dump) > 2 ? ",\n" : ""), golden_dump(dump, c, &result);
@@ -67,6 +69,7 @@ static void no_stale_goldens(const void *argument) {
 }
 
 static bool is_wanted(const char *name, int count, char **names) {
+  if (forward_only) return !strstr(name, "Grad");
   for (int i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0) return true;
   return count == 0;
@@ -76,6 +79,7 @@ int main(int argc, char **argv) {
   const char *dump_path = argc == 3 && strcmp(argv[1], "--dump") == 0 ? argv[2] : NULL;
   if (dump_path && !(dump = fopen(dump_path, "w"))) return perror(dump_path), 1;
   if (dump) fputs("[\n", dump);
+  forward_only = argc == 2 && strcmp(argv[1], "--forward") == 0;
   int names = dump ? 0 : argc - 1;
   trainlet_threads_start(3);
   golden = dump ? NULL : golden_read("tests/golden/ops.txt");
