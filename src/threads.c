@@ -1,4 +1,4 @@
-/* Threads: chunks are handed out by one atomic counter; who finds none spins a little, then sleeps. */
+/* Threads: each begins with chunks of its own and then helps the others; who finds none spins a little, then sleeps. */
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -13,24 +13,22 @@ enum {
   LINE_ITEMS = 16,  /* a cache line of floats: long ranges begin at one, so that no two threads write it */
 };
 
-typedef struct Chunk {
-  ThreadsTask *task;
-  void *context;
-  size_t index;
-} Chunk;
+/* The chunks of a region that a thread has before it. Its owner takes the first and others the last, so that from region to region a
+ * thread meets the same part of a batch, which its cache still holds. */
+typedef struct Hand {
+  _Alignas(64) _Atomic(uint64_t) left; /* from << 32 | to */
+  _Atomic(ThreadsTask *) task;
+  _Atomic(void *) context;
+} Hand;
 
 static struct {
   atomic_int count; /* 0 until it is fixed */
   bool may_sleep;
   atomic_bool busy; /* in a region: a second one, nested or of another session's thread, does not get the pool */
-  /* The region at hand. It is written while no chunk of it can be taken. */
-  _Atomic(ThreadsTask *) task;
-  _Atomic(void *) context;
-  atomic_size_t chunks;
-  _Alignas(64) _Atomic(uint64_t) left;   /* region's number << 32 | chunks not taken yet */
-  _Alignas(64) SleepWord unfinished;     /* chunks not done yet: the caller sleeps on it */
+  Hand hands[THREADS_MAX];
+  _Alignas(64) SleepWord unfinished; /* chunks not done yet: the caller sleeps on it */
   atomic_bool caller_sleeps;
-  _Alignas(64) SleepWord calls;          /* changes when sleeping helpers are called: they sleep on it */
+  _Alignas(64) SleepWord calls;      /* changes when sleeping helpers are called: they sleep on it */
   _Atomic(int) sleepers;
 } pool;
 
@@ -38,26 +36,30 @@ static _Thread_local int this_thread;
 
 /* ---- chunks ---- */
 
-/* Takes the next chunk of the region at hand. That the exchange succeeds means that the region is not over, so what was read
- * before it is still the region's. */
-static bool take(Chunk *chunk) {
-  uint64_t left = atomic_load(&pool.left);
+/* Does one chunk of a hand; false when there is none. Once it is taken its region lasts until it is done, so that what is read after
+ * is the region's. */
+static bool do_chunk(Hand *hand, bool own) {
+  uint64_t left = atomic_load(&hand->left);
+  uint32_t from, to;
   do {
-    if ((uint32_t)left == 0) return false;
-    *chunk = (Chunk){atomic_load(&pool.task), atomic_load(&pool.context), atomic_load(&pool.chunks) - (uint32_t)left};
-  } while (!atomic_compare_exchange_weak(&pool.left, &left, left - 1));
+    from = (uint32_t)(left >> 32), to = (uint32_t)left;
+    if (from == to) return false;
+  } while (!atomic_compare_exchange_weak(&hand->left, &left, own ? left + (1ull << 32) : left - 1));
+  atomic_load(&hand->task)(atomic_load(&hand->context), own ? from : to - 1, this_thread);
   return true;
 }
 
 static void work(void) {
-  Chunk chunk;
-  while (take(&chunk)) {
-    chunk.task(chunk.context, chunk.index, this_thread);
-    if (atomic_fetch_sub(&pool.unfinished, 1) == 1 && atomic_load(&pool.caller_sleeps)) sleep_end(&pool.unfinished);
-  }
+  uint32_t done = 0;
+  for (int i = 0, count = threads_count(); i < count; i++)
+    while (do_chunk(&pool.hands[(this_thread + i) % count], i == 0)) done++;
+  if (done && atomic_fetch_sub(&pool.unfinished, done) == done && atomic_load(&pool.caller_sleeps)) sleep_end(&pool.unfinished);
 }
 
-static bool is_work(void) { return (uint32_t)atomic_load(&pool.left) != 0; }
+static bool is_work(void) {
+  uint64_t left = atomic_load(&pool.hands[this_thread].left);
+  return left >> 32 != (uint32_t)left;
+}
 
 /* ---- helpers ---- */
 
@@ -102,6 +104,18 @@ static void join(void) {
   }
 }
 
+/* Neighbouring chunks, as many to each thread; the caller's are the first. */
+static void deal(uint32_t chunks, ThreadsTask *task, void *context) {
+  uint64_t count = (uint64_t)threads_count(), from = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t to = (chunks * (i + 1) + count - 1) / count;
+    atomic_store(&pool.hands[i].task, task);
+    atomic_store(&pool.hands[i].context, context);
+    atomic_store(&pool.hands[i].left, from << 32 | to);
+    from = to;
+  }
+}
+
 static void run_here(size_t chunks, ThreadsTask *task, void *context) {
   for (size_t i = 0; i < chunks; i++) task(context, i, this_thread);
 }
@@ -111,11 +125,8 @@ void threads_run(size_t chunks, ThreadsTask *task, void *context) {
     run_here(chunks, task, context);
     return;
   }
-  atomic_store(&pool.task, task);
-  atomic_store(&pool.context, context);
-  atomic_store(&pool.chunks, chunks);
   atomic_store(&pool.unfinished, (uint32_t)chunks);
-  atomic_store(&pool.left, ((atomic_load(&pool.left) >> 32) + 1) << 32 | chunks);
+  deal((uint32_t)chunks, task, context);
   call_helpers();
   work();
   join();
