@@ -128,6 +128,29 @@ class LoraLinear(nn.Module):
         return self.fc2(torch.tanh(self.fc1(x) + 2.0 * (x @ self.lora_a) @ self.lora_b))
 
 
+class Residual(nn.Module):
+    """x + a small network of it."""
+
+    def __init__(self, width, slope):
+        super().__init__()
+        self.norm, self.up, self.leaky, self.down = nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.LeakyReLU(slope), nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        return x + self.down(self.leaky(self.up(self.norm(x))))
+
+
+class Functions(nn.Module):
+    """(N, 8): every module is a function of the file, called by the function of the module around it, with its attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.head = nn.Sequential(Residual(8, 0.1), Residual(8, 0.3)), nn.Linear(8, 4)
+        unlike_each_other(self)
+
+    def forward(self, x):
+        return self.head(self.blocks(x))
+
+
 def unlike_each_other(net):
     """The exporter makes one initializer of tensors that are equal, as all scales of fresh normalizations are."""
     for module in net.modules():
@@ -174,6 +197,7 @@ MODELS = {
     # LayerNormalization did not exist before opset 17: it comes in pieces.
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
+    "functions": dict(net=Functions, seed=13, input=floats("input", [8], 1), opset=15, functions=True),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
 
@@ -213,6 +237,8 @@ RUNS = {
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29),
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
+    "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                      optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
                         requiresGrad=["lora_*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
