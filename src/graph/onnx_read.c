@@ -7,7 +7,7 @@
 #include "graph/onnx_wire.h"
 #include "ops/op.h"
 
-enum { OPSET_MAX = 22, NODE_PORTS_MAX = 1 << 20 };
+enum { OPSET_MAX = 24, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
 
