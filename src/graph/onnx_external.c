@@ -82,11 +82,12 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
   return use(r, title, file, start, bytes, t);
 }
 
-static Status resolve_node(Resolver *r, const Onnx__NodeProto *n) {
-  for (size_t i = 0; i < n->n_attribute; i++) {
-    const Onnx__AttributeProto *a = n->attribute[i];
-    if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(n)}, a->t));
-  }
+static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+      const Onnx__AttributeProto *a = nodes[i]->attribute[k];
+      if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t));
+    }
   return STATUS_OK;
 }
 
@@ -95,13 +96,13 @@ static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g) {
     const char *name = g->initializer[i]->name;
     TRY(resolve_tensor(r, (Title){"initializer", name ? name : "", NULL}, g->initializer[i]));
   }
-  for (size_t i = 0; g && i < g->n_node; i++) TRY(resolve_node(r, g->node[i]));
-  return STATUS_OK;
+  return g ? resolve_nodes(r, g->node, g->n_node) : STATUS_OK;
 }
 
 Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error) {
   Resolver r = {external, arena, error};
   TRY(resolve_graph(&r, model->graph));
+  for (size_t i = 0; i < model->n_functions; i++) TRY(resolve_nodes(&r, model->functions[i]->node, model->functions[i]->n_node));
   for (size_t i = 0; i < model->n_training_info; i++) {
     TRY(resolve_graph(&r, model->training_info[i]->initialization));
     TRY(resolve_graph(&r, model->training_info[i]->algorithm));

@@ -51,6 +51,9 @@ const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count,
 /* The model's graph is there, and the opsets are ones we know; else a sentence. */
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
 
+/* Puts the bodies of the model's own functions in place of their calls. */
+Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error);
+
 /* Defines in `to` the operators of ours that the algorithm uses. */
 bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx__ModelProto *to);
 

@@ -7,7 +7,7 @@
 #include "graph/onnx_wire.h"
 #include "ops/op.h"
 
-enum { OPSET_MAX = 22, NODE_PORTS_MAX = 1 << 20 };
+enum { OPSET_MAX = 24, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
 
@@ -323,7 +323,7 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
     return NULL;
   }
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
-  if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
+  if (!model || onnx_model_check(model, error) != STATUS_OK || onnx_functions_inline(model, arena, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
   if (g) g->defers = defers;

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from torch.nn import functional as F
 
@@ -127,8 +128,18 @@ def export(name, model):
     torch.onnx.export(
         torch.jit.script(net.train(not finished)) if model.get("script") else net.train(not finished), example, str(path), opset_version=model.get("opset", 17), input_names=["input"], output_names=["logits"],
         dynamic_axes={"input": {0: "N"}, "logits": {0: "N"}}, do_constant_folding=False,
-        training=modes.PRESERVE if finished else modes.TRAINING)
+        export_modules_as_functions=model.get("functions", False), training=modes.PRESERVE if finished else modes.TRAINING)
+    if model.get("functions"):
+        name_output(path)
     return net
+
+
+def name_output(path):
+    """The exporter of functions forgets the output's name."""
+    file = onnx.load(str(path))
+    file.graph.output[0].name = file.graph.node[-1].output[0] = "logits"
+    onnx.checker.check_model(file)
+    onnx.save(file, str(path))
 
 
 def main():

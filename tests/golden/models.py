@@ -144,6 +144,27 @@ class Scripted(nn.Module):
             else:
                 h = torch.tanh(self.cell(h) * entered)
         return self.leave(h)
+class Residual(nn.Module):
+    """x + a small network of it."""
+
+    def __init__(self, width, slope):
+        super().__init__()
+        self.norm, self.up, self.leaky, self.down = nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.LeakyReLU(slope), nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        return x + self.down(self.leaky(self.up(self.norm(x))))
+
+
+class Functions(nn.Module):
+    """(N, 8): every module is a function of the file, called by the function of the module around it, with its attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.head = nn.Sequential(Residual(8, 0.1), Residual(8, 0.3)), nn.Linear(8, 4)
+        unlike_each_other(self)
+
+    def forward(self, x):
+        return self.head(self.blocks(x))
 
 
 def unlike_each_other(net):
@@ -193,6 +214,7 @@ MODELS = {
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
+    "functions": dict(net=Functions, seed=13, input=floats("input", [8], 1), opset=15, functions=True),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
 
@@ -234,6 +256,8 @@ RUNS = {
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
     "scripted": dict(model="scripted", batch=8, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
+    "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                      optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
                         requiresGrad=["lora_*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),

@@ -1,0 +1,73 @@
+/* Attention in pieces: softmax(softcap · tanh(scale · Q Kᵀ / softcap) + bias) V, a head of K and V serving as many of Q as there are to each. */
+#include "kernels/attention_pieces.h"
+
+#include <float.h>
+#include <math.h>
+
+static Value *transposed(Compose *c, Value *x, int a, int b, int to_c, int d) {
+  return emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){a, b, to_c, d}, 4)), x);
+}
+
+Value *attention_heads(Compose *c, Value *x, int64_t heads) {
+  return transposed(c, emit(c->graph, "Reshape", x, emit_ints(c->graph, (int64_t[]){0, 0, heads, -1}, 4)), 0, 2, 1, 3);
+}
+
+Value *attention_tokens(Compose *c, Value *y) {
+  return emit(c->graph, "Reshape", transposed(c, y, 0, 2, 1, 3), emit_ints(c->graph, (int64_t[]){0, 0, -1}, 3));
+}
+
+Value *attention_appended(Compose *c, Value *past, Value *x) {
+  return past ? emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", 2)), past, x) : x;
+}
+
+Value *attention_rows(Compose *c, Value *q, Value *before) {
+  Value *rows = q ? emit(c->graph, "Reshape", compose_range(c, compose_dim(c, q, 2, false)), emit_ints(c->graph, (int64_t[]){-1, 1}, 2)) : NULL;
+  return before ? emit(c->graph, "Add", rows, before) : rows;
+}
+
+Value *attention_columns(Compose *c, Value *k) { return k ? compose_range(c, compose_dim(c, k, 2, false)) : NULL; }
+
+Value *attention_either(Compose *c, Value *a, Value *b) { return a ? emit(c->graph, "Or", a, b) : b; }
+
+void attention_mask(Compose *c, AttentionPieces *p, Value *mask) {
+  if (mask && mask->type == DTYPE_BOOL) p->hidden = attention_either(c, p->hidden, emit(c->graph, "Not", mask));
+  else if (mask) p->bias = p->bias ? emit(c->graph, "Add", p->bias, mask) : mask;
+}
+
+/* (N, H', S, D) as (N, H' · times, S, D), each head beside its copies. */
+static Value *repeated(Compose *c, Value *x, int64_t times) {
+  if (times == 1) return x;
+  Graph *g = c->graph;
+  int64_t d = x->shape.dim[3], heads = x->shape.dim[1] * times;
+  Value *apart = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, 1, -1, d}, 5));
+  return emit(g, "Reshape", emit(g, "Expand", apart, emit_ints(g, (int64_t[]){1, 1, times, 1, 1}, 5)), emit_ints(g, (int64_t[]){0, heads, -1, d}, 4));
+}
+
+static Status check_heads(Compose *c, const Shape *q, const Shape *k, const Shape *v) {
+  for (int i = 1; i < 4; i += 2)
+    if (!dim_is_number(q->dim[i]) || !dim_is_number(k->dim[i]) || !dim_is_number(v->dim[i]))
+      return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of heads and their sizes must be known");
+  if (!k->dim[1] || q->dim[1] % k->dim[1] || v->dim[1] != k->dim[1])
+    return node_invalid(c->node, "%lld heads of Q must be a multiple of %lld of K, and V must have as many as K, it has %lld", (long long)q->dim[1],
+                        (long long)k->dim[1], (long long)v->dim[1]);
+  return STATUS_OK;
+}
+
+Value *attention_pieces(Compose *c, AttentionPieces *p) {
+  Graph *g = c->graph;
+  if (!p->q || !p->k || !p->v || check_heads(c, &p->q->shape, &p->k->shape, &p->v->shape) != STATUS_OK) return NULL;
+  int64_t times = p->q->shape.dim[1] / p->k->shape.dim[1];
+  double scale = p->scale != 0 ? (double)p->scale : 1 / sqrt((double)p->q->shape.dim[3]);
+  Value *x = emit(g, "MatMul", p->q, transposed(c, repeated(c, p->k, times), 0, 1, 3, 2)), *lowest = compose_number(c, p->q, -(double)FLT_MAX);
+  p->stages[0] = x = emit(g, "Mul", x, compose_number(c, p->q, scale));
+  if (p->softcap != 0) {
+    Value *cap = compose_number(c, p->q, (double)p->softcap);
+    x = emit(g, "Mul", emit(g, "Tanh", emit(g, "Div", x, cap)), cap);
+  }
+  p->stages[1] = x;
+  if (p->bias) x = emit(g, "Add", x, p->hidden ? emit(g, "Where", p->hidden, lowest, p->bias) : p->bias);
+  else if (p->hidden) x = emit(g, "Where", p->hidden, lowest, x);
+  p->stages[2] = x;
+  p->stages[3] = x = emit_with(g, "Softmax", ATTRS(attr_of_int("axis", -1)), x);
+  return emit(g, "MatMul", x, repeated(c, p->v, times));
+}
