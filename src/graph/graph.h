@@ -29,6 +29,7 @@ typedef struct Value {
   const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
   bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  bool settled;     /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
   void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
   struct Value *root; /* whose bytes these are: itself unless a view or written in place */
@@ -106,6 +107,7 @@ struct Graph {
   const Rng *rng; /* what random operators draw from; set by the session before a run */
   struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
   int ir_version;
+  int file_opset; /* of ai.onnx in the file that nodes come from; the graph's own is 13 or higher */
 };
 
 Graph *graph_new(Arena *arena, Error *error);
