@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/number.h"
+#include "graph/upgrade.h"
 #include "ops/op.h"
 
 Graph *graph_new(Arena *arena, Error *error) {
@@ -38,7 +39,8 @@ int graph_opset(const Graph *g, const char *domain) {
 
 Status graph_import(Graph *g, const char *domain, int version) {
   if (graph_opset(g, domain)) return STATUS_OK;
-  Opset opset = {domain, version};
+  if (!*domain) g->file_opset = version;
+  Opset opset = {domain, !*domain && version < OPSET_MIN ? OPSET_MIN : version};
   return PUSH(g, opsets, opset_count, opset_capacity, opset) ? STATUS_OK : out_of_memory(g);
 }
 
@@ -380,7 +382,7 @@ static Status name_outputs(Graph *g, const Added *a, Value **out) {
 
 static Status check_age(Graph *g, const Added *a) {
   const char *domain = a->op->domain ? a->op->domain : "";
-  int opset = graph_opset(g, domain);
+  int opset = *domain ? graph_opset(g, domain) : g->file_opset;
   if (opset >= a->op->since[0]) return STATUS_OK;
   return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': opset %d of domain '%s' has no such operator", a->op->name,
                    a->name ? a->name : "", opset, *domain ? domain : "ai.onnx");
@@ -391,7 +393,7 @@ static Value *aligned_operand(Graph *g, const Added *a) {
   const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
   bool slope = strcmp(a->op->name, "PRelu") == 0;
   const Attr *axis = node_attr(&with, "axis", ATTR_INT);
-  if (a->in_count != 2 || !a->in[0] || !a->in[1] || graph_opset(g, "") >= 7 || !(slope || (axis && node_int(&with, "broadcast", 0)))) return NULL;
+  if (a->in_count != 2 || !a->in[0] || !a->in[1] || g->file_opset >= 7 || !(slope || (axis && node_int(&with, "broadcast", 0)))) return NULL;
   int64_t first = slope ? 1 : axis->i, dims[RANK_MAX] = {0};
   int rank = a->in[0]->shape.rank, own = a->in[1]->shape.rank;
   if (first < 0) first += rank;
@@ -406,9 +408,10 @@ static Status add(Graph *g, const Added *a);
 Status graph_add(Graph *g, const Added *a) {
   TRY(check_age(g, a));
   Value *second = aligned_operand(g, a);
-  if (!second) return g->error->status == STATUS_OK ? add(g, a) : g->error->status;
+  TRY(g->error->status);
   Added with = *a;
-  with.in = (Value *[]){a->in[0], second};
+  if (second) with.in = (Value *[]){a->in[0], second};
+  TRY(upgrade(g, &with));
   return add(g, &with);
 }
 
@@ -531,6 +534,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->inlined = g->inlined;
   to->made = g->made; /* what becomes nodes in a clone takes no name of a value that is cloned after it */
   to->ir_version = g->ir_version;
+  to->file_opset = g->file_opset;
   return to;
 }
 

@@ -42,6 +42,7 @@ typedef struct Value {
   struct Value **items; /* VALUE_SEQUENCE only */
   int item_count;
   bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */
+  bool settled;     /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
   void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
   struct Value *root; /* whose bytes these are: itself unless a view or written in place */
@@ -121,6 +122,7 @@ struct Graph {
   const Rng *rng; /* what random operators draw from; set by the session before a run */
   struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
   int ir_version;
+  int file_opset; /* of ai.onnx in the file that nodes come from; the graph's own is 13 or higher */
 };
 
 Graph *graph_new(Arena *arena, Error *error);

@@ -310,9 +310,20 @@ Status onnx_body_read(Reader *r) {
   return STATUS_OK;
 }
 
+static bool is_float_constant(const Value *v) { return v->kind == VALUE_CONSTANT && v->type == DTYPE_FLOAT32; }
+
+/* Some converters write every weight as a Constant node. Where no initializer is float, Constants with dims are what others keep there. */
+static void find_weights(Graph *g) {
+  for (int i = 0; i < g->value_count; i++)
+    if (is_float_constant(g->values[i]) && g->values[i]->initializer) return;
+  for (int i = 0; i < g->value_count; i++)
+    if (is_float_constant(g->values[i])) g->values[i]->initializer = g->values[i]->shape.rank > 0;
+}
+
 static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
   TRY(onnx_frame_read(r, model));
   TRY(onnx_body_read(r));
+  find_weights(r->graph);
   return onnx_outputs_read(r);
 }
 

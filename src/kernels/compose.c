@@ -18,7 +18,7 @@ Value *compose_cast(Compose *c, Value *x, DType to) {
 }
 
 Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims) {
-  bool as_input = graph_opset(c->graph, "") >= (strcmp(op, "ReduceSum") == 0 ? 13 : 18);
+  bool as_input = strcmp(op, "ReduceSum") == 0 || graph_opset(c->graph, "") >= 18;
   if (as_input) return emit_with(c->graph, op, ATTRS(attr_of_int("keepdims", keepdims)), x, emit_ints(c->graph, axes, count));
   return emit_with(c->graph, op, ATTRS(attr_of_ints("axes", axes, count), attr_of_int("keepdims", keepdims)), x);
 }

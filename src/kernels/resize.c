@@ -25,11 +25,10 @@ static Status read_rule(const Node *n, Rule *r) {
   static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"};
   static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
-  bool old = n->version < 11; /* asymmetric, rounded down */
   int mode, place, rounding, policy;
   TRY(node_choice(n, "mode", modes[0], modes, 4, &mode));
-  TRY(node_choice(n, "coordinate_transformation_mode", places[old ? ASYMMETRIC : HALF_PIXEL], places, 7, &place));
-  TRY(node_choice(n, "nearest_mode", nearest[old ? FLOOR : ROUND_PREFER_FLOOR], nearest, 4, &rounding));
+  TRY(node_choice(n, "coordinate_transformation_mode", places[HALF_PIXEL], places, 7, &place));
+  TRY(node_choice(n, "nearest_mode", nearest[ROUND_PREFER_FLOOR], nearest, 4, &rounding));
   TRY(node_choice(n, "keep_aspect_ratio_policy", policies[0], policies, 3, &policy));
   *r = (Rule){.mode = mode == 3 ? LINEAR : mode, .place = place, .nearest = rounding, .policy = policy, .a = node_float(n, "cubic_coeff_a", -0.75f),
               .exclude_outside = node_int(n, "exclude_outside", 0) != 0, .antialias = node_int(n, "antialias", 0) != 0};
@@ -96,7 +95,7 @@ static Status by_sizes(const Node *n, const Rule *r, const Shape *x, const int *
 }
 
 static Status read_sizes(const Node *n, const Rule *r, const Shape *x, int first, Along *along, Shape *y) {
-  int axes[RANK_MAX], count, scales_at = n->version < 11 ? first : first + 1;
+  int axes[RANK_MAX], count, scales_at = first + 1;
   const float *floats;
   TRY(read_axes(n, x->rank, axes, &count));
   *y = *x;
@@ -105,12 +104,7 @@ static Status read_sizes(const Node *n, const Rule *r, const Shape *x, int first
     TRY(read_floats(n, first, 2 * count, &floats));
     for (int i = 0; i < count; i++) along[axes[i]].begin = floats[i], along[axes[i]].end = floats[count + i];
   }
-  if (n->version < 9) {
-    const Attr *scales = node_attr(n, "scales", ATTR_FLOATS);
-    if (!scales || scales->count != count) return node_invalid(n, "the attribute scales must have %d numbers", count);
-    return by_scales(n, x, axes, count, scales->floats, along, y);
-  }
-  if (n->version >= 11 && is_given(n, scales_at + 1)) return by_sizes(n, r, x, axes, count, scales_at + 1, along, y);
+  if (is_given(n, scales_at + 1)) return by_sizes(n, r, x, axes, count, scales_at + 1, along, y);
   if (!is_given(n, scales_at)) return node_invalid(n, "neither scales nor sizes are given");
   TRY(read_floats(n, scales_at, count, &floats));
   return by_scales(n, x, axes, count, floats, along, y);

@@ -4,7 +4,6 @@
 #include "kernels/dims.h"
 
 enum { STARTS, ENDS, AXES, STEPS, LISTS };
-static const char *const list_names[LISTS] = {"starts", "ends", "axes", "steps"};
 
 typedef struct List {
   const Dim *items; /* NULL when absent, or when only the count is known yet */
@@ -14,8 +13,7 @@ typedef struct List {
 static Status read_lists(const Node *n, int first, List lists[LISTS]) {
   for (int i = 0; i < LISTS; i++) {
     lists[i] = (List){0};
-    if (first < 0) lists[i].items = node_ints(n, list_names[i], &lists[i].count);
-    else if (i < AXES || has_in(n, first + i)) TRY(dims_known(n, first + i, &lists[i].items, &lists[i].count));
+    if (i < AXES || has_in(n, first + i)) TRY(dims_known(n, first + i, &lists[i].items, &lists[i].count));
   }
   int count = lists[STARTS].count;
   if (count > RANK_MAX || lists[ENDS].count != count || (lists[AXES].items && lists[AXES].count != count) ||

@@ -8,7 +8,7 @@ typedef struct Slice {
   int64_t start[RANK_MAX], step[RANK_MAX];
 } Slice;
 
-/* Reads starts, ends, axes?, steps? from the inputs at `first` on, or from the attributes where first is -1. */
+/* Reads starts, ends, axes?, steps? from the inputs at `first` on. */
 Status slice_read(Node *n, int first, const Shape *whole, Slice *out);
 
 /* How the part lies in the whole: `at` is the element it begins with, the dims step through the part (to) and the whole (from). */

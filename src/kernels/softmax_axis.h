@@ -3,8 +3,8 @@
 #include "kernels/softmax.h"
 #include "ops/op.h"
 
-/* float in, output 0 of input 0's shape, params. Before opset 13 (`flattens`) all dims from the axis on are one, default axis 1. */
-Status softmax_axis_infer(Node *n, bool flattens);
+/* float in, output 0 of input 0's shape, params. */
+Status softmax_axis_infer(Node *n);
 SoftmaxDims softmax_axis_dims(const Node *n);
-/* Emits the gradient operator on (dy, y); reshapes around it where the forward node has flattened. */
+/* Emits the gradient operator on (dy, y). */
 Value *softmax_axis_gradient(Grad *g, const char *op_name);

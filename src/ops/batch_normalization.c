@@ -57,7 +57,7 @@ static Status batch_normalization_infer(Node *n) {
   Shape channels;
   TRY(batch_norm_check(n, 0, 1, 4, &channels));
   bool training = n->version >= 14 && node_int(n, "training_mode", 0) != 0;
-  if (n->version < 9 && node_int(n, "spatial", 1) == 0)
+  if (node_int(n, "spatial", 1) == 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "spatial = 0 (statistics of every pixel) is not supported");
   for (int i = 1; i < n->out_count; i++)
     if (has_out(n, i) && (!training || i > 2))

@@ -3,12 +3,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/number.h"
 
-/* The bounds are attributes before opset 11, then scalars that may be absent. */
 static Status clip_infer(Node *n) {
-  float *bounds = node_params(n, 2 * sizeof *bounds);
-  if (!bounds) return STATUS_OUT_OF_MEMORY;
-  bounds[0] = n->version < 11 ? node_float(n, "min", -INFINITY) : -INFINITY;
-  bounds[1] = n->version < 11 ? node_float(n, "max", INFINITY) : INFINITY;
   for (int i = 0; i < n->in_count; i++) {
     size_t count;
     if (has_in(n, i) && n->in[i]->type != n->in[0]->type) return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
@@ -20,9 +15,8 @@ static Status clip_infer(Node *n) {
 }
 
 static f32x4 clip(const Node *n, f32x4 x) {
-  const float *bounds = n->params;
-  f32x4 low = f32x4_splat(has_in(n, 1) ? *in_f32(n, 1) : bounds[0]);
-  f32x4 high = f32x4_splat(has_in(n, 2) ? *in_f32(n, 2) : bounds[1]);
+  f32x4 low = f32x4_splat(has_in(n, 1) ? *in_f32(n, 1) : -INFINITY);
+  f32x4 high = f32x4_splat(has_in(n, 2) ? *in_f32(n, 2) : INFINITY);
   return f32x4_min(high, f32x4_max(low, x));
 }
 BROADCAST_ROW_1(clip_row, clip(n, x))
@@ -34,9 +28,8 @@ static void number_row(const Node *n, void *y, const void *const *in, unsigned m
   for (size_t i = 0; i < total; i++) {
     numbers_load(&x, in[0], type, i, 1, 1);
     for (int k = 1; k <= 2; k++) {
-      if (has_in(n, k)) numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
-      else if (dtype_is_float(type)) bound.floats[0] = ((const float *)n->params)[k - 1];
-      else continue;
+      if (!has_in(n, k)) continue;
+      numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
       bool takes = dtype_is_float(type)        ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
                    : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
                                                : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
@@ -49,15 +42,10 @@ static void number_row(const Node *n, void *y, const void *const *in, unsigned m
 
 static void clip_run(const Node *n) { broadcast_run(n, 1, n->in[0]->type == DTYPE_FLOAT32 ? clip_row : number_row); }
 
-/* Bound i (1 low, 2 high) as a value; NULL for none. */
-static Value *bound_of(Grad *g, int i) {
-  const Node *n = g->node;
-  if (n->version >= 11) return has_in(n, i) ? n->in[i] : NULL;
-  return node_attr(n, i == 1 ? "min" : "max", ATTR_FLOAT) ? emit_float(g->graph, ((const float *)n->params)[i - 1]) : NULL;
-}
+static Value *bound_of(const Node *n, int i) { return has_in(n, i) ? n->in[i] : NULL; }
 
 static Status clip_grad(Grad *g) {
-  Value *y = g->node->out[0], *low = bound_of(g, 1), *high = bound_of(g, 2);
+  Value *y = g->node->out[0], *low = bound_of(g->node, 1), *high = bound_of(g->node, 2);
   Value *over = low ? emit(g->graph, "Greater", y, low) : NULL, *under = high ? emit(g->graph, "Less", y, high) : NULL;
   Value *inside = over && under ? emit(g->graph, "And", over, under) : over ? over : under;
   g->dx[0] = inside ? emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0)) : g->dy[0];
@@ -70,7 +58,7 @@ CASES_OF(clip_cases) = {
     {"f32[7] f32[]=-0.2"},
     {"f32[7]"},
     {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
-    {"f32[7]", "min=-0.5 max=0.25", 10, .no_grad = "gradients are written for opset 12 and newer"},
+    {"f32[7]", "min=-0.5 max=0.25", 10},
     {0}};
 
 const Op op_clip = {

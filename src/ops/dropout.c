@@ -1,5 +1,4 @@
-/* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of dy.
- * Before opset 12 there is no training_mode: y = x. */
+/* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of dy. */
 #include <string.h>
 
 #include "kernels/second_output.h"
@@ -18,7 +17,7 @@ static Status dropout_infer(Node *n) {
   TRY(want_scalar(n, 1));
   TRY(want_scalar(n, 2));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
-  return node_output(n, 1, n->version < 10 ? DTYPE_FLOAT32 : DTYPE_BOOL, &n->in[0]->shape);
+  return node_output(n, 1, DTYPE_BOOL, &n->in[0]->shape);
 }
 
 static bool trains(const Node *n) { return has_in(n, 2) && *(const uint8_t *)n->in[2]->data; }
@@ -28,8 +27,7 @@ static void copy_all(const Node *n) {
   if (has_out(n, 0)) memmove(n->out[0]->data, n->in[0]->data, count * sizeof(float));
   if (!has_out(n, 1)) return;
   for (size_t i = 0; i < count; i++) {
-    if (n->version < 10) out_f32(n, 1)[i] = 1;
-    else ((uint8_t *)n->out[1]->data)[i] = 1;
+    ((uint8_t *)n->out[1]->data)[i] = 1;
   }
 }
 
@@ -76,8 +74,8 @@ CASES_OF(dropout_cases) = {
     {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
     {"f32[3,5] f32[]=0.4"},
     {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
-    {"f32[3,5]", "ratio=0.4", 10, 2, "gradients are written for opset 12 and newer"},
-    {"f32[3,5]", "ratio=0.4", 7, 1, "gradients are written for opset 12 and newer"},
+    {"f32[3,5]", "ratio=0.4", 10, 2},
+    {"f32[3,5]", "ratio=0.4", 7},
     {0}};
 
 const Op op_dropout = {

@@ -7,7 +7,7 @@
 
 static Status gather_nd_infer(Node *n) {
   Shape y;
-  int64_t batch_dims = n->version >= 12 ? node_int(n, "batch_dims", 0) : 0;
+  int64_t batch_dims = node_int(n, "batch_dims", 0);
   if (dtype_bytes(n->in[0]->type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pick %s", dtype_name(n->in[0]->type));
   TRY(nd_index_infer(n, &n->in[0]->shape, 1, batch_dims < 0 || batch_dims > RANK_MAX ? -1 : (int)batch_dims, &y));
   return node_output(n, 0, n->in[0]->type, &y);

@@ -1,4 +1,4 @@
-/* Hardmax: 1 where the largest x lies along the axis, the first of several, else 0. Before opset 13 over all dims from the axis on. */
+/* Hardmax: 1 where the largest x lies along the axis, the first of several, else 0. */
 #include "kernels/compose.h"
 
 static Value *emit_off_on(Compose *c, Value *x) {
@@ -10,13 +10,9 @@ static Status hardmax_compose(Compose *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   int axis, rank = x->shape.rank;
-  bool flat = c->node->version < 13;
-  TRY(node_axis(c->node, node_int(c->node, "axis", flat ? 1 : -1), rank, &axis));
-  Value *rows = flat ? emit_with(g, "Flatten", ATTRS(attr_of_int("axis", axis)), x) : x;
-  if (flat) axis = 1;
-  Value *at = emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", axis), attr_of_int("keepdims", 0)), rows);
-  Value *y = emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis)), at, compose_dim(c, rows, axis, false), emit_off_on(c, x));
-  return compose_done(c, flat ? emit(g, "Reshape", y, emit_shape(g, x)) : y);
+  TRY(node_axis(c->node, node_int(c->node, "axis", -1), rank, &axis));
+  Value *at = emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", axis), attr_of_int("keepdims", 0)), x);
+  return compose_done(c, emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis)), at, compose_dim(c, x, axis, false), emit_off_on(c, x)));
 }
 
 CASES_OF(hardmax_cases) = {{"f32[2,3,4]", "axis=1", .no_grad = "constant steps"}, {"f32[2,3,4]", "axis=1", 11, .no_grad = "constant steps"}, {"f32[3,5]", .no_grad = "constant steps"}, {0}};

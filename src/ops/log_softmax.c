@@ -1,4 +1,4 @@
-/* LogSoftmax: y = x - log Σ e^x along an axis; before opset 13 along all dims from the axis on.  dx = dy - e^y·Σ dy. */
+/* LogSoftmax: y = x - log Σ e^x along an axis.  dx = dy - e^y·Σ dy. */
 #include "kernels/scratch.h"
 #include "kernels/softmax_axis.h"
 
@@ -9,7 +9,7 @@ static void lay_out(Scratch *s, SoftmaxDims d, float **max, float **log_sum) {
 }
 
 static Status log_softmax_infer(Node *n) {
-  TRY(softmax_axis_infer(n, n->version < 13));
+  TRY(softmax_axis_infer(n));
   if (!node_is_concrete(n)) return STATUS_OK;
   Scratch s = {0};
   float *max, *log_sum;

@@ -1,7 +1,7 @@
 /* LogSoftmaxGrad_13 (com.microsoft): dx = dy - e^y·Σ dy along an axis, y is the output of LogSoftmax. */
 #include "kernels/softmax_axis.h"
 
-static Status log_softmax_grad_13_infer(Node *n) { return softmax_axis_infer(n, false); }
+static Status log_softmax_grad_13_infer(Node *n) { return softmax_axis_infer(n); }
 
 static void log_softmax_grad_13_run(const Node *n) {
   log_softmax_gradient(softmax_axis_dims(n), in_f32(n, 0), in_f32(n, 1), out_f32(n, 0));

@@ -102,7 +102,6 @@ static void max_pool_run(const Node *n) {
 
 static Status max_pool_grad(Grad *g) {
   Node *n = g->node;
-  if (n->version < 8) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs opset 8, where MaxPool has Indices");
   if (node_int(n, "storage_order", 0) != 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs Indices in storage order 0");
   TRY(second_output_want(n, "indices"));

@@ -106,7 +106,7 @@ void node_await(const Node *n, int input) {
 
 Status node_contents(const Node *n, int input, const void **data) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
-  if (n->in[input]->kind == VALUE_CONSTANT) return *data = n->in[input]->data, STATUS_OK;
+  if (n->in[input]->kind == VALUE_CONSTANT) return n->in[input]->settled = true, *data = n->in[input]->data, STATUS_OK;
   node_await(n, input);
   return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be a constant, it is computed from fed values", input, n->in[input]->name);
 }

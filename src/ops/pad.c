@@ -37,13 +37,10 @@ static Status read_widths(Node *n, Pad *p) {
   int axes[RANK_MAX], axis_count, count;
   const Dim *widths;
   TRY(read_axes(n, n->in[0]->shape.rank, axes, &axis_count));
-  if (n->version < 11) widths = node_ints(n, "pads", &count);
-  else if (!has_in(n, 1)) return node_invalid(n, "input 1, the widths, must be there");
-  else {
-    TRY(node_want_type(n, 1, DTYPE_INT64));
-    if (!node_is_known(n, 1)) return dims_known(n, 1, &widths, &count); /* later */
-    TRY(node_known(n, 1, &widths, &count));
-  }
+  if (!has_in(n, 1)) return node_invalid(n, "input 1, the widths, must be there");
+  TRY(node_want_type(n, 1, DTYPE_INT64));
+  if (!node_is_known(n, 1)) return dims_known(n, 1, &widths, &count); /* later */
+  TRY(node_known(n, 1, &widths, &count));
   if (count != 2 * axis_count) return node_invalid(n, "it has %d widths for %d dimensions", count, axis_count);
   p->known = true;
   for (int i = 0; i < axis_count; i++) {
@@ -78,7 +75,6 @@ static Status pad_infer(Node *n) {
   if (!p) return STATUS_OUT_OF_MEMORY;
   TRY(read_mode(n, &p->mode));
   TRY(read_widths(n, p));
-  if (n->version < 11) TRY(node_want_float(n, 0));
   if (dtype_bytes(x->type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pad %s", dtype_name(x->type));
   if (has_in(n, 2) && (n->in[2]->type != x->type || !shape_count(&n->in[2]->shape, &count) || count != 1))
     return node_invalid(n, "input 2 must be one %s", dtype_name(x->type));
@@ -93,8 +89,7 @@ static void fill(char *y, size_t count, const void *value, size_t item) {
 }
 
 static void fill_frame(const Node *n, size_t item) {
-  float value = node_float(n, "value", 0);
-  const void *given = has_in(n, 2) ? n->in[2]->data : n->version < 11 ? &value : NULL;
+  const void *given = has_in(n, 2) ? n->in[2]->data : NULL;
   size_t count = out_count(n, 0);
   if (given) fill(n->out[0]->data, count, given, item);
   else if (count) memset(n->out[0]->data, 0, count * item);
@@ -205,7 +200,7 @@ CASES_OF(pad_cases) = {
     {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
     {"f32[3] i64[2]=5,-7"},
     {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
-    {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2, 0, "gradients are written for opset 12 and newer"},
+    {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
     {0}};
 
 const Op op_pad = {

@@ -3,10 +3,9 @@
 #include "kernels/dims.h"
 #include "kernels/view.h"
 
-/* What the shape says: from input 1, or an attribute before opset 5. *dims is NULL when it is known later. */
+/* *dims is NULL when it is known later. */
 static Status wanted_dims(const Node *n, const Dim **dims, int *count) {
-  if (n->version < 5) *dims = node_ints(n, "shape", count);
-  else TRY(dims_known(n, 1, dims, count));
+  TRY(dims_known(n, 1, dims, count));
   if (*count > RANK_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", *count, RANK_MAX);
   return STATUS_OK;
 }
@@ -54,7 +53,7 @@ CASES_OF(reshape_cases) = {
     {"f32[1] i64[0]="},
     {"f32[0,3] i64[2]=3,0", "allowzero=1", 14, 0, "nothing is learned from an empty batch"},
     {"f32[2,3,4] i64[2]=0,-1", NULL, 5},
-    {"f32[2,3]", "shape=[6,1]", 1, 0, "gradients are written for opset 12 and newer"},
+    {"f32[2,3]", "shape=[6,1]", 1},
     {"i64[4] i64[2]=2,2"},
     {0}};
 

@@ -5,7 +5,7 @@ static Status slice_infer(Node *n) {
   const Value *x = n->in[0];
   Slice *s = NODE_PARAMS(n, Slice);
   if (!s) return STATUS_OUT_OF_MEMORY;
-  TRY(slice_read(n, n->version < 10 ? -1 : 1, &x->shape, s));
+  TRY(slice_read(n, 1, &x->shape, s));
   TRY(node_output(n, 0, x->type, &s->shape));
   Dim part[64];
   if (!x->known || x->shape.rank != 1 || !dim_is_number(s->shape.dim[0]) || s->shape.dim[0] > 64) return STATUS_OK;
@@ -22,21 +22,11 @@ static void slice_run(const Node *n) {
   strided_copy(n->out[0]->data, (const char *)x->data + at * (ptrdiff_t)item, layout, item);
 }
 
-/* Before opset 10 the lists are attributes. */
-static Value *listed(Graph *g, const Node *n, const char *name) {
-  int count;
-  const int64_t *ints = node_ints(n, name, &count);
-  return ints ? emit_ints(g, ints, count) : EMIT_ABSENT;
-}
-
 static Status slice_grad(Grad *g) {
   Node *n = g->node;
   Value *in[6] = {g->dy[0], emit_shape(g->graph, n->in[0]), NULL, NULL, EMIT_ABSENT, EMIT_ABSENT};
-  static const char *const names[] = {"starts", "ends", "axes"};
-  for (int i = 0; i < 4; i++) {
-    if (n->version < 10 && i < 3) in[2 + i] = listed(g->graph, n, names[i]);
-    else if (has_in(n, 1 + i)) in[2 + i] = n->in[1 + i];
-  }
+  for (int i = 0; i < 4; i++)
+    if (has_in(n, 1 + i)) in[2 + i] = n->in[1 + i];
   g->dx[0] = emit_first(g->graph, "SliceGrad", NO_ATTRS, in, in[5] != EMIT_ABSENT ? 6 : in[4] != EMIT_ABSENT ? 5 : 4);
   return STATUS_OK;
 }
@@ -49,8 +39,8 @@ CASES_OF(slice_cases) = {
     {"f32[4,5] i64[1]=3 i64[1]=1"}, /* nothing left */
     {"f32[4,5] i32[1]=1 i32[1]=-1 - i32[1]=1"},
     {"f32[3,4,5] i64[2]=2,1 i64[2]=-4,3 i64[2]=0,2 i64[2]=-1,1"},
-    {"f32[4,5]", "starts=[1,1] ends=[3,1000] axes=[0,1]", 1, 0, "gradients are written for opset 12 and newer"},
-    {"f32[4,5]", "starts=[1] ends=[-1]", 1, 0, "gradients are written for opset 12 and newer"},
+    {"f32[4,5]", "starts=[1,1] ends=[3,1000] axes=[0,1]", 1},
+    {"f32[4,5]", "starts=[1] ends=[-1]", 1},
     {"i64[5]=1,2,3,4,5 i64[1]=1 i64[1]=4"},
     {0}};
 

@@ -1,7 +1,7 @@
-/* Softmax: y = e^x / Σ e^x along an axis; before opset 13 along all dims from the axis on.  dx = y·(dy - Σ dy·y). */
+/* Softmax: y = e^x / Σ e^x along an axis.  dx = y·(dy - Σ dy·y). */
 #include "kernels/softmax_axis.h"
 
-static Status softmax_infer(Node *n) { return softmax_axis_infer(n, n->version < 13); }
+static Status softmax_infer(Node *n) { return softmax_axis_infer(n); }
 
 static void softmax_run(const Node *n) { softmax(softmax_axis_dims(n), in_f32(n, 0), out_f32(n, 0)); }
 

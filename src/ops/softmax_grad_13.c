@@ -1,7 +1,7 @@
 /* SoftmaxGrad_13 (com.microsoft): dx = y·(dy - Σ dy·y) along an axis, y is the output of Softmax. */
 #include "kernels/softmax_axis.h"
 
-static Status softmax_grad_13_infer(Node *n) { return softmax_axis_infer(n, false); }
+static Status softmax_grad_13_infer(Node *n) { return softmax_axis_infer(n); }
 
 static void softmax_grad_13_run(const Node *n) {
   softmax_gradient(softmax_axis_dims(n), in_f32(n, 0), in_f32(n, 1), out_f32(n, 0));

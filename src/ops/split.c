@@ -25,20 +25,11 @@ static Status equal_sizes(const Node *n, Dim whole, Dim *sizes) {
   return STATUS_OK;
 }
 
-/* Sizes from an attribute or from input 1; NULL when neither is there. */
-static Status given_sizes(const Node *n, bool from_input, const Dim **given, int *count) {
-  *given = NULL;
-  *count = 0;
-  if (from_input) return has_in(n, 1) ? dims_known(n, 1, given, count) : STATUS_OK;
-  *given = node_ints(n, "split", count);
-  return STATUS_OK;
-}
-
-static Status split_sizes(const Node *n, bool from_input, Dim whole, Dim *sizes) {
-  const Dim *given;
-  int count;
+static Status split_sizes(const Node *n, Dim whole, Dim *sizes) {
+  const Dim *given = NULL;
+  int count = 0;
   Dim sum = 0;
-  TRY(given_sizes(n, from_input, &given, &count));
+  if (has_in(n, 1)) TRY(dims_known(n, 1, &given, &count));
   if (!given && !count) return equal_sizes(n, whole, sizes);
   if (count != n->out_count) return node_invalid(n, "split has %d sizes, it has %d outputs", count, n->out_count);
   bool numbers = given && dim_is_number(whole);
@@ -53,13 +44,13 @@ static Status split_sizes(const Node *n, bool from_input, Dim whole, Dim *sizes)
   return STATUS_OK;
 }
 
-Status split_infer(Node *n, bool from_input) {
+Status split_infer(Node *n) {
   const Value *x = n->in[0];
   SplitParams *p = node_params(n, sizeof *p + (size_t)n->out_count * sizeof(Dim));
   if (!p) return STATUS_OUT_OF_MEMORY;
   TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &p->axis));
   if (!n->out_count) return node_invalid(n, "it has no outputs");
-  TRY(split_sizes(n, from_input, x->shape.dim[p->axis], p->sizes));
+  TRY(split_sizes(n, x->shape.dim[p->axis], p->sizes));
   int64_t at = 0;
   for (int i = 0; i < n->out_count; i++) {
     Shape y = x->shape;
@@ -102,15 +93,12 @@ Status split_grad(Grad *g) {
   return STATUS_OK;
 }
 
-/* The sizes are an attribute before opset 13. */
-static Status split_op_infer(Node *n) { return split_infer(n, n->version >= 13); }
-
 CASES_OF(split_cases) = {
     {"f32[2,6]", "axis=1", 13, 3},
     {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
     {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3},
     {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},
-    {"f32[4,2]", NULL, 2, 2, "gradients are written for opset 12 and newer"},
+    {"f32[4,2]", NULL, 2, 2},
     {"f32[7,2]", "num_outputs=3", 18, 3},
     {"i64[4]=1,2,3,4 i64[2]=1,3", NULL, 13, 2},
     {0}};
@@ -120,7 +108,7 @@ const Op op_split = {
     .since = {2, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = -1,
     .flags = OP_ANY_TYPE,
-    .infer = split_op_infer,
+    .infer = split_infer,
     .run = split_run,
     .grad = split_grad,
     .cases = CASES(split_cases),

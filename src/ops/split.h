@@ -2,6 +2,6 @@
 #pragma once
 #include "ops/op.h"
 
-Status split_infer(Node *n, bool from_input); /* the sizes are input 1, not an attribute */
+Status split_infer(Node *n);
 void split_run(const Node *n);
 Status split_grad(Grad *g);

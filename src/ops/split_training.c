@@ -1,7 +1,7 @@
 /* SplitTraining (com.microsoft): Split with the sizes as input 1 at every opset. */
 #include "ops/split.h"
 
-static Status split_training_infer(Node *n) { return split_infer(n, true); }
+static Status split_training_infer(Node *n) { return split_infer(n); }
 
 CASES_OF(split_training_cases) = {{"f32[6,2] i64[2]=2,4", NULL, 0, 2}, {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 0, 3}, {0}};
 

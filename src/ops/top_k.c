@@ -11,12 +11,9 @@ typedef struct TopK {
   bool largest;
 } TopK;
 
-/* k is an attribute before opset 10. */
 static Status known_k(Node *n, Dim *k) {
   const Dim *dims;
   int count;
-  *k = n->version < 10 ? node_int(n, "k", -1) : SYMBOL_0;
-  if (*k != SYMBOL_0) return STATUS_OK;
   TRY(dims_known(n, 1, &dims, &count));
   if (count != 1) return node_invalid(n, "input 1, k, must be one number");
   *k = dims ? *dims : graph_fresh_dim(n->graph);

@@ -6,8 +6,7 @@ static Status unsqueeze_infer(Node *n) {
   const Shape *x = &n->in[0]->shape;
   const Dim *axes;
   int count;
-  if (n->version >= 13) TRY(node_known(n, 1, &axes, &count));
-  else axes = node_ints(n, "axes", &count);
+  TRY(node_known(n, 1, &axes, &count));
   if (x->rank + count > RANK_MAX)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", x->rank + count, RANK_MAX);
   Shape y = {.rank = x->rank + count};

@@ -1,5 +1,20 @@
 /* Upsample: what Resize was before opset 10. */
-#include "kernels/resize.h"
+#include "kernels/compose.h"
+
+static Value *scales_of(Compose *c) {
+  const Attr *scales = node_attr(c->node, "scales", ATTR_FLOATS);
+  if (has_in(c->node, 1)) return c->node->in[1];
+  Shape shape = SHAPE(scales ? scales->count : 0);
+  return scales ? emit_floats(c->graph, scales->floats, &shape) : NULL;
+}
+
+static Status upsample_compose(Compose *c) {
+  Value *scales = scales_of(c);
+  if (!scales) return node_invalid(c->node, "neither an input nor an attribute gives the scales");
+  AttrList attrs = ATTRS(attr_of_string("mode", node_string(c->node, "mode", "nearest")), attr_of_string("nearest_mode", "floor"),
+                         attr_of_string("coordinate_transformation_mode", "asymmetric"));
+  return compose_done(c, emit_with(c->graph, "Resize", attrs, c->node->in[0], EMIT_ABSENT, scales));
+}
 
 CASES_OF(upsample_cases) = {
     {"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
@@ -11,8 +26,6 @@ const Op op_upsample = {
     .since = {7, 9},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
     .flags = OP_SMALL_IN_FLOAT,
-    .infer = resize_op_infer,
-    .run = resize_op_run,
-    .grad = resize_op_grad,
+    .compose = upsample_compose,
     .cases = CASES(upsample_cases),
 };

@@ -8,8 +8,7 @@ static bool bounds_of(const Node *n, float bounds[2]) {
   bounds[0] = 0, bounds[1] = INFINITY;
   if (n->op == &op_relu) return true;
   if (n->op != &op_clip) return false;
-  bounds[0] = n->version < 11 ? node_float(n, "min", -INFINITY) : -INFINITY;
-  if (n->version < 11) bounds[1] = node_float(n, "max", INFINITY);
+  bounds[0] = -INFINITY;
   for (int i = 1; i < n->in_count; i++)
     if (n->in[i] && !rewrite_number(n->in[i], &bounds[i - 1])) return false;
   return true;

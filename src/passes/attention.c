@@ -49,7 +49,7 @@ static bool is_plain_product(const Node *n, Product *p, bool trans_a, bool trans
 
 /* Softmax and its gradient over the last dim. */
 static bool is_over_last(const Node *n) {
-  int64_t axis = node_int(n, "axis", n->op == &op_softmax && n->version < 13 ? 1 : -1);
+  int64_t axis = node_int(n, "axis", -1);
   return axis == -1 || axis == n->in[0]->shape.rank - 1;
 }
 

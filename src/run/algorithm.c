@@ -19,8 +19,8 @@ Status session_check_training_info(TrainletSession *s) {
   if (o->clip_norm > 0)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that gradients are clipped (clipGradNorm %g)", (double)o->clip_norm);
   bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW;
-  if (wide && (!o->correct_bias || !o->first_step || graph_opset(eval->graph, "") < 12))
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info can say %s only with its bias correction, in models of opset 12 or newer", optimizer_name(o->kind));
+  if (wide && (!o->correct_bias || !o->first_step))
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
   return STATUS_OK;
 }
 

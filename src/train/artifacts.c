@@ -222,8 +222,6 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
 
 /* ---- which parameters train ---- */
 
-static bool is_parameter(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && v->type == DTYPE_FLOAT32; }
-
 static bool matches_any(const NameList *list, const char *name) {
   for (int i = 0; i < list->count; i++)
     if (glob_match(list->names[i], name)) return true;
@@ -254,7 +252,7 @@ static Status check_patterns(TrainletArtifacts *a, const char *key, const NameLi
   for (int i = 0; i < list->count; i++) {
     bool found = false;
     for (int k = 0; k < a->model->value_count && !found; k++)
-      found = is_parameter(a->model->values[k]) && glob_match(list->names[i], a->model->values[k]->name);
+      found = mode_is_parameter(a->model->values[k]) && glob_match(list->names[i], a->model->values[k]->name);
     if (!found) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "%s '%.200s' matches no parameter of the model", key, list->names[i]);
   }
   return STATUS_OK;
@@ -328,7 +326,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count), **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   for (int i = 0; i < m->value_count; i++)
-    if (is_parameter(m->values[i]) && trainable(a, m->values[i])) wrt[count++] = m->values[i]->twin;
+    if (mode_is_parameter(m->values[i]) && trainable(a, m->values[i])) wrt[count++] = m->values[i]->twin;
   float *one = ARENA_NEW(g->arena, float);
   if (!one) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   *one = 1;
@@ -340,7 +338,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   if (!reset) return a->error.status;
   int left = 0;
   for (int i = 0, at = 0; i < m->value_count; i++) {
-    if (!is_parameter(m->values[i]) || !trainable(a, m->values[i])) continue;
+    if (!mode_is_parameter(m->values[i]) || !trainable(a, m->values[i])) continue;
     Value *grad = grads[at], *parameter = wrt[at++];
     if (!grad && named_exactly(&a->requires_grad, parameter->name))
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'", parameter->name);
@@ -447,7 +445,7 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   if (!tensors[0] || !tensors[1]) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
-    if (!is_parameter(v)) continue;
+    if (!mode_is_parameter(v)) continue;
     CheckpointTensor whole = {v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
     tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type} : whole;
   }

@@ -45,9 +45,8 @@ static Status copy_batch_norm(Graph *to, Node *n, Value *const *in, bool trainin
   return copy_node(to, n, training ? &op_batch_norm_internal : &op_batch_normalization, attrs, in, 5, training ? 5 : 1, 1);
 }
 
-/* Inputs x, ratio, training_mode; the last is absent in inference. Before opset 12 Dropout knows inference only. */
+/* Inputs x, ratio, training_mode; the last is absent in inference. */
 static Status copy_dropout(Graph *to, Node *n, Value *const *in, bool training) {
-  if (n->version < 12) return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
   static const uint8_t on = 1;
   Value *ratio = n->in_count > 1 && in[1] ? in[1] : emit_float(to, 0.5f);
   Value *three[3] = {in[0], ratio, NULL};
@@ -64,7 +63,9 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
   return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
 }
 
-static bool is_parameter(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && v->type == DTYPE_FLOAT32; }
+bool mode_is_parameter(const Value *v) {
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && v->type == DTYPE_FLOAT32 && shape_elements(&v->shape) > 0;
+}
 
 Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
   Graph *to = graph_new_like(m, arena, error);
@@ -77,8 +78,8 @@ Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
   for (int i = 0; i < m->value_count; i++) {
     Value *v = m->values[i];
     if (v->kind != VALUE_CONSTANT) continue;
-    v->twin = is_parameter(v) ? graph_value(to, v->name, v->type, &v->shape, VALUE_STATE)
-                              : graph_constant(to, v->name, v->type, &v->shape, v->data);
+    v->twin = mode_is_parameter(v) ? graph_value(to, v->name, v->type, &v->shape, VALUE_STATE)
+                                   : graph_constant(to, v->name, v->type, &v->shape, v->data);
     if (!v->twin) return NULL;
   }
   for (int i = 0; i < m->node_count; i++)

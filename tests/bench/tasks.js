@@ -2,7 +2,7 @@
 
 import { batchTensor } from '../golden/recipe.js';
 import { mflopOf } from './models/arithmetic.js';
-import { cnn, conv1d, gpt, mlp, mobileNetV2 } from './models/networks.js';
+import { cnn, conv1d, gpt, lstm, mlp, mobileNetV2, unet } from './models/networks.js';
 
 const lr = 1e-3; // the only one that onnxruntime-web 1.19.2 knows
 const sgd = { type: 'sgd', lr };
@@ -19,6 +19,8 @@ const ROWS = {
   'W4-full': ['MobileNetV2 96×96, all weights, batch 8, SGD', () => mobileNetV2(8), sgd],
   'W4-forward': ['MobileNetV2 96×96, inference, batch 8', () => mobileNetV2(8), sgd, { forward: true }],
   C1D: ['Conv1d 64…128 channels, length 1,024, batch 64, Adam', () => conv1d(64), adam],
+  LSTM: ['LSTM 256, 128 steps, batch 16, Adam', () => lstm(16), adam],
+  UNET: ['U-Net 32-64 channels, GroupNorm, GELU, 64×64, batch 4, AdamW', () => unet(4), adamw],
   'W1-1': ['MLP 784-512-256-10, batch 1, SGD', () => mlp(1), sgd],
   'ORT-1': ['MLP 784-500-10, batch 1, AdamW', () => mlp(1, [784, 500, 10]), adamw],
   'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],

@@ -89,6 +89,46 @@ export class Graph {
     return this.op('MaxPool', [x], { kernel_shape: two, strides: two }, [batch, channels, ...size.map((s) => s / 2)]);
   }
 
+  /** Groups of channels, as PyTorch exports it before opset 21: InstanceNormalization over them, then a scale and a shift of each channel. */
+  groupNorm(x, name, groups) {
+    const dims = this.shapes[x];
+    const [batch, channels] = dims;
+    const each = channels / groups * product(dims.slice(2));
+    const units = [this.constant('float32', [groups], Array(groups).fill(1)), this.constant('float32', [groups], Array(groups).fill(0))];
+    const split = this.op('Reshape', [x, this.constant('int64', [3], [0, groups, -1])], {}, [batch, groups, each]);
+    const normal = this.op('InstanceNormalization', [split, ...units], { epsilon: { float: 1e-5 } }, [batch, groups, each]);
+    const joined = this.op('Reshape', [normal, this.op('Shape', [x], {}, [dims.length])], {}, dims);
+    const perChannel = [channels, ...dims.slice(2).map(() => 1)];
+    const scaled = this.op('Mul', [joined, this.filled(`${name}.weight`, perChannel, 1)], {}, dims);
+    return this.op('Add', [scaled, this.filled(`${name}.bias`, perChannel, 0)], {}, dims);
+  }
+
+  /** In pieces, as PyTorch exports it before opset 20. */
+  gelu(x) {
+    const dims = this.shapes[x];
+    const number = (value) => this.constant('float32', [], [value]);
+    const erf = this.op('Erf', [this.op('Div', [x, number(Math.SQRT2)], {}, dims)], {}, dims);
+    return this.op('Mul', [this.op('Mul', [x, this.op('Add', [erf, number(1)], {}, dims)], {}, dims), number(0.5)], {}, dims);
+  }
+
+  /** Twice as large, each pixel to 2 × 2 of its own. */
+  up2(x, name, channels) {
+    const [batch, inputs, ...size] = this.shapes[x];
+    const weights = [this.weight(`${name}.weight`, [inputs, channels, ...size.map(() => 2)], 1 / Math.sqrt(inputs)), this.weight(`${name}.bias`, [channels], 0.1)];
+    const two = size.map(() => 2);
+    return this.op('ConvTranspose', [x, ...weights], { kernel_shape: two, strides: two }, [batch, channels, ...size.map((s) => 2 * s)]);
+  }
+
+  /** The state after the last step of (batch, steps, inputs). */
+  lstm(x, name, hidden) {
+    const [batch, steps, inputs] = this.shapes[x];
+    const bound = 1 / Math.sqrt(hidden);
+    const weight = (part, ...dims) => this.weight(`${name}.${part}`, [1, ...dims], bound);
+    const weights = [weight('weight_ih', 4 * hidden, inputs), weight('weight_hh', 4 * hidden, hidden), weight('bias', 8 * hidden)];
+    this.op('LSTM', [this.transpose(x, [1, 0, 2]), ...weights], { hidden_size: hidden }, [steps, 1, batch, hidden], [1, batch, hidden]);
+    return this.op('Squeeze', [this.nodes.at(-1).outputs[1], this.constant('int64', [1], [0])], {}, [batch, hidden]);
+  }
+
   globalAveragePool(x) {
     const [batch, channels, ...size] = this.shapes[x];
     return this.op('GlobalAveragePool', [x], {}, [batch, channels, ...size.map(() => 1)]);

@@ -1,4 +1,4 @@
-// The networks that are measured, each at a batch size: two perceptrons, three convolutional networks, a GPT.
+// The networks that are measured, each at a batch size: a perceptron, four convolutional networks, a GPT, an LSTM.
 
 import { Graph } from './graph.js';
 
@@ -86,4 +86,22 @@ export function mobileNetV2(batch, size = 96) {
     }
   x = g.globalAveragePool(conv6(x, 'features.18', 1280, { kernel: 1 }));
   return g.end(g.dense(g.flatten(x), 'classifier', 10));
+}
+
+/** Two convolutions at full size, two at half of it, the way back up joined with what was skipped: (N, 3, size, size) → (N · size · size, classes). */
+export function unet(batch, { size = 64, channels = 32, classes = 10 } = {}) {
+  const g = new Graph('unet', batch, floats(3, size, size));
+  const layer = (x, name, wide) => g.gelu(g.groupNorm(g.conv(x, name, wide, { kernel: 3 }), `${name}.norm`, 8));
+  const block = (x, name, wide) => layer(layer(x, `${name}.0`, wide), `${name}.1`, wide);
+  const skipped = block(g.input.name, 'down', channels);
+  const deep = block(g.maxPool2(skipped), 'deep', 2 * channels);
+  const joined = g.op('Concat', [skipped, g.up2(deep, 'up', channels)], { axis: 1 }, [batch, 2 * channels, size, size]);
+  const scores = g.conv(block(joined, 'join', channels), 'head', classes, { kernel: 1 });
+  return g.end(g.reshape(g.transpose(scores, [0, 2, 3, 1]), [-1, classes]));
+}
+
+/** One LSTM over a sequence of floats, its last state judged: (N, steps, inputs) → 10 classes. */
+export function lstm(batch, { steps = 128, inputs = 256, hidden = 256 } = {}) {
+  const g = new Graph('lstm', batch, floats(steps, inputs));
+  return g.end(g.dense(g.lstm(g.input.name, 'lstm', hidden), 'fc', 10));
 }
