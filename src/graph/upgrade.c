@@ -1,9 +1,10 @@
-/* Upgrade: attributes that became inputs, Softmax and its kin over all dims from the axis on, the Resize of opset 10, attributes that went. */
+/* Upgrade: attributes that became inputs, Softmax and its kin over all dims from the axis on, the Resize of opset 10, the Scan of
+ * opset 8, attributes that went. */
 #include "graph/upgrade.h"
 
 #include <string.h>
 
-#include "ops/op.h"
+#include "ops/scan.h"
 
 /* An attribute that is an input from opset `since` on. */
 static const struct {
@@ -113,6 +114,7 @@ Status upgrade(Graph *g, Added *a) {
   drop_old(g, a, attrs);
   move_attrs(g, a, in, attrs);
   if (is_op(a, "Resize") && a->in_count == 2) upgrade_resize(a, in, attrs);
+  if (is_op(a, "Scan") && g->file_opset < 9) a->op = &op_scan_8;
   if (is_op(a, "Concat") && g->file_opset < 4 && !attr_of(a, "axis")) attrs[a->attr_count++] = attr_of_int("axis", 1);
   return g->error->status;
 }

@@ -3,8 +3,9 @@
  *   in:  states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]   out: states[], made[] stacked
  *
  * Before opset 9 all that has a batch as axis 0, and the scanned axis is 1. */
+#include "ops/scan.h"
+
 #include "graph/subgraph.h"
-#include "ops/op.h"
 
 enum { SCAN_MAX = 1 << 16 };
 
@@ -24,7 +25,7 @@ static int64_t entry(const Node *n, const char *attr, int i) {
   return i >= 0 && i < count ? ints[i] : 0;
 }
 
-static bool batched(const Node *n) { return n->version < 9; }
+static bool batched(const Node *n) { return n->op == &op_scan_8; }
 
 static Status scan_open(Scan *s, const Node *n) {
   int own = subgraph_own_inputs(n) - batched(n);
@@ -126,10 +127,6 @@ static Status scan_compose(Compose *c) {
   return STATUS_OK;
 }
 
-const Op op_scan = {
-    .name = "Scan",
-    .since = {8, 9, 11, 16, 19, 21},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1,
-    .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
-    .compose = scan_compose,
-};
+#define SCAN(...) {.name = "Scan", .since = {__VA_ARGS__}, .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1, .flags = OP_ANY_TYPE | OP_SUBGRAPHS, .compose = scan_compose}
+const Op op_scan_8 = SCAN(8);
+const Op op_scan = SCAN(8, 9, 11, 16, 19, 21);
