@@ -54,6 +54,12 @@ Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
   return emit(c->graph, "Gather", emit_shape(c->graph, x), index);
 }
 
+Status compose_want_number(const Compose *c, int input, int axis) {
+  if (dim_is_number(compose_shape(c, input)->dim[axis])) return STATUS_OK;
+  node_await(c->node, input);
+  return node_fail(c->node, STATUS_UNSUPPORTED_OP, "dimension %d of input %d must be known before the run", axis, input);
+}
+
 Value *compose_range(Compose *c, Value *count) {
   Value *zero = emit(c->graph, "Sub", count, count), *one = emit(c->graph, "Reshape", emit_ints(c->graph, (int64_t[]){1}, 1), emit_shape(c->graph, count));
   return emit(c->graph, "Range", zero, count, one);

@@ -13,6 +13,8 @@ Value *compose_sum_as(Compose *c, Value *x);
 Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
+/* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */
+Status compose_want_number(const Compose *c, int input, int axis);
 /* 0, 1 … count-1 as int64, where count is a scalar. */
 Value *compose_range(Compose *c, Value *count);
 static inline const Shape *compose_shape(const Compose *c, int input) { return &c->node->in[input]->shape; }

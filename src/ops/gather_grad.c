@@ -1,4 +1,4 @@
-/* GatherGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's rows are added where Gather took them. */
+/* GatherGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's rows are added where Gather took them. Its own gradient is Gather. */
 #include <string.h>
 
 #include "kernels/dims.h"
@@ -54,10 +54,15 @@ static void gather_grad_run(const Node *n) {
   }
 }
 
+static Status gather_grad_grad(Grad *g) {
+  g->dx[2] = emit_with(g->graph, "Gather", ATTRS(attr_of_int("axis", *(const int *)g->node->params)), g->dy[0], g->node->in[1]);
+  return STATUS_OK;
+}
+
 CASES_OF(gather_grad_cases) = {{"i64[2]=5,3 v:i64[2,2]=0,4,4,-1 f32[2,2,3]"},
                                {"i64[3]=2,5,6 v:i32[2]=1,-5 f32[2,2,6]", "axis=1"},
                                {"i64[2]=3,2 v:i64[]=1 f32[2]"},
-                               {"i64[2]=3,2 v:i64[2]=3,1 f32[2,2]"}, /* out of range: left out */
+                               {"i64[2]=3,2 v:i64[2]=3,1 f32[2,2]", .no_grad = "a row out of range is left out"},
                                {0}};
 
 const Op op_gather_grad = {
@@ -67,5 +72,6 @@ const Op op_gather_grad = {
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
     .infer = gather_grad_infer,
     .run = gather_grad_run,
+    .grad = gather_grad_grad,
     .cases = CASES(gather_grad_cases),
 };

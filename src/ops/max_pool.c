@@ -1,6 +1,8 @@
 /* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of equal
  * ones wins; NaN wins over all, as in PyTorch. */
 #include <math.h>
+#include <string.h>
+
 #include "kernels/second_output.h"
 #include "ops/pool.h"
 #include "simd.h"
@@ -10,8 +12,6 @@ static Status max_pool_infer(Node *n) {
   Shape y;
   Pool *pool;
   TRY(node_want_float(n, 0));
-  if (node_int(n, "storage_order", 0) != 0 && has_out(n, 1))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "Indices in storage order 1 (columns first) are not supported");
   TRY(node_want_rank(n, 0, 3, RANK_MAX));
   TRY(pool_infer(n, &n->in[0]->shape, &y, &pool));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
@@ -81,17 +81,27 @@ static void two_by_two_row(const Pool *pool, const float *x, size_t row, size_t 
   if (columns % 4) two_by_two(w, x, row, columns - 4, plane, y, indices);
 }
 
+/* Offsets in a picture kept column by column: the place (d, i, j) of a plane has there the number (j · rows + i) · depth + d. */
+static void turn_indices(const Pool *pool, size_t plane, int64_t *indices) {
+  size_t depth = pool->depth.in[0], rows = pool->window.in[0], columns = pool->window.in[1];
+  for (size_t k = 0; k < pool_out(pool); k++) {
+    size_t at = (size_t)indices[k] - plane * pool_in(pool), d = at / (rows * columns), i = at / columns % rows, j = at % columns;
+    indices[k] = (int64_t)(plane * pool_in(pool) + (j * rows + i) * depth + d);
+  }
+}
+
 static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Pool *pool = n->params;
   size_t columns = pool->window.out[1];
-  bool fast = is_two_by_two(pool) && columns >= 4;
+  bool fast = is_two_by_two(pool) && columns >= 4, turned = has_out(n, 1) && node_int(n, "storage_order", 0) != 0;
   for (size_t plane = from; plane < to; plane++) {
     const float *x = in_f32(n, 0) + plane * pool_in(pool);
     for (size_t i = 0; i < pool->depth.out[0] * pool->window.out[0]; i++) {
       size_t at = plane * pool_out(pool) + i * columns;
       (fast ? two_by_two_row : row_run)(pool, x, i, plane, out_f32(n, 0) + at, has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL);
     }
+    if (turned) turn_indices(pool, plane, (int64_t *)n->out[1]->data + plane * pool_out(pool));
   }
 }
 
@@ -100,12 +110,27 @@ static void max_pool_run(const Node *n) {
   threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
 }
 
+/* MaxPoolGrad wants Indices in storage order 0: of the same MaxPool without that attribute. */
+static Node *pool_again(Grad *g) {
+  const Node *n = g->node;
+  Attr attrs[16];
+  int count = 0;
+  for (int i = 0; i < n->attr_count && count < 16; i++)
+    if (strcmp(n->attrs[i].name, "storage_order") != 0) attrs[count++] = n->attrs[i];
+  return emit_node(g->graph, "MaxPool", (AttrList){attrs, count}, n->in, 1, 2, NULL);
+}
+
 static Status max_pool_grad(Grad *g) {
   Node *n = g->node;
-  if (node_int(n, "storage_order", 0) != 0)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs Indices in storage order 0");
-  TRY(second_output_want(n, "indices"));
-  g->dx[0] = emit_with(g->graph, "MaxPoolGrad", node_attrs(n), g->dy[0], n->out[1]);
+  Value *indices = NULL;
+  if (node_int(n, "storage_order", 0) != 0) {
+    Node *rows_first = pool_again(g);
+    indices = rows_first ? rows_first->out[1] : NULL;
+  } else {
+    TRY(second_output_want(n, "indices"));
+    indices = n->out[1];
+  }
+  g->dx[0] = emit_with(g->graph, "MaxPoolGrad", node_attrs(n), g->dy[0], indices);
   return STATUS_OK;
 }
 
@@ -119,12 +144,14 @@ CASES_OF(max_pool_cases) = {
     {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID", 11},
     {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]", 12, 2},
     {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]", 0, 2},
+    {"f32[2,3,5,4]", "kernel_shape=[2,2] strides=[2,1] storage_order=1", 0, 2},
+    {"f32[1,2,3,4,5]", "kernel_shape=[2,2,2] storage_order=1", 0, 2},
     {"f32[1,2,6,5,8]", "kernel_shape=[2,2,2] strides=[2,2,2] dilations=[3,1,1] ceil_mode=1", 11},
     {0}};
 
 const Op op_max_pool = {
     .name = "MaxPool",
-    .since = {1, 8, 10, 11, 12},
+    .since = {1, 8, 10, 11, 12, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 2,
     .flags = OP_SMALL_IN_FLOAT,
     .infer = max_pool_infer,

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from torch_recurrent import recurrent
+from torch_spatial import SPATIAL
 
 UNKNOWN = {
     "BroadcastGradientArgs": "shape arithmetic of ONNX Runtime; used by every broadcasting gradient",
@@ -18,11 +19,13 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
-UNKNOWN.update({"Bernoulli": "other random numbers"})
-UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
+UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
+UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.
 EXCEPTIONS = {
     "LRN | f32[1,4,3] | size=2 alpha=0.9 beta=0.5 | 0 0": "PyTorch puts the odd neighbour of an even window on the other side",
+    "Det | v:f32[3,3]=1,2,3,2,4,6,1,1,1 |  | 0 0": "singular: PyTorch gives a gradient of 0, the cofactors are not",
+    "RoiAlign | f32[1,1,2,2] f32[1,4]=0,0,1,1 i64[1]=1 |  | 16 0": "a picture that is not there",
     "TopK | v:f32[5]=1,3,3,0,3 i64[1]=2 |  | 0 2": "ties, of which PyTorch takes any",
     "Gather | f32[3,2] v:i64[2]=3,1 |  | 0 0": "an index out of range",
     "GatherND | f32[3,2] v:i64[2,1]=1,3 |  | 0 0": "an index out of range",
@@ -393,6 +396,7 @@ def cast(x, a):
 
 OPS = {
     **{name: recurrent(name) for name in ("LSTM", "GRU", "RNN")},
+    **SPATIAL,
     "Gemm": gemm, "FusedMatMul": fused_matmul, "MatMul": lambda x, a: [x[0] @ x[1]],
     "Add": fold(torch.add), "Sub": fold(torch.sub), "Mul": fold(torch.mul), "Div": lambda x, a: [
         x[0] / x[1] if x[0].is_floating_point() else torch.div(x[0], x[1], rounding_mode="trunc")],
