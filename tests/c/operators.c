@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernels/number.h"
 #include "opcheck.h"
 #include "train/backward.h"
 
@@ -37,15 +38,29 @@ static bool is_accepted(const OpCase *c) {
   return accepted;
 }
 
+/* Input i of another type; a constant's contents are what that type holds of them. */
+static void change_type(OpCase *c, CaseInput *in, DType type) {
+  size_t bytes = in->count * dtype_bytes(type) + 1;
+  char *data = arena_alloc(&c->arena, bytes);
+  for (size_t i = 0; data && i < in->count; i++) {
+    Numbers x;
+    numbers_load(&x, in->data, in->type, i, 1, 1);
+    if (dtype_is_float(in->type)) numbers_store_floats(&x, data, type, i, 1);
+    else numbers_store_ints(&x, data, type, i, 1);
+  }
+  in->type = type;
+  in->data = data;
+}
+
 /* The types that infer accepts for input i, alone or with all inputs of its type changed along. */
-static unsigned accepted_types(const OpCase *c, int i) {
+static unsigned accepted_types(OpCase *c, int i) {
   unsigned set = 0;
   for (int t = 0; t < TYPES; t++) {
     if (!dtype_bytes(types[t])) continue; /* no tensors of it */
     OpCase alone = *c, along = *c;
-    alone.in[i].type = types[t];
+    change_type(c, &alone.in[i], types[t]);
     for (int k = 0; k < c->in_count; k++)
-      if (c->in[k].type == c->in[i].type) along.in[k].type = types[t];
+      if (!c->in[k].absent && c->in[k].type == c->in[i].type) change_type(c, &along.in[k], types[t]);
     if (is_accepted(&alone) || is_accepted(&along)) set |= 1u << t;
   }
   return set;
@@ -69,21 +84,11 @@ static unsigned gradient_inputs(const OpCase *c) {
   return reached;
 }
 
-/* Contents of constants are read as the type that they are given: room for the widest. */
-static void widen_constants(OpCase *c) {
-  for (int i = 0; i < c->in_count; i++) {
-    void *data = c->in[i].absent ? NULL : arena_alloc(&c->arena, 8 * c->in[i].count + 8);
-    if (data && c->in[i].bytes) memcpy(data, c->in[i].data, c->in[i].bytes);
-    if (data) c->in[i].data = data;
-  }
-}
-
 static Row row_of(const Op *op) {
   Row row = {.op = op};
   for (const Case *text = op->cases; text && text->in; text++, row.cases++) {
     OpCase c;
     if (check(opcase_parse(op, text, &c), "%s: %s", c.key, c.problem)) {
-      widen_constants(&c);
       row.gradient |= gradient_inputs(&c);
       if (c.in_count > row.inputs) row.inputs = c.in_count;
       for (int i = 0; i < c.in_count; i++)
