@@ -12,9 +12,7 @@ const char *const *strings_of(const Node *n, int input, size_t *count) {
   return data;
 }
 
-Value *strings_constant(Compose *c, DType type, const Shape *shape, void **data) {
-  Graph *g = c->graph;
-  const char *name = graph_fresh_name(g, "const");
-  *data = arena_alloc_array(g->arena, shape_elements(shape), dtype_bytes(type));
-  return name && *data ? graph_constant(g, name, type, shape, *data) : NULL;
+Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data) {
+  const char *name = graph_fresh_name(c->graph, "const");
+  return name ? graph_constant(c->graph, name, type, shape, data) : NULL;
 }

@@ -10,5 +10,5 @@ static inline bool strings_equal(const char *a, const char *b) { return strcmp(s
 
 /* The strings of an input, of which *count come; NULL with a sentence where it has no strings, or none that are known yet. */
 const char *const *strings_of(const Node *n, int input, size_t *count);
-/* A constant, and where its elements go. */
-Value *strings_constant(Compose *c, DType type, const Shape *shape, void **data);
+/* A constant of elements that stay where they are. */
+Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data);

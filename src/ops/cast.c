@@ -112,13 +112,13 @@ static Status cast_compose(Compose *c) {
   const Node *n = c->node;
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
   const void *x;
-  void *y;
   if (from == to) return c->out[0] = n->in[0], STATUS_OK;
   if (!dtype_bytes(to)) return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
   TRY(node_contents(n, 0, &x));
-  if (!(c->out[0] = strings_constant(c, to, &n->in[0]->shape, &y))) return STATUS_OUT_OF_MEMORY;
+  void *y = arena_alloc_array(c->graph->arena, in_count(n, 0), dtype_bytes(to));
+  if (!y) return STATUS_OUT_OF_MEMORY;
   TRY(to == DTYPE_STRING ? cast_to_strings(c, x, y) : cast_from_strings(c, x, in_count(n, 0), to, y));
-  return STATUS_OK;
+  return c->out[0] = strings_constant(c, to, &n->in[0]->shape, y), c->graph->error->status;
 }
 
 CASES_OF(cast_cases) = {

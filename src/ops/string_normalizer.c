@@ -73,10 +73,7 @@ static Status string_normalizer_compose(Compose *c) {
   }
   if (!kept) all[kept++] = "";
   shape.dim[shape.rank - 1] = (Dim)kept;
-  const char *name = graph_fresh_name(c->graph, "const");
-  if (!name) return STATUS_OUT_OF_MEMORY;
-  c->out[0] = graph_constant(c->graph, name, DTYPE_STRING, &shape, all);
-  return c->graph->error->status;
+  return c->out[0] = strings_constant(c, DTYPE_STRING, &shape, all), c->graph->error->status;
 }
 
 const Op op_string_normalizer = {

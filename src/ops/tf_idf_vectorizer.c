@@ -10,7 +10,7 @@ enum { MODE_TF, MODE_IDF, MODE_TFIDF };
 typedef struct TfIdf {
   const int64_t *counts, *columns, *ints; /* ints or strings: the pool */
   const char *const *strings;
-  const float *weights; /* NULL: 1 */
+  const float *weights; /* of columns, as ONNX Runtime reads them; NULL: 1 */
   int count_count, pool_count, mode;
   int64_t shortest, longest, skips;
   size_t width;
@@ -32,7 +32,7 @@ static Status read_pool(const Node *n, TfIdf *p) {
   return STATUS_OK;
 }
 
-/* The pool of each length is whole n-grams, each has a column and perhaps a weight. */
+/* The pool of each length is whole n-grams, each has a column, which perhaps has a weight. */
 static Status check_pool(const Node *n, TfIdf *p, int column_count, int weight_count) {
   int64_t grams = 0;
   for (int k = 0; k < p->count_count; k++) {
@@ -42,7 +42,7 @@ static Status check_pool(const Node *n, TfIdf *p, int column_count, int weight_c
   }
   if (column_count != grams || (weight_count && weight_count != grams)) return node_invalid(n, "the pool has %lld n-grams, ngram_indexes %d, weights %d", (long long)grams, column_count, weight_count);
   for (int i = 0; i < column_count; i++) {
-    if (p->columns[i] < 0 || p->columns[i] > 1 << 28) return node_invalid(n, "ngram_indexes has %lld", (long long)p->columns[i]);
+    if (p->columns[i] < 0 || p->columns[i] >= (weight_count ? weight_count : 1 << 28)) return node_invalid(n, "ngram_indexes has %lld", (long long)p->columns[i]);
     if ((size_t)p->columns[i] >= p->width) p->width = (size_t)p->columns[i] + 1;
   }
   return STATUS_OK;
@@ -86,7 +86,7 @@ static bool matches(const Node *n, size_t at, size_t step, int64_t pool, int64_t
 /* y at the column of the n-gram number `gram`, once more for each place of the row where it is. */
 static void count_gram(const Node *n, size_t row, size_t columns, int64_t pool, int64_t length, size_t gram, float *y) {
   const TfIdf *p = n->params;
-  float *count = &y[p->columns[gram]], weight = p->weights ? p->weights[gram] : 1;
+  float *count = &y[p->columns[gram]], weight = p->weights ? p->weights[p->columns[gram]] : 1;
   size_t found = 0;
   int64_t steps = length == 1 ? 1 : p->skips < (int64_t)columns ? p->skips + 1 : (int64_t)columns; /* one item skips nothing */
   for (int64_t step = 1; step <= steps && (uint64_t)(step * (length - 1)) < columns; step++)
