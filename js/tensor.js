@@ -92,7 +92,7 @@ function checkData(what, type, data) {
   const array = type === 'string' ? Array : ARRAYS[/** @type {NumberType} */ (type)];
   if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${TYPES}`);
   if (Object.prototype.toString.call(data) !== `[object ${array.name}]`) {
-    throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
+    throw bad(`${what} is of type ${type}, so its data must be ${type === 'string' ? 'an array' : `a ${array.name}`}, not ${classOf(data)}`);
   }
   if (type !== 'string') return;
   const strings = /** @type {unknown[]} */ (data);

@@ -11,7 +11,7 @@ static const struct {
 } dtypes[] = {
     [DTYPE_FLOAT32] = {"float32", 4}, [DTYPE_UINT8] = {"uint8", 1},     [DTYPE_INT8] = {"int8", 1},
     [DTYPE_UINT16] = {"uint16", 2},   [DTYPE_INT16] = {"int16", 2},     [DTYPE_INT32] = {"int32", 4},
-    [DTYPE_INT64] = {"int64", 8},     [DTYPE_STRING] = {"string", 0},   [DTYPE_BOOL] = {"bool", 1},
+    [DTYPE_INT64] = {"int64", 8},     [DTYPE_STRING] = {"string", sizeof(char *)},   [DTYPE_BOOL] = {"bool", 1},
     [DTYPE_FLOAT16] = {"float16", 2}, [DTYPE_FLOAT64] = {"float64", 8}, [DTYPE_UINT32] = {"uint32", 4},
     [DTYPE_UINT64] = {"uint64", 8},   [DTYPE_BFLOAT16] = {"bfloat16", 2},
 };
@@ -21,6 +21,7 @@ static bool dtype_exists(DType type) {
 }
 const char *dtype_name(DType type) { return dtype_exists(type) ? dtypes[type].name : "unknown"; }
 size_t dtype_bytes(DType type) { return dtype_exists(type) ? dtypes[type].bytes : 0; }
+size_t dtype_raw_bytes(DType type) { return type == DTYPE_STRING ? 0 : dtype_bytes(type); }
 
 bool shape_is_concrete(const Shape *s) {
   for (int i = 0; i < s->rank; i++)

@@ -36,7 +36,7 @@ static Status read_head(Reader *r, FlatTable t, CheckpointTensor *out) {
   out->shape.rank = (int)dims.count;
   for (size_t i = 0; i < dims.count; i++)
     if ((out->shape.dim[i] = flat_int64_element(dims, i)) < 0) return corrupt(r, "a dimension is negative");
-  if (dtype_bytes(out->type)) return STATUS_OK;
+  if (dtype_raw_bytes(out->type)) return STATUS_OK;
   return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has elements of the unknown type %d", out->name, (int)out->type);
 }
 
@@ -56,7 +56,7 @@ static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
   FlatVector raw = flat_vector(t, TENSOR_RAW, 1);
   int64_t offset = flat_int64(t, TENSOR_EXTERNAL, -1);
   size_t count, wanted = 0;
-  bool fits = shape_count(&out->shape, &count) && size_multiply(count, dtype_bytes(out->type), &wanted);
+  bool fits = shape_count(&out->shape, &count) && size_multiply(count, dtype_raw_bytes(out->type), &wanted);
   if (fits && offset >= 0) return read_outside(r, (uint64_t)offset, wanted, out);
   if (!fits || wanted != raw.count)
     return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);

@@ -82,7 +82,7 @@ static bool has_name(const char *name) { return name && *name; }
 
 static Status read_tensor(const Trainlet__Tensor *t, Arena *arena, Error *error, CheckpointTensor *out) {
   if (!has_name(t->name)) return corrupt(error, "the checkpoint has a tensor without a name");
-  size_t item = dtype_bytes((DType)t->data_type), count, bytes;
+  size_t item = dtype_raw_bytes((DType)t->data_type), count, bytes;
   if (!item) return corrupt(error, "the checkpoint's tensor '%.128s' has elements of the unknown type %d", t->name, (int)t->data_type);
   if (t->n_dims > RANK_MAX)
     return corrupt(error, "the checkpoint's tensor '%.128s' has %zu dimensions, at most %d are possible", t->name, t->n_dims, RANK_MAX);

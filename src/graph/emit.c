@@ -46,7 +46,8 @@ static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const
 
 Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {
   const Op *op = op_find(op_name);
-  if (op && op->compose) return emit_composed(g, op, attrs, in, in_count);
+  Added added = {.op = op, .in = in, .in_count = in_count, .attrs = attrs.items, .attr_count = attrs.count};
+  if (op && graph_is_composed(&added)) return emit_composed(g, op, attrs, in, in_count);
   Node *n = emit_node(g, op_name, attrs, in, in_count, 1, NULL);
   return n ? n->out[0] : NULL;
 }

@@ -208,6 +208,8 @@ static Status check_counts(const Node *n) {
     if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS)) return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
   for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES)); i++)
     if (n->in[i] && n->in[i]->kind == VALUE_SEQUENCE) return node_invalid(n, "input %d ('%.64s') is a sequence or an empty optional, it takes tensors", i, n->in[i]->name);
+  for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES | OP_STRINGS)); i++)
+    if (n->in[i] && n->in[i]->type == DTYPE_STRING) return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is string, it takes numbers", i, n->in[i]->name);
   for (int i = 0; i < op->min_in && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;
@@ -240,6 +242,8 @@ static Status infer(Node *n) {
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
   g->awaited = NULL;
   Status status = n->op->infer(n);
+  for (int i = 0; i < n->out_count && status == STATUS_OK && !(n->op->flags & OP_STRINGS); i++)
+    if (n->out[i] && n->out[i]->type == DTYPE_STRING) return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
   if (status == STATUS_OK && g->arena->failed) return STATUS_OUT_OF_MEMORY;
   if (status == STATUS_OK || !g->awaited || !g->defers) return status;
   error_clear(g->error);
@@ -325,10 +329,12 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   return g->error->status;
 }
 
+bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->composes || a->op->composes(a)); }
+
 /* The values of a node's outputs, whatever nodes compute them. */
 Status graph_compose(Graph *g, const Added *a, Value **out) {
   Node *n;
-  if (a->op->compose) {
+  if (graph_is_composed(a)) {
     if (!(n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count))) return g->error->status;
     TRY(a->op->compose(&(Compose){g, n, out}));
     if (g->arena->failed) return out_of_memory(g);
@@ -417,8 +423,7 @@ Status graph_add(Graph *g, const Added *a) {
 
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
-  if (a->op == &op_identity && a->in_count == 1 && a->in[0] && a->in[0]->kind == VALUE_SEQUENCE) return name_outputs(g, a, (Value *[]){a->in[0]});
-  if (!narrow && !a->op->compose)
+  if (!narrow && !graph_is_composed(a))
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
   for (int i = 0; i < a->in_count && g->defers; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);

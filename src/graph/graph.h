@@ -165,6 +165,7 @@ typedef struct Added {
   int attr_count;
 } Added;
 Status graph_add(Graph *g, const Added *a);
+bool graph_is_composed(const Added *a); /* others make it up */
 Status graph_compose(Graph *g, const Added *a, Value **out); /* the same without casts, the outputs under made-up names */
 
 /* Copies the nodes that `wanted` needs into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and

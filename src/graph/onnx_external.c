@@ -36,7 +36,7 @@ static bool parse_bytes(const char *digits, size_t *out) {
 
 /* 0 where the dims make no sense, which the reader of tensors says. */
 static size_t bytes_of_dims(const Onnx__TensorProto *t) {
-  size_t bytes = dtype_bytes((DType)t->data_type);
+  size_t bytes = dtype_raw_bytes((DType)t->data_type);
   for (size_t i = 0; i < t->n_dims; i++)
     if (t->dims[i] < 0 || (uint64_t)t->dims[i] > SIZE_MAX || !size_multiply(bytes, (size_t)t->dims[i], &bytes)) return 0;
   return bytes;
@@ -53,7 +53,7 @@ static Status absent(Resolver *r, Title title, const char *location) {
 /* A number is only used where its type is aligned. */
 static Status use(Resolver *r, Title title, ExternalFile *file, size_t offset, size_t bytes, Onnx__TensorProto *t) {
   uint8_t *at = (uint8_t *)file->block.data + offset;
-  size_t item = dtype_bytes((DType)t->data_type);
+  size_t item = dtype_raw_bytes((DType)t->data_type);
   t->has_raw_data = true;
   t->raw_data = (ProtobufCBinaryData){bytes, at};
   if (!item || offset % item == 0) return file->in_place = true, STATUS_OK;

@@ -133,7 +133,7 @@ static Status read_initializers(Reader *r) {
   return STATUS_OK;
 }
 
-/* A scalar or a vector from value_float(s) and value_int(s). */
+/* A scalar or a vector from value_float(s), value_int(s) and value_string(s). */
 static bool constant_of_numbers(const Attr *a, Value *out) {
   static const struct {
     const char *name;
@@ -142,13 +142,13 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
   } forms[] = {{"value_float", ATTR_FLOAT, DTYPE_FLOAT32},
                {"value_floats", ATTR_FLOATS, DTYPE_FLOAT32},
                {"value_int", ATTR_INT, DTYPE_INT64},
-               {"value_ints", ATTR_INTS, DTYPE_INT64}};
-  for (int i = 0; i < 4; i++) {
+               {"value_ints", ATTR_INTS, DTYPE_INT64},
+               {"value_string", ATTR_STRING, DTYPE_STRING},
+               {"value_strings", ATTR_STRINGS, DTYPE_STRING}};
+  for (int i = 0; i < 6; i++) {
     if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
     bool list = i & 1;
-    const void *data = !list                  ? (const void *)&a->f /* where a->i is, too */
-                       : a->kind == ATTR_FLOATS ? (const void *)a->floats
-                                                : (const void *)a->ints;
+    const void *data = list ? (const void *)a->ints /* where the other lists are, too */ : (const void *)&a->i;
     *out = (Value){.type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
     return true;
   }
@@ -215,6 +215,8 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   Declared d = {0};
   TRY(read_type(r, name, from->type, &d));
   bool declares = d.sequence || d.optional;
+  if (!r->graph->defers && d.type == DTYPE_STRING)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
   if (declares && !r->graph->defers)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; training feeds graphs with tensors alone", name, d.optional ? "an optional" : "a sequence");
   if (!declares && d.shape.rank < 0) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
@@ -234,6 +236,9 @@ Status onnx_outputs_read(Reader *r) {
     const char *name = r->from->output[i]->name;
     Value *v = has_name(name) ? graph_find(r->graph, name) : NULL;
     if (!v) return invalid(r, NULL, "the model's output '%.128s' is made by no node", has_name(name) ? name : "");
+    if (!r->graph->defers && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
+      return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
+                       v->type == DTYPE_STRING ? "of strings" : "a sequence or an optional");
     TRY(graph_add_output(r->graph, v));
   }
   return STATUS_OK;

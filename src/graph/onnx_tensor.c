@@ -25,6 +25,7 @@ static const void *typed_field(const Onnx__TensorProto *t, DType type, size_t *c
     case DTYPE_INT64: return *count = t->n_int64_data, *bytes = 8, t->int64_data;
     case DTYPE_UINT32:
     case DTYPE_UINT64: return *count = t->n_uint64_data, *bytes = 8, t->uint64_data;
+    case DTYPE_STRING: return *count = t->n_string_data, *bytes = sizeof(char *), NULL;
     default: return *count = t->n_int32_data, *bytes = 4, t->int32_data;
   }
 }
@@ -34,6 +35,18 @@ static void *narrowed(const void *data, size_t count, size_t from, size_t to, Ar
   uint8_t *out = arena_alloc_array(arena, count, to);
   if (!out) return NULL;
   for (size_t i = 0; i < count; i++) memcpy(out + i * to, (const uint8_t *)data + i * from, to);
+  return out;
+}
+
+/* Pointers to the strings; a zero byte in one would be its end. NULL when there is one, or memory is out. */
+static void *read_strings(const Onnx__TensorProto *t, size_t count, Arena *arena) {
+  const char **out = arena_alloc_array(arena, count, sizeof *out);
+  for (size_t i = 0; out && i < count; i++) {
+    ProtobufCBinaryData s = t->string_data[i];
+    char *text = s.len && memchr(s.data, 0, s.len) ? NULL : arena_alloc(arena, s.len + 1);
+    if (!(out[i] = text)) return NULL;
+    if (s.len) memcpy(text, s.data, s.len);
+  }
   return out;
 }
 
@@ -52,17 +65,28 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "%s '%.128s' of shape %s does not fit this machine's memory", what, name,
                      shape_print(&out->shape, text));
   const void *field = typed_field(t, type, &count, &field_item);
-  bool fits = t->has_raw_data ? t->raw_data.len == want_bytes : count == want;
+  bool raw = t->has_raw_data && type != DTYPE_STRING, fits = raw ? t->raw_data.len == want_bytes : count == want;
   if (!fits)
     return error_set(error, STATUS_INVALID_MODEL, NULL, "%s '%.128s' of shape %s needs %zu %s of data, it has %zu", what, name,
-                     shape_print(&out->shape, text), t->has_raw_data ? want_bytes : want, t->has_raw_data ? "bytes" : "numbers",
-                     t->has_raw_data ? t->raw_data.len : count);
+                     shape_print(&out->shape, text), raw ? want_bytes : want, raw ? "bytes" : type == DTYPE_STRING ? "strings" : "numbers",
+                     raw ? t->raw_data.len : count);
   /* protobuf-c leaves NULL for no bytes, but a constant has data. */
   out->data = want == 0             ? arena_alloc(arena, 0)
-              : t->has_raw_data     ? t->raw_data.data
+              : type == DTYPE_STRING ? read_strings(t, count, arena)
+              : raw                 ? t->raw_data.data
               : field_item == item  ? (void *)(uintptr_t)field
                                     : narrowed(field, count, field_item, item, arena);
+  if (!out->data && type == DTYPE_STRING && !arena->failed)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has a string with a zero character, which we do not read", what, name);
   return out->data ? STATUS_OK : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %s '%.128s'", what, name);
+}
+
+static Onnx__TensorProto *write_strings(Onnx__TensorProto *t, const Value *v, Arena *arena) {
+  const char *const *strings = v->data;
+  t->n_string_data = shape_elements(&v->shape);
+  if (!(t->string_data = arena_alloc_array(arena, t->n_string_data, sizeof *t->string_data))) return NULL;
+  for (size_t i = 0; i < t->n_string_data; i++) t->string_data[i] = (ProtobufCBinaryData){strlen(strings[i]), (uint8_t *)(uintptr_t)strings[i]};
+  return t;
 }
 
 Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
@@ -74,6 +98,7 @@ Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
   t->data_type = (int32_t)v->type;
   t->n_dims = (size_t)v->shape.rank;
   t->dims = (int64_t *)(uintptr_t)v->shape.dim;
+  if (v->type == DTYPE_STRING) return write_strings(t, v, arena);
   t->has_raw_data = true;
   t->raw_data.len = shape_elements(&v->shape) * dtype_bytes(v->type);
   t->raw_data.data = v->data;

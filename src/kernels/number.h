@@ -11,7 +11,7 @@ typedef union Numbers {
 static inline bool dtype_is_float(DType type) {
   return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
 }
-static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_bytes(type) && type != DTYPE_BOOL); }
+static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL); }
 
 /* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */
 void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count);

@@ -1,9 +1,14 @@
 /* Cast: x in another element type. A float becomes an integer by cutting off its fraction, and the nearest one there is when it
- * is out of range (NaN: 0); integers wrap; a bool is x ≠ 0.  Between floats dx = dy in x's type, else none. */
+ * is out of range (NaN: 0); integers wrap; a bool is x ≠ 0.  Between floats dx = dy in x's type, else none.
+ * Strings are made and read while the graph is: of a float the shortest decimal that reads back as it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/dims.h"
 #include "kernels/number.h"
+#include "kernels/strings.h"
 
 /* Known integers stay known, symbols too as long as the type can hold them. */
 static void cast_known(Node *n, DType to) {
@@ -56,6 +61,66 @@ static Status cast_grad(Grad *g) {
   return STATUS_OK;
 }
 
+/* ---- strings ---- */
+
+static bool cast_composes(const Added *a) {
+  const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
+  return (a->in_count && a->in[0] && a->in[0]->type == DTYPE_STRING) || node_int(&with, "to", 0) == DTYPE_STRING;
+}
+
+enum { NUMBER_TEXT = 32 };
+
+static void print_float(char text[NUMBER_TEXT], double x, bool wide) {
+  if (isnan(x) || isinf(x)) {
+    strcpy(text, isnan(x) ? "NaN" : x > 0 ? "INF" : "-INF");
+    return;
+  }
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, NUMBER_TEXT, "%.*g", digits, x);
+    if (wide ? strtod(text, NULL) == x : strtof(text, NULL) == (float)x) return;
+  }
+}
+
+static Status cast_to_strings(Compose *c, const void *data, const char **to) {
+  const Value *x = c->node->in[0];
+  for (size_t i = 0; i < shape_elements(&x->shape); i++) {
+    char text[NUMBER_TEXT];
+    Numbers number;
+    numbers_load(&number, data, x->type, i, 1, 1);
+    if (dtype_is_float(x->type)) print_float(text, number.floats[0], x->type == DTYPE_FLOAT64);
+    else snprintf(text, sizeof text, x->type == DTYPE_UINT64 ? "%llu" : "%lld", (long long)number.ints[0]);
+    if (!(to[i] = arena_copy_text(c->graph->arena, text))) return STATUS_OUT_OF_MEMORY;
+  }
+  return STATUS_OK;
+}
+
+/* Integers of any size to the unit, all else by way of a double. */
+static Status cast_from_strings(Compose *c, const char *const *strings, size_t count, DType to, void *y) {
+  for (size_t i = 0; i < count; i++) {
+    const char *text = strings_text(strings[i]);
+    char *end, *int_end;
+    Numbers number, integer = {.ints = {to == DTYPE_UINT64 ? (int64_t)strtoull(text, &int_end, 10) : strtoll(text, &int_end, 10)}};
+    number.floats[0] = to == DTYPE_FLOAT32 ? (double)strtof(text, &end) : strtod(text, &end);
+    if (end == text || *end) return node_invalid(c->node, "element %zu, '%.64s', is no number", i, text);
+    if (*int_end || dtype_is_float(to)) numbers_store_floats(&number, y, to, i, 1);
+    else numbers_store_ints(&integer, y, to, i, 1);
+  }
+  return STATUS_OK;
+}
+
+static Status cast_compose(Compose *c) {
+  const Node *n = c->node;
+  DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
+  const void *x;
+  if (from == to) return c->out[0] = n->in[0], STATUS_OK;
+  if (!dtype_bytes(to)) return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
+  TRY(node_contents(n, 0, &x));
+  void *y = arena_alloc_array(c->graph->arena, in_count(n, 0), dtype_bytes(to));
+  if (!y) return STATUS_OUT_OF_MEMORY;
+  TRY(to == DTYPE_STRING ? cast_to_strings(c, x, y) : cast_from_strings(c, x, in_count(n, 0), to, y));
+  return c->out[0] = strings_constant(c, to, &n->in[0]->shape, y), c->graph->error->status;
+}
+
 CASES_OF(cast_cases) = {
     {"f32[2,3]", "to=1"},
     {"f32[2,150]:-300..300", "to=6"},
@@ -84,9 +149,11 @@ const Op op_cast = {
     .name = "Cast",
     .since = {6, 9, 13, 19, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = cast_infer,
     .run = cast_run,
     .grad = cast_grad,
+    .compose = cast_compose,
+    .composes = cast_composes,
     .cases = CASES(cast_cases),
 };

@@ -11,7 +11,7 @@ const Op op_cast_like = {
     .name = "CastLike",
     .since = {15, 19, 21},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .compose = cast_like_compose,
     .cases = CASES(cast_like_cases),
 };

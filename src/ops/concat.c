@@ -21,7 +21,7 @@ const Op op_concat = {
     .name = "Concat",
     .since = {1, 4, 11, 13},
     .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = infer,
     .run = concat_run,
     .grad = concat_grad,

@@ -1,5 +1,6 @@
 /* Equal: y = (a = b) as bool, with NumPy broadcasting. */
 #include "kernels/broadcast.h"
+#include "kernels/strings.h"
 
 BROADCAST_ROW_OF(floats_row, float, uint8_t, a == b)
 BROADCAST_ROW_OF(doubles_row, double, uint8_t, a == b)
@@ -7,6 +8,8 @@ BROADCAST_ROW_OF(uint64_row, uint64_t, uint8_t, a == b)
 BROADCAST_ROW_OF(int64_row, int64_t, uint8_t, a == b)
 BROADCAST_ROW_OF(int32_row, int32_t, uint8_t, a == b)
 BROADCAST_ROW_OF(bool_row, uint8_t, uint8_t, !a == !b)
+typedef const char *Text;
+BROADCAST_ROW_OF(strings_row, Text, uint8_t, strings_equal(a, b))
 
 /* Shape arithmetic asks whether a dim is -1: a symbol is not. Two symbols, or a symbol and a possible size, may turn out either way. */
 static void equal_known(Node *n) {
@@ -22,7 +25,7 @@ static void equal_known(Node *n) {
 }
 
 static Status equal_infer(Node *n) {
-  TRY(broadcast_want_types(n, (DType[]){DTYPE_FLOAT32, DTYPE_INT64, DTYPE_INT32, DTYPE_FLOAT64, DTYPE_UINT64, DTYPE_BOOL, 0}));
+  TRY(broadcast_want_types(n, (DType[]){DTYPE_FLOAT32, DTYPE_INT64, DTYPE_INT32, DTYPE_FLOAT64, DTYPE_UINT64, DTYPE_BOOL, DTYPE_STRING, 0}));
   TRY(broadcast_infer(n, DTYPE_BOOL));
   equal_known(n);
   return STATUS_OK;
@@ -30,7 +33,7 @@ static Status equal_infer(Node *n) {
 
 static void equal_run(const Node *n) {
   DType type = n->in[0]->type;
-  broadcast_run(n, 2, type == DTYPE_FLOAT32 ? floats_row : type == DTYPE_FLOAT64 ? doubles_row : type == DTYPE_UINT64 ? uint64_row : type == DTYPE_INT64 ? int64_row : type == DTYPE_INT32 ? int32_row : bool_row);
+  broadcast_run(n, 2, type == DTYPE_FLOAT32 ? floats_row : type == DTYPE_FLOAT64 ? doubles_row : type == DTYPE_UINT64 ? uint64_row : type == DTYPE_INT64 ? int64_row : type == DTYPE_INT32 ? int32_row : type == DTYPE_STRING ? strings_row : bool_row);
 }
 
 CASES_OF(equal_cases) = {{"f32[2,3] f32[3]"},
@@ -44,7 +47,7 @@ const Op op_equal = {
     .name = "Equal",
     .since = {1, 7, 11, 13, 19},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_FLOAT64,
+    .flags = OP_FLOAT64 | OP_STRINGS,
     .infer = equal_infer,
     .run = equal_run,
     .cases = CASES(equal_cases),

@@ -51,7 +51,7 @@ const Op op_expand = {
     .name = "Expand",
     .since = {8, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = expand_infer,
     .run = expand_run,
     .grad = expand_grad,

@@ -22,7 +22,7 @@ const Op op_flatten = {
     .name = "Flatten",
     .since = {1, 9, 11, 13, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE | OP_VIEW,
+    .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = flatten_infer,
     .run = view_run,
     .grad = view_grad,

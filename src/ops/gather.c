@@ -80,7 +80,7 @@ const Op op_gather = {
     .name = "Gather",
     .since = {1, 11, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_infer,
     .run = gather_run,
     .grad = gather_grad,

@@ -41,7 +41,7 @@ const Op op_gather_elements = {
     .name = "GatherElements",
     .since = {11, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_elements_infer,
     .run = gather_elements_run,
     .grad = gather_elements_grad,

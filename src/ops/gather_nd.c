@@ -54,7 +54,7 @@ const Op op_gather_nd = {
     .name = "GatherND",
     .since = {11, 12, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_nd_infer,
     .run = gather_nd_run,
     .grad = gather_nd_grad,

@@ -47,6 +47,7 @@ enum {
   OP_SUBGRAPHS = 256, /* it carries subgraphs, and captured values as its last inputs; what it is made of waits for contents by itself */
   OP_SEQUENCES = 512, /* it takes sequences */
   OP_FLOAT64 = 1024, /* takes float64 as it is; the others compute it in float32 */
+  OP_STRINGS = 2048, /* it takes and gives strings as well: no other operator meets them */
   OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
 };
 
@@ -64,6 +65,7 @@ struct Op {
   Status (*grad)(Grad *g);        /* NULL: not differentiable */
   bool (*reads)(const Node *n, int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
   Status (*compose)(Compose *c);  /* in place of the three above: emits the operators that make it up, with their gradients */
+  bool (*composes)(const Added *a); /* whether it does; NULL: always. Where not, the others are there */
   const Case *cases;              /* ends with in == NULL */
 };
 

@@ -61,7 +61,7 @@ const Op op_reshape = {
     .name = "Reshape",
     .since = {1, 5, 13, 14, 19, 21},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE | OP_VIEW,
+    .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = reshape_infer,
     .run = view_run,
     .grad = view_grad,

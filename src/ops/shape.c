@@ -40,7 +40,7 @@ const Op op_shape = {
     .name = "Shape",
     .since = {1, 13, 15, 19, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = shape_infer,
     .run = shape_run,
     .cases = CASES(shape_cases),

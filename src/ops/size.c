@@ -18,7 +18,7 @@ const Op op_size = {
     .name = "Size",
     .since = {1, 13, 19, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = size_infer,
     .run = size_run,
     .cases = CASES(size_cases),

@@ -48,7 +48,7 @@ const Op op_slice = {
     .name = "Slice",
     .since = {1, 10, 11, 13},
     .min_in = 1, .max_in = 5, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = slice_infer,
     .run = slice_run,
     .grad = slice_grad,

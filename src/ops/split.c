@@ -107,7 +107,7 @@ const Op op_split = {
     .name = "Split",
     .since = {2, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = -1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = split_infer,
     .run = split_run,
     .grad = split_grad,

@@ -27,7 +27,7 @@ const Op op_squeeze = {
     .name = "Squeeze",
     .since = {1, 11, 13, 21},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE | OP_VIEW,
+    .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = squeeze_infer,
     .run = view_run,
     .grad = view_grad,

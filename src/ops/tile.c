@@ -85,7 +85,7 @@ const Op op_tile = {
     .name = "Tile",
     .since = {6, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = tile_infer,
     .run = tile_run,
     .grad = tile_grad,

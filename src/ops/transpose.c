@@ -66,7 +66,7 @@ const Op op_transpose = {
     .name = "Transpose",
     .since = {1, 13, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = transpose_infer,
     .run = transpose_run,
     .grad = transpose_grad,

@@ -55,7 +55,7 @@ const Op op_where = {
     .since = {9, 16},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
     .in_place = 2 | 4,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = where_infer,
     .run = where_run,
     .grad = where_grad,

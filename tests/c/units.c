@@ -129,7 +129,7 @@ static void symbols_and_numbers_are_told_apart(const void *argument) {
 static void types_have_names_and_sizes(const void *argument) {
   check(strcmp(dtype_name(DTYPE_FLOAT32), "float32") == 0 && dtype_bytes(DTYPE_FLOAT32) == 4, "float32 is wrong");
   check(dtype_bytes(DTYPE_INT64) == 8 && dtype_bytes(DTYPE_BOOL) == 1 && dtype_bytes(DTYPE_FLOAT16) == 2, "a size is wrong");
-  check(dtype_bytes(DTYPE_STRING) == 0, "strings have a fixed size");
+  check(dtype_bytes(DTYPE_STRING) == sizeof(char *) && dtype_raw_bytes(DTYPE_STRING) == 0 && dtype_raw_bytes(DTYPE_INT32) == 4, "a string is no pointer, or one in files");
   for (int type = -3; type < 40; type += 21) check(strcmp(dtype_name((DType)type), "unknown") == 0 && !dtype_bytes((DType)type), "type %d is known", type);
 }
 

@@ -34,7 +34,7 @@ function instanceWith(more) {
   return { exports };
 }
 
-const EMPTY = { tensors: [], buffer: new ArrayBuffer(0) };
+const EMPTY = { tensors: [], sequences: [], buffer: new ArrayBuffer(0) };
 const LOAD = { parts: [], external: [], maxMemoryBytes: 0 };
 
 test('a status becomes code, sentence and node', () => {
@@ -73,7 +73,7 @@ test('memory that grows under a feed is looked at anew; an output is copied out'
     },
   })));
   core.load(LOAD);
-  const feeds = { tensors: [{ name: 'x', type: 'float32', dims: [1, 2], offset: 0, bytes: 8 }], buffer: new Float32Array([3, 4]).buffer };
+  const feeds = { tensors: [{ name: 'x', type: 'float32', dims: [1, 2], offset: 0, bytes: 8 }], sequences: [], buffer: new Float32Array([3, 4]).buffer };
   assert.deepEqual(core.run({ graph: 'model', feeds }), { y: { type: 'float32', dims: [2], data: new Float32Array([3, 4]) } });
 });
 

@@ -99,7 +99,7 @@ test('feeds and results are transferred, not copied', async () => {
   const engine = new FakeEngine();
   const client = await talk(engine);
   const buffer = new ArrayBuffer(16);
-  const feeds = { tensors: [{ name: 'input', type: 'float32', dims: [2, 2], offset: 0, bytes: 16 }], buffer };
+  const feeds = { tensors: [{ name: 'input', type: 'float32', dims: [2, 2], offset: 0, bytes: 16 }], sequences: [], buffer };
   const answered = client.ask('step', { feeds, fetches: [], optimize: true }, [buffer]);
   assert.equal(buffer.byteLength, 0);
   await answered;

@@ -31,6 +31,7 @@ test('the type may be left out where the class of the data tells it', () => {
     assert.deepEqual([tensor.type, tensor.data, tensor.dims], [new ort.Tensor(data, [1, 2]).type, data, [1, 2]]);
   }
   assert.deepEqual(new Tensor([true, false]), new Tensor('bool', [1, 0]));
+  assert.deepEqual(new Tensor(['a', 'b']), new Tensor('string', ['a', 'b'], [2]));
   refused(() => new Tensor([1, 2]), /a tensor of Array needs a type before its data: float32/);
   refused(() => new Tensor(undefined), /a tensor of undefined needs a type/);
 });
@@ -45,14 +46,17 @@ test('what does not fit is refused in one sentence', () => {
   refused(() => new Tensor('float32', ['1']), /the string '1'/);
   refused(() => new Tensor('float16', [1]), /bits/);
   refused(() => new Tensor('complex64', [1]), /no tensor type 'complex64'/);
-  refused(() => new Tensor('string', ['a']), /no tensor type 'string'/);
+  refused(() => new Tensor('string', ['a', 1]), /element 1 of a string tensor cannot be 1/);
+  refused(() => new Tensor('string', ['a\0b']), /element 0 of a string tensor cannot be a string with a zero character/);
+  refused(() => new Tensor('string', new Uint8Array(2)), /its data must be an array, not Uint8Array/);
+  refused(() => new Tensor('string', ['a'], [2]), /dims \[2\] make 2 elements, but the data has 1/);
 });
 
 test('feeds are bound by name', () => {
   const input = new Tensor('float32', new Float32Array(4), [2, 2]);
   refused(() => bind({ inptu: input }, INPUTS), /no input 'inptu'; wanted are 'input' \(float32 \[N, 2\]\), 'labels' \(int64 \[N\]\)/);
   refused(() => bind({ input: [1, 2] }, INPUTS), /input 'input' must be a tensor/);
-  refused(() => bind({ input: { type: 'string', data: ['a'], dims: [1] } }, INPUTS), /string tensors are not supported/);
+  refused(() => bind({ input: { type: 'string', data: ['a'], dims: [1] } }, INPUTS), /input 'input' wants float32, string came/);
   refused(() => bind(null, INPUTS), /feeds must be an object/);
   assert.deepEqual(bind({ labels: null, input }, INPUTS), [['input', input]]);
 });
