@@ -187,69 +187,10 @@ static bool read_node(Reader *r, FlatTable t, Onnx__NodeProto *to) {
   return true;
 }
 
-static const Onnx__AttributeProto *find_attr(const Onnx__NodeProto *node, const char *name) {
-  for (size_t i = 0; i < node->n_attribute; i++)
-    if (strcmp(node->attribute[i]->name, name) == 0) return node->attribute[i];
-  return NULL;
-}
-
-/* The activation fused into a node, NULL when there is none or one whose parameters we do not know. */
-static char *fused_activation(const Onnx__NodeProto *node) {
-  static const char *const known[] = {"Relu", "Sigmoid", "Tanh", "LeakyRelu"};
-  bool gemm = strcmp(node->op_type, "FusedGemm") == 0, conv = strcmp(node->op_type, "FusedConv") == 0 && node->n_input < 4;
-  const Onnx__AttributeProto *a = find_attr(node, "activation");
-  if ((!gemm && !conv) || !a || strcmp(node->domain, "com.microsoft") != 0 || node->n_output != 1) return NULL;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp((const char *)a->s.data, known[i]) == 0) return (char *)a->s.data;
-  return NULL;
-}
-
-/* LeakyRelu's slope: FusedGemm has it as a number, FusedConv in a list. */
-static bool give_slope(Reader *r, const Onnx__NodeProto *fused, Onnx__NodeProto *to) {
-  const Onnx__AttributeProto *number = find_attr(fused, "activation_alpha"), *list = find_attr(fused, "activation_params");
-  MESSAGES(r, Onnx__AttributeProto, onnx__attribute_proto__init, 1, to->n_attribute, to->attribute);
-  to->attribute[0]->name = arena_copy_text(r->arena, "alpha");
-  to->attribute[0]->has_type = true;
-  to->attribute[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
-  to->attribute[0]->f = number ? number->f : list && list->n_floats ? list->floats[0] : 0.01f;
-  return to->attribute[0]->name != NULL;
-}
-
-/* FusedGemm and FusedConv are a node and the activation after it: `node` becomes the first, `after` the second. */
-static bool split_fused(Reader *r, Onnx__NodeProto *node, Onnx__NodeProto *after, bool *split) {
-  char *activation = fused_activation(node), **between = ARENA_ARRAY(r->arena, char *, 2);
-  *split = activation != NULL;
-  if (!activation || !between) return between != NULL;
-  onnx__node_proto__init(after);
-  if (strcmp(activation, "LeakyRelu") == 0 && !give_slope(r, node, after)) return false;
-  after->op_type = activation;
-  after->name = arena_print(r->arena, "%s/%s", node->name, activation);
-  after->domain = node->domain = arena_copy_text(r->arena, "");
-  between[0] = between[1] = arena_print(r->arena, "%s/before_%s", node->output[0], activation);
-  if (!after->name || !after->domain || !between[0]) return false;
-  after->n_input = after->n_output = 1;
-  after->output = node->output;
-  after->input = &between[0];
-  node->output = &between[1];
-  node->op_type += strlen("Fused");
-  size_t kept = 0;
-  for (size_t i = 0; i < node->n_attribute; i++)
-    if (strncmp(node->attribute[i]->name, "activation", 10) != 0) node->attribute[kept++] = node->attribute[i];
-  node->n_attribute = kept;
-  return true;
-}
-
 static bool read_nodes(Reader *r, FlatVector v, size_t *n, Onnx__NodeProto ***nodes) {
-  size_t most;
-  if (!size_multiply(v.count, 2, &most)) return false;
-  MESSAGES(r, Onnx__NodeProto, onnx__node_proto__init, most, *n, *nodes);
-  *n = 0;
-  for (size_t i = 0; i < v.count; i++) {
-    bool split;
-    Onnx__NodeProto *node = (*nodes)[*n];
-    if (!read_node(r, flat_element(v, i), node) || !split_fused(r, node, (*nodes)[*n + 1], &split)) return false;
-    *n += split ? 2 : 1;
-  }
+  MESSAGES(r, Onnx__NodeProto, onnx__node_proto__init, v.count, *n, *nodes);
+  for (size_t i = 0; i < v.count; i++)
+    if (!read_node(r, flat_element(v, i), (*nodes)[i])) return false;
   return true;
 }
 

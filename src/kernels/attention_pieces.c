@@ -71,3 +71,25 @@ Value *attention_pieces(Compose *c, AttentionPieces *p) {
   p->stages[3] = x = emit_with(g, "Softmax", ATTRS(attr_of_int("axis", -1)), x);
   return emit(g, "MatMul", x, repeated(c, p->v, times));
 }
+
+Status attention_padding(Compose *c, AttentionPieces *p, int input, float low) {
+  Graph *g = c->graph;
+  if (!has_in(c->node, input)) return STATUS_OK;
+  Value *mask = compose_cast(c, c->node->in[input], DTYPE_INT64), *seen = NULL;
+  if (!mask) return g->error->status;
+  const Shape *s = &mask->shape;
+  TRY(node_want_rank(c->node, input, 1, 3));
+  if (s->rank == 3 && !dim_is_number(s->dim[1])) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of queries in input %d must be known", input);
+  if (s->rank == 1 && s->dim[0] != p->q->shape.dim[0])
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "input %d, a mask of one dimension, must have one length for each of the batch", input);
+  if (s->rank == 1) seen = emit(g, "Less", attention_columns(c, p->k), emit(g, "Reshape", mask, emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)));
+  else seen = emit(g, "Greater", emit(g, "Reshape", mask, emit_ints(g, s->rank == 2 ? (int64_t[]){0, 1, 1, -1} : (int64_t[]){0, 1, s->dim[1], -1}, 4)), emit_ints(g, (int64_t[]){0}, 1));
+  attention_mask(c, p, emit(g, "Where", seen, compose_number(c, p->q, 0), compose_number(c, p->q, (double)low)));
+  return STATUS_OK;
+}
+
+Status attention_refuse(const Compose *c, const char *const *attributes) {
+  for (; *attributes; attributes++)
+    if (node_int(c->node, *attributes, 0) > 0) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "%s is not supported", *attributes);
+  return STATUS_OK;
+}

@@ -21,3 +21,6 @@ Value *attention_columns(Compose *c, Value *k);
 Value *attention_either(Compose *c, Value *a, Value *b); /* Or, where a may be NULL */
 /* Bias or hidden are taken from a mask by its type: true is seen, a number is added. */
 void attention_mask(Compose *c, AttentionPieces *p, Value *mask);
+/* ONNX Runtime's int32 masks of padding: (N, S), 0 where `low` is added to the scores; (N), how many keys there are; (N, T, S). */
+Status attention_padding(Compose *c, AttentionPieces *p, int input, float low);
+Status attention_refuse(const Compose *c, const char *const *attributes); /* those, ended by NULL, that are not 0 */

@@ -47,6 +47,15 @@ Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like) {
   return emit(c->graph, "Reshape", x, emit_ints(c->graph, dims, to.rank));
 }
 
+bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts) {
+  AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, count));
+  bool as_input = graph_opset(c->graph, "") >= 13;
+  if (as_input) attrs.count = 1;
+  Node *n = emit_node(c->graph, "Split", attrs, (Value *[]){x, as_input ? emit_ints(c->graph, sizes, count) : NULL}, as_input ? 2 : 1, count, NULL);
+  for (int i = 0; n && i < count; i++) parts[i] = n->out[i];
+  return n != NULL;
+}
+
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
   int64_t at = axis;
   static const int64_t zero = 0;

@@ -11,6 +11,7 @@ Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes,
 Value *compose_sum_as(Compose *c, Value *x);
 /* The dims as Reshape takes them: symbols that `like` (may be NULL) has at the same place are copied, one more is left over. */
 Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
+bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts); /* along the axis */
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
 /* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */

@@ -1,17 +1,6 @@
 /* Rotary:  a' = a · cos - b · sin,  b' = a · sin + b · cos  for each pair (a, b). */
 #include "kernels/rotary.h"
 
-static bool split(Compose *c, Value *x, int axis, int64_t first, int64_t second, Value *parts[2]) {
-  Graph *g = c->graph;
-  int64_t sizes[] = {first, second};
-  AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, 2));
-  bool as_input = graph_opset(g, "") >= 13;
-  if (as_input) attrs.count = 1;
-  Node *n = emit_node(g, "Split", attrs, (Value *[]){x, as_input ? emit_ints(g, sizes, 2) : NULL}, as_input ? 2 : 1, 2, NULL);
-  for (int i = 0; n && i < 2; i++) parts[i] = n->out[i];
-  return n != NULL;
-}
-
 static Value *joined(Compose *c, Value *a, Value *b, int axis) { return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", axis)), a, b); }
 
 /* All of x, whose pairs lie along an axis of their own where they are interleaved: (…, width/2, 2). */
@@ -21,7 +10,7 @@ static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, const Rotary 
   int axis = r->interleaved ? 4 : 3;
   int64_t part = r->interleaved ? 1 : r->width / 2;
   if (r->interleaved) x = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, 0, r->width / 2, 2}, 5));
-  if (!split(c, x, axis, part, part, p)) return NULL;
+  if (!compose_split(c, x, axis, (int64_t[]){part, part}, 2, p)) return NULL;
   Value *a = emit(g, "Sub", emit(g, "Mul", p[0], cos), emit(g, "Mul", p[1], sin));
   Value *b = emit(g, "Add", emit(g, "Mul", p[0], sin), emit(g, "Mul", p[1], cos)), *y = joined(c, a, b, axis);
   return r->interleaved ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, 0, r->width}, 4)) : y;
@@ -40,5 +29,5 @@ Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, 
   sin = emit(g, "Reshape", sin, angles);
   Value *p[2];
   if (r.width == d) return turned(c, x, cos, sin, &r);
-  return split(c, x, 3, r.width, d - r.width, p) ? joined(c, turned(c, p[0], cos, sin, &r), p[1], 3) : NULL;
+  return compose_split(c, x, 3, (int64_t[]){r.width, d - r.width}, 2, p) ? joined(c, turned(c, p[0], cos, sin, &r), p[1], 3) : NULL;
 }

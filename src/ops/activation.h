@@ -1,6 +1,6 @@
 /* Activation: what FusedGemm and FusedConv do to each number before it is stored: Relu, or Clip to two bounds. */
 #pragma once
-#include "ops/op.h"
+#include "kernels/compose.h"
 
 typedef struct Activation {
   float low, high;
@@ -8,3 +8,8 @@ typedef struct Activation {
 
 /* The attribute `activation` with its two parameters. */
 Status activation_read(const Node *n, float first, float second, Activation *activation);
+
+/* The operator that `activation` names, of x; its two numbers are given where it has any. */
+Value *activation_compose(Compose *c, Value *x, const float *numbers, int count);
+/* All attributes but those of the activation. */
+AttrList activation_less(const Compose *c);

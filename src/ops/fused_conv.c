@@ -1,4 +1,4 @@
-/* FusedConv (com.microsoft): y = activation(Conv(x, w, bias)). The pass `activation` makes it of bound graphs. */
+/* FusedConv (com.trainlet): y = activation(Conv(x, w, bias)). Only the pass `activation` makes it, of bound graphs. */
 #include "ops/activation.h"
 #include "ops/conv.h"
 
@@ -7,7 +7,6 @@ static Status fused_conv_infer(Node *n) {
   const Attr *params = node_attr(n, "activation_params", ATTR_FLOATS);
   float first = params && params->count == 2 ? params->floats[0] : 0, second = params && params->count == 2 ? params->floats[1] : 0;
   TRY(activation_read(n, first, second, &activation));
-  if (has_in(n, 3)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input 3, a sum before the activation, is not supported");
   TRY(conv_op_infer(n));
   Conv *conv = n->params; /* a Conv3d begins with one */
   if (conv) conv->clamp = true, conv->low = activation.low, conv->high = activation.high;
@@ -22,9 +21,10 @@ CASES_OF(fused_conv_cases) = {
 
 const Op op_fused_conv = {
     .name = "FusedConv",
-    .domain = "com.microsoft",
+    .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_OURS,
     .infer = fused_conv_infer,
     .run = conv_op_run,
     .cases = CASES(fused_conv_cases),

@@ -1,4 +1,4 @@
-/* FusedGemm (com.microsoft): y = activation(alpha · op(A) · op(B) + beta · C). The pass `activation` makes it of bound graphs. */
+/* FusedGemm (com.trainlet): y = activation(alpha · op(A) · op(B) + beta · C). Only the pass `activation` makes it, of bound graphs. */
 #include "ops/activation.h"
 #include "ops/gemm.h"
 
@@ -19,10 +19,10 @@ CASES_OF(fused_gemm_cases) = {
 
 const Op op_fused_gemm = {
     .name = "FusedGemm",
-    .domain = "com.microsoft",
+    .domain = "com.trainlet",
     .since = {1},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .flags = OP_ALONE,
+    .flags = OP_ALONE | OP_OURS,
     .in_place = 4,
     .infer = fused_gemm_infer,
     .run = gemm_op_run,

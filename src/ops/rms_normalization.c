@@ -16,7 +16,7 @@ static Status rms_normalization_grad(Grad *g) {
   Node *n = g->node;
   const LayerNorm *p = n->params;
   AttrList attrs = ATTRS(attr_of_int("axis", p->axis), attr_of_float("epsilon", p->epsilon));
-  Node *statistics = emit_node(g->graph, "SimplifiedLayerNormalization", attrs, n->in, 2, 2, NULL);
+  Node *statistics = emit_node(g->graph, "SimplifiedLayerNormalization", attrs, n->in, 2, 2, (bool[]){false, true});
   Value *in[] = {g->dy[0], n->in[0], n->in[1], statistics ? statistics->out[1] : NULL};
   Node *grad = emit_node(g->graph, "SimplifiedLayerNormalizationGrad", ATTRS(attrs.items[0]), in, 4, 2, NULL);
   for (int i = 0; grad && i < 2; i++)

@@ -55,24 +55,34 @@ static bool is_over_last(const Node *n) {
 
 /* ---- the mask ---- */
 
-/* Whether v hides score (i, j): a float that is added, or a condition. */
-static bool hides_at(const Match *m, size_t at) {
+/* Greater(one number a key, one a query), which folding leaves as it is where there are many. */
+static const Node *comparison(const Value *v) {
+  const Node *n = made_by(v, &op_greater);
+  for (int i = 0; n && i < 2; i++)
+    if (n->in[i]->kind != VALUE_CONSTANT || n->in[i]->type != DTYPE_INT64) return NULL;
+  return n && n->in[0]->shape.rank == 1 && n->in[1]->shape.rank == 2 && n->in[1]->shape.dim[1] == 1 ? n : NULL;
+}
+
+/* Whether score (i, j), the one at that place, is hidden: by a comparison, a condition or a float that is added. */
+static bool hides_at(const Match *m, const Node *greater, Dim i, Dim j, size_t at) {
+  if (greater) return (((const int64_t *)greater->in[0]->data)[j] > ((const int64_t *)greater->in[1]->data)[i]) == m->hides;
   if (m->condition) return (((const uint8_t *)m->condition->data)[at] != 0) == m->hides;
   return ((const float *)m->mask->data)[at] <= -1e4f;
 }
 
-/* A constant that hides key j from query i just where j - i > keys - queries, and adds nothing elsewhere. */
+/* What is known to hide key j from query i just where j - i > keys - queries, and adds nothing elsewhere. */
 static bool is_causal(const Match *m) {
   const Value *v = m->condition ? m->condition : m->mask;
+  const Node *greater = comparison(v);
   const Shape *s = &v->shape;
   Dim queries = m->scores->shape.dim[2], keys = m->scores->shape.dim[3];
-  if (v->kind != VALUE_CONSTANT || s->rank < 2 || s->dim[s->rank - 2] != queries || s->dim[s->rank - 1] != keys || queries > keys) return false;
+  if ((v->kind != VALUE_CONSTANT && !greater) || s->rank < 2 || s->dim[s->rank - 2] != queries || s->dim[s->rank - 1] != keys || queries > keys) return false;
   if (shape_elements(s) != (size_t)(queries * keys)) return false;
   for (Dim i = 0; i < queries; i++)
     for (Dim j = 0; j < keys; j++) {
       size_t at = (size_t)(i * keys + j);
-      if (hides_at(m, at) != (j - i > keys - queries)) return false;
-      if (!m->condition && !hides_at(m, at) && ((const float *)m->mask->data)[at] != 0) return false;
+      if (hides_at(m, greater, i, j, at) != (j - i > keys - queries)) return false;
+      if (!m->condition && !hides_at(m, greater, i, j, at) && ((const float *)m->mask->data)[at] != 0) return false;
     }
   return true;
 }

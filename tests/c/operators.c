@@ -38,14 +38,15 @@ static bool is_accepted(const OpCase *c) {
   return accepted;
 }
 
-/* Input i of another type; a constant's contents are what that type holds of them. */
+/* Input i of another type; a constant's contents are what that type holds of them, and a string is a number's. */
 static void change_type(OpCase *c, CaseInput *in, DType type) {
   size_t bytes = in->count * dtype_bytes(type) + 1;
   char *data = arena_alloc(&c->arena, bytes);
   for (size_t i = 0; data && i < in->count; i++) {
-    Numbers x;
-    numbers_load(&x, in->data, in->type, i, 1, 1);
-    if (dtype_is_float(in->type)) numbers_store_floats(&x, data, type, i, 1);
+    Numbers x = {.ints = {1}};
+    if (in->type != DTYPE_STRING) numbers_load(&x, in->data, in->type, i, 1, 1);
+    if (type == DTYPE_STRING) ((const char **)data)[i] = "1";
+    else if (dtype_is_float(in->type)) numbers_store_floats(&x, data, type, i, 1);
     else numbers_store_ints(&x, data, type, i, 1);
   }
   in->type = type;

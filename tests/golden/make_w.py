@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import torch
 from torch.nn import functional as F
 
@@ -121,6 +122,8 @@ def export(name, model):
     if model.get("finished"):
         unlike_each_other(net)
     path = HERE / f"{name}.onnx"
+    if hasattr(net, "graph"):
+        return write(net, path, model["opset"])
     example = batch_tensor(model["input"], 2, 0, torch.float32)
     finished = model.get("finished", False)
     modes = torch.onnx.TrainingMode
@@ -131,6 +134,24 @@ def export(name, model):
         export_modules_as_functions=model.get("functions", False), training=modes.PRESERVE if finished else modes.TRAINING)
     if model.get("functions"):
         name_output(path)
+    return net
+
+
+def write(net, path, opset):
+    """A network that says itself which nodes it is of; what `graph` gives back besides parameters are Constants."""
+    nodes = []
+
+    def node(op, inputs, output, **attributes):
+        if op == "ConstantOfShape":
+            attributes["value"] = onnx.helper.make_tensor("value", onnx.TensorProto.INT64, [1], [attributes["value"]])
+        nodes.append(onnx.helper.make_node(op, inputs.split(), [output], output, **attributes))
+
+    constants = [onnx.helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(t.numpy())) for name, t in net.graph(node).items()]
+    ports = [onnx.helper.make_tensor_value_info("input", onnx.TensorProto.INT64, ["N", net.TOKENS])], [
+        onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["N", None, net.TOKENS])]
+    weights = [onnx.numpy_helper.from_array(t.detach().numpy(), name) for name, t in net.named_parameters()]
+    graph = onnx.helper.make_graph(constants + nodes, "decoder", *ports, weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8), str(path))
     return net
 
 

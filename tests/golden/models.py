@@ -144,6 +144,75 @@ class Scripted(nn.Module):
             else:
                 h = torch.tanh(self.cell(h) * entered)
         return self.leave(h)
+class Decoder(nn.Module):
+    """(N, 10) token numbers to (N, 19, 10) scores of the next, as a small language model of today: RMS norms, rotary positions, four heads that
+    share two of keys and values, a gated layer. `graph` says it in the operators that opset 23 has for that, which this PyTorch cannot export."""
+
+    WIDTH, HEADS, SHARED, SIZE, TOKENS = 16, 4, 2, 6, 10
+
+    def __init__(self):
+        super().__init__()
+        width, of_q, of_kv = self.WIDTH, self.HEADS * self.SIZE, self.SHARED * self.SIZE
+        self.embedding = nn.Embedding(19, width)
+        for name, (outputs, inputs) in dict(q=(of_q, width), k=(of_kv, width), v=(of_kv, width), o=(width, of_q), gate=(24, width), up=(24, width),
+                                            down=(width, 24), head=(19, width)).items():
+            setattr(self, name, nn.Parameter((torch.rand(inputs, outputs) * 2 - 1) * inputs ** -0.5))
+        for name in ("norm1", "norm2", "norm3"):
+            setattr(self, name, nn.Parameter(torch.rand(width) + 0.5))
+        angles = torch.outer(torch.arange(16.0), 0.5 ** torch.arange(0, self.SIZE, 2))
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rms(self, x, scale):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5) * scale
+
+    def turned(self, x, heads):
+        a, b = x.unflatten(-1, (heads, self.SIZE)).transpose(1, 2).chunk(2, dim=-1)
+        cos, sin = self.cos[:self.TOKENS], self.sin[:self.TOKENS]
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+    def attention(self, x):
+        q, k = self.turned(x @ self.q, self.HEADS), self.turned(x @ self.k, self.SHARED)
+        v = (x @ self.v).unflatten(-1, (self.SHARED, self.SIZE)).transpose(1, 2)
+        k, v = (t.repeat_interleave(self.HEADS // self.SHARED, dim=1) for t in (k, v))
+        hidden = torch.ones(self.TOKENS, self.TOKENS).triu(1).bool()
+        shares = torch.softmax((q @ k.transpose(2, 3) * self.SIZE ** -0.5).masked_fill(hidden, float("-inf")), dim=-1)
+        return (shares @ v).transpose(1, 2).flatten(2) @ self.o
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        x = x + self.attention(self.rms(x, self.norm1))
+        m = self.rms(x, self.norm2)
+        x = x + (nn.functional.silu(m @ self.gate) * (m @ self.up)) @ self.down
+        return (self.rms(x, self.norm3) @ self.head).transpose(1, 2)
+
+    def graph(self, node):
+        node("Shape", "input", "shape")
+        node("ConstantOfShape", "shape", "ones", value=1)
+        node("CumSum", "ones one", "places", exclusive=1)
+        node("Gather", "embedding.weight input", "x0")
+        node("RMSNormalization", "x0 norm1", "n1", epsilon=1e-5)
+        for name, heads in (("q", self.HEADS), ("k", self.SHARED)):
+            node("MatMul", f"n1 {name}", f"{name}0")
+            node("RotaryEmbedding", f"{name}0 cos sin places", f"{name}1", num_heads=heads)
+        node("MatMul", "n1 v", "v1")
+        node("Attention", "q1 k1 v1", "y", q_num_heads=self.HEADS, kv_num_heads=self.SHARED, is_causal=1)
+        node("MatMul", "y o", "y1")
+        node("Add", "x0 y1", "x1")
+        node("RMSNormalization", "x1 norm2", "n2", epsilon=1e-5)
+        node("MatMul", "n2 gate", "g0")
+        node("Sigmoid", "g0", "g1")
+        node("Mul", "g0 g1", "g2")
+        node("MatMul", "n2 up", "u")
+        node("Mul", "g2 u", "gu")
+        node("MatMul", "gu down", "d")
+        node("Add", "x1 d", "x2")
+        node("RMSNormalization", "x2 norm3", "n3", epsilon=1e-5)
+        node("MatMul", "n3 head", "scores")
+        node("Transpose", "scores", "logits", perm=[0, 2, 1])
+        return dict(one=torch.tensor(1), cos=self.cos, sin=self.sin)
+
+
 class Residual(nn.Module):
     """x + a small network of it."""
 
@@ -214,6 +283,7 @@ MODELS = {
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
+    "decoder": dict(net=Decoder, seed=14, input=integers("input", [10], 1, 19), opset=23),
     "functions": dict(net=Functions, seed=13, input=floats("input", [8], 1), opset=15, functions=True),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
@@ -256,6 +326,8 @@ RUNS = {
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
     "scripted": dict(model="scripted", batch=8, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
+    "decoder": dict(model="decoder", batch=5, loss="cross-entropy", label=integers("labels", [10], 2, 19),
+                    optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
