@@ -1,4 +1,4 @@
-/* Winograd: the blocks of tiles, and the products between the transforms. */
+/* Winograd: the parts of a batch, and the products between the transforms. */
 #include "kernels/winograd.h"
 #include <string.h>
 #include "kernels/gemm.h"
@@ -9,11 +9,13 @@
 
 enum {
   CELLS = WINOGRAD_CELLS,
-  TILES_WANTED = 96, /* of a part: enough columns for the product */
+  TILES_WANTED = 64, /* of a part: enough columns for the product */
   SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
   LEAST_CHANNELS = 12,
   LEAST_TILES = 12, /* the transform of the weights must be worth it */
-  LEAST_WORK = 1 << 20, /* multiplications of a part that are worth waking threads */
+  LEAST_WORK = 1 << 20, /* multiplications that are worth waking threads */
+  GROUPS_MOST = 8,
+  GROUPS_FLOATS = 1 << 19, /* of dU over all groups */
   FOUR = 4,          /* channels padded and transformed by one task */
 };
 
@@ -42,13 +44,15 @@ Conv winograd_turned(const Conv *conv) {
   return turned;
 }
 
-/* ---- blocks: some images, or a band of one ---- */
+/* ---- parts: some images, or a band of one ---- */
 
-typedef struct Blocks {
+typedef struct Parts {
   size_t across, down; /* tiles of an image */
   size_t images, band; /* of a part; band: rows of tiles */
+  size_t bands;        /* of an image */
   size_t tiles;        /* of a part */
-} Blocks;
+  size_t count;
+} Parts;
 
 typedef struct Tile {
   int32_t from, to;      /* where it starts in the padded planes of one channel, and in y's */
@@ -59,39 +63,38 @@ typedef struct Part {
   size_t image, images, band, tiles; /* first image, how many; first row of tiles */
 } Part;
 
-static Blocks blocks_of(const Conv *conv) {
-  Blocks b = {.across = (conv->window.out[1] + 3) / 4, .down = (conv->window.out[0] + 3) / 4, .images = 1};
-  b.band = b.down;
-  if (b.across * b.down <= TILES_WANTED) {
-    b.images = least(TILES_WANTED / (b.across * b.down), conv->batch ? conv->batch : 1);
-  } else {
-    size_t bands = (b.across * b.down + TILES_WANTED - 1) / TILES_WANTED;
-    b.band = (b.down + bands - 1) / bands;
-  }
-  b.tiles = b.images * b.band * b.across;
-  return b;
+static inline size_t times(size_t count, size_t most) { return (count + most - 1) / most; }
+
+static Parts parts_of(const Conv *conv) {
+  Parts p = {.across = (conv->window.out[1] + 3) / 4, .down = (conv->window.out[0] + 3) / 4, .images = 1};
+  size_t tiles = p.across * p.down, batch = conv->batch ? conv->batch : 1;
+  if (tiles <= TILES_WANTED) p.images = times(batch, times(batch, TILES_WANTED / tiles));
+  p.band = times(p.down, times(tiles, TILES_WANTED));
+  p.bands = times(p.down, p.band);
+  p.tiles = p.images * p.band * p.across;
+  p.count = times(conv->batch, p.images) * p.bands;
+  return p;
 }
 
-/* The next part; false behind the last. Starts from a Part of zeros. */
-static bool block_next(const Conv *conv, const Blocks *b, Part *part) {
-  if (part->tiles) {
-    part->band += b->band;
-    if (part->band >= b->down) part->band = 0, part->image += part->images;
-  }
-  part->images = least(b->images, conv->batch - part->image);
-  part->tiles = part->images * least(b->band, b->down - part->band) * b->across;
-  return part->images > 0;
+static Part part_at(const Conv *conv, const Parts *p, size_t index) {
+  Part part = {.image = index / p->bands * p->images, .band = index % p->bands * p->band};
+  part.images = least(p->images, conv->batch - part.image);
+  part.tiles = part.images * least(p->band, p->down - part.band) * p->across;
+  return part;
 }
 
-/* A part's planes, tiles of `size` rows from `pad` before the first row and column on. */
-static bool planes_of(const size_t in[2], const size_t pad[2], const Blocks *b, size_t band, size_t halo, Padded *p) {
+/* A part's planes, tiles of `size` rows from `pad` before the first row and column on: the same layout for every part. */
+static bool planes_of(const size_t in[2], const size_t pad[2], const Parts *b, size_t band, size_t halo, Padded *p) {
   ptrdiff_t origin[2] = {(ptrdiff_t)pad[0] - (ptrdiff_t)(4 * band), (ptrdiff_t)pad[1]};
-  if (!padded_of_plane(in, origin, 4 * b->band + halo, 4 * b->across + halo, 1, p)) return false;
+  size_t rows = 4 * b->band + halo, columns = 4 * b->across + halo;
+  if (!padded_of_plane(in, origin, rows, columns, 1, p)) return false;
   p->direct = false;
+  p->row_floats = columns;
+  p->step_floats = p->plane_floats = rows * columns;
   return true;
 }
 
-static void tiles_of(const Conv *conv, const Blocks *b, const Part *part, const Padded *p, Tile *tile) {
+static void tiles_of(const Conv *conv, const Parts *b, const Part *part, const Padded *p, Tile *tile) {
   const size_t *out = conv->window.out;
   for (size_t n = 0; n < part->images; n++)
     for (size_t y = part->band; y < least(part->band + b->band, b->down); y++)
@@ -109,9 +112,9 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
     padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel), copy + n * FOUR * p->plane_floats);
 }
 
-/* Few channels and tiles are not worth waking a thread. */
-static void run(const Conv *conv, const Blocks *b, size_t chunks, ThreadsTask *task, void *context) {
-  if ((double)(conv->channels * conv->features) * (double)b->tiles * CELLS >= LEAST_WORK) threads_run(chunks, task, context);
+/* A small convolution is not worth waking a thread. Inside a task this runs where it is. */
+static void run(const Conv *conv, const Parts *p, size_t chunks, ThreadsTask *task, void *context) {
+  if ((double)(conv->channels * conv->features) * (double)(p->tiles * p->count) * CELLS >= LEAST_WORK) threads_run(chunks, task, context);
   else
     for (size_t i = 0; i < chunks; i++) task(context, i, 0);
 }
@@ -123,40 +126,49 @@ typedef struct Forward {
   const float *x, *w, *bias;
   float *y;
   bool turned;
-  Blocks blocks;
-  Part part;
-  Padded padded;
+  Parts parts;
+  size_t rooms;                        /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
   size_t columns;                      /* tiles of a part, filled up to whole panels */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile;
+  Tile *tile;    /* of each room */
   float *raw;    /* U (C, F) in each cell, before it is packed, where V and M come later */
   float *packed; /* U */
-  float *v, *m;
+  float *v, *m;  /* of each room */
   float *copy;   /* of each thread */
   char *gemm;    /* of each thread */
   size_t copy_floats, gemm_bytes;
 } Forward;
 
+typedef struct ForwardPart {
+  const Forward *all;
+  Part part;
+  Padded padded;
+  Tile *tile;
+  float *v, *m;
+} ForwardPart;
+
 static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   size_t planes, threads = (size_t)threads_count();
+  Padded padded;
   s->conv = conv;
-  s->blocks = blocks_of(conv);
-  s->columns = (s->blocks.tiles + 7) / 8 * 8;
-  if (!planes_of(conv->window.in, conv->window.pad, &s->blocks, 0, 2, &s->padded) ||
-      !size_multiply(s->blocks.images * FOUR, s->padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
-      !size_multiply(s->blocks.images * conv->features, window_out(&conv->window), &planes) || planes > INT32_MAX ||
+  s->parts = parts_of(conv);
+  s->rooms = s->parts.count >= 2 * threads ? threads : 1;
+  s->columns = (s->parts.tiles + 7) / 8 * 8;
+  if (!planes_of(conv->window.in, conv->window.pad, &s->parts, 0, 2, &padded) ||
+      !size_multiply(s->parts.images * FOUR, padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
+      !size_multiply(s->parts.images * conv->features, window_out(&conv->window), &planes) || planes > INT32_MAX ||
       !size_multiply(conv->channels, fours(conv->features), &s->u_stride) ||
       !size_multiply(conv->channels + conv->features, s->columns, &s->v_stride)) /* V and M together: cannot overflow apart */
     return false;
   s->u_stride += SKEW;
   s->v_stride = conv->channels * s->columns + SKEW;
   s->m_stride = conv->features * s->columns + SKEW;
-  s->tile = scratch_take(scratch, s->columns, 1, sizeof(Tile));
+  s->tile = scratch_take(scratch, s->rooms, s->columns, sizeof(Tile));
   s->packed = scratch_take(scratch, conv->packed ? 0 : CELLS * conv->features, conv->channels, sizeof(float));
   Scratch raw = *scratch;
   s->raw = scratch_take(&raw, CELLS, s->u_stride, sizeof(float));
-  s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
-  s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
+  s->v = scratch_take(scratch, s->rooms * CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, s->rooms * CELLS, s->m_stride, sizeof(float));
   if (raw.used > scratch->used) scratch->used = raw.used;
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
   s->gemm_bytes = gemm_alone_bytes(0, s->columns, conv->channels);
@@ -197,25 +209,27 @@ static void pack_task(void *context, size_t cell, int thread) {
 
 /* V of four channels, four tiles at a time */
 static void input_task(void *context, size_t four, int thread) {
-  const Forward *s = context;
+  const ForwardPart *p = context;
+  const Forward *s = p->all;
   size_t channels = s->conv->channels;
   float *copy = s->copy + (size_t)thread * s->copy_floats;
-  copy_four(&s->padded, &s->part, channels, four * FOUR, s->x, copy);
-  for (size_t c = four * FOUR; c < least(channels, (four + 1) * FOUR); c++, copy += s->padded.plane_floats)
+  copy_four(&p->padded, &p->part, channels, four * FOUR, s->x, copy);
+  for (size_t c = four * FOUR; c < least(channels, (four + 1) * FOUR); c++, copy += p->padded.plane_floats)
     for (size_t t = 0; t < s->columns; t += 4) {
-      const float *p[4];
-      for (int l = 0; l < 4; l++) p[l] = copy + s->tile[t + (size_t)l].from;
-      winograd_input(p, s->padded.row_floats, s->v + c * s->columns + t, s->v_stride);
+      const float *at[4];
+      for (int l = 0; l < 4; l++) at[l] = copy + p->tile[t + (size_t)l].from;
+      winograd_input(at, p->padded.row_floats, p->v + c * s->columns + t, s->v_stride);
     }
 }
 
 /* M = U V in one cell */
 static void product_task(void *context, size_t cell, int thread) {
-  const Forward *s = context;
+  const ForwardPart *p = context;
+  const Forward *s = p->all;
   Gemm g = {.rows = s->conv->features, .columns = s->columns, .depth = s->conv->channels, .alpha = 1, .c_row_stride = s->columns};
   g.packed_a = (s->conv->packed ? s->conv->packed : s->packed) + cell * g.rows * g.depth;
-  g.b = gemm_b(s->v + cell * s->v_stride, s->columns, false);
-  g.c = s->m + cell * s->m_stride;
+  g.b = gemm_b(p->v + cell * s->v_stride, s->columns, false);
+  g.c = p->m + cell * s->m_stride;
   gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
 }
 
@@ -230,29 +244,46 @@ static void store_tile(const Tile *tile, const f32x4 rows[4], size_t width, floa
 
 /* One feature of y, four tiles at a time */
 static void output_task(void *context, size_t feature, int thread) {
-  const Forward *s = context;
+  const ForwardPart *p = context;
+  const Forward *s = p->all;
   const Conv *conv = s->conv;
   size_t width = conv->window.out[1];
-  float *y = s->y + (s->part.image * conv->features + feature) * window_out(&conv->window);
+  float *y = s->y + (p->part.image * conv->features + feature) * window_out(&conv->window);
   f32x4 bias = f32x4_splat(s->bias ? s->bias[feature] : 0), low = f32x4_splat(conv->low), high = f32x4_splat(conv->high);
   for (size_t t = 0; t < s->columns; t += 4) {
     f32x4 out[4][4];
-    winograd_output(s->m + feature * s->columns + t, s->m_stride, out);
+    winograd_output(p->m + feature * s->columns + t, s->m_stride, out);
     for (int l = 0; l < 4; l++) {
       f32x4 rows[4];
       for (int i = 0; i < 4; i++) {
         rows[i] = out[i][l] + bias;
         if (conv->clamp) rows[i] = f32x4_min(high, f32x4_max(low, rows[i]));
       }
-      store_tile(&s->tile[t + (size_t)l], rows, width, y);
+      store_tile(&p->tile[t + (size_t)l], rows, width, y);
     }
   }
 }
 
+static void forward_part(void *context, size_t index, int thread) {
+  const Forward *s = context;
+  const Conv *conv = s->conv;
+  size_t room = (size_t)thread;
+  ForwardPart p = {s, part_at(conv, &s->parts, index)};
+  p.tile = s->tile + room * s->columns;
+  p.v = s->v + room * CELLS * s->v_stride;
+  p.m = s->m + room * CELLS * s->m_stride;
+  planes_of(conv->window.in, conv->window.pad, &s->parts, p.part.band, 2, &p.padded);
+  memset(p.tile, 0, s->columns * sizeof(Tile));
+  tiles_of(conv, &s->parts, &p.part, &p.padded, p.tile);
+  run(conv, &s->parts, fours(conv->channels) / FOUR, input_task, &p);
+  run(conv, &s->parts, CELLS, product_task, &p);
+  run(conv, &s->parts, conv->features, output_task, &p);
+}
+
 static void pack(Forward *s, const float *w, bool turned) {
   s->w = w, s->turned = turned;
-  run(s->conv, &s->blocks, s->conv->channels, weights_task, s);
-  run(s->conv, &s->blocks, CELLS, pack_task, s);
+  run(s->conv, &s->parts, s->conv->channels, weights_task, s);
+  run(s->conv, &s->parts, CELLS, pack_task, s);
 }
 
 void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed, void *scratch) {
@@ -267,14 +298,9 @@ void winograd_forward(const Conv *conv, const float *x, const float *w, bool tur
   forward_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.bias = bias, s.y = y;
   if (!conv->packed) pack(&s, w, turned);
-  for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
-    planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
-    memset(s.tile, 0, s.columns * sizeof(Tile));
-    tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
-    run(conv, &s.blocks, (conv->channels + FOUR - 1) / FOUR, input_task, &s);
-    run(conv, &s.blocks, CELLS, product_task, &s);
-    run(conv, &s.blocks, conv->features, output_task, &s);
-  }
+  if (s.rooms > 1) run(conv, &s.parts, s.parts.count, forward_part, &s);
+  else
+    for (size_t i = 0; i < s.parts.count; i++) forward_part(&s, i, 0);
 }
 
 /* ---- weight gradient:  dU = (A dy Aᵀ) (Bᵀ x B)ᵀ summed over all tiles, dw = Gᵀ dU G ---- */
@@ -283,37 +309,55 @@ typedef struct Weight {
   const Conv *conv;
   const float *x, *dy;
   float *dw;
-  Blocks blocks;
-  Part part;
-  Padded padded, padded_dy;
+  Parts parts;
+  size_t groups, rooms;                /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile, *tile_dy;
-  float *u;     /* dU (F, C) */
-  float *v, *m; /* (tiles, C) and (tiles, F) */
+  Tile *tile, *tile_dy;                /* of each room */
+  float *u;     /* dU (F, C) of each group */
+  float *v, *m; /* (tiles, C) and (tiles, F) of each room */
   float *copy;  /* of each thread */
   char *gemm;   /* of each thread */
   size_t copy_floats, gemm_bytes;
 } Weight;
 
+typedef struct WeightPart {
+  const Weight *all;
+  Part part;
+  Padded padded, padded_dy;
+  Tile *tile, *tile_dy;
+  float *u, *v, *m;
+  bool first; /* of its group */
+} WeightPart;
+
+/* As the number of threads must not change the sums, it does not change the groups. */
+static size_t groups_of(size_t parts, size_t u_stride) {
+  size_t groups = GROUPS_MOST;
+  while (groups > 1 && (2 * groups > parts || u_stride > GROUPS_FLOATS / CELLS / groups)) groups /= 2;
+  return groups;
+}
+
 static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   size_t threads = (size_t)threads_count();
+  Padded padded, padded_dy;
   s->conv = conv;
-  s->blocks = blocks_of(conv);
-  size_t tiles = s->blocks.tiles;
-  if (!planes_of(conv->window.in, conv->window.pad, &s->blocks, 0, 2, &s->padded) ||
-      !planes_of(conv->window.out, (size_t[]){0, 0}, &s->blocks, 0, 0, &s->padded_dy) ||
-      !size_multiply(s->blocks.images * FOUR, s->padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
+  s->parts = parts_of(conv);
+  size_t tiles = s->parts.tiles;
+  if (!planes_of(conv->window.in, conv->window.pad, &s->parts, 0, 2, &padded) ||
+      !planes_of(conv->window.out, (size_t[]){0, 0}, &s->parts, 0, 0, &padded_dy) ||
+      !size_multiply(s->parts.images * FOUR, padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
       !size_multiply(conv->features, fours(conv->channels), &s->u_stride) ||
       !size_multiply(fours(conv->channels) + fours(conv->features), tiles, &s->v_stride))
     return false;
   s->u_stride += SKEW;
   s->v_stride = fours(conv->channels) * tiles + SKEW;
   s->m_stride = fours(conv->features) * tiles + SKEW;
-  s->tile = scratch_take(scratch, tiles, 1, sizeof(Tile));
-  s->tile_dy = scratch_take(scratch, tiles, 1, sizeof(Tile));
-  s->u = scratch_take(scratch, CELLS, s->u_stride, sizeof(float));
-  s->v = scratch_take(scratch, CELLS, s->v_stride, sizeof(float));
-  s->m = scratch_take(scratch, CELLS, s->m_stride, sizeof(float));
+  s->groups = groups_of(s->parts.count, s->u_stride);
+  s->rooms = least(s->groups, threads);
+  s->tile = scratch_take(scratch, s->rooms, tiles, sizeof(Tile));
+  s->tile_dy = scratch_take(scratch, s->rooms, tiles, sizeof(Tile));
+  s->u = scratch_take(scratch, s->groups * CELLS, s->u_stride, sizeof(float));
+  s->v = scratch_take(scratch, s->rooms * CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, s->rooms * CELLS, s->m_stride, sizeof(float));
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
   s->gemm_bytes = gemm_alone_bytes(conv->features, conv->channels, tiles);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
@@ -330,33 +374,55 @@ bool winograd_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
 
 /* Four channels of x are the lanes, and then four features of dy. */
 static void sides_task(void *context, size_t four, int thread) {
-  const Weight *s = context;
+  const WeightPart *p = context;
+  const Weight *s = p->all;
   size_t x_fours = fours(s->conv->channels) / FOUR;
   bool is_x = four < x_fours;
-  const Padded *p = is_x ? &s->padded : &s->padded_dy;
-  const Tile *tile = is_x ? s->tile : s->tile_dy;
+  const Padded *padded = is_x ? &p->padded : &p->padded_dy;
+  const Tile *tile = is_x ? p->tile : p->tile_dy;
   size_t channels = is_x ? s->conv->channels : s->conv->features, channel = (is_x ? four : four - x_fours) * FOUR;
   float *copy = s->copy + (size_t)thread * s->copy_floats;
-  copy_four(p, &s->part, channels, channel, is_x ? s->x : s->dy, copy);
-  float *to = (is_x ? s->v : s->m) + channel;
-  for (size_t t = 0; t < s->part.tiles; t++, to += fours(channels)) {
+  copy_four(padded, &p->part, channels, channel, is_x ? s->x : s->dy, copy);
+  float *to = (is_x ? p->v : p->m) + channel;
+  for (size_t t = 0; t < p->part.tiles; t++, to += fours(channels)) {
     const float *at[4];
-    for (size_t l = 0; l < 4; l++) at[l] = copy + tile[t].from + l * p->plane_floats;
-    if (is_x) winograd_input(at, p->row_floats, to, s->v_stride);
-    else winograd_output_turned(at, p->row_floats, to, s->m_stride);
+    for (size_t l = 0; l < 4; l++) at[l] = copy + tile[t].from + l * padded->plane_floats;
+    if (is_x) winograd_input(at, padded->row_floats, to, s->v_stride);
+    else winograd_output_turned(at, padded->row_floats, to, s->m_stride);
   }
 }
 
 static void gradient_task(void *context, size_t cell, int thread) {
-  const Weight *s = context;
-  Gemm g = {.rows = s->conv->features, .columns = s->conv->channels, .depth = s->part.tiles, .alpha = 1, .beta = 1};
-  g.a = gemm_a(s->m + cell * s->m_stride, fours(g.rows), true);
-  g.b = gemm_b(s->v + cell * s->v_stride, fours(g.columns), false);
-  g.c = s->u + cell * s->u_stride;
-  g.d = s->part.image || s->part.band ? g.c : NULL;
+  const WeightPart *p = context;
+  const Weight *s = p->all;
+  Gemm g = {.rows = s->conv->features, .columns = s->conv->channels, .depth = p->part.tiles, .alpha = 1, .beta = 1};
+  g.a = gemm_a(p->m + cell * s->m_stride, fours(g.rows), true);
+  g.b = gemm_b(p->v + cell * s->v_stride, fours(g.columns), false);
+  g.c = p->u + cell * s->u_stride;
+  g.d = p->first ? NULL : g.c;
   g.c_row_stride = g.d_row_stride = fours(g.columns);
   g.d_column_stride = 1;
   gemm_run_alone(&g, s->gemm + (size_t)thread * s->gemm_bytes);
+}
+
+static void group_task(void *context, size_t group, int thread) {
+  const Weight *s = context;
+  const Conv *conv = s->conv;
+  size_t room = (size_t)thread, first = s->parts.count * group / s->groups, end = s->parts.count * (group + 1) / s->groups;
+  WeightPart p = {.all = s, .tile = s->tile + room * s->parts.tiles, .tile_dy = s->tile_dy + room * s->parts.tiles};
+  p.u = s->u + group * CELLS * s->u_stride;
+  p.v = s->v + room * CELLS * s->v_stride;
+  p.m = s->m + room * CELLS * s->m_stride;
+  for (size_t i = first; i < end; i++) {
+    p.part = part_at(conv, &s->parts, i);
+    p.first = i == first;
+    planes_of(conv->window.in, conv->window.pad, &s->parts, p.part.band, 2, &p.padded);
+    planes_of(conv->window.out, (size_t[]){0, 0}, &s->parts, p.part.band, 0, &p.padded_dy);
+    tiles_of(conv, &s->parts, &p.part, &p.padded, p.tile);
+    tiles_of(conv, &s->parts, &p.part, &p.padded_dy, p.tile_dy);
+    run(conv, &s->parts, (fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &p);
+    run(conv, &s->parts, CELLS, gradient_task, &p);
+  }
 }
 
 /* dw of one feature, four channels at a time */
@@ -364,8 +430,13 @@ static void finish_task(void *context, size_t feature, int thread) {
   const Weight *s = context;
   size_t channels = s->conv->channels;
   for (size_t c = 0; c < channels; c += 4) {
-    f32x4 w[9];
-    winograd_weight_turned(s->u + feature * fours(channels) + c, s->u_stride, w);
+    const float *u = s->u + feature * fours(channels) + c;
+    f32x4 sum[CELLS], w[9];
+    for (size_t cell = 0; cell < CELLS; cell++) {
+      sum[cell] = f32x4_load(u + cell * s->u_stride);
+      for (size_t group = 1; group < s->groups; group++) sum[cell] += f32x4_load(u + (group * CELLS + cell) * s->u_stride);
+    }
+    winograd_weight_turned(sum, w);
     for (size_t l = 0; l < least(4, channels - c); l++)
       for (size_t k = 0; k < 9; k++) s->dw[(feature * channels + c + l) * 9 + k] = w[k][l];
   }
@@ -376,13 +447,7 @@ void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy,
   weight_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.dy = dy, s.dw = dw;
   if (conv->batch == 0) memset(s.u, 0, CELLS * s.u_stride * sizeof(float));
-  for (s.part = (Part){0}; block_next(conv, &s.blocks, &s.part);) {
-    planes_of(conv->window.in, conv->window.pad, &s.blocks, s.part.band, 2, &s.padded);
-    planes_of(conv->window.out, (size_t[]){0, 0}, &s.blocks, s.part.band, 0, &s.padded_dy);
-    tiles_of(conv, &s.blocks, &s.part, &s.padded, s.tile);
-    tiles_of(conv, &s.blocks, &s.part, &s.padded_dy, s.tile_dy);
-    run(conv, &s.blocks, (fours(conv->channels) + fours(conv->features)) / FOUR, sides_task, &s);
-    run(conv, &s.blocks, CELLS, gradient_task, &s);
-  }
-  run(conv, &s.blocks, conv->features, finish_task, &s);
+  if (s.groups > 1) run(conv, &s.parts, s.groups, group_task, &s);
+  else group_task(&s, 0, 0);
+  run(conv, &s.parts, conv->features, finish_task, &s);
 }

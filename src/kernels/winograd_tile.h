@@ -145,11 +145,11 @@ static inline void winograd_weight(const f32x4 w[9], float *u, size_t stride) {
 }
 
 /* w = Gᵀ u G */
-static inline void winograd_weight_turned(const float *u, size_t stride, f32x4 w[9]) {
+static inline void winograd_weight_turned(const f32x4 u[36], f32x4 w[9]) {
   f32x4 half[3][6];
   for (size_t j = 0; j < 6; j++) {
     f32x4 in[6], out[3];
-    for (size_t i = 0; i < 6; i++) in[i] = f32x4_load(u + (i * 6 + j) * stride);
+    for (size_t i = 0; i < 6; i++) in[i] = u[i * 6 + j];
     winograd_g_turned(in, out);
     for (int i = 0; i < 3; i++) half[i][j] = out[i];
   }

@@ -153,6 +153,8 @@ static const Shape shapes[] = {
     {70, 1, 12, 12, {3, 3}, SAME(3)},
     {0, 1, 12, 12, {4, 4}, SAME(3)},
     {8, 1, 16, 24, {16, 16}, SAME(3)},
+    {2, 1, 16, 17, {60, 60}, SAME(3)},
+    {33, 1, 12, 13, {14, 14}, SAME(3)},
     /* the product: strides, dilations, groups, one cell, few channels, one dimension */
     {2, 1, 3, 8, {12, 13}, SAME(3), .stride = {2, 2}},
     {2, 1, 1, 9, {10, 11}, SAME(3), .clamp = true},
