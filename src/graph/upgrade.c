@@ -1,9 +1,10 @@
 /* Upgrade: attributes that became inputs, Softmax and its kin over all dims from the axis on, the Resize of opset 10, the Scan of
- * opset 8, attributes that went. */
+ * opset 8, attributes that went, and what a few operators were in opset 1. */
 #include "graph/upgrade.h"
 
 #include <string.h>
 
+#include "kernels/number.h"
 #include "ops/scan.h"
 
 /* An attribute that is an input from opset `since` on. */
@@ -12,7 +13,8 @@ static const struct {
   int input, since;
 } moved[] = {
     {"Reshape", "shape", 1, 5}, {"Slice", "starts", 1, 10}, {"Slice", "ends", 2, 10}, {"Slice", "axes", 3, 10},   {"TopK", "k", 1, 10},
-    {"Clip", "min", 1, 11},     {"Clip", "max", 2, 11},     {"Pad", "pads", 1, 11},   {"Pad", "value", 2, 11},    {"Dropout", "ratio", 1, 12},
+    {"Clip", "min", 1, 11},     {"Clip", "max", 2, 11},     {"Pad", "paddings", 1, 2},
+    {"Pad", "pads", 1, 11},     {"Pad", "value", 2, 11},    {"Dropout", "ratio", 1, 12},
     {"Split", "split", 1, 13},  {"Squeeze", "axes", 1, 13}, {"Unsqueeze", "axes", 1, 13}, {"ReduceSum", "axes", 1, 13},
 };
 enum { MOVED = sizeof moved / sizeof *moved, INPUTS_MAX = 4, ATTRS_MORE = 2 };
@@ -74,6 +76,52 @@ static void upgrade_resize(Added *a, Value **in, Attr *attrs) {
   attrs[a->attr_count++] = attr_of_string("nearest_mode", "floor");
 }
 
+/* ---- opset 1 ---- */
+
+/* Cast named the type. */
+static void number_type(Attr *to) {
+  static const char *const names[] = {"", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
+  for (int i = 0; i < (int)(sizeof names / sizeof *names) && to->kind == ATTR_STRING; i++)
+    if (strcmp(to->s, names[i]) == 0) *to = attr_of_int("to", i);
+}
+
+/* Upsample had a scale each for height and width. */
+static void list_scales(Graph *g, Added *a, Attr *attrs) {
+  const Attr *height = attr_of(a, "height_scale"), *width = attr_of(a, "width_scale");
+  float *scales = ARENA_ARRAY(g->arena, float, 4);
+  if (!height || !width || !scales) return;
+  scales[0] = scales[1] = 1, scales[2] = height->f, scales[3] = width->f;
+  attrs[a->attr_count++] = (Attr){.name = "scales", .kind = ATTR_FLOATS, .count = 4, .floats = scales};
+}
+
+static bool number_of(const Value *v, double *out) {
+  Numbers x;
+  if (!v || v->kind != VALUE_CONSTANT || shape_elements(&v->shape) != 1 || !dtype_is_number(v->type)) return false;
+  numbers_load(&x, v->data, v->type, 0, 1, 1);
+  return *out = dtype_is_float(v->type) ? x.floats[0] : (double)x.ints[0], true;
+}
+
+/* Tile repeated x along one axis; both were inputs, in x's type. */
+static Status list_repeats(Graph *g, Added *a, Value **in) {
+  double tiles, axis;
+  int64_t repeats[RANK_MAX];
+  int rank = a->in[0] ? a->in[0]->shape.rank : 0;
+  if (!number_of(in[1], &tiles) || !number_of(in[2], &axis) || !(axis >= 0 && axis < rank) || !(tiles >= 0 && tiles <= INT32_MAX))
+    return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "Tile '%.128s': tiles and axis must be constants that fit x", a->name ? a->name : "");
+  for (int i = 0; i < rank; i++) repeats[i] = i == (int)axis ? (int64_t)tiles : 1;
+  in[1] = emit_ints(g, repeats, rank), in[2] = NULL, a->in_count = 2;
+  return STATUS_OK;
+}
+
+static Status upgrade_first(Graph *g, Added *a, Value **in, Attr *attrs) {
+  for (int i = 0; i < a->attr_count; i++) {
+    if (is_op(a, "Cast") && strcmp(attrs[i].name, "to") == 0) number_type(&attrs[i]);
+    if (is_op(a, "GlobalLpPool") && attrs[i].kind == ATTR_FLOAT) attrs[i] = attr_of_int(attrs[i].name, (int64_t)attrs[i].f);
+  }
+  if (is_op(a, "Upsample")) list_scales(g, a, attrs);
+  return is_op(a, "Tile") && a->in_count == 3 ? list_repeats(g, a, in) : STATUS_OK;
+}
+
 /* ---- Softmax, LogSoftmax, Hardmax: all dims from the axis on are one ---- */
 
 static Status flat_compose(Compose *c, const Op *op) {
@@ -112,6 +160,7 @@ Status upgrade(Graph *g, Added *a) {
   a->attrs = attrs;
   a->op = flat_of(a->op);
   drop_old(g, a, attrs);
+  if (g->file_opset < 7) TRY(upgrade_first(g, a, in, attrs));
   move_attrs(g, a, in, attrs);
   if (is_op(a, "Resize") && a->in_count == 2) upgrade_resize(a, in, attrs);
   if (is_op(a, "Scan") && g->file_opset < 9) a->op = &op_scan_8;

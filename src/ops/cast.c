@@ -123,6 +123,7 @@ static Status cast_compose(Compose *c) {
 
 CASES_OF(cast_cases) = {
     {"f32[2,3]", "to=1"},
+    {"f32[4]:-3..3", "to=INT64", 1},
     {"f32[2,150]:-300..300", "to=6"},
     {"f32[6]:-3e10..3e10", "to=7"},
     {"f32[6]:-100..400", "to=2"},
@@ -147,7 +148,7 @@ CASES_OF(cast_cases) = {
 
 const Op op_cast = {
     .name = "Cast",
-    .since = {6, 9, 13, 19, 21},
+    .since = {1, 6, 9, 13, 19, 21},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = cast_infer,

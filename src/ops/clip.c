@@ -59,11 +59,12 @@ CASES_OF(clip_cases) = {
     {"f32[7]"},
     {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
     {"f32[7]", "min=-0.5 max=0.25", 10},
+    {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
     {0}};
 
 const Op op_clip = {
     .name = "Clip",
-    .since = {6, 11, 12, 13},
+    .since = {1, 6, 11, 12, 13},
     .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
     .in_place = 1,
     .flags = OP_FLOAT64,

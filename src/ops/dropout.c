@@ -76,11 +76,12 @@ CASES_OF(dropout_cases) = {
     {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
     {"f32[3,5]", "ratio=0.4", 10, 2},
     {"f32[3,5]", "ratio=0.4", 7},
+    {"f32[3,5]", "ratio=0.4 is_test=1", 6},
     {0}};
 
 const Op op_dropout = {
     .name = "Dropout",
-    .since = {7, 10, 12, 13, 22},
+    .since = {1, 7, 10, 12, 13, 22},
     .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 2,
     .flags = OP_RANDOM,
     .in_place = 1,

@@ -13,11 +13,11 @@ static Status global_lp_pool_compose(Compose *c) {
   return compose_done(c, emit(g, "Pow", sum, compose_number(c, x, 1 / p)));
 }
 
-CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {0}};
+CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {"f32[1,2,3]", "p=3.0", 1}, {0}};
 
 const Op op_global_lp_pool = {
     .name = "GlobalLpPool",
-    .since = {2, 22},
+    .since = {1, 2, 22},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = global_lp_pool_compose,

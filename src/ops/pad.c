@@ -201,11 +201,12 @@ CASES_OF(pad_cases) = {
     {"f32[3] i64[2]=5,-7"},
     {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
     {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
+    {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
     {0}};
 
 const Op op_pad = {
     .name = "Pad",
-    .since = {2, 11, 13, 18, 19, 21},
+    .since = {1, 2, 11, 13, 18, 19, 21},
     .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = pad_infer,

@@ -105,7 +105,7 @@ CASES_OF(split_cases) = {
 
 const Op op_split = {
     .name = "Split",
-    .since = {2, 11, 13, 18},
+    .since = {1, 2, 11, 13, 18},
     .min_in = 1, .max_in = 2, .min_out = 1, .max_out = -1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = split_infer,

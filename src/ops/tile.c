@@ -79,11 +79,11 @@ static Status tile_grad(Grad *grad) {
 }
 
 CASES_OF(tile_cases) = {{"f32[2,3] i64[2]=2,4"}, {"f32[2,1,3] i64[3]=1,5,2"}, {"f32[3] i64[1]=1"}, {"f32[2,3] i64[2]=0,2"},
-                        {"i64[2,2] i64[2]=1,3"}, {"bool[3] i64[1]=2"},        {"f32[] i64[0]="},   {0}};
+                        {"i64[2,2] i64[2]=1,3"}, {"bool[3] i64[1]=2"}, {"f32[2,3] f32[]=3 f32[]=1", NULL, 1},        {"f32[] i64[0]="},   {0}};
 
 const Op op_tile = {
     .name = "Tile",
-    .since = {6, 13},
+    .since = {1, 6, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = tile_infer,
