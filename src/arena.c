@@ -8,6 +8,18 @@
 #ifdef __wasm__
 #include <unistd.h>
 #endif
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__ /* what lies between two blocks is nobody's */
+#include <sanitizer/asan_interface.h>
+enum { GAP = 16 };
+#else
+enum { GAP = 0 };
+#define ASAN_POISON_MEMORY_REGION(at, bytes)
+#endif
 
 struct ArenaChunk {
   ArenaChunk *next;
@@ -30,7 +42,7 @@ static ArenaChunk *chunk_new(size_t capacity) {
 
 void *arena_alloc(Arena *arena, size_t bytes) {
   size_t rounded;
-  if (!size_add(bytes, 15, &rounded)) return arena->failed = true, NULL;
+  if (!size_add(bytes, 15 + GAP, &rounded)) return arena->failed = true, NULL;
   rounded &= ~(size_t)15;
   ArenaChunk *chunk = arena->chunk;
   if (!chunk || chunk->capacity - chunk->used < rounded) {
@@ -44,8 +56,10 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   }
   void *block = chunk->bytes + chunk->used;
   chunk->used += rounded;
-  arena->used_bytes += rounded;
-  return memset(block, 0, rounded);
+  arena->used_bytes += rounded - GAP;
+  memset(block, 0, rounded - GAP);
+  ASAN_POISON_MEMORY_REGION((char *)block + bytes, rounded - bytes);
+  return block;
 }
 
 void *arena_alloc_array(Arena *arena, size_t count, size_t bytes) {

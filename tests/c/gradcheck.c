@@ -217,7 +217,6 @@ static const struct {
 } first_only[] = {
     {"BatchNormalization", "running statistics, as in PyTorch"},
     {"BatchNormInternal", "running and saved statistics, as in PyTorch"},
-    {"SoftmaxCrossEntropyLoss", "log_prob is kept for the gradient, as in ONNX Runtime"},
 };
 
 static bool flows_from_first_only(const Op *op) {

@@ -1,4 +1,5 @@
-/* Every float type that an operator accepts gives float32's numbers, as far as the type holds them; every case of float32 is run in each. */
+/* Every float type that an operator accepts gives float32's numbers, as far as the type holds them: every case of float32 is run in
+ * each. And gradients flow through them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "check.h"
 #include "kernels/number.h"
 #include "opcheck.h"
+#include "train/backward.h"
 
 static const struct {
   DType type;
@@ -117,7 +119,37 @@ static void float_types(const void *argument) {
   accepted += cases;
 }
 
+/* y = float32 of (t, t), t = x in the type: dx = dy of both, each rounded to the type. */
+static void gradients_flow_through_other_floats(const void *argument) {
+  enum { N = 6 };
+  (void)argument;
+  for (int t = 0; t < FLOATS; t++) {
+    Arena arena = {0};
+    Error error = {0};
+    Machine m;
+    char problem[160];
+    Graph *g = graph_new(&arena, &error);
+    graph_import(g, "", 17);
+    Shape once = SHAPE(2, 3), twice = SHAPE(4, 3);
+    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &once, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &twice, VALUE_INPUT);
+    Value *other = emit_with(g, "Cast", ATTRS(attr_of_int("to", floats[t].type)), x), *dx = NULL;
+    Value *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), other, other));
+    if (check(y && backward(g, y, dy, &x, 1, &dx) == STATUS_OK && dx, "%s: %s", dtype_name(floats[t].type), error.text) && machine_new(&m, g, 0xFF, problem)) {
+      for (size_t i = 0; i < 2 * N; i++) ((float *)dy->data)[i] = case_dy(0, i);
+      for (size_t i = 0; i < N; i++) ((float *)x->data)[i] = 1;
+      machine_run(&m);
+      for (size_t i = 0; i < N; i++) {
+        double want = (double)case_dy(0, i) + (double)case_dy(0, i + N), got = ((const float *)dx->data)[i];
+        check(fabs(want - got) <= 4 * floats[t].unit, "%s: dx[%zu] is %g, not %g", dtype_name(floats[t].type), i, got, want);
+      }
+      machine_free(&m);
+    }
+    arena_free(&arena);
+  }
+}
+
 int main(void) {
+  TEST(gradients_flow_through_other_floats);
   for (int i = 0; op_at(i); i++) test_run(op_at(i)->name, float_types, op_at(i));
   printf("%d runs in other float types\n", accepted);
   return test_finish() || !accepted;

@@ -11,7 +11,6 @@ from torch_recurrent import recurrent
 from torch_spatial import SPATIAL
 
 UNKNOWN = {
-    "BroadcastGradientArgs": "shape arithmetic of ONNX Runtime; used by every broadcasting gradient",
     "ConcatTraining": "ONNX Runtime's Concat with lengths",
     "InPlaceAccumulatorV2": "bookkeeping of ONNX Runtime",
     "Dropout": "other random numbers",
@@ -35,6 +34,8 @@ EXCEPTIONS = {
     "SoftmaxCrossEntropyLoss | f32[2,5] v:i64[2]=7,7 | ignore_index=7 | 0 0": "0/0: PyTorch gives NaN",
     "Div | i64[3]=-7,7,7 i64[3]=2,-1,0 |  | 0 0": "an integer divided by 0",
     "Div | v:i64[3]=-7,7,7 v:i64[3]=2,-1,0 |  | 0 0": "an integer divided by 0",
+    "ReduceMean | v:i32[2,2]=3,-6,5,-9 | axes=[1] | 0 0": "PyTorch has no mean of integers",
+    "ReduceL2 | v:i32[2,2]=3,-4,5,5 | axes=[1] | 0 0": "nor their norm",
     "Cast | f32[6]:-100..400 | to=2 | 0 0": "numbers out of range, which C leaves open",
     "Cast | i32[4]:-300..300 | to=2 | 0 0": "numbers out of range, which C leaves open",
 }
@@ -254,7 +255,9 @@ def gather(x, a):
     return [y.reshape(list(x[0].shape[:axis]) + list(index.shape) + list(x[0].shape[axis + 1:]))]
 
 
-def attention(x, a):
+def attention(x, a, opset):
+    if opset:
+        return [None]  # ai.onnx has another of the name
     layouts = {0: (0, 1, 2, 3), 1: (0, 2, 1, 3), 2: (0, 1, 3, 2)}
     layout = a.get("layout", [0, 0, 0, 0])
     q, k, v = (x[i].permute(layouts[layout[i]]) for i in range(3))
@@ -385,6 +388,12 @@ def shape(x, a, opset):
     return [torch.tensor(dims if opset and opset < 15 else dims[a.get("start", 0):a.get("end", None)], dtype=torch.int64)]
 
 
+def broadcast_gradient_args(x, a):
+    full = torch.broadcast_shapes(*(ints(s) for s in x))
+    stretched = [[i for i in reversed(range(len(full))) if i < len(full) - len(s) or s[i - len(full)] != full[i]] for s in map(ints, x)]
+    return [torch.tensor(axes, dtype=torch.int64) for axes in stretched]
+
+
 def scale(x, a):
     return [x[0] / x[1] if a.get("scale_down", 0) else x[0] * x[1]]
 
@@ -417,6 +426,8 @@ OPS = {
     "Transpose": lambda x, a: [x[0].permute(a.get("perm", list(range(x[0].dim()))[::-1]))],
     "Concat": lambda x, a: [torch.cat(x, a.get("axis", 1))], "Split": split, "Slice": slice_, "Gather": gather,
     "Expand": lambda x, a: [x[0] * torch.ones(ints(x[1]), dtype=x[0].dtype)],
+    "BroadcastGradientArgs": broadcast_gradient_args,
+    "ClipGrad": lambda x, a: [torch.ops.aten.hardtanh_backward(x[0], x[1], a.get("min", -3e38), a.get("max", 3e38))],
     "Shape": shape, "Cast": cast,
     "ReduceMean": reduce(lambda x, axes, keep: x.mean(axes, keep)), "ReduceSum": reduce(lambda x, axes, keep: x.sum(axes, keep)),
     "ReduceSumTraining": reduce(lambda x, axes, keep: x.sum(axes, keep)),
