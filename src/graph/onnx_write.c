@@ -1,4 +1,5 @@
 /* Writes ONNX files: builds protobuf-c structs that point into the Graph, and packs them once. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/onnx.h"
@@ -148,6 +149,23 @@ static bool write_nodes(const Graph *g, const Graph *without, Arena *arena, Onnx
   return true;
 }
 
+static int by_name(const void *a, const void *b) {
+  return strcmp((*(Onnx__NodeProto *const *)a)->name, (*(Onnx__NodeProto *const *)b)->name);
+}
+
+/* ONNX Runtime takes no two nodes of one name, and a model may use what we make up: of those, all but one go without. */
+static bool part_names(Onnx__GraphProto *g, Arena *arena) {
+  Onnx__NodeProto **sorted = ARENA_ARRAY(arena, Onnx__NodeProto *, g->n_node);
+  if (!sorted) return false;
+  size_t count = 0;
+  for (size_t i = 0; i < g->n_node; i++)
+    if (g->node[i]->name) sorted[count++] = g->node[i];
+  qsort(sorted, count, sizeof *sorted, by_name);
+  for (size_t i = 1; i < count; i++)
+    if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0) sorted[i - 1]->name = text("");
+  return true;
+}
+
 /* ONNX Runtime's kernels of these two learn the shape of their output from the file, since no input of theirs has it. */
 static bool needs_shape(const Node *n) {
   bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;
@@ -179,7 +197,7 @@ bool onnx_metadata_write(const char *const *keys, const char *const *texts, int 
 
 bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   return write_initializers(g, without, arena, to) && write_constants(g, without, arena, to) && write_nodes(g, without, arena, to) &&
-         write_inputs(g, without, arena, to);
+         part_names(to, arena) && write_inputs(g, without, arena, to);
 }
 
 Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena) {

@@ -360,13 +360,21 @@ static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
   return onnx_write(g, &a->bytes[part], &a->lengths[part]);
 }
 
+/* Its MaxPoolGrad must know the shape of dx but for the batch. */
+static bool is_open_pool(const Node *n) {
+  bool open = false;
+  for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++) open |= dim_is_symbol(n->out[0]->shape.dim[i]);
+  return open;
+}
+
 /* One warning names every operator that keeps the artifacts from running in ONNX Runtime. */
 static void warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   char names[256] = "";
   for (int i = 0; i < g->node_count; i++) {
     const Op *op = g->nodes[i]->op;
     size_t at = strlen(names);
-    if (op->flags & OP_OURS && !strstr(names, op->name)) snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
+    if (is_open_pool(g->nodes[i]) && !strstr(names, "MaxPoolGrad")) snprintf(names + at, sizeof names - at, "%sMaxPoolGrad of an unknown size", at ? ", " : "");
+    else if (op->flags & OP_OURS && !strstr(names, op->name)) snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
   }
   size_t at = strlen(names);
   if (optimizer_model_is_ours(&a->optimizer)) snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));

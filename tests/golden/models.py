@@ -116,6 +116,29 @@ class Transformer(nn.Module):
         return self.head(self.norm(x)).transpose(1, 2)
 
 
+class UNet(nn.Module):
+    """(N, 3, 16, 16) to (N, 5, 16, 16), a class for each pixel: down twice, up by ConvTranspose and by bilinear Upsample, each joined with what it skipped."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(4, 8)
+        self.conv2, self.norm2 = nn.Conv2d(8, 12, 3, stride=2, padding=1), nn.GroupNorm(3, 12, eps=1e-3)
+        self.conv3, self.norm3 = nn.Conv2d(12, 16, 3, padding=1), nn.GroupNorm(1, 16)
+        self.up3 = nn.ConvTranspose2d(16, 12, 4, stride=2, padding=1)
+        self.conv4, self.norm4 = nn.Conv2d(24, 8, 3, padding=1), nn.GroupNorm(2, 8)
+        self.up4 = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False)
+        self.conv5, self.head = nn.Conv2d(16, 8, 3, padding=1), nn.Conv2d(8, 5, 1)
+        self.gelu, self.silu, self.pool = nn.GELU(), nn.SiLU(), nn.MaxPool2d(2)
+        unlike_each_other(self)
+
+    def forward(self, x):
+        full = self.gelu(self.norm1(self.conv1(x)))
+        half = self.silu(self.norm2(self.conv2(full)))
+        deep = self.gelu(self.norm3(self.conv3(self.pool(half))))
+        half = self.silu(self.norm4(self.conv4(torch.cat([half, self.up3(deep)], dim=1))))
+        return self.head(self.gelu(self.conv5(torch.cat([full, self.up4(half)], dim=1))))
+
+
 class LoraLinear(nn.Module):
     """A dense layer with a branch of rank 3 beside it, as LoRA leaves it in a graph: x·W + b + 2·(x·A)·B."""
 
@@ -240,7 +263,7 @@ def unlike_each_other(net):
     """The exporter makes one initializer of tensors that are equal, as all scales of fresh normalizations are."""
     for module in net.modules():
         spread = []
-        if isinstance(module, (nn.BatchNorm2d, nn.LayerNorm)):
+        if isinstance(module, (nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm)):
             spread += [(module.weight, 0.5, 1.5), (module.bias, -0.5, 0.5)]
         if isinstance(module, nn.BatchNorm2d):
             spread += [(module.running_mean, -0.5, 0.5), (module.running_var, 0.5, 1.5)]
@@ -281,6 +304,7 @@ MODELS = {
     "transformer": dict(net=Transformer, seed=9, input=integers("input", [9], 1, 29)),
     # LayerNormalization did not exist before opset 17: it comes in pieces.
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
+    "unet": dict(net=UNet, seed=14, input=floats("input", [3, 16, 16], 1)),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
     "decoder": dict(net=Decoder, seed=14, input=integers("input", [10], 1, 19), opset=23),
@@ -319,6 +343,12 @@ RUNS = {
                    optimizer=dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8)),
     "recurrent": dict(model="recurrent", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
+    "recurrent_sgd": dict(model="recurrent", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                          optimizer=dict(type="sgd", lr=0.5, momentum=0.5, clipGradNorm=1.0)),
+    "unet": dict(model="unet", batch=3, loss="cross-entropy", label=integers("labels", [16, 16], 2, 5),
+                 optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
+    "unet_sgd": dict(model="unet", batch=4, loss="cross-entropy", label=integers("labels", [16, 16], 2, 5),
+                     optimizer=dict(type="sgd", lr=0.25)),
     # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of 1e-3 of it.
     "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29),
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
