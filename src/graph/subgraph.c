@@ -60,7 +60,7 @@ const char *subgraph_name(const Node *n, const char *stem) {
 static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *from, Value **slots) {
   Graph *g = n->graph;
   Value **in = ARENA_ARRAY(g->arena, Value *, from->in_count);
-  const char **names = ARENA_ARRAY(g->arena, const char *, from->out_count), *title = arena_print(g->arena, "%.100s/%.100s", n->name, from->name);
+  const char **names = ARENA_ARRAY(g->arena, const char *, from->out_count), *title = subgraph_name(n, from->name);
   if (!in || !names || !title) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < from->in_count; i++) in[i] = from->in[i] < 0 ? NULL : slots[from->in[i]];
   for (int i = 0; i < from->out_count; i++) {
