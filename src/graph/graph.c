@@ -257,7 +257,7 @@ static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return out_of_memory(g), NULL;
   const char *first_out = out_names && out_count && out_names[0] && *out_names[0] ? out_names[0] : NULL;
-  *n = (Node){.op = op, .graph = g, .stream = g->node_count, .in_count = in_count, .out_count = out_count, .attr_count = attr_count};
+  *n = (Node){.op = op, .graph = g, .stream = g->first_stream + g->node_count, .in_count = in_count, .out_count = out_count, .attr_count = attr_count};
   n->name = name && *name ? name : first_out ? first_out : arena_print(g->arena, "%s_%d", op->name, ++g->made);
   n->in = ARENA_ARRAY(g->arena, Value *, in_count);
   n->out = ARENA_ARRAY(g->arena, Value *, out_count);
@@ -331,15 +331,21 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
 
 bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->composes || a->op->composes(a)); }
 
+static Status compose(Graph *g, const Added *a, Compose *c) {
+  Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
+  if (!n) return g->error->status;
+  n->done = a->done;
+  c->graph = g;
+  c->node = n;
+  TRY(a->op->compose(c));
+  if (g->arena->failed) return out_of_memory(g);
+  return g->error->status;
+}
+
 /* The values of a node's outputs, whatever nodes compute them. */
 Status graph_compose(Graph *g, const Added *a, Value **out) {
+  if (graph_is_composed(a)) return compose(g, a, &(Compose){.out = out});
   Node *n;
-  if (graph_is_composed(a)) {
-    if (!(n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count))) return g->error->status;
-    TRY(a->op->compose(&(Compose){g, n, out}));
-    if (g->arena->failed) return out_of_memory(g);
-    return g->error->status;
-  }
   if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count))) return g->error->status;
   for (int i = 0; i < n->out_count; i++) out[i] = n->out[i];
   return STATUS_OK;
@@ -348,6 +354,7 @@ Status graph_compose(Graph *g, const Added *a, Value **out) {
 static Status add_deferred(Graph *g, const Added *a, Value *awaits) {
   Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
   if (!n || make_outputs(n, a->out_names) != STATUS_OK) return g->error->status;
+  n->done = a->done;
   defer(n, awaits);
   return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : out_of_memory(g);
 }
@@ -427,10 +434,13 @@ static Status add(Graph *g, const Added *a) {
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
   for (int i = 0; i < a->in_count && g->defers; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
+  if (a->done && !g->resumes) return add_deferred(g, a, NULL);
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return out_of_memory(g);
   g->awaited = NULL;
-  Status status = narrow ? widen(g, a, narrow, out) : graph_compose(g, a, out);
+  Compose c = {.out = out};
+  Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
+  if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, add_deferred(g, &c.rest, NULL);
   bool open = status != STATUS_OK && g->awaited;
   for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
   if (open && g->defers) {
@@ -465,7 +475,12 @@ static Value *clone_input(Graph *to, const Value *v, const char *name) {
   return copy && graph_add_input(to, copy) == STATUS_OK ? copy : NULL;
 }
 
-/* The constant, the tensor, or the sequence of inputs that stands for v. */
+static Value *clone_item(Graph *to, const Value *item) {
+  if (item->kind == VALUE_CONSTANT) return graph_constant(to, NULL, item->type, &item->shape, item->data);
+  return clone_input(to, item, item->name);
+}
+
+/* The constant, the tensor, or the sequence of inputs or constants that stands for v. */
 static Value *clone_pin(Graph *to, const Value *v) {
   const Value *pin = v->pin;
   if (pin->kind == VALUE_CONSTANT) return graph_constant(to, v->name, pin->type, &pin->shape, pin->data);
@@ -473,7 +488,7 @@ static Value *clone_pin(Graph *to, const Value *v) {
   Value **items = ARENA_ARRAY(to->arena, Value *, pin->item_count), *copy = graph_value(to, v->name, pin->type, NULL, VALUE_SEQUENCE);
   if (!items || !copy) return NULL;
   for (int i = 0; i < pin->item_count; i++)
-    if (!(items[i] = clone_input(to, pin->items[i], pin->items[i]->name))) return NULL;
+    if (!(items[i] = clone_item(to, pin->items[i]))) return NULL;
   copy->items = items;
   copy->item_count = pin->item_count;
   copy->absent = pin->absent;
@@ -514,7 +529,7 @@ static Status clone_node(Graph *to, Node *n) {
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
-  if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count}));
+  if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->done}));
   else {
     Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
     if (!copy) return to->error->status;

@@ -88,6 +88,7 @@ struct Node {
   void *params;         /* what infer made of the attributes; the op's own struct */
   bool deferred;        /* infer could not be done yet: the outputs have no type and shape */
   Value *awaits;        /* deferred: the input whose contents infer must know; NULL when it is an input's type and shape */
+  int64_t done;         /* deferred: iterations that a Loop has behind it; > 0 where it is run by itself (run/stages.h) */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
   void *scratch;        /* there during run, 64-byte aligned */
 };
@@ -115,7 +116,9 @@ struct Graph {
   int *slots; /* hash table: name → index in values + 1 */
   int slot_count;
   int made; /* counter for made-up names */
-  int inlined; /* nodes and iterations of subgraphs that were added */
+  int first_stream; /* Node.stream of the first node */
+  int inlined;  /* how much of subgraphs was added (graph/subgraph.h) */
+  bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */
   bool defers;    /* nodes are let in whose infer must know contents that are not known before a run */
   bool open;      /* such a node is in it */
   Value *awaited; /* what the last infer missed */
@@ -163,6 +166,7 @@ typedef struct Added {
   int out_count;
   const Attr *attrs;
   int attr_count;
+  int64_t done;
 } Added;
 Status graph_add(Graph *g, const Added *a);
 bool graph_is_composed(const Added *a); /* others make it up */

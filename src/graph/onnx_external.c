@@ -82,11 +82,14 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
   return use(r, title, file, start, bytes, t);
 }
 
+static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g);
+
 static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t count) {
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
       const Onnx__AttributeProto *a = nodes[i]->attribute[k];
       if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t));
+      if (a->g) TRY(resolve_graph(r, a->g));
     }
   return STATUS_OK;
 }

@@ -144,11 +144,18 @@ static Status read_outputs(Reader *r) {
   return STATUS_OK;
 }
 
+static void count_size(Subgraph *s) {
+  size_t size = (size_t)s->slot_count + (size_t)s->output_count + 1;
+  for (int i = 0; i < s->node_count; i++) size += 1 + (size_t)s->nodes[i].in_count + (size_t)s->nodes[i].out_count + (size_t)s->nodes[i].attr_count;
+  s->size = size > SUBGRAPH_MOST ? SUBGRAPH_MOST + 1 : (int)size;
+}
+
 static Status name_slots(Reader *r) {
   Subgraph *s = r->to;
   s->slot_count = r->names->value_count;
   if (!(s->names = ARENA_ARRAY(r->arena, const char *, s->slot_count))) return out_of_memory(r);
   for (int i = 0; i < s->slot_count; i++) s->names[i] = r->names->values[i]->name;
+  count_size(s);
   return STATUS_OK;
 }
 

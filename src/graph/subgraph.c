@@ -5,8 +5,6 @@
 
 #include "ops/op.h"
 
-enum { INLINED_MAX = 1 << 16 }; /* nodes and iterations of one model; each node takes about 1 KB */
-
 static const Attr *find_attr(const Node *n, const char *name, int *captured_before) {
   *captured_before = 0;
   for (int i = 0; i < n->attr_count; i++) {
@@ -26,17 +24,27 @@ int subgraph_own_inputs(const Node *n) {
 static Status fill_constants(Graph *g, const Subgraph *s, Value **slots) {
   for (int i = 0; i < s->constant_count; i++) {
     const Value *c = &s->constants[i];
-    const char *name = graph_fresh_name(g, arena_print(g->arena, "const_%s", c->name));
+    const char *name = graph_fresh_name(g, arena_print(g->arena, "const_%.100s", c->name));
     if (!name || !(slots[c->first] = graph_constant(g, name, c->type, &c->shape, c->data))) return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
+
+/* A hostile file has subgraphs of subgraphs, each many times. */
+static Status count_size(const Node *n, int size) {
+  n->graph->inlined += size;
+  if (n->graph->inlined <= SUBGRAPH_MOST) return STATUS_OK;
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "with the nodes of its subgraphs once an iteration the model is too large: at most about %d nodes are added", SUBGRAPH_MOST / 5);
+}
+
+bool subgraph_is_long(const Graph *g) { return g->inlined > (g->resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
 
 const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
   int captured;
   const Attr *a = find_attr(n, name, &captured);
   if (!a) return node_invalid(n, "it lacks the subgraph '%s'", name), NULL;
   const Subgraph *s = a->subgraph;
+  if (count_size(n, s->slot_count) != STATUS_OK) return NULL;
   if (!(*slots = ARENA_ARRAY(n->graph->arena, Value *, s->slot_count)) || fill_constants(n->graph, s, *slots) != STATUS_OK)
     return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory for its subgraph"), NULL;
   Value *const *from = n->in + subgraph_own_inputs(n) + captured;
@@ -45,14 +53,14 @@ const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
 }
 
 const char *subgraph_name(const Node *n, const char *stem) {
-  const char *name = arena_print(n->graph->arena, "%s/%s_%d", n->name, stem, ++n->graph->made);
+  const char *name = arena_print(n->graph->arena, "%.100s/%.100s_%d", n->name, stem, ++n->graph->made);
   return name ? graph_fresh_name(n->graph, name) : NULL;
 }
 
 static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *from, Value **slots) {
   Graph *g = n->graph;
   Value **in = ARENA_ARRAY(g->arena, Value *, from->in_count);
-  const char **names = ARENA_ARRAY(g->arena, const char *, from->out_count), *title = arena_print(g->arena, "%s/%s", n->name, from->name);
+  const char **names = ARENA_ARRAY(g->arena, const char *, from->out_count), *title = subgraph_name(n, from->name);
   if (!in || !names || !title) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < from->in_count; i++) in[i] = from->in[i] < 0 ? NULL : slots[from->in[i]];
   for (int i = 0; i < from->out_count; i++) {
@@ -66,9 +74,7 @@ static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *
 
 Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
   Graph *g = n->graph;
-  g->inlined += 1 + s->node_count;
-  if (g->inlined > INLINED_MAX)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "unrolled, the model's subgraphs have more than %d nodes, the most we do", INLINED_MAX);
+  TRY(count_size(n, s->size));
   for (int i = 0; i < s->node_count; i++) TRY(inline_node(n, s, &s->nodes[i], slots));
   g->awaited = NULL; /* nodes within it wait by themselves */
   return STATUS_OK;

@@ -27,7 +27,13 @@ struct Subgraph {
   int *outputs; /* slots */
   Value *declared; /* types and shapes of the outputs; unknown dims are 0 */
   int output_count;
+  int size; /* of one run of it: SUBGRAPH_MOST */
 };
+
+/* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node is about five. Past the first a
+ * Loop leaves the rest of it for a graph of its own, the second is refused, the third is all that such graphs have together. */
+enum { SUBGRAPH_LONG = 1 << 17, SUBGRAPH_MOST = 1 << 18, SUBGRAPH_PART = 1 << 12, SUBGRAPH_RUN_MAX = 1 << 23 };
+bool subgraph_is_long(const Graph *g);
 
 /* A node's subgraph, its values' places, constants and captured values filled in; NULL with a sentence when it has none of that name. */
 const Subgraph *subgraph_open(const Node *n, const char *attr, Value ***slots);

@@ -2,8 +2,8 @@
  *
  *   in:  M, condition, carried[] ─▶ body(i, condition, carried[]) ─▶ condition, carried[], scanned[]   out: carried[], scanned[] stacked
  *
- * Where the condition of an iteration is not known yet, the rest is a Loop of its own that starts at iteration `first`, with what is
- * stacked so far after its carried inputs. */
+ * Where the condition of an iteration is not known yet, or where there are too many, the rest is a Loop of its own that has `done` iterations
+ * behind it, and what is stacked so far after its carried inputs. */
 #include <string.h>
 
 #include "graph/subgraph.h"
@@ -13,7 +13,8 @@ typedef struct Loop {
   const Node *n;
   const Subgraph *body;
   Value **slots, **scanned; /* scanned: (iterations, scans) */
-  int64_t first, i, trips;
+  int64_t i, trips;
+  bool conditional;
   int carried, scans, scanned_count, scanned_capacity;
 } Loop;
 
@@ -31,11 +32,11 @@ static Status read_scalar(const Node *n, int input, int64_t otherwise, int64_t *
 }
 
 static Status loop_open(Loop *l, const Node *n) {
-  *l = (Loop){.n = n, .first = node_int(n, "first", 0)};
+  *l = (Loop){.n = n, .i = n->done, .conditional = has_in(n, 1) && subgraph_own_inputs(n) > 1};
   if (!(l->body = subgraph_open(n, "body", &l->slots))) return n->graph->error->status;
   l->carried = l->body->input_count - 2;
   l->scans = l->body->output_count - 1 - l->carried;
-  int own = subgraph_own_inputs(n) - (l->first ? l->scans : 0);
+  int own = subgraph_own_inputs(n) - (n->done ? l->scans : 0);
   if (l->carried < 0 || l->scans < 0 || own != 2 + l->carried)
     return node_invalid(n, "%d inputs do not fit a body of %d inputs and %d outputs", own, l->body->input_count, l->body->output_count);
   if (n->out_count > l->carried + l->scans) return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, l->carried + l->scans);
@@ -53,7 +54,7 @@ static Status iterate(Loop *l) {
   Value **out = ARENA_ARRAY(g->arena, Value *, b->output_count);
   if (!out) return STATUS_OUT_OF_MEMORY;
   for (int k = 0; k < b->output_count; k++) out[k] = l->slots[b->outputs[k]];
-  for (int k = 0; k <= l->carried; k++) l->slots[1 + k] = out[k];
+  for (int k = l->conditional ? 0 : 1; k <= l->carried; k++) l->slots[1 + k] = out[k];
   for (int k = 0; k < l->scans; k++) {
     if (!(l->scanned = arena_list_grow(g->arena, l->scanned, l->scanned_count, &l->scanned_capacity, sizeof *l->scanned))) return STATUS_OUT_OF_MEMORY;
     l->scanned[l->scanned_count++] = out[1 + l->carried + k];
@@ -66,7 +67,7 @@ static Value *stacked(Loop *l, int k) {
   int count = l->scans ? l->scanned_count / l->scans : 0;
   Value **items = ARENA_ARRAY(l->n->graph->arena, Value *, count);
   for (int i = 0; items && i < count; i++) items[i] = l->scanned[i * l->scans + k];
-  return subgraph_stack(l->n->graph, l->first ? l->n->in[2 + l->carried + k] : NULL, items, count, 0);
+  return subgraph_stack(l->n->graph, l->n->done ? l->n->in[2 + l->carried + k] : NULL, items, count, 0);
 }
 
 static Status emit_outputs(Loop *l, Value **out) {
@@ -80,46 +81,46 @@ static Status emit_outputs(Loop *l, Value **out) {
 }
 
 /* The iterations from this one on, as a node. */
-static Status emit_rest(Loop *l, Value **out) {
+static Status leave_rest(Loop *l, Added *rest) {
   const Node *n = l->n;
   Graph *g = n->graph;
+  if (!g->defers) return node_fail(n, STATUS_UNSUPPORTED_OP, "whether it goes on after iteration %lld must be known before the run, it is computed from fed values", (long long)l->i - 1);
   int own = subgraph_own_inputs(n), captured = n->in_count - own, head = 2 + l->carried, count = head + l->scans + captured;
   Value **in = ARENA_ARRAY(g->arena, Value *, count);
-  Attr *attrs = ARENA_ARRAY(g->arena, Attr, n->attr_count + 1);
-  const char **names = ARENA_ARRAY(g->arena, const char *, n->out_count);
-  if (!in || !attrs || !names) return STATUS_OUT_OF_MEMORY;
+  if (!in) return STATUS_OUT_OF_MEMORY;
   in[0] = n->in[0];
-  for (int k = 1; k < head; k++) in[k] = l->slots[k];
+  for (int k = l->conditional ? 1 : 2; k < head; k++) in[k] = l->slots[k];
   for (int k = 0; k < l->scans; k++)
     if (!(in[head + k] = stacked(l, k))) return g->error->status;
   for (int k = 0; k < captured; k++) in[head + l->scans + k] = n->in[own + k];
-  int attr_count = 0;
-  for (int k = 0; k < n->attr_count; k++)
-    if (strcmp(n->attrs[k].name, "first") != 0) attrs[attr_count++] = n->attrs[k];
-  attrs[attr_count++] = attr_of_int("first", l->i);
-  for (int k = 0; k < n->out_count; k++)
-    if (!(names[k] = subgraph_name(n, "rest"))) return STATUS_OUT_OF_MEMORY;
-  TRY(graph_add(g, &(Added){n->op, n->name, in, count, names, n->out_count, attrs, attr_count}));
-  for (int k = 0; k < n->out_count; k++) out[k] = graph_find(g, names[k]);
-  g->awaited = NULL;
+  *rest = (Added){n->op, n->name, in, count, NULL, n->out_count, n->attrs, n->attr_count, l->i};
   return STATUS_OK;
 }
 
 static bool is_known_scalar(const Value *v) { return v->known && shape_elements(&v->shape) == 1; }
 
+/* Iterations beyond which not even one after the other is worth a try; endless where nothing ends it. */
+static Status check_trips(const Loop *l) {
+  if (l->conditional || l->trips <= SUBGRAPH_RUN_MAX) return STATUS_OK;
+  if (l->trips == INT64_MAX) return node_invalid(l->n, "it has neither a number of iterations nor a condition, it would never end");
+  return node_fail(l->n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)l->trips, SUBGRAPH_RUN_MAX);
+}
+
 static Status loop_compose(Compose *c) {
   const Node *n = c->node;
   Loop l;
   int64_t condition;
-  bool conditional = has_in(n, 1) && subgraph_own_inputs(n) > 1;
   TRY(loop_open(&l, n));
   TRY(read_scalar(n, 0, INT64_MAX, &l.trips));
   TRY(read_scalar(n, 1, true, &condition));
-  if (!(l.slots[1] = conditional ? n->in[1] : emit_truth(c->graph, true))) return c->graph->error->status;
-  for (l.i = l.first; l.i < l.trips && condition; l.i++) {
+  TRY(check_trips(&l));
+  if (!(l.slots[1] = l.conditional ? n->in[1] : emit_truth(c->graph, true))) return c->graph->error->status;
+  while (l.i < l.trips && condition) {
     TRY(iterate(&l));
-    if (conditional && l.i + 1 < l.trips && !is_known_scalar(l.slots[1])) return l.i++, emit_rest(&l, c->out);
-    if (conditional && l.i + 1 < l.trips) condition = l.slots[1]->known[0];
+    if (++l.i == l.trips) break;
+    bool known = !l.conditional || is_known_scalar(l.slots[1]);
+    if (!known || (c->graph->defers && subgraph_is_long(c->graph))) return leave_rest(&l, &c->rest);
+    if (l.conditional) condition = l.slots[1]->known[0];
   }
   return emit_outputs(&l, c->out);
 }

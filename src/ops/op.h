@@ -34,6 +34,7 @@ typedef struct Compose {
   Graph *graph;
   Node *node;
   Value **out;
+  Added rest; /* or the node that is left to do, which has the same outputs: where its `op` is set, `out` is not */
 } Compose;
 
 enum {

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "ops/op.h"
+#include "graph/sequence.h"
+#include "graph/subgraph.h"
 #include "run/plan.h"
 
 /* Notes that v must be known, once; a constant is. */
@@ -13,28 +14,56 @@ static void await(Value *v, Value **out, int *count) {
   if (k == *count && v && v->kind != VALUE_CONSTANT && v->kind != VALUE_SEQUENCE && v->type != DTYPE_NONE) out[(*count)++] = v;
 }
 
-/* The values that nodes of the graph wait for; each once. Of a node with subgraphs all inputs: then no earlier iteration is computed again. */
+/* A Loop that is run by itself and has all inputs, be it with contents to come. */
+static bool is_ready(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && n->in[i]->type == DTYPE_NONE) return false;
+  return n->done > 0;
+}
+
+/* The values that nodes of the graph wait for; each once. */
 static int awaited_of(const Graph *g, Value **out) {
   int count = 0;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (!n->awaits) continue;
-    await(n->awaits, out, &count);
-    for (int k = 0; k < n->in_count && n->op->flags & OP_SUBGRAPHS; k++) await(n->in[k], out, &count);
+    if (n->awaits) await(n->awaits, out, &count);
+    for (int k = 0; k < n->in_count && is_ready(n); k++) {
+      await(n->in[k], out, &count);
+      for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++) await(n->in[k]->items[item], out, &count);
+    }
   }
   return count;
 }
 
-/* A constant with the contents of v. */
-static const Value *pin_of(const Value *v, Arena *arena) {
-  size_t bytes = shape_elements(&v->shape) * dtype_bytes(v->type);
+/* A constant with the contents of v, or a sequence of these; NULL when memory is out. */
+static Value *pin_of(const Value *v, Arena *arena) {
+  bool sequence = value_is_sequence(v);
+  size_t bytes = sequence ? 0 : shape_elements(&v->shape) * dtype_bytes(v->type);
   Value *pin = ARENA_NEW(arena, Value);
-  if (!pin || !(pin->data = arena_alloc(arena, bytes))) return NULL;
+  if (!pin || !(pin->data = arena_alloc(arena, bytes)) || !(pin->items = ARENA_ARRAY(arena, Value *, v->item_count))) return NULL;
   if (bytes) memcpy(pin->data, v->data, bytes);
-  pin->kind = VALUE_CONSTANT;
+  pin->name = v->name;
+  pin->kind = sequence ? VALUE_SEQUENCE : VALUE_CONSTANT;
   pin->type = v->type;
   pin->shape = v->shape;
+  pin->item_count = v->item_count;
+  pin->absent = v->absent;
+  for (int i = 0; i < v->item_count; i++)
+    if (!(pin->items[i] = pin_of(v->items[i], arena))) return NULL;
   return pin;
+}
+
+Value **stages_spread(Graph *g) {
+  Value **asked = g->outputs;
+  int count = g->output_count;
+  g->outputs = NULL;
+  g->output_count = g->output_capacity = 0;
+  for (int i = 0; i < count; i++) {
+    bool sequence = value_is_sequence(asked[i]);
+    for (int k = 0; k < (sequence ? asked[i]->item_count : 1); k++)
+      if (graph_add_output(g, sequence ? asked[i]->items[k] : asked[i]) != STATUS_OK) return NULL;
+  }
+  return asked;
 }
 
 static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *error) {
@@ -48,18 +77,114 @@ static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *err
   return STATUS_OK;
 }
 
-/* Computes the awaited values of a graph and pins them, in memory of `arena`. */
-static Status pin_awaited(const Stages *s, Graph *open, Value **awaited, int count, Arena *arena, Error *error) {
+static Status out_of_memory(Error *error) { return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on"); }
+
+/* Computes values of a graph, those that are not NULL, and pins them, in memory of `arena`. */
+static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {
   Arena scratch = {0};
   Block memory = {0};
-  Graph *stage = graph_clone(open, &scratch, error, NULL, awaited, count);
-  Status status = stage ? run_stage(s, stage, &memory, error) : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  Stages of = *s;
+  of.graph = g;
+  of.numbers = NULL;
+  int count = 0;
+  Value **wanted = ARENA_ARRAY(&scratch, Value *, most);
+  for (int i = 0; i < most && wanted; i++)
+    if (values[i]) wanted[count++] = values[i];
+  Graph *stage = wanted ? stages_clone(&of, &scratch, error, wanted, count) : NULL;
+  Value **asked = stage ? stages_spread(stage) : NULL;
+  s->inlined = of.inlined;
+  Status status = asked ? run_stage(s, stage, &memory, error) : out_of_memory(error);
   for (int i = 0; i < count && status == STATUS_OK; i++)
-    if (!(awaited[i]->pin = pin_of(stage->outputs[i], arena)))
-      status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on");
+    if (!(wanted[i]->pin = pin_of(asked[i], arena))) status = out_of_memory(error);
   block_free(&memory);
   arena_free(&scratch);
   return status;
+}
+
+/* ---- Loops that are run by themselves, a few iterations at a time ---- */
+
+/* The constant that v is pinned as or is; of a sequence, one of these. */
+static Value *add_constant(Graph *g, const Value *v) {
+  if (v->pin) v = v->pin;
+  if (v->kind != VALUE_SEQUENCE) return graph_constant(g, NULL, v->type, &v->shape, v->data);
+  Value **items = ARENA_ARRAY(g->arena, Value *, v->item_count), *copy = graph_value(g, NULL, v->type, NULL, VALUE_SEQUENCE);
+  if (!items || !copy) return NULL;
+  for (int i = 0; i < v->item_count; i++)
+    if (!(items[i] = add_constant(g, v->items[i]))) return NULL;
+  copy->items = items;
+  copy->item_count = v->item_count;
+  copy->absent = v->absent;
+  return copy;
+}
+
+/* A graph of the node alone, whose inputs are constants, with the few iterations that it does at a time. */
+static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *error) {
+  Graph *g = graph_new_like(n->graph, arena, error);
+  Value **in = ARENA_ARRAY(arena, Value *, n->in_count);
+  const char **names = ARENA_ARRAY(arena, const char *, n->out_count);
+  if (!g || !in || !names) return NULL;
+  g->resumes = true;
+  g->inlined = 0;
+  g->first_stream = first_stream;
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && !(in[i] = add_constant(g, n->in[i]))) return NULL;
+  for (int i = 0; i < n->out_count; i++)
+    if (!(names[i] = n->out[i] ? arena_print(arena, "out%d", i) : "")) return NULL;
+  if (graph_add(g, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->done}) != STATUS_OK) return NULL;
+  for (int i = 0; i < n->out_count; i++)
+    if (*names[i] && graph_add_output(g, graph_find(g, names[i])) != STATUS_OK) return NULL;
+  return g;
+}
+
+/* What is left to do after these; NULL when nothing is. */
+static Node *rest_of(const Graph *g, const Node *n) {
+  Node *last = g->output_count ? g->outputs[0]->producer : NULL;
+  return last && last->done > n->done ? last : NULL;
+}
+
+static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *error) {
+  TRY(pin_values(s, g, g->outputs, g->output_count, arena, error));
+  for (int i = 0, k = 0; i < n->out_count; i++)
+    if (n->out[i]) n->out[i]->pin = g->outputs[k++]->pin;
+  return STATUS_OK;
+}
+
+/* Some iterations of `from`: pins the outputs of `n` when they are the last, else gives what is left to do, with its inputs pinned but for the
+ * captured ones, which stay what they are. */
+static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena *part, Arena *arena, Error *error) {
+  Graph *g = few_iterations(*from, *first_stream, part, error);
+  if (!g) return out_of_memory(error);
+  s->inlined += g->inlined;
+  if (s->inlined > SUBGRAPH_RUN_MAX) return node_fail(*from, STATUS_UNSUPPORTED_OP, "it has not ended after %lld iterations, the most we do", (long long)(*from)->done);
+  *first_stream += g->node_count;
+  *from = rest_of(g, *from);
+  return *from ? pin_values(s, g, (*from)->in, subgraph_own_inputs(*from), part, error) : pin_outputs(s, g, n, arena, error);
+}
+
+/* Each part reads what the one before it has left in its arena. */
+static Status run_loop(Stages *s, Node *n, Arena *arena, Error *error) {
+  Arena parts[2] = {{0}};
+  Status status = STATUS_OK;
+  int first_stream = n->stream;
+  Node *from = n;
+  for (int k = 0; status == STATUS_OK && from; k ^= 1) {
+    arena_free(&parts[k]);
+    status = run_part(s, n, &from, &first_stream, &parts[k], arena, error);
+  }
+  arena_free(&parts[0]);
+  arena_free(&parts[1]);
+  return status;
+}
+
+/* Runs those whose inputs are there, and gives their number, or -1. */
+static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
+  int count = 0;
+  for (int i = 0; i < g->node_count; i++) {
+    if (!is_ready(g->nodes[i])) continue;
+    if (run_loop(s, g->nodes[i], arena, error) != STATUS_OK) return -1;
+    count++;
+  }
+  return count;
 }
 
 /* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no symbol for them
@@ -70,9 +195,11 @@ Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted,
     Value **awaited = ARENA_ARRAY(arena, Value *, clone->value_count);
     if (!awaited) return NULL;
     int count = awaited_of(clone, awaited);
-    if (count == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
     s->computed = true;
-    if (pin_awaited(s, clone, awaited, count, arena, error) != STATUS_OK) return NULL;
+    if (count && pin_values(s, clone, awaited, count, arena, error) != STATUS_OK) return NULL;
+    int loops = run_loops(s, clone, arena, error);
+    if (loops < 0) return NULL;
+    if (count + loops == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
     clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
   }
   return clone;

@@ -3,6 +3,8 @@
  *   clone ─▶ open? ─ no ─▶ done
  *     ▲        │ yes: some nodes await contents
  *     └─ pin ◀─┴─ plan and run what computes them
+ *
+ * A Loop whose end depends on computed values is run on the way, iteration after iteration: its outputs are pinned.
  */
 #pragma once
 #include "graph/graph.h"
@@ -15,5 +17,8 @@ typedef struct Stages {
   void (*attach)(void *context, Graph *stage);
   void *context;
   bool computed; /* set where contents were: the clone is good for these alone */
+  int inlined; /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);
+/* Makes the items of sequences the graph's outputs, and gives the outputs as they were asked for; NULL when memory is out. */
+Value **stages_spread(Graph *g);

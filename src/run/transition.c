@@ -97,20 +97,6 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
-/* Makes the items of sequences the graph's outputs; gives the outputs as they were asked for. */
-static Value **spread_outputs(Graph *bound) {
-  Value **asked = bound->outputs;
-  int count = bound->output_count;
-  bound->outputs = NULL;
-  bound->output_count = bound->output_capacity = 0;
-  for (int i = 0; i < count; i++) {
-    bool sequence = asked[i]->kind == VALUE_SEQUENCE;
-    for (int k = 0; k < (sequence ? asked[i]->item_count : 1); k++)
-      if (graph_add_output(bound, sequence ? asked[i]->items[k] : asked[i]) != STATUS_OK) return NULL;
-  }
-  return asked;
-}
-
 static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
 
 static void attach_stage(void *context, Graph *stage) {
@@ -119,7 +105,7 @@ static void attach_stage(void *context, Graph *stage) {
 }
 
 static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
-  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false};
+  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false, 0};
   if (pin_declared(r, &c->arena) != STATUS_OK) return NULL;
   Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
   for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
@@ -135,7 +121,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
   if (r->graph->open) TRY(check_fed(r, error));
   Graph *bound = bind(r, c, numbers, wanted, count, error);
-  Value **fetched = bound ? spread_outputs(bound) : NULL;
+  Value **fetched = bound ? stages_spread(bound) : NULL;
   if (!fetched) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, error));
   TRY(check_shapes(bound));

@@ -185,7 +185,8 @@ static void print_page(FILE *page) {
         "- *gradient towards*: the numbers of the float32 inputs that a gradient reaches.\n"
         "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator without any is run by\n"
         "  those of the operators whose gradient it is.\n\n"
-        "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass.\n",
+        "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; If, Loop, Scan and\n"
+        "SequenceMap become the nodes of their subgraphs, with the gradients of these ([control-flow.md](control-flow.md)).\n",
         page);
   const char *domains[16];
   int count = 0;

@@ -35,11 +35,32 @@ def main():
     nodes = [helper.make_node("ReduceSum", ["x"], ["first"], keepdims=0), helper.make_node("Less", ["first", "limit"], ["start"]),
              helper.make_node("Loop", ["", "start", "x"], ["y", "sums"], name="double", body=body)]
     write("fed_while", nodes, [x, info("limit", FLOAT, [])], [y, info("sums", FLOAT, ["T"])])
-    # No trip count, no condition.
+    # y[i] = x + i · w for i below the fed n, collected in a sequence as long as a computed condition holds
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("SequenceInsert", ["list", "v"], ["list_next"]),
+         helper.make_node("Add", ["i", "one"], ["next"]), helper.make_node("Less", ["next", "n"], ["again"])],
+        "body", [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3]), helper.make_tensor_sequence_value_info("list", FLOAT, ["N", 3])],
+        [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3]), helper.make_tensor_sequence_value_info("list_next", FLOAT, ["N", 3])])
+    nodes = [helper.make_node("SequenceEmpty", [], ["none"]), helper.make_node("Loop", ["", "yes", "x", "none"], ["last", "all"], name="collect", body=body),
+             helper.make_node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1)]
+    write("fed_list", nodes, [x, info("n", INT, [])], [info("y", FLOAT, ["T", "N", 3])],
+          [weight, helper.make_tensor("one", INT, [], [1]), helper.make_tensor("yes", BOOL, [], [1])])
+    # x + n · w, where n is fed, or is a billion
     body = helper.make_graph(
         [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("Identity", ["go"], ["again"])], "body",
         [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3])], [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3])])
+    many = helper.make_node("Loop", ["n", "", "x"], ["y"], name="many", body=body)
+    write("fed_trips", [many], [x, info("n", INT, [])], [y], [weight])
+    write("billion", [many], [x], [y], [weight, helper.make_tensor("n", INT, [], [10**9])])
+    # No trip count, no condition.
     write("endless", [helper.make_node("Loop", ["", "", "x"], ["y"], name="forever", body=body)], [x], [y], [weight])
+    # A branch within a branch that reads what is outside of both.
+    nested = helper.make_node("If", ["inner"], ["chosen"], name="nested", then_branch=branch("sum", "Add"), else_branch=branch("product", "Mul"))
+    outer = helper.make_graph([nested, helper.make_node("Mul", ["chosen", "factor"], ["scaled"])], "outer", [], [info("scaled", FLOAT, ["N", 3])],
+                              [helper.make_tensor("factor", FLOAT, [3], [1, 10, 100])])
+    plain = helper.make_graph([helper.make_node("Identity", ["x"], ["same"])], "plain", [], [info("same", FLOAT, ["N", 3])])
+    write("nested", [helper.make_node("If", ["outer"], ["y"], name="first", then_branch=outer, else_branch=plain)],
+          [x, info("outer", BOOL, []), info("inner", BOOL, [])], [y], [weight])
 
 
 if __name__ == "__main__":

@@ -124,12 +124,16 @@ def export(name, model):
     path = HERE / f"{name}.onnx"
     if hasattr(net, "graph"):
         return write(net, path, model["opset"])
+    if "by_hand" in model:
+        onnx.save(model["by_hand"](net), str(path))
+        return net
     example = batch_tensor(model["input"], 2, 0, torch.float32)
     finished = model.get("finished", False)
     modes = torch.onnx.TrainingMode
     # Without folding: BatchNormalization stays itself, parameters keep their names.
     torch.onnx.export(
-        torch.jit.script(net.train(not finished)) if model.get("script") else net.train(not finished), example, str(path), opset_version=model.get("opset", 17), input_names=["input"], output_names=["logits"],
+        torch.jit.script(net.train()) if model.get("script") else net.train(not finished), example, str(path), opset_version=model.get("opset", 17),
+        input_names=["input"], output_names=["logits"],
         dynamic_axes={"input": {0: "N"}, "logits": {0: "N"}}, do_constant_folding=False,
         export_modules_as_functions=model.get("functions", False), training=modes.PRESERVE if finished else modes.TRAINING)
     if model.get("functions"):

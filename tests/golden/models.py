@@ -4,6 +4,8 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from by_hand import scanned
+
 
 def sequential(**layers):
     return nn.Sequential(OrderedDict(layers))
@@ -259,6 +261,27 @@ class Functions(nn.Module):
         return self.head(self.blocks(x))
 
 
+class Scanned(nn.Module):
+    """(N, 5, 4): a recurrence backwards in time whose outputs are weighted by time, then a gate three times over."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.cell, self.again, self.leave = nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(12, 4)
+        self.weights = nn.Parameter(torch.linspace(0.5, 1.5, 5).reshape(5, 1))
+
+    def forward(self, x):
+        h, ys = self.enter(x[:, 0]), [None] * 5
+        for t in reversed(range(5)):
+            kept = self.cell(h)
+            h = torch.tanh(self.enter(x[:, t]) + kept)
+            ys[t] = h * kept
+        v, gates = (torch.stack(ys, 1) * self.weights).sum(1), []
+        for _ in range(3):
+            gates.append(torch.sigmoid(self.again(v)))
+            v = gates[-1] * h
+        return self.leave(torch.cat([v, torch.stack(gates).mean(0)], 1))
+
+
 def unlike_each_other(net):
     """The exporter makes one initializer of tensors that are equal, as all scales of fresh normalizations are."""
     for module in net.modules():
@@ -309,6 +332,7 @@ MODELS = {
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
     "decoder": dict(net=Decoder, seed=14, input=integers("input", [10], 1, 19), opset=23),
     "functions": dict(net=Functions, seed=13, input=floats("input", [8], 1), opset=15, functions=True),
+    "scanned": dict(net=Scanned, seed=14, input=floats("input", [5, 4], 1), by_hand=scanned),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
 }
 
@@ -360,6 +384,7 @@ RUNS = {
                     optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
+    "scanned": dict(model="scanned", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 4), optimizer=dict(type="sgd", lr=0.25)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
                         requiresGrad=["lora_*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),

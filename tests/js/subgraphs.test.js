@@ -1,21 +1,42 @@
-// If and Loop whose conditions are fed, and what is refused: in one sentence, which names the node.
+// If and Loop whose conditions are fed, as onnxruntime-web runs them, and what is refused: in one sentence, which names the node.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import test from 'node:test';
-import { generateArtifacts, InferenceSession, Tensor } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 
-const read = (name) => readFileSync(new URL(`../golden/subgraphs/${name}.onnx`, import.meta.url));
+const ort = createRequire(import.meta.url)('onnxruntime-web');
+ort.env.wasm.numThreads = 1;
+const golden = (name) => new Uint8Array(readFileSync(new URL(`../golden/${name}.onnx`, import.meta.url)));
+const read = (name) => golden(`subgraphs/${name}`);
 const HERE = { worker: false };
 const x = new Tensor('float32', Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]);
+const bool = (value) => new Tensor('bool', Uint8Array.of(value), []);
+const int = (value) => new Tensor('int64', BigInt64Array.of(BigInt(value)), []);
 
-test('an If takes the branch that is fed, and another one the next time', async () => {
-  const session = await InferenceSession.create(read('fed_if'), HERE);
-  for (const condition of [1, 0, 1]) {
-    const { y } = await session.run({ x, condition: new Tensor('bool', Uint8Array.of(condition), []) });
-    assert.deepEqual([...y.data], condition ? [3, 5, 7, 6, 8, 10] : [2, 6, 12, 8, 15, 24]);
+/** Runs each of the feeds, in both runtimes; the outputs are the same. */
+async function sameAsOrt(name, allFeeds) {
+  const session = await InferenceSession.create(read(name), HERE);
+  const theirs = await ort.InferenceSession.create(read(name));
+  for (const feeds of allFeeds) {
+    const ours = await session.run(feeds);
+    const wanted = await theirs.run(Object.fromEntries(Object.entries(feeds).map(([key, t]) => [key, new ort.Tensor(t.type, t.data, t.dims)])));
+    for (const output of session.outputNames) {
+      assert.deepEqual([ours[output].dims, [...ours[output].data]], [[...wanted[output].dims], [...wanted[output].data]], `${name}: ${output}`);
+    }
   }
   await session.release();
+  await theirs.release();
+}
+
+test('a fed condition or number of iterations, another one the next time: as in onnxruntime-web', async () => {
+  const bits = [0, 1, 2, 3, 0].map((i) => [bool(i & 1), bool(i >> 1)]);
+  await sameAsOrt('fed_if', bits.map(([condition]) => ({ x, condition })));
+  await sameAsOrt('nested', bits.map(([outer, inner]) => ({ x, outer, inner })));
+  await sameAsOrt('fed_while', [0, 50, 5000].map((limit) => ({ x, limit: new Tensor('float32', Float32Array.of(limit), []) })));
+  await sameAsOrt('fed_trips', [0, 1, 7, 30000].map((n) => ({ x, n: int(n) })));
+  await sameAsOrt('fed_list', [1, 2, 700].map((n) => ({ x, n: int(n) })));
 });
 
 test('a Loop goes on while what it computes says so', async () => {
@@ -34,11 +55,33 @@ test('a Loop goes on while what it computes says so', async () => {
   await session.release();
 });
 
-test('a Loop without an end is refused', async () => {
-  await assert.rejects(InferenceSession.create(read('endless'), HERE), /Loop 'forever': unrolled, the model's subgraphs have more than \d+ nodes/);
+const mse = { loss: 'mse', optimizer: { type: 'sgd', lr: 0.1 }, requiresGrad: ['w'], ...HERE };
+
+test('a Loop without an end is refused, and one that would fill the memory', async () => {
+  await assert.rejects(InferenceSession.create(read('endless'), HERE), /^TrainletError: Loop 'forever': it has neither a number of iterations nor a condition, it would never end$/);
+  await assert.rejects(InferenceSession.create(read('billion'), HERE), /^TrainletError: Loop 'many': it has 1000000000 iterations, we do up to \d+$/);
+  const session = await InferenceSession.create(read('fed_trips'), HERE);
+  await assert.rejects(session.run({ x, n: int(10n ** 15n) }), /^TrainletError: Loop 'many': it has 1000000000000000 iterations/);
+  await session.release();
 });
 
-test('training refuses a condition that is fed', async () => {
-  await assert.rejects(generateArtifacts(read('fed_if'), { loss: 'mse', optimizer: { type: 'sgd', lr: 0.1 }, requiresGrad: ['w'], ...HERE }),
-    /If 'choose': input 0 \('condition'\) must be known before the run/);
+test('training refuses what is fed', async () => {
+  await assert.rejects(generateArtifacts(read('fed_if'), mse), /^TrainletError: If 'choose': input 0 \('condition'\) must be known before the run, it is computed from fed values$/);
+  await assert.rejects(generateArtifacts(read('fed_trips'), mse), /^TrainletError: Loop 'many': input 0 \('n'\) must be known before the run/);
+});
+
+test('a trained model with a Loop, an If and a Scan is exported without them, and runs in onnxruntime-web', async () => {
+  for (const [name, dims] of [['scripted', [3, 6]], ['scanned', [3, 5, 4]]]) {
+    const a = await generateArtifacts(golden(name), { loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.1 }, ...HERE });
+    const session = await TrainingSession.create(a, HERE);
+    const size = dims.reduce((product, d) => product * d);
+    const input = new Tensor('float32', Float32Array.from({ length: size }, (_, i) => Math.sin(i)), dims);
+    await session.step({ input, labels: new Tensor('int64', BigInt64Array.of(0n, 1n, 2n), [3]) });
+    const { logits } = await session.predict({ input });
+    const theirs = await ort.InferenceSession.create(await session.exportModel());
+    const output = await theirs.run({ input: new ort.Tensor('float32', input.data, dims) });
+    for (const [i, value] of output.logits.data.entries()) assert.ok(Math.abs(value - logits.data[i]) < 1e-5, `${name}: ${value} is not ${logits.data[i]}`);
+    await session.release();
+    await theirs.release();
+  }
 });
