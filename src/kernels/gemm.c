@@ -154,21 +154,26 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
-/* A tile over the edge of C or from one group of columns to the next: computed apart, then put in place one by one. */
-static void tile_run_edge(const Gemm *g, size_t rows, Tile *t, size_t column, size_t columns) {
-  float apart[ROWS * COLUMNS];
-  Tile whole = {.depth = t->depth, .a = t->a, .b = t->b, .b_stride = t->b_stride, .alpha = t->alpha, .c = apart, .c_stride = COLUMNS};
-  tile_run(rows, &whole);
-  size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
+/* A tile over the edge of C or from one group of columns to the next: run apart, on a D gathered before, then put in place one by one. */
+static void tile_run_edge(const Gemm *g, size_t rows, const Tile *t, size_t column, size_t columns) {
+  float apart[ROWS * COLUMNS], gathered[ROWS * COLUMNS] = {0};
+  size_t place[COLUMNS], in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
   for (size_t j = 0; j < columns; j++) {
-    for (size_t i = 0; i < rows; i++) {
-      float v = apart[i * COLUMNS + j];
-      if (t->d) v += t->beta * t->d[i * t->d_stride + at * t->d_column_stride];
-      t->c[i * t->c_stride + at] = t->clamp ? gemm_clamp(g, v) : v;
-    }
-    at++;
+    place[j] = at++;
     if (++in_group == g->group) in_group = 0, at += g->group_stride - g->group;
   }
+  Tile whole = *t;
+  whole.c = apart;
+  whole.c_stride = COLUMNS;
+  if (t->d && t->d_column_stride) {
+    for (size_t j = 0; j < columns; j++)
+      for (size_t i = 0; i < rows; i++) gathered[i * COLUMNS + j] = t->d[i * t->d_stride + place[j]];
+    whole.d = gathered;
+    whole.d_stride = COLUMNS;
+  }
+  tile_run(rows, &whole);
+  for (size_t j = 0; j < columns; j++)
+    for (size_t i = 0; i < rows; i++) t->c[i * t->c_stride + place[j]] = apart[i * COLUMNS + j];
 }
 
 /* ---- blocks ---- */
