@@ -26,6 +26,9 @@ void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTrainin
 /* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
 Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out);
 
+/* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */
+Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error);
+
 /* The attributes of a node; `node` names it in errors. */
 Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs);
 

@@ -120,12 +120,26 @@ static Status add_constant(Reader *r, const char *name, const Value *tensor, boo
   return v ? STATUS_OK : r->error->status;
 }
 
+/* A number of 4 bits that has become one of 8 may be read, but gives its type to no other. */
+static Status check_only_read(Reader *r, const char *name) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    const Onnx__NodeProto *n = r->from->node[i];
+    for (size_t k = 0; k < n->n_input; k++)
+      if (strcmp(n->input[k], name) == 0 && strcmp(n->op_type, "DequantizeLinear") != 0)
+        return invalid(r, onnx_node_title(n), "'%.128s' reads numbers of 4 bits, which only DequantizeLinear does here", onnx_node_title(n));
+  }
+  return STATUS_OK;
+}
+
 static Status read_initializers(Reader *r) {
   if (r->from->n_sparse_initializer)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model keeps weights as sparse tensors, which we do not read");
   for (size_t i = 0; i < r->from->n_initializer; i++) {
-    const Onnx__TensorProto *t = r->from->initializer[i];
+    Onnx__TensorProto *t = r->from->initializer[i], *wide;
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
+    if (!(wide = onnx_tensor_widen(t, r->arena, r->error))) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for initializer '%.128s'", t->name);
+    if (wide != t) TRY(check_only_read(r, t->name));
+    t = wide;
     Value tensor = {0};
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
     TRY(add_constant(r, t->name, &tensor, true));

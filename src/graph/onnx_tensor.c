@@ -50,6 +50,34 @@ static void *read_strings(const Onnx__TensorProto *t, size_t count, Arena *arena
   return out;
 }
 
+/* Two to a byte, the first in the low half: each becomes a byte. */
+static uint8_t *halves(const uint8_t *data, size_t step, size_t count, bool is_signed, Arena *arena) {
+  uint8_t *out = arena_alloc(arena, count);
+  for (size_t i = 0; out && i < count; i++) {
+    uint8_t half = data[i / 2 * step] >> (i % 2 * 4) & 15;
+    out[i] = is_signed && half > 7 ? half | 0xf0 : half;
+  }
+  return out;
+}
+
+Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error) {
+  enum { UINT4 = 21, INT4 = 22 };
+  if (t->data_type != UINT4 && t->data_type != INT4) return t;
+  Shape shape;
+  size_t count;
+  Onnx__TensorProto *wide = ARENA_NEW(arena, Onnx__TensorProto);
+  if (!wide || tensor_shape(t, "initializer", t->name, error, &shape) != STATUS_OK) return NULL;
+  bool counts = shape_count(&shape, &count), raw = t->has_raw_data;
+  if (!counts || (raw ? t->raw_data.len : t->n_int32_data) != count / 2 + count % 2)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "initializer '%.128s' has not the data of its 4-bit numbers, two to a byte", t->name), NULL;
+  *wide = *t;
+  wide->data_type = t->data_type == INT4 ? DTYPE_INT8 : DTYPE_UINT8;
+  wide->has_raw_data = true;
+  wide->raw_data.len = count;
+  wide->raw_data.data = halves(raw ? t->raw_data.data : (const uint8_t *)t->int32_data, raw ? 1 : sizeof *t->int32_data, count, t->data_type == INT4, arena);
+  return wide->raw_data.data ? wide : NULL;
+}
+
 Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out) {
   DType type = (DType)t->data_type;
   size_t item = dtype_bytes(type), want, want_bytes, count, field_item;

@@ -21,30 +21,39 @@ static Shape as_matrix(const Shape *s, bool row) {
 
 static Shape batch_of(const Shape *s) { return shape_of(s->rank - 2, s->dim); }
 
-static void batch_strides(const Shape *s, int batch_rank, size_t *stride) {
-  size_t at = shape_span(s, s->rank - 2, s->rank);
+/* (M, …, K) as (…, M, K) */
+static Shape batch_first(Shape s) {
+  Dim first = s.dim[0];
+  for (int i = 0; i < s.rank - 2; i++) s.dim[i] = s.dim[i + 1];
+  if (s.rank > 2) s.dim[s.rank - 2] = first;
+  return s;
+}
+
+/* `turned`: where rows lie around the batch. Gives the floats from row to row. */
+static size_t batch_strides(const Shape *s, int batch_rank, bool turned, size_t *stride) {
+  size_t row = (size_t)s->dim[s->rank - 1], at = turned ? row : shape_span(s, s->rank - 2, s->rank);
   for (int i = 1; i <= s->rank - 2; i++) {
     Dim d = s->dim[s->rank - 2 - i];
     stride[batch_rank - i] = d == 1 ? 0 : at;
     at *= (size_t)d;
   }
+  return turned ? at : row;
 }
 
 static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Shape *b, const Shape *batch) {
   MatMulParams *p = NODE_PARAMS(n, MatMulParams);
   if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = (MatMulParams){.trans_a = attrs.trans_a, .trans_b = attrs.trans_b, .batch_rank = batch->rank,
-                      .lda = (size_t)a->dim[a->rank - 1], .ldb = (size_t)b->dim[b->rank - 1]};
+  *p = (MatMulParams){.trans_a = attrs.trans_a, .trans_b = attrs.trans_b, .batch_rank = batch->rank};
   size_t columns = (size_t)b->dim[b->rank - (attrs.trans_b ? 2 : 1)];
   p->gemm = (Gemm){.rows = (size_t)a->dim[a->rank - (attrs.trans_a ? 1 : 2)], .columns = columns,
                    .depth = (size_t)a->dim[a->rank - (attrs.trans_a ? 2 : 1)], .alpha = attrs.alpha, .c_row_stride = columns};
-  if (!attrs.trans_a && b->rank == 2) { /* (N, T, K) · (K, D) is (N · T, K) · (K, D) */
+  if (!attrs.trans_a && !attrs.batch_a && b->rank == 2) { /* (N, T, K) · (K, D) is (N · T, K) · (K, D) */
     p->gemm.rows *= shape_span(batch, 0, batch->rank);
     p->batch_rank = 0;
   }
   for (int i = 0; i < batch->rank; i++) p->batch[i] = (size_t)batch->dim[i];
-  batch_strides(a, batch->rank, p->a_stride);
-  batch_strides(b, batch->rank, p->b_stride);
+  p->lda = batch_strides(a, batch->rank, attrs.batch_a, p->a_stride);
+  p->ldb = batch_strides(b, batch->rank, attrs.batch_b, p->b_stride);
   n->scratch_bytes = gemm_scratch_bytes(p->gemm.rows, p->gemm.columns, p->gemm.depth);
   return STATUS_OK;
 }
@@ -53,7 +62,7 @@ static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Sha
 static Status check_types(const Node *n, MatMulAttrs attrs) {
   DType type = n->in[0]->type;
   if (n->in[1]->type != type) return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[1]->type));
-  bool plain = !attrs.trans_a && !attrs.trans_b && attrs.alpha == 1;
+  bool plain = !attrs.trans_a && !attrs.trans_b && !attrs.batch_a && !attrs.batch_b && attrs.alpha == 1;
   return plain && dtype_is_number(type) ? STATUS_OK : node_want_float(n, 0);
 }
 
@@ -66,6 +75,8 @@ Status mat_mul_infer(Node *n, MatMulAttrs attrs) {
   if (n->in[0]->shape.rank == 1) attrs.trans_a = false;
   if (n->in[1]->shape.rank == 1) attrs.trans_b = false;
   Shape a = as_matrix(&n->in[0]->shape, true), b = as_matrix(&n->in[1]->shape, false);
+  if (attrs.batch_a) a = batch_first(a);
+  if (attrs.batch_b) b = batch_first(b);
   Dim in_a = a.dim[a.rank - (attrs.trans_a ? 2 : 1)], in_b = b.dim[b.rank - (attrs.trans_b ? 1 : 2)];
   if (dim_is_number(in_a) && dim_is_number(in_b) && in_a != in_b)
     return node_invalid(n, "inner sizes differ: A has %lld, B has %lld", (long long)in_a, (long long)in_b);

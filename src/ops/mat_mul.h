@@ -4,6 +4,7 @@
 
 typedef struct MatMulAttrs {
   bool trans_a, trans_b; /* of the last two dims */
+  bool batch_a, batch_b; /* the first dim comes after all of the batch: (M, …, K) is (…, M, K) */
   float alpha;
 } MatMulAttrs;
 

@@ -8,7 +8,7 @@
 /* What the harness runs: inputs as text, attributes as text.
  *   in:    "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  -"
  *          f32 filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
- *          `=` gives the contents and makes it a constant (so that shapes and axes are known); `v:` in front of it
+ *          `=` gives the contents and makes it a constant (so that shapes and axes are known), a `*` after the last number stands for all that are left; `v:` in front of it
  *          (v:i64[2]=0,1) makes it an ordinary input with these contents; `-` is an absent optional input.
  *   attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a point is a float, [..] a list (of words too)
  *   opset: of the op's own domain; 0 is the newest we have (ai.onnx 17, com.microsoft 1)

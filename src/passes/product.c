@@ -3,6 +3,7 @@
 
 bool product_of(const Node *n, Product *p) {
   if ((n->op != &op_mat_mul && n->op != &op_fused_mat_mul && n->op != &op_gemm) || n->in[0]->type != DTYPE_FLOAT32) return false;
+  if (node_int(n, "transBatchA", 0) || node_int(n, "transBatchB", 0)) return false;
   bool plain = n->op == &op_mat_mul;
   *p = (Product){.a = n->in[0], .b = n->in[1], .c = has_in(n, 2) ? n->in[2] : NULL,
                  .trans_a = !plain && node_int(n, "transA", 0), .trans_b = !plain && node_int(n, "transB", 0),

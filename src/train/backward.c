@@ -9,7 +9,8 @@ typedef struct Contribution {
   struct Contribution *next;
 } Contribution;
 
-/* A value depends when it is of a float type and computed from a value whose gradient is wanted: no gradient flows through integers. */
+/* A value depends when it is of a float type and computed from a value whose gradient is wanted: no gradient flows through integers, but those that
+ * QuantizeLinear makes. */
 static void mark_dependent(Graph *g, Value *const *wrt, int count) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->depends = false, g->values[i]->contributions = NULL;
   for (int i = 0; i < count; i++) wrt[i]->depends = true;
@@ -18,7 +19,7 @@ static void mark_dependent(Graph *g, Value *const *wrt, int count) {
     bool depends = false;
     for (int k = 0; k < n->in_count; k++) depends |= n->in[k] && n->in[k]->depends;
     for (int k = 0; k < n->out_count; k++)
-      if (n->out[k]) n->out[k]->depends |= depends && dtype_is_float(n->out[k]->type);
+      if (n->out[k]) n->out[k]->depends |= depends && (dtype_is_float(n->out[k]->type) || n->op == &op_quantize_linear);
   }
 }
 

@@ -87,7 +87,8 @@ static const char *read_values(OpCase *c, CaseInput *in, const char *s) {
     double x = strtod(s, &end);
     if (end == s) return problem(c, "too few values", s), NULL;
     store(in, i, x);
-    s = *end == ',' ? end + 1 : end;
+    for (; *end == '*' && i + 1 < in->count; i++) store(in, i + 1, x);
+    s = *end == ',' || *end == '*' ? end + 1 : end;
   }
   return s;
 }

@@ -16,7 +16,7 @@
 enum { STEPS = 5, PASSES_MAX = 32 };
 
 static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_frozen", "mlp_accumulate", "cnn_bn", "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "unet",
-                                   "transformer", "transformer_13", "lora_linear", "scripted", "scanned", "decoder", "regression_mse", "regression_l1", "regression_bce", NULL};
+                                   "transformer", "transformer_13", "lora_linear", "scripted", "scanned", "decoder", "quantized", "regression_mse", "regression_l1", "regression_bce", NULL};
 
 static int pass_count(void) {
   int count = 0;

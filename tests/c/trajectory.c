@@ -14,7 +14,7 @@
 
 static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_nesterov", "mlp_frozen", "mlp_clip", "mlp_accumulate", "cnn_bn",
                                    "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "recurrent_sgd", "unet", "unet_sgd", "transformer", "transformer_13",
-                                   "lora_linear", "scripted", "scanned", "decoder", "functions", "regression_mse", "regression_l1", "regression_bce", NULL};
+                                   "lora_linear", "scripted", "scanned", "decoder", "functions", "quantized", "regression_mse", "regression_l1", "regression_bce", NULL};
 
 /* ---- against PyTorch ---- */
 

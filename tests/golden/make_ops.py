@@ -15,6 +15,7 @@ import torch
 
 from make_w import batch_units
 from torch_ops import EXCEPTIONS, IS_GRADIENT, OPS, UNKNOWN
+from torch_transformer import TRANSFORMER
 
 SAMPLES = 16
 TYPES = {"float32": torch.float64, "float64": torch.float64, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool,
@@ -43,8 +44,13 @@ def differs(ours, t):
     return f"differs by {worst:.3g} of {biggest:.3g}" if worst > 1e-5 * max(biggest, 1e-30) else ""
 
 
+def of_case(case):
+    """A name may be in two domains."""
+    return TRANSFORMER.get(f"{case['domain']}:{case['op']}") or OPS.get(case["op"])
+
+
 def case_lines(case):
-    f = OPS[case["op"]]
+    f = of_case(case)
     x = [tensor_of(entry) for entry in case["in"]]
     wanted = [i for i, entry in enumerate(case["in"])
               if entry and entry["type"] == "float32" and not case["constant"][i]] if case["gradient"] else []
@@ -78,7 +84,7 @@ def main():
             print(f"  not {case['key']}: {reason}")
         elif any(entry and entry["type"] not in TYPES for entry in case["in"]):
             print(f"  not {case['key']}: a type that PyTorch lacks, or float16 as bits")
-        elif case["op"] in OPS:
+        elif of_case(case):
             lines += case_lines(case)
         else:
             left[case["op"]] += 1

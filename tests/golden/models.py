@@ -238,6 +238,23 @@ class Decoder(nn.Module):
         return dict(one=torch.tensor(1), cos=self.cos, sin=self.sin)
 
 
+class Quantized(nn.Module):
+    """(N, 6): weights and activations through fake_quantize, some of them out of range, as in training for an integer runtime."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(6, 16), nn.Linear(16, 4)
+        self.register_buffer("scale", torch.linspace(0.0015, 0.004, 16), persistent=False)
+        self.register_buffer("zero", torch.zeros(16, dtype=torch.int32), persistent=False)
+
+    def forward(self, x):
+        x = torch.fake_quantize_per_tensor_affine(x, 0.00625, 0, -128, 127)
+        weight = torch.fake_quantize_per_channel_affine(self.fc1.weight, self.scale.float(), self.zero, 0, -128, 127)
+        h = torch.fake_quantize_per_tensor_affine(torch.relu(nn.functional.linear(x, weight, self.fc1.bias)), 0.0035, 7, 0, 255)
+        weight = torch.fake_quantize_per_tensor_affine(self.fc2.weight, 0.0015, -3, -128, 127)
+        return nn.functional.linear(h, weight, self.fc2.bias)
+
+
 class Residual(nn.Module):
     """x + a small network of it."""
 
@@ -331,6 +348,7 @@ MODELS = {
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
     "decoder": dict(net=Decoder, seed=14, input=integers("input", [10], 1, 19), opset=23),
+    "quantized": dict(net=Quantized, seed=15, input=floats("input", [6], 1)),
     "functions": dict(net=Functions, seed=13, input=floats("input", [8], 1), opset=15, functions=True),
     "scanned": dict(net=Scanned, seed=14, input=floats("input", [5, 4], 1), by_hand=scanned),
     "regression": dict(net=regression, seed=7, input=floats("input", [9], 1)),
@@ -382,6 +400,8 @@ RUNS = {
                       optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
     "decoder": dict(model="decoder", batch=5, loss="cross-entropy", label=integers("labels", [10], 2, 19),
                     optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
+    "quantized": dict(model="quantized", batch=12, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                      optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
     "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "scanned": dict(model="scanned", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 4), optimizer=dict(type="sgd", lr=0.25)),

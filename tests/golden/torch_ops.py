@@ -18,6 +18,7 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
+UNKNOWN.update(dict.fromkeys(("FakeQuant", "FakeQuantGrad", "MatMulNBitsGrad"), "tests/js/quantization.test.js"))
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
 UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.
@@ -55,8 +56,9 @@ def gemm(x, a):
 
 
 def fused_matmul(x, a):
-    left = x[0].transpose(-1, -2) if a.get("transA", 0) else x[0]
-    right = x[1].transpose(-1, -2) if a.get("transB", 0) else x[1]
+    left, right = (t.movedim(0, -2) if a.get(f"transBatch{name}", 0) else t for t, name in zip(x, "AB"))
+    left = left.transpose(-1, -2) if a.get("transA", 0) else left
+    right = right.transpose(-1, -2) if a.get("transB", 0) else right
     return [a.get("alpha", 1.0) * (left @ right)]
 
 
