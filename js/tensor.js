@@ -107,7 +107,10 @@ const classOf = (data) => (data === null || typeof data !== 'object' ? typeof da
 export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
 
 /** @param {readonly ValueInfo[]} values */
-const wishes = (values) => values.map((v) => `'${v.name}' (${v.optional ? 'optional ' : ''}${v.sequence ? 'sequence of ' : ''}${v.type} [${v.dims.join(', ')}])`).join(', ');
+const wishes = (values) => values.map((value) => `'${value.name}' (${describeInfo(value)})`).join(', ');
+
+/** @param {ValueInfo} value */
+export const describeInfo = ({ type, dims, sequence, optional }) => `${optional ? 'optional ' : ''}${sequence ? 'sequence of ' : ''}${type} [${dims.join(', ')}]`;
 
 /**
  * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them for a sequence.

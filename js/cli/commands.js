@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
+import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
 import { artifactsIn, checkpointIn, externalDataOf, isDirectory, writeArtifacts, writeCheckpoint, writeWhole } from './files.js';
 import { bench, randomFeeds } from './bench.js';
@@ -177,7 +178,7 @@ async function inspectTraining(session) {
 
 /** @param {string} kind @param {readonly ValueInfo[]} values */
 function showValues(kind, values) {
-  for (const { name, type, dims } of values) say(`${kind.padEnd(17)} ${name}  ${type} [${dims.join(', ')}]`);
+  for (const value of values) say(`${kind.padEnd(17)} ${value.name}  ${describeInfo(value)}`);
 }
 
 /** @param {MemoryPlan} plan */

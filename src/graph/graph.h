@@ -22,7 +22,7 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
-/* What may be fed for an input that is a sequence, an optional or both; its Value has no type until it is bound to what was. */
+/* What the file says of a value that may be a sequence, an optional or both; it has no type until it is bound to what was fed. */
 typedef struct Declared {
   bool sequence, optional;
   DType type;  /* of the tensor, or of each of the sequence */
@@ -38,7 +38,7 @@ typedef struct Value {
   const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
   bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
-  const Declared *declared; /* VALUE_INPUT that may be a sequence or an optional; else NULL */
+  const Declared *declared; /* of an input that may be a sequence or an optional, and of an output whose type is not known yet; else NULL */
   struct Value **items; /* VALUE_SEQUENCE only */
   int item_count;
   bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */

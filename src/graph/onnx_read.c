@@ -221,6 +221,14 @@ static Status read_type(Reader *r, const char *name, const Onnx__TypeProto *type
                    out->sequence ? "a sequence of what are no tensors" : "a map or of no type");
 }
 
+static Status declare(Reader *r, const char *name, const Declared *d, Value *v) {
+  Declared *kept = ARENA_NEW(r->arena, Declared);
+  if (!kept) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for '%.128s'", name);
+  *kept = *d;
+  v->declared = kept;
+  return STATUS_OK;
+}
+
 static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   const char *name = from->name;
   if (!has_name(name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "an input of the model has no name");
@@ -237,11 +245,17 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT) : graph_value(r->graph, name, d.type, &d.shape, VALUE_INPUT);
   if (!v || graph_add_input(r->graph, v) != STATUS_OK) return r->error->status;
   if (!declares) return STATUS_OK;
-  Declared *kept = ARENA_NEW(r->arena, Declared);
-  if (!kept) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.128s'", name);
-  *kept = d;
-  v->declared = kept;
-  return STATUS_OK;
+  return declare(r, name, &d, v);
+}
+
+/* What the file says of an output whose type is known in a run alone, for those who ask; a type that makes no sense is no type. */
+static Status declare_output(Reader *r, const Onnx__TypeProto *type, Value *v) {
+  Error ignored = {0};
+  Reader quiet = *r;
+  Declared d = {0};
+  quiet.error = &ignored;
+  bool told = v->type != DTYPE_NONE && v->kind != VALUE_SEQUENCE;
+  return told || v->declared || read_type(&quiet, v->name, type, &d) != STATUS_OK ? r->error->status : declare(r, v->name, &d, v);
 }
 
 Status onnx_outputs_read(Reader *r) {
@@ -253,6 +267,7 @@ Status onnx_outputs_read(Reader *r) {
     if (!r->graph->defers && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
       return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
                        v->type == DTYPE_STRING ? "of strings" : "a sequence or an optional");
+    TRY(declare_output(r, r->from->output[i]->type, v));
     TRY(graph_add_output(r->graph, v));
   }
   return STATUS_OK;

@@ -53,27 +53,23 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, do
   return strings ? f->text.data : f->block.data;
 }
 
-static Status make_item(Feed *f, Graph *g, Arena *arena) {
-  const char *name = graph_fresh_name(g, arena_print(arena, "%s[%d]", f->input->name, f->item_capacity));
+static bool make_item(Feed *f, Graph *g, Arena *arena) {
+  const char *stem = arena_print(arena, "%s[%d]", f->input->name, f->items_made), *name = stem ? graph_fresh_name(g, stem) : NULL;
   Value *input = ARENA_NEW(arena, Value);
-  if (!name || !input) return STATUS_OUT_OF_MEMORY;
+  Feed *items = arena_list_grow(arena, f->items, f->items_made, &f->item_capacity, sizeof *items);
+  if (items) f->items = items;
+  if (!name || !input || !items) return false;
   *input = (Value){.name = name, .type = f->input->declared->type, .kind = VALUE_INPUT};
-  f->items[f->item_capacity++] = (Feed){.input = input};
-  return STATUS_OK;
+  f->items[f->items_made++] = (Feed){.input = input};
+  return true;
 }
 
 Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error) {
   const char *name = f->input->name;
   if (!is_sequence(f)) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a tensor, it cannot be fed with a sequence", name);
   if (count < 0 || count > SEQUENCE_MAX) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': a sequence of %d tensors came, we take up to %d", name, count, SEQUENCE_MAX);
-  if (count > f->item_capacity) {
-    Feed *items = ARENA_ARRAY(arena, Feed, count * 2);
-    if (!items) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
-    if (f->item_capacity) memcpy(items, f->items, (size_t)f->item_capacity * sizeof *items);
-    f->items = items;
-  }
-  while (f->item_capacity < count)
-    if (make_item(f, g, arena) != STATUS_OK) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
+  while (f->items_made < count)
+    if (!make_item(f, g, arena)) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
   f->item_count = count;
   f->came = 0;
   f->fed = true;
@@ -102,19 +98,19 @@ Status feed_check(Feed *f, Error *error) {
 
 void feed_forget(Feed *f) {
   f->fed = false;
-  for (int i = 0; i < f->item_capacity; i++) f->items[i].fed = false;
+  for (int i = 0; i < f->items_made; i++) f->items[i].fed = false;
 }
 
 size_t feed_bytes(const Feed *f) {
   size_t bytes = f->block.capacity + f->text.capacity;
-  for (int i = 0; i < f->item_capacity; i++) bytes += feed_bytes(&f->items[i]);
+  for (int i = 0; i < f->items_made; i++) bytes += feed_bytes(&f->items[i]);
   return bytes;
 }
 
 void feed_free(Feed *f) {
   block_free(&f->block);
   block_free(&f->text);
-  for (int i = 0; i < f->item_capacity; i++) feed_free(&f->items[i]);
+  for (int i = 0; i < f->items_made; i++) feed_free(&f->items[i]);
 }
 
 /* ---- binding ---- */

@@ -14,8 +14,8 @@ typedef struct Feed {
   Block text;   /* strings, each with a zero byte at its end */
   size_t text_bytes;
   struct Feed *items;
-  int item_count, item_capacity; /* announced for the next run, and made so far */
-  int came;
+  int items_made, item_capacity;
+  int item_count, came; /* announced for the next run, and fed so far */
 } Feed;
 
 /* Where to write the tensor's bytes (of strings: `text_bytes` of text); NULL with a sentence. `limit`: bytes it may take, 0 = none. */

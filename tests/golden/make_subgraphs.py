@@ -1,4 +1,4 @@
-"""Writes subgraphs/*.onnx: control flow by fed values, and what must be refused."""
+"""Writes subgraphs/*.onnx: control flow by fed values, sequences, optionals and strings that are fed, and what must be refused."""
 from pathlib import Path
 
 from onnx import TensorProto, checker, helper, save
@@ -8,10 +8,11 @@ FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 info = helper.make_tensor_value_info
 
 
-def write(name, nodes, inputs, outputs, initializers=()):
+def write(name, nodes, inputs, outputs, initializers=(), opset=16):
     graph = helper.make_graph(nodes, name, inputs, outputs, list(initializers))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
-    checker.check_model(model)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    if opset <= 17:  # as far as this onnx knows
+        checker.check_model(model)
     save(model, str(HERE / f"{name}.onnx"))
 
 
@@ -35,6 +36,24 @@ def main():
     nodes = [helper.make_node("ReduceSum", ["x"], ["first"], keepdims=0), helper.make_node("Less", ["first", "limit"], ["start"]),
              helper.make_node("Loop", ["", "start", "x"], ["y", "sums"], name="double", body=body)]
     write("fed_while", nodes, [x, info("limit", FLOAT, [])], [y, info("sums", FLOAT, ["T"])])
+    # xs without the item at a fed place, which comes last; their rows below each other; and the bias, or 0, added to these
+    floats = helper.make_tensor_type_proto(FLOAT, ["N", 2])
+    xs = helper.make_value_info("xs", helper.make_sequence_type_proto(floats))
+    turned = helper.make_value_info("turned", helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None)))
+    bias = helper.make_value_info("bias", helper.make_optional_type_proto(helper.make_tensor_type_proto(FLOAT, [2])))
+    there = helper.make_graph([helper.make_node("OptionalGetElement", ["bias"], ["b"])], "there", [], [info("b", FLOAT, [2])])
+    none = helper.make_graph([helper.make_node("Identity", ["zero"], ["no_b"])], "none", [], [info("no_b", FLOAT, [1])])
+    nodes = [helper.make_node("SequenceAt", ["xs", "at"], ["picked"], name="pick"), helper.make_node("SequenceErase", ["xs", "at"], ["rest"]),
+             helper.make_node("SequenceInsert", ["rest", "picked"], ["turned"]), helper.make_node("ConcatFromSequence", ["turned"], ["joined"], axis=0),
+             helper.make_node("OptionalHasElement", ["bias"], ["has"]), helper.make_node("If", ["has"], ["added"], then_branch=there, else_branch=none),
+             helper.make_node("Add", ["joined", "added"], ["y"])]
+    write("list", nodes, [xs, info("at", INT, []), bias], [turned, info("y", FLOAT, ["M", 2])], [helper.make_tensor("zero", FLOAT, [1], [0])])
+    # Which of the texts are a word, the others in capitals without the stop words, and numbers as text.
+    text = TensorProto.STRING
+    nodes = [helper.make_node("Equal", ["x", "word"], ["found"]), helper.make_node("StringNormalizer", ["x"], ["upper"], case_change_action="UPPER", stopwords=["the", "a"]),
+             helper.make_node("Cast", ["n"], ["digits"], to=text), helper.make_node("Concat", ["upper", "digits"], ["y"], axis=0)]
+    write("text", nodes, [info("x", text, ["N"]), info("n", FLOAT, ["K"])], [info("found", BOOL, ["N"]), info("y", text, ["M"])],
+          [helper.make_tensor("word", text, [1], [b"the"])], opset=19)
     # y[i] = x + i · w for i below the fed n, collected in a sequence as long as a computed condition holds
     body = helper.make_graph(
         [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("SequenceInsert", ["list", "v"], ["list_next"]),

@@ -1,6 +1,6 @@
 /** Types of results, checked by the compiler alone: flat fetches give a plain record, a structure of names the same structure of tensors. */
 
-import type { Dataset, Feeds, InferenceSession, Tensor, TrainingSession } from '../../js/types.js';
+import { Tensor, type Dataset, type Feeds, type InferenceSession, type TrainingSession } from '../../js/types.js';
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type Result<P> = P extends Promise<infer R> ? R : never;
@@ -20,6 +20,12 @@ export function check(inference: InferenceSession, training: TrainingSession, te
   const { logits, present: [{ key }] } = {} as Result<typeof nested>;
   holds<Same<typeof logits, Tensor>>(true);
   holds<Same<typeof key, Tensor>>(true);
+  const sequences = inference.run<Tensor[]>(feeds);
+  holds<Same<Result<typeof sequences>, Record<string, Tensor[]>>>(true);
+  const texts = inference.run<Tensor<string[]>>({ list: [tensor, new Tensor('string', ['a'])], none: null }, ['texts']);
+  holds<Same<Result<typeof texts>['texts']['data'], string[]>>(true);
+  // @ts-expect-error a number is no output
+  inference.run<number>(feeds);
   const data: Dataset = { inputs: { past: [{ key: tensor }] }, labels: { labels: tensor } };
   // @ts-expect-error a number is no tensor
   inference.run({ past: [{ key: 1 }] });

@@ -48,6 +48,8 @@ for (const worker of [false, true]) {
   test(`a sequence of any length is fed as an array and comes back as one, ${worker ? 'through a worker' : 'here'}`, async () => {
     const session = await InferenceSession.create(LIST, { worker, threads: 1 });
     assert.deepEqual(session.inputs[0], { name: 'xs', type: 'float32', dims: ['N', 2], sequence: true });
+    assert.deepEqual(session.outputs, [
+      { name: 'turned', type: 'float32', dims: [], sequence: true }, { name: 'joined', type: 'float32', dims: ['M', 2] }, { name: 'count', type: 'int64', dims: [] }]);
     for (const [xs, position, order] of /** @type {[Tensor[], number, Tensor[]][]} */ ([
       [[A, B, C], 0, [B, C, A]], [[A, B, C], -2, [A, C, B]], [[C, A, B], 0, [A, B, C]], [[B], 0, [B]], [[A, B, C], 2, [A, B, C]]])) {
       const { turned, joined, count } = await session.run({ xs, at: at(position) });
