@@ -118,7 +118,7 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
 enum { KNOWN_MAX = 64 };
 
 /* Small integer constants are known as dims, so that shapes and axes fold on the way. */
-static bool constant_known(Graph *g, Value *v) {
+bool graph_know(Graph *g, Value *v) {
   size_t count;
   if (v->shape.rank > 1 || !shape_count(&v->shape, &count) || count > KNOWN_MAX) return true;
   if (v->type != DTYPE_INT64 && v->type != DTYPE_INT32 && v->type != DTYPE_BOOL) return true;
@@ -138,7 +138,7 @@ Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape
   Value *v = graph_value(g, name, type, shape, VALUE_CONSTANT);
   if (!v) return NULL;
   v->data = (void *)(uintptr_t)data;
-  return constant_known(g, v) ? v : (out_of_memory(g), NULL);
+  return graph_know(g, v) ? v : (out_of_memory(g), NULL);
 }
 
 Status graph_add_input(Graph *g, Value *v) {

@@ -42,6 +42,7 @@ typedef struct Value {
   struct Value **items; /* VALUE_SEQUENCE only */
   int item_count;
   bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */
+  bool ahead;       /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
   bool settled;     /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
   void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
@@ -143,6 +144,7 @@ Status graph_add_input(Graph *g, Value *v);
 Status graph_add_output(Graph *g, Value *v);
 Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_name(stem) */
 const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_1" … if taken */
+bool graph_know(Graph *g, Value *v); /* sets `known` from the data of a small integer value; false when memory is out */
 const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
 Status graph_set_metadata(Graph *g, const char *key, const char *text);
 

@@ -6,6 +6,7 @@
  * behind it, and what is stacked so far after its carried inputs. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "graph/subgraph.h"
 #include "ops/op.h"
 
@@ -97,7 +98,7 @@ static Status leave_rest(Loop *l, Added *rest) {
   return STATUS_OK;
 }
 
-static bool is_known_scalar(const Value *v) { return v->known && shape_elements(&v->shape) == 1; }
+static bool is_known_scalar(Value *v) { return known_of(v) && shape_elements(&v->shape) == 1; }
 
 /* Iterations beyond which not even one after the other is worth a try; endless where nothing ends it. */
 static Status check_trips(const Loop *l) {

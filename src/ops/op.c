@@ -1,6 +1,8 @@
 /* The table of operators, and what their infer functions share: attributes, checks, outputs. */
 #include "ops/op.h"
 
+#include "graph/known.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,44 +106,16 @@ void node_await(const Node *n, int input) {
   if (n->in[input]->kind != VALUE_CONSTANT) n->graph->awaited = n->in[input];
 }
 
-enum { CONTENTS_MAX = 64 }; /* elements that are computed while a graph is made */
-
-static bool is_small(const Node *n) {
-  bool small = node_is_concrete(n) && !n->deferred && !(n->op->flags & (OP_RANDOM | OP_UPDATES));
-  for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) small = small && shape_is_concrete(&n->out[i]->shape) && out_count(n, i) <= CONTENTS_MAX;
-  return small;
-}
-
-static bool allocate(Node *n) {
-  Arena *arena = n->graph->arena;
-  for (int i = 0; i < n->out_count; i++)
-    if (n->out[i] && !(n->out[i]->data = arena_alloc(arena, out_count(n, i) * dtype_bytes(n->out[i]->type)))) return false;
-  return !n->scratch_bytes || (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
-}
-
-/* A constant's, or what nodes make of constants alone: computed here and now. NULL when they are of another making. */
-static const void *contents_of(Value *v) {
-  if (v->kind == VALUE_CONSTANT) return v->settled = true, v->data;
-  Node *n = v->kind == VALUE_NODE ? v->producer : NULL;
-  if (!n || v->pin || !is_small(n)) return NULL;
-  for (int i = 0; i < n->in_count; i++)
-    if (n->in[i] && !contents_of(n->in[i])) return NULL;
-  if (!v->data && !allocate(n)) return NULL;
-  n->op->run(n);
-  return v->data;
-}
-
 Status node_contents(const Node *n, int input, const void **data) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
-  if ((*data = contents_of(n->in[input]))) return STATUS_OK;
+  if ((*data = known_data(n->in[input]))) return STATUS_OK;
   node_await(n, input);
   return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be a constant, it is computed from fed values", input, n->in[input]->name);
 }
 
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
-  if (!n->in[input]->known)
+  if (!known_of(n->in[input]))
     return node_await(n, input),
            node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values",
                      input, n->in[input]->name);

@@ -1,6 +1,7 @@
 /* Constant folding: a node whose inputs are all constants runs once, while planning, and its outputs become constants. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "ops/op.h"
 #include "passes/passes.h"
 
@@ -35,14 +36,6 @@ static bool all_known(const Node *n) {
   return any;
 }
 
-static void write_known(Value *v) {
-  for (size_t i = 0; i < shape_elements(&v->shape); i++) {
-    if (v->type == DTYPE_INT64) ((int64_t *)v->data)[i] = v->known[i];
-    else if (v->type == DTYPE_INT32) ((int32_t *)v->data)[i] = (int32_t)v->known[i];
-    else ((uint8_t *)v->data)[i] = v->known[i] != 0;
-  }
-}
-
 static bool allocate(Node *n) {
   Arena *arena = n->graph->arena;
   for (int i = 0; i < n->out_count; i++)
@@ -55,7 +48,7 @@ static Status fold_node(Node *n, bool known) {
   if (!known) n->op->run(n);
   for (int i = 0; i < n->out_count; i++) {
     if (!n->out[i]) continue;
-    if (known) write_known(n->out[i]);
+    if (known) known_write(n->out[i]);
     n->out[i]->kind = VALUE_CONSTANT;
     n->out[i]->producer = NULL;
   }

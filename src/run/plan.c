@@ -33,7 +33,7 @@ static void share_roots(Graph *g) {
     v->root = v;
     v->first = v->last = -1;
     v->in_state = false;
-    if (v->kind == VALUE_NODE) v->data = NULL;
+    if (v->kind == VALUE_NODE) v->data = NULL, v->ahead = false;
   }
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];

@@ -71,7 +71,19 @@ def main():
     many = helper.make_node("Loop", ["n", "", "x"], ["y"], name="many", body=body)
     write("fed_trips", [many], [x, info("n", INT, [])], [y], [weight])
     write("billion", [many], [x], [y], [weight, helper.make_tensor("n", INT, [], [10**9])])
+    # x + 3 · w: 7 / 2 rounded up are the most, and each time it is computed whether there is another one
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("Add", ["i", "one"], ["next"]), helper.make_node("Mul", ["next", "next"], ["square"]),
+         helper.make_node("Less", ["square", "nine"], ["again"])],
+        "body", [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3])], [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3])])
+    nodes = [helper.make_node("Div", ["seven", "two"], ["half"]), helper.make_node("Ceil", ["half"], ["up"]), helper.make_node("Cast", ["up"], ["n"], to=INT),
+             helper.make_node("Greater", ["n", "one"], ["start"]), helper.make_node("Loop", ["n", "start", "x"], ["y"], name="computed", body=body)]
+    write("computed", nodes, [x], [y], [weight, helper.make_tensor("seven", FLOAT, [], [7]), helper.make_tensor("two", FLOAT, [], [2]),
+                                        helper.make_tensor("one", INT, [], [1]), helper.make_tensor("nine", INT, [], [9])])
     # No trip count, no condition.
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("Identity", ["go"], ["again"])], "body",
+        [info("i", INT, []), info("go", BOOL, []), info("v", FLOAT, ["N", 3])], [info("again", BOOL, []), info("v_next", FLOAT, ["N", 3])])
     write("endless", [helper.make_node("Loop", ["", "", "x"], ["y"], name="forever", body=body)], [x], [y], [weight])
     # A branch within a branch that reads what is outside of both.
     nested = helper.make_node("If", ["inner"], ["chosen"], name="nested", then_branch=branch("sum", "Add"), else_branch=branch("product", "Mul"))

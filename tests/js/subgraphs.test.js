@@ -67,7 +67,20 @@ test('a Loop without an end is refused, and one that would fill the memory', asy
 
 test('training refuses what is fed', async () => {
   await assert.rejects(generateArtifacts(read('fed_if'), mse), /^TrainletError: If 'choose': input 0 \('condition'\) must be known before the run, it is computed from fed values$/);
+  await assert.rejects(generateArtifacts(read('fed_while'), mse), /^TrainletError: Loop 'double': input 1 \('start'\) must be known before the run/);
+  await assert.rejects(generateArtifacts(read('fed_list'), mse), /^TrainletError: Loop 'collect': whether it goes on after iteration 0 must be known before the run/);
   await assert.rejects(generateArtifacts(read('fed_trips'), mse), /^TrainletError: Loop 'many': input 0 \('n'\) must be known before the run/);
+});
+
+test('what follows from constants is known: it trains, and the constants are no parameters', async () => {
+  const session = await TrainingSession.create(await generateArtifacts(read('computed'), { ...mse, requiresGrad: undefined }), HERE);
+  assert.deepEqual([...(await session.predict({ x })).y.data], [7, 11, 15, 10, 14, 18]); // w is 2 3 4
+  assert.deepEqual(session.parameters.map(({ name }) => name), ['w']);
+  const { loss } = await session.step({ x, target: new Tensor('float32', Float32Array.of(7, 11, 15, 10, 14, 12), [2, 3]) });
+  assert.equal(loss, 6); // 6² / 6
+  // d/dw₂ = 2/6 · 6 · 3, w₂ = 4 − 0.1 · 6
+  assert.deepEqual([...(await session.getParameter('w')).data].map((w) => w.toFixed(5)), ['2.00000', '3.00000', '3.40000']);
+  await session.release();
 });
 
 test('a trained model with a Loop, an If and a Scan is exported without them, and runs in onnxruntime-web', async () => {

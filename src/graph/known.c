@@ -1,0 +1,60 @@
+/* Known contents: nodes whose inputs are constants, or known in turn, run once. */
+#include "graph/known.h"
+
+#include "ops/op.h"
+
+enum { DEPTH_MAX = 256, BYTES_MAX = 1 << 16 };
+
+static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
+
+void known_write(Value *v) {
+  for (size_t i = 0; i < shape_elements(&v->shape); i++) {
+    if (v->type == DTYPE_INT64) ((int64_t *)v->data)[i] = v->known[i];
+    else if (v->type == DTYPE_INT32) ((int32_t *)v->data)[i] = (int32_t)v->known[i];
+    else ((uint8_t *)v->data)[i] = v->known[i] != 0;
+  }
+}
+
+static bool allocate(Value *v) {
+  return shape_is_concrete(&v->shape) && value_bytes(v) <= BYTES_MAX && (v->data = arena_alloc(v->producer->graph->arena, value_bytes(v))) != NULL;
+}
+
+static bool all_numbers(const Value *v) {
+  for (size_t i = 0; v->known && i < shape_elements(&v->shape); i++)
+    if (dim_is_symbol(v->known[i])) return false;
+  return v->known != NULL;
+}
+
+static bool compute(Value *v, int depth);
+
+static bool run(Node *n, int depth) {
+  if (!n->op->run || n->deferred || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i] && !allocate(n->out[i])) return false;
+  if (n->scratch_bytes && !(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;
+  n->op->run(n);
+  n->scratch = NULL;
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) n->out[i]->ahead = true;
+  return true;
+}
+
+/* Stops at the first value that is not to be had, and does nothing twice: the time is that of one path and of what is kept. */
+static bool compute(Value *v, int depth) {
+  if (v->kind == VALUE_CONSTANT) return v->settled = true;
+  if (v->kind != VALUE_NODE || v->type == DTYPE_NONE || !v->producer || depth == 0) return false;
+  if (v->ahead) return true;
+  if (!all_numbers(v)) return run(v->producer, depth);
+  if (!allocate(v)) return false;
+  known_write(v);
+  return v->ahead = true;
+}
+
+const void *known_data(Value *v) { return compute(v, DEPTH_MAX) ? v->data : NULL; }
+
+const Dim *known_of(Value *v) {
+  if (!v->known && v->kind == VALUE_NODE && v->producer && known_data(v)) graph_know(v->producer->graph, v);
+  return v->known;
+}
