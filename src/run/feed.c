@@ -42,7 +42,7 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, do
   size_t count, bytes, whole;
   bool strings = type == DTYPE_STRING;
   if (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) || !size_add(bytes, text_bytes, &whole) || whole > PTRDIFF_MAX ||
-      (limit > 0 && (double)whole > limit) || !block_reserve(&f->block, bytes) || !block_reserve(&f->text, text_bytes)) {
+      (limit > 0 && (double)whole > limit) || !block_reserve(&f->block, bytes) || (strings && !block_reserve(&f->text, text_bytes))) {
     error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", f->input->name);
     return NULL;
   }

@@ -5,6 +5,7 @@
 
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
+#include "kernels/strings.h"
 #include "run/plan.h"
 
 /* Notes that v must be known, once; a constant is. */
@@ -35,6 +36,13 @@ static int awaited_of(const Graph *g, Value **out) {
   return count;
 }
 
+/* Strings that were made for a stage go with it. */
+static bool keep_strings(const char **strings, size_t count, Arena *arena) {
+  for (size_t i = 0; i < count; i++)
+    if (!(strings[i] = arena_copy_text(arena, strings_text(strings[i])))) return false;
+  return true;
+}
+
 /* A constant with the contents of v, or a sequence of these; NULL when memory is out. */
 static Value *pin_of(const Value *v, Arena *arena) {
   bool sequence = value_is_sequence(v);
@@ -42,6 +50,7 @@ static Value *pin_of(const Value *v, Arena *arena) {
   Value *pin = ARENA_NEW(arena, Value);
   if (!pin || !(pin->data = arena_alloc(arena, bytes)) || !(pin->items = ARENA_ARRAY(arena, Value *, v->item_count))) return NULL;
   if (bytes) memcpy(pin->data, v->data, bytes);
+  if (bytes && v->type == DTYPE_STRING && !keep_strings(pin->data, bytes / sizeof(char *), arena)) return NULL;
   pin->name = v->name;
   pin->kind = sequence ? VALUE_SEQUENCE : VALUE_CONSTANT;
   pin->type = v->type;

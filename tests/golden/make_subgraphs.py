@@ -64,6 +64,16 @@ def main():
              helper.make_node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1)]
     write("fed_list", nodes, [x, info("n", INT, [])], [info("y", FLOAT, ["T", "N", 3])],
           [weight, helper.make_tensor("one", INT, [], [1]), helper.make_tensor("yes", BOOL, [], [1])])
+    # The numbers below the fed n as text
+    body = helper.make_graph(
+        [helper.make_node("Cast", ["i"], ["digits"], to=TensorProto.STRING), helper.make_node("SequenceInsert", ["list", "digits"], ["list_next"]),
+         helper.make_node("Add", ["i", "one"], ["next"]), helper.make_node("Less", ["next", "n"], ["again"])],
+        "body", [info("i", INT, []), info("go", BOOL, []), helper.make_tensor_sequence_value_info("list", TensorProto.STRING, [])],
+        [info("again", BOOL, []), helper.make_tensor_sequence_value_info("list_next", TensorProto.STRING, [])])
+    nodes = [helper.make_node("SequenceEmpty", [], ["none"], dtype=TensorProto.STRING), helper.make_node("Loop", ["", "yes", "none"], ["all"], name="tell", body=body),
+             helper.make_node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1)]
+    write("fed_texts", nodes, [info("n", INT, [])], [info("y", TensorProto.STRING, ["T"])],
+          [helper.make_tensor("one", INT, [], [1]), helper.make_tensor("yes", BOOL, [], [1])])
     # x + n · w, where n is fed, or is a billion
     body = helper.make_graph(
         [helper.make_node("Add", ["v", "w"], ["v_next"]), helper.make_node("Identity", ["go"], ["again"])], "body",

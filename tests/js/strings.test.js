@@ -1,6 +1,7 @@
 /** Tensors of strings: what operators make of them, as onnxruntime-web does, and what is refused. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError } from '../../js/index.js';
@@ -85,6 +86,15 @@ test('Cast writes numbers that read back, and reads what ONNX Runtime reads', as
   }
   const { y } = /** @type {any} */ (await ours(cast(FLOAT, STRING), { x: new Tensor('float32', [Number.NaN, Infinity, -Infinity]) }));
   assert.deepEqual(y.data, ['NaN', 'INF', '-INF']);
+});
+
+test('strings that a Loop makes outlive it', async () => {
+  const session = await InferenceSession.create(readFileSync(new URL('../golden/subgraphs/fed_texts.onnx', import.meta.url)), HERE);
+  for (const n of [1, 300, 7]) {
+    const { y } = await session.run({ n: new Tensor('int64', [n], []) });
+    assert.deepEqual(/** @type {any} */ (y.data), Array.from({ length: n }, (_, i) => String(i)));
+  }
+  await session.release();
 });
 
 test('StringNormalizer as ONNX Runtime has it, other alphabets too', async () => {
