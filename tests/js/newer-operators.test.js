@@ -32,7 +32,7 @@ const CASES = {
   ]))),
   RoiAlign: ['avg', 'max'].flatMap((mode) => [0, 2].flatMap((sampling_ratio) => ['half_pixel', 'output_half_pixel'].map((coordinate_transformation_mode) =>
     [16, [floats([2, 3, 8, 9]), ROIS, ints(0, 1, 1, 0)], { mode, sampling_ratio, coordinate_transformation_mode, output_height: 3, output_width: 2 }]))),
-  MaxRoiPool: [[1, [floats([2, 3, 8, 9]), BOXES], { pooled_shape: [3, 2] }], [1, [floats([2, 3, 8, 9]), BOXES], { pooled_shape: [2, 2], spatial_scale: { float: 0.5 } }]],
+  MaxRoiPool: [[7, [floats([2, 3, 8, 9]), BOXES], { pooled_shape: [3, 2] }], [7, [floats([2, 3, 8, 9]), BOXES], { pooled_shape: [2, 2], spatial_scale: { float: 0.5 } }]],
   DFT: [
     [20, [floats([2, 16, 3, 1])], {}], [20, [floats([2, 3, 8, 2])], { inverse: 1 }], [20, [floats([2, 15, 1])], { onesided: 1 }],
     [20, [floats([2, 9, 3, 2]), number(12), number(1)], {}], [20, [floats([2, 9, 3, 1]), number(6), number(-3)], { onesided: 1 }],
@@ -88,6 +88,27 @@ for (const [op, cases] of Object.entries(CASES)) {
       const made = modelOf(op, one);
       assertAgree(await run(InferenceSession, Tensor, made, { worker: false }), await run(ort.InferenceSession, ort.Tensor, made), JSON.stringify(one[2]));
     }
+  });
+}
+
+/** What opset 1 says, and what says the same today. */
+const FIRST = {
+  Cast: [[1, [floats([2, 3], -9, 9)], { to: 'INT64' }], [13, [floats([2, 3], -9, 9)], { to: 7 }]],
+  Clip: [[1, [floats([7])], { max: { float: 0.25 }, consumed_inputs: [0] }], [13, [floats([7]), null, { ...listed([], 0.25), constant: true }], {}]],
+  GlobalLpPool: [[1, [floats([1, 2, 3, 4])], { p: { float: 3 } }], [2, [floats([1, 2, 3, 4])], { p: 3 }]],
+  Pad: [[1, [floats([2, 3])], { paddings: [1, 0, 0, 2], value: { float: -0.5 } }], [13, [floats([2, 3]), ints(1, 0, 0, 2), listed([], -0.5)], {}]],
+  Tile: [[1, [floats([2, 3]), { ...listed([], 3), constant: true }, { ...listed([], 1), constant: true }], {}], [13, [floats([2, 3]), ints(1, 3)], {}]],
+  Upsample: [
+    [1, [floats([1, 2, 3, 2])], { mode: 'bilinear', height_scale: { float: 2 }, width_scale: { float: 3 } }],
+    [9, [floats([1, 2, 3, 2]), { ...listed([4], 1, 1, 2, 3), constant: true }], { mode: 'linear' }],
+  ],
+};
+
+for (const [op, [old, today]] of Object.entries(FIRST)) {
+  test(`${op} of opset 1 is what it is today`, async () => {
+    const [got, want] = [await run(InferenceSession, Tensor, modelOf(op, old), { worker: false }), await run(InferenceSession, Tensor, modelOf(op, today), { worker: false })];
+    assert.deepEqual([got.out0.type, got.out0.dims, got.out0.data], [want.out0.type, want.out0.dims, want.out0.data]);
+    assertAgree(want, await run(ort.InferenceSession, ort.Tensor, modelOf(op, today)), op);
   });
 }
 
