@@ -3,7 +3,7 @@
 
 #include "threads.h"
 
-enum { LENGTH_MAX = 1 << 28, CHUNK = 4096 };
+enum { LENGTH_MAX = 1 << 24, CHUNK = 4096 };
 
 /* The transform's length where it is known, else a symbol. */
 static Status read_length(Node *n, const Shape *x, int axis, int input, bool folded, Dim *out) {
@@ -17,7 +17,7 @@ static Status read_length(Node *n, const Shape *x, int axis, int input, bool fol
     *out = dims[0];
   }
   if (dim_is_symbol(*out) || (*out >= 1 && *out <= LENGTH_MAX)) return STATUS_OK;
-  return node_invalid(n, "the transform's length is %lld, it must be from 1 to 2^28", (long long)*out);
+  return node_invalid(n, "the transform's length is %lld, it must be from 1 to 2^24", (long long)*out);
 }
 
 /* Parts of x and y: a onesided transform makes complex numbers of real ones, or, inverse, real ones of complex ones. */

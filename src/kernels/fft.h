@@ -15,6 +15,6 @@ typedef struct Fft {
   Complex *turns;     /* e^(-2πi·k / n) */
 } Fft;
 
-bool fft_new(Fft *f, size_t n, Arena *arena); /* n from 1 to 2^31; false when memory is out */
+bool fft_new(Fft *f, size_t n, Arena *arena); /* n from 1 to 2^24; false when memory is out */
 /* Y is not X; spare: n numbers. */
 void fft_run(const Fft *f, const Complex *x, Complex *y, Complex *spare);

@@ -55,3 +55,9 @@ double gauss_adjugate(double *a, size_t n, double *inverse) {
   for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
   return zeros ? 0 : det;
 }
+
+Status gauss_bytes(Node *node, Dim n, size_t matrices) {
+  bool fits = n <= 1 << 20 && size_multiply((size_t)n, (size_t)n, &node->scratch_bytes) &&
+              size_multiply(node->scratch_bytes, matrices * sizeof(double), &node->scratch_bytes);
+  return fits ? STATUS_OK : node_fail(node, STATUS_OUT_OF_MEMORY, "its matrices are too large");
+}

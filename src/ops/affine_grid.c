@@ -37,7 +37,7 @@ static Status affine_grid_compose(Compose *c) {
   if (rank < 2 || rank > 3 || theta->dim[1] != rank || theta->dim[2] != rank + 1)
     return node_invalid(n, "theta must be (N, 2, 3) with a size of 4 numbers, or (N, 3, 4) with 5");
   Shape spatial = shape_of(rank, size + 2);
-  if (!shape_count(&spatial, &points) || points > INT32_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "its size must be known before the run");
+  if (!shape_count(&spatial, &points) || points > 1 << 26) return node_fail(n, STATUS_UNSUPPORTED_OP, "its size must be known before the run, up to 2^26 points");
   Value *grid = emit(g, "MatMul", emit_places(c, size + 2, rank, node_int(n, "align_corners", 0) != 0),
                      emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 2, 1}, 3)), n->in[0]));
   int64_t dims[5] = {0};

@@ -25,9 +25,12 @@ static void run_planes(void *context, size_t from, size_t to) {
   const float *x = in_f32(n, 0) + from * pool_in(pool);
   float *y = out_f32(n, 0) + from * pool_out(pool);
   for (size_t plane = from; plane < to; plane++, x += pool_in(pool))
-    for (size_t at = 0; at < pool_out(pool); at++) {
-      PoolView view = average_pool_view(pool, at);
-      *y++ = window_sum(x, &pool->window, &view) / view.count;
+    for (size_t row = 0; row < pool->depth.out[0] * pool->window.out[0]; row++) {
+      PoolView view = average_pool_row(pool, row);
+      for (size_t j = 0; j < pool->window.out[1]; j++) {
+        average_pool_column(pool, j, &view);
+        *y++ = window_sum(x, &pool->window, &view) / view.count;
+      }
     }
 }
 

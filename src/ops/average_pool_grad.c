@@ -32,9 +32,12 @@ static void average_pool_grad_run(const Node *n) {
   float *dx = out_f32(n, 0);
   memset(dx, 0, out_count(n, 0) * sizeof(float));
   for (size_t plane = 0; plane < pool->planes; plane++, dx += pool_in(pool))
-    for (size_t at = 0; at < pool_out(pool); at++) {
-      PoolView view = average_pool_view(pool, at);
-      window_add(dx, &pool->window, &view, *dy++ / view.count);
+    for (size_t row = 0; row < pool->depth.out[0] * pool->window.out[0]; row++) {
+      PoolView view = average_pool_row(pool, row);
+      for (size_t j = 0; j < pool->window.out[1]; j++) {
+        average_pool_column(pool, j, &view);
+        window_add(dx, &pool->window, &view, *dy++ / view.count);
+      }
     }
 }
 

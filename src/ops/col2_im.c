@@ -34,7 +34,7 @@ static Status read_blocks(const Node *n, Blocks *b) {
     b->cells *= b->w.kernel[a], b->blocks *= b->out[a], b->points *= b->padded[a];
     if (b->cells > INT32_MAX || b->blocks > INT32_MAX || b->points > INT32_MAX) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   }
-  return b->cells * b->blocks <= INT32_MAX ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "its blocks are too many");
+  return b->cells * b->blocks <= 1 << 26 ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "its blocks are too many");
 }
 
 /* Where in the padded picture cell k of block l stands, k outermost. */

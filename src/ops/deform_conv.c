@@ -33,7 +33,9 @@ static Status read_places(Compose *c, Deform *d) {
     if (offset->rank != x->rank || !dim_is_number(offset->dim[2 + a]) || offset->dim[2 + a] != d->out[a])
       return node_invalid(n, "the offset must have size %lld along spatial dimension %d", (long long)d->out[a], a);
     d->cells *= d->w.kernel[a], d->points *= d->out[a];
+    if (d->cells > INT32_MAX || d->points > INT32_MAX) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   }
+  if (d->cells * d->points > 1 << 26) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   if (offset->dim[1] != d->offset_group * d->cells * d->rank)
     return node_invalid(n, "the offset has %lld channels, %lld are wanted", (long long)offset->dim[1], (long long)(d->offset_group * d->cells * d->rank));
   return STATUS_OK;

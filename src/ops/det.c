@@ -1,6 +1,5 @@
 /* Det: the determinants of square matrices.  dX = dy · det(X) · X⁻ᵀ. */
 #include "kernels/gauss.h"
-#include "ops/op.h"
 
 static Status det_infer(Node *n) {
   const Shape *x = &n->in[0]->shape;
@@ -11,9 +10,7 @@ static Status det_infer(Node *n) {
   if (dim_is_number(rows) && dim_is_number(columns) && rows != columns) return node_invalid(n, "its matrices are not square: %s", shape_print(x, text));
   Shape y = shape_of(x->rank - 2, x->dim);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  if (node_is_concrete(n) && !size_multiply((size_t)(rows * rows), sizeof(double), &n->scratch_bytes))
-    return node_fail(n, STATUS_OUT_OF_MEMORY, "its matrices are too large");
-  return STATUS_OK;
+  return node_is_concrete(n) ? gauss_bytes(n, rows, 1) : STATUS_OK;
 }
 
 static void det_run(const Node *n) {

@@ -1,6 +1,5 @@
 /* DetGrad: from dy and X of a Det:  dX = dy · det(X) · X⁻ᵀ. */
 #include "kernels/gauss.h"
-#include "ops/op.h"
 
 static Status det_grad_infer(Node *n) {
   const Shape *x = &n->in[1]->shape;
@@ -11,9 +10,7 @@ static Status det_grad_infer(Node *n) {
   if (!node_is_concrete(n)) return STATUS_OK;
   Shape y = shape_of(x->rank - 2, x->dim);
   if (x->dim[x->rank - 2] != x->dim[x->rank - 1] || !shape_equal(&n->in[0]->shape, &y)) return node_invalid(n, "dy and X do not fit");
-  size_t size = (size_t)x->dim[x->rank - 1];
-  if (!size_multiply(2 * size * size, sizeof(double), &n->scratch_bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its matrices are too large");
-  return STATUS_OK;
+  return gauss_bytes(n, x->dim[x->rank - 1], 2);
 }
 
 static void det_grad_run(const Node *n) {

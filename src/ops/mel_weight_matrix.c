@@ -28,7 +28,7 @@ static Status mel_weight_matrix_compose(Compose *c) {
   double given[5]; /* bins, the transform's length, the sample rate, lowest and highest frequency */
   for (int i = 0; i < 5; i++) TRY(number_at(n, i, &given[i]));
   bool sensible = given[0] >= 1 && given[0] <= 1 << 20 && given[1] >= 1 && given[1] <= 1 << 24 && given[2] >= 1;
-  if (!sensible || !(given[3] >= 0) || !(given[4] > given[3]) || !(given[4] < 1e9))
+  if (!sensible || given[0] * given[1] > 1 << 27 || !(given[3] >= 0) || !(given[4] > given[3]) || !(given[4] < 1e9))
     return node_invalid(n, "%g bins of %g numbers at %g Hz from %g to %g Hz are none", given[0], given[1], given[2], given[3], given[4]);
   int64_t columns = (int64_t)given[0], bins = (int64_t)given[1] / 2 + 1;
   float *y = arena_alloc_array(c->graph->arena, (size_t)columns, (size_t)bins * sizeof *y);

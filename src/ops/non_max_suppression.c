@@ -78,10 +78,11 @@ static size_t keep(const Rule *r, const float *boxes, const float *scores, size_
 
 static Status suppress(Compose *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
   const Shape *s = compose_shape(c, 1);
-  size_t classes = (size_t)(s->dim[0] * s->dim[1]), count = (size_t)s->dim[2], found = 0, most = r->most < 0 ? 0 : (size_t)r->most;
+  size_t count = (size_t)s->dim[2], classes = count ? (size_t)(s->dim[0] * s->dim[1]) : 0, found = 0;
+  size_t most = r->most < 0 ? 0 : r->most < s->dim[2] ? (size_t)r->most : count;
   Arena *arena = c->graph->arena;
   size_t *order = arena_alloc_array(arena, count, sizeof *order);
-  int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * (most < count ? most : count) + 1);
+  int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * most + 1);
   const char *name = graph_fresh_name(c->graph, "const");
   if (!order || !rows || !name) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < classes; i++) {

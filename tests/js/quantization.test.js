@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, tensor, TYPES } from '../bench/models/onnx_file.js';
+import { attribute, info, message, TYPES } from '../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const HERE = { worker: false };
