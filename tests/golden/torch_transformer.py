@@ -76,7 +76,7 @@ def multi_head_attention(x, a):
     return [tokens(y), k, v]
 
 
-def attention_contrib(x, a):
+def attention_contrib(x, a, outputs):
     all_parts = x[0] @ x[1] + (0.0 if given(x, 2) is None else x[2])
     q, k, v = (heads(t, a["num_heads"]) for t in all_parts.split(a.get("qkv_hidden_sizes", [x[1].shape[1] // 3] * 3), 2))
     past, before = given(x, 4), 0
@@ -84,7 +84,7 @@ def attention_contrib(x, a):
         before, k, v = past.shape[3], torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
     bias = padding(given(x, 3), k.shape[2], a.get("mask_filter_value", -10000.0)) + (0.0 if given(x, 5) is None else x[5])
     y, _ = attend(q, k, v, a.get("scale", 0), hidden=later(q, k, before) if a.get("unidirectional", 0) else None, bias=bias)
-    return [tokens(y), torch.stack([k, v])]
+    return [tokens(y), torch.stack([k, v]) if outputs > 1 else None]
 
 
 def rotate(x, cos, sin, width, interleaved):

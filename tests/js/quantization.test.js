@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { attribute, info, message, TYPES } from '../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const HERE = { worker: false };
-const ort = createRequire(import.meta.url)('onnxruntime-web/training');
+const require = createRequire(import.meta.url);
+const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js')); // the one that has FakeQuant
 ort.env.wasm.numThreads = 1;
 const units = (seed, count, low, high) => Float32Array.from({ length: count }, (_, i) => low + (high - low) * batchUnit(seed, i));
 const bytes = (seed, count) => Uint8Array.from({ length: count }, (_, i) => batchBits(seed, i) % 256);
@@ -32,7 +34,7 @@ function assertClose(got, want) {
   got.forEach((v, i) => assert.ok(Math.abs(v - want[i]) <= 1e-5 * Math.max(1, Math.abs(want[i])), `${i} is ${v}, wanted ${want[i]}`));
 }
 
-const call = (op, inputs, output, domain = '', ...attributes) => [1, message(...inputs.map((name) => [1, name]), [2, output], [4, op], [7, domain], ...attributes.map((a) => [5, a]))];
+const call = (op, inputs, output, domain = '', ...attributes) => [1, message(...inputs.map((name) => [1, name]), ...[output].flat().map((name) => [2, name]), [4, op], [7, domain], ...attributes.map((a) => [5, a]))];
 const constant = (name, type, dims, data) => call('Constant', [], name, '', attribute('value', { type, dims, data }));
 const weights = (name, type, dims, data) => [5, tensor(name, { type, dims, data })];
 const file = (opset, inputs, ...graph) => message([1, 8], [7, message(...graph, [2, 'g'], [11, info('x', 1, inputs)], [12, info('y', 1, ['N', 'M'])])],
@@ -41,11 +43,11 @@ const file = (opset, inputs, ...graph) => message([1, 8], [7, message(...graph, 
 test('FakeQuant is what it is in onnxruntime-web, and its gradient stops where it clamps', async () => {
   const w = units(1, 15, -1, 1), x = { x: floats([4, 3], units(2, 12, -2, 2)) };
   const model = file(17, ['N', 3], constant('scale', 'float32', [], Float32Array.of(0.1)), constant('zero', 'float32', [], Float32Array.of(1)),
-    call('FakeQuant', ['w', 'scale', 'zero'], 'q', 'com.microsoft', attribute('quant_min', -8), attribute('quant_max', 7)), call('MatMul', ['x', 'q'], 'y'),
+    call('FakeQuant', ['w', 'scale', 'zero'], ['q', 'mask'], 'com.microsoft', attribute('quant_min', -8), attribute('quant_max', 7)), call('MatMul', ['x', 'q'], 'y'),
     weights('w', 'float32', [3, 5], w));
   assertClose(await run(model, x), await theirs(model, x));
   const session = await TrainingSession.create(await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 1 } }), HERE);
-  await session.step({ ...x, labels: floats([4, 5], new Float32Array(20)) });
+  await session.step({ ...x, target: floats([4, 5], new Float32Array(20)) });
   const moved = (await session.getParameter('w')).data;
   await session.release();
   const clamps = w.map((v) => Number(Math.round(v / 0.1) + 1 < -8 || Math.round(v / 0.1) + 1 > 7));
@@ -83,7 +85,7 @@ test('MatMulNBits is what it is in onnxruntime-web; what comes before it trains,
   const artifacts = await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 0.01 } });
   assert.ok(artifacts.warnings.some((warning) => warning.includes("'scales' stays frozen")));
   const session = await TrainingSession.create(artifacts, HERE), losses = [];
-  for (let i = 0; i < 5; i++) losses.push((await session.step({ ...x, labels: floats([4, 6], new Float32Array(24)) })).loss);
+  for (let i = 0; i < 5; i++) losses.push((await session.step({ ...x, target: floats([4, 6], new Float32Array(24)) })).loss);
   const exported = await session.exportModel();
   await session.release();
   assert.ok(losses[4] < losses[0]);
