@@ -59,6 +59,7 @@ CASES_OF(clip_cases) = {
     {"f32[7]"},
     {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
     {"f32[7]", "min=-0.5 max=0.25", 10},
+    {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
     {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
     {0}};
 

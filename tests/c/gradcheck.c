@@ -60,6 +60,11 @@ static void feed_dy(const Probe *p, Machine *m) {
   Value *dy = graph_find(p->g, "dy");
   (void)m;
   for (size_t i = 0; dy && i < shape_elements(&dy->shape); i++) ((float *)dy->data)[i] = case_dy(p->output, i);
+  for (int k = 0; k < OUTPUTS_MAX && p->output < 0; k++) {
+    char name[] = {'d', 'y', (char)('0' + k), 0};
+    dy = graph_find(p->g, name);
+    for (size_t i = 0; dy && i < shape_elements(&dy->shape); i++) ((float *)dy->data)[i] = case_dy(k, i);
+  }
 }
 
 /* Runs forward and backward; copies the gradients out. */
@@ -200,6 +205,32 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
   grads_free(other);
 }
 
+/* Gradients of Σ over the outputs in `outputs` of Σ y · dy: what each gives alone, added up. */
+static void check_together(const OpCase *c, unsigned outputs, unsigned mask, float *const *sum) {
+  Probe p = {.c = c, .output = -1};
+  Value *wrt[OPCASE_INPUTS], *grads[OPCASE_INPUTS] = {0}, *loss = NULL, *dy[OUTPUTS_MAX] = {0};
+  int index[OPCASE_INPUTS], count = 0;
+  float *out[OPCASE_INPUTS] = {0};
+  p.g = opcase_build(c, &p.arena, &p.error, SYMBOLS_NONE);
+  for (int i = 0; p.g && i < c->in_count; i++)
+    if (mask >> i & 1) index[count] = i, wrt[count++] = opcase_value(p.g, i);
+  for (int k = 0; p.g && k < OUTPUTS_MAX; k++) {
+    if (!(outputs >> k & 1)) continue;
+    char name[] = {'d', 'y', (char)('0' + k), 0};
+    Value *y = opcase_output(p.g, k);
+    dy[k] = graph_value(p.g, arena_copy_text(&p.arena, name), DTYPE_FLOAT32, &y->shape, VALUE_INPUT);
+    Value *part = emit_with(p.g, "ReduceSum", ATTRS(attr_of_int("keepdims", 0)), emit(p.g, "Mul", y, dy[k]));
+    loss = loss ? emit(p.g, "Add", loss, part) : part;
+  }
+  bool written = loss && backward(p.g, loss, emit_float(p.g, 1), wrt, count, grads) == STATUS_OK;
+  for (int k = 0; k < count; k++) p.grads[index[k]] = grads[k];
+  if (check(written, "%s: its gradient of all outputs: %s", c->key, p.error.text) && probe_run(&p, out))
+    for (int i = 0; i < c->in_count; i++)
+      if (mask >> i & 1) check_close(c, i, sum[i], out[i], "when all outputs have one");
+  grads_free(out);
+  arena_free(&p.arena);
+}
+
 static int output_count(const OpCase *c, bool is_float[OUTPUTS_MAX]) {
   Arena arena = {0};
   Error error = {0};
@@ -225,6 +256,12 @@ static bool flows_from_first_only(const Op *op) {
   return false;
 }
 
+/* sum += x; what is NULL is 0. */
+static void add_to(float **sum, const float *x, size_t count) {
+  if (x && !*sum) *sum = calloc(count + 1, sizeof **sum);
+  for (size_t i = 0; x && i < count; i++) (*sum)[i] += x[i];
+}
+
 void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
   bool is_float[OUTPUTS_MAX];
   unsigned mask = 0;
@@ -232,6 +269,8 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
   for (int i = 0; i < c->in_count; i++) mask |= (unsigned)is_probed(c, i) << i;
   int outputs = mask ? output_count(c, is_float) : 0;
   if (outputs > 1 && flows_from_first_only(c->op)) outputs = 1;
+  unsigned flowing = 0;
+  float *sum[OPCASE_INPUTS] = {0};
   for (int k = 0; k < outputs; k++) {
     float *here[OPCASE_INPUTS] = {0};
     /* Of the outputs after the first, an operator may say that it has no gradient. */
@@ -239,7 +278,11 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1) check_slopes(c, k, i, here[i]);
     check_ways(c, k, mask, here);
+    flowing |= 1u << k;
+    for (int i = 0; i < c->in_count; i++) add_to(&sum[i], here[i], c->in[i].count);
     if (k == 0) memcpy(grads, here, sizeof here);
     else grads_free(here);
   }
+  if (flowing & (flowing - 1)) check_together(c, flowing, mask, sum);
+  grads_free(sum);
 }

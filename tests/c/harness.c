@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "opcheck.h"
+#include "train/backward.h"
 #include "trainlet.h"
 
 static Golden *golden;
@@ -71,6 +72,32 @@ static void no_stale_goldens(const void *argument) {
   check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/make_ops.py", unused, key);
 }
 
+/* L = Σ (y² + y⁰) · dy, y = e^x: towards y, which is no input, 2 y · dy; nothing comes of y⁰. */
+static void gradients_flow_towards_values_in_between(const void *argument) {
+  Arena arena = {0};
+  Error error = {0};
+  Machine m;
+  char problem[160];
+  Shape shape = SHAPE(3);
+  (void)argument;
+  Graph *g = graph_new(&arena, &error);
+  graph_import(g, "", 17);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *y = emit(g, "Exp", x), *gradient = NULL;
+  Value *sum = emit(g, "Add", emit(g, "Mul", y, y), emit(g, "Pow", y, emit_float(g, 0)));
+  bool written = sum && backward(g, sum, dy, &y, 1, &gradient) == STATUS_OK && gradient;
+  if (check(written, "%s", error.text) && check(machine_new(&m, g, 0xFF, problem), "%s", problem)) {
+    for (size_t i = 0; i < 3; i++) ((float *)x->data)[i] = (float)i, ((float *)dy->data)[i] = case_dy(0, i);
+    machine_run(&m);
+    for (size_t i = 0; i < 3; i++) {
+      float got = ((const float *)gradient->data)[i], want = 2 * ((const float *)y->data)[i] * case_dy(0, i);
+      check(got == want, "dy[%zu] is %g, not %g", i, (double)got, (double)want);
+    }
+    machine_free(&m);
+  }
+  arena_free(&arena);
+}
+
 static bool is_wanted(const char *name, int count, char **names) {
   if (forward_only) return !strstr(name, "Grad");
   for (int i = 0; i < count; i++)
@@ -89,7 +116,7 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);
-  else if (!names) TEST(every_operator_ran), TEST(no_stale_goldens);
+  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(every_operator_ran), TEST(no_stale_goldens);
   printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
          differentiable, gradients_checked, covered);
   golden_free(golden);

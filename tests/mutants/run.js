@@ -48,17 +48,18 @@ async function main() {
   if (!findProgram('gcc') || !findProgram('gcov')) throw new Failure('gcc and its gcov are needed to find the lines that compute gradients.');
   for (const made of [QUICK, CHECKED, COUNTED]) build(made);
   const lines = gradientLines(join(root, 'build/coverage'));
+  const equivalent = readEquivalent();
   let mutants = [...lines.keys()].sort().flatMap((file) => mutantsIn(file, lines.get(file)));
+  checkStale(mutants, equivalent);
   if (positionals.length) mutants = mutants.filter(({ file }) => positionals.some((part) => file.includes(part)));
   if (values.survivors) mutants = mutants.filter((m) => survivedBefore().has(m.id));
   mutants = shuffled(mutants);
   if (values.sample) mutants.length = Math.min(mutants.length, Number(values.sample));
   say(`${mutants.length} mutants of ${new Set(mutants.map(({ file }) => file)).size} files.`);
   if (values.list) return mutants.forEach((m) => console.log(described(m)));
-  const equivalent = readEquivalent();
   for (const m of mutants) if (namesOf(m).some((name) => equivalent.has(name))) m.result = 'equivalent';
   await runAll(mutants.filter((m) => !m.result), Number(values.jobs), Number(values.limit) * 1000);
-  report(mutants, !values.sample && !positionals.length ? equivalent : undefined);
+  report(mutants);
 }
 
 function build({ folder, flags, programs }) {
@@ -123,6 +124,12 @@ function namesOf({ id }) {
 function readEquivalent() {
   const reasons = JSON.parse(readFileSync(new URL('equivalent.json', import.meta.url), 'utf8'));
   return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason])));
+}
+
+function checkStale(mutants, equivalent) {
+  const names = new Set(mutants.flatMap(namesOf));
+  const stale = [...equivalent.keys()].filter((name) => !names.has(name));
+  if (stale.length) throw new Failure(`tests/mutants/equivalent.json lists what is no mutant: ${stale.join('; ')}`);
 }
 
 /** Ids of the last run's survivors. */
@@ -249,7 +256,7 @@ function runs(program, args, timeout) {
 
 // ── the table ──
 
-function report(mutants, equivalent) {
+function report(mutants) {
   const rows = new Map();
   const total = newRow();
   for (const m of mutants) {
@@ -264,8 +271,6 @@ function report(mutants, equivalent) {
   for (const [file, row] of [...rows].sort(([a], [b]) => a.localeCompare(b))) console.log(line(file, row));
   console.log(line('all', total));
   save(mutants);
-  const stale = equivalent && [...equivalent.keys()].filter((id) => !mutants.some((m) => namesOf(m).includes(id)));
-  if (stale?.length) throw new Failure(`tests/mutants/equivalent.json lists what is no mutant any more: ${stale.join('; ')}`);
   const share = total.killed / (total.killed + total.survived);
   say(`${total.killed} of ${total.killed + total.survived} mutants killed, ${(100 * share).toFixed(1)} %; ${total.equivalent} equivalent, ${total.dropped} without code or with the same as another.`);
   if (!(share >= PASSES)) throw new Failure(`Fewer than ${100 * PASSES} % of the mutants are killed.`);
