@@ -82,10 +82,7 @@ Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
 
 /* ---- lists of values, one an iteration ---- */
 
-static Value *emit_unsqueeze(Graph *g, Value *x, int64_t axis) {
-  if (graph_opset(g, "") < 13) return emit_with(g, "Unsqueeze", ATTRS(attr_of_ints("axes", &axis, 1)), x);
-  return emit(g, "Unsqueeze", x, emit_ints(g, &axis, 1));
-}
+static Value *emit_unsqueeze(Graph *g, Value *x, int64_t axis) { return emit(g, "Unsqueeze", x, emit_ints(g, &axis, 1)); }
 
 Value *subgraph_stack(Graph *g, Value *joined, Value *const *items, int count, int64_t axis) {
   if (count == 0) return joined;

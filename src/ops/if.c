@@ -2,13 +2,23 @@
 #include "graph/subgraph.h"
 #include "ops/op.h"
 
+/* A constant may have any number of dims. */
+static Status read_condition(const Node *n, bool *out) {
+  const Value *v = n->in[0];
+  const Dim *dims;
+  int count;
+  TRY(node_want_type(n, 0, DTYPE_BOOL));
+  if (!v->known && v->kind != VALUE_CONSTANT) return node_known(n, 0, &dims, &count);
+  if (in_count(n, 0) != 1) return node_invalid(n, "the condition must be one element, it has %zu", in_count(n, 0));
+  *out = v->known ? *v->known != 0 : *(const uint8_t *)v->data;
+  return STATUS_OK;
+}
+
 static Status if_compose(Compose *c) {
   const Node *n = c->node;
-  const Dim *condition;
-  int count;
-  TRY(node_known(n, 0, &condition, &count));
-  if (count != 1) return node_invalid(n, "the condition must be one element, it has %d", count);
-  const char *branch = *condition ? "then_branch" : "else_branch";
+  bool condition;
+  TRY(read_condition(n, &condition));
+  const char *branch = condition ? "then_branch" : "else_branch";
   Value **slots;
   const Subgraph *s = subgraph_open(n, branch, &slots);
   if (!s) return c->graph->error->status;

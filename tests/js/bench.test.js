@@ -36,7 +36,7 @@ test('the networks have the parameters and the arithmetic that they are known by
   assert.deepEqual(mobileNetV2(2).shapes.logits, [2, 10]);
   assert.deepEqual(conv1d(3).shapes.logits, [3, 10]);
   assert.deepEqual(gpt(2).shapes.logits, [128, 256]);
-  const known = { W1: 154, W2: 1_600, W3: 2_819, W4: 881, 'ORT-64': 102 };
+  const known = { W1: 154, W2: 1_600, W3: 2_819, W4: 881, LSTM: 5_369, UNET: 5_272, 'ORT-64': 102 };
   for (const [name, mflop] of Object.entries(known)) assert.equal(Math.round(task(name).mflop), mflop, name);
   assert.ok(taskNames.length >= 10);
   assert.ok(Math.abs(count(task('size:10000').graph) / 10_000 - 1) < 0.05);
