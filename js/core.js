@@ -59,7 +59,7 @@ export class Core {
     const builder = this.#pointer('abi_artifacts_new');
     try {
       this.#takeExternal('abi_artifacts_external', builder, external);
-      this.#run('abi_artifacts_load', builder, model, model.length);
+      this.#run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
       for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
@@ -82,7 +82,8 @@ export class Core {
     if (passes) this.#call('abi_session_set_passes', this.#session, this.#maskOf(passes));
     this.#takeExternal('abi_session_external', this.#session, external);
     for (const { which, bytes } of parts) {
-      this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], bytes, bytes.length);
+      const at = this.#placed('abi_session_file', this.#session, bytes);
+      this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], at, bytes.length);
     }
     this.#run('abi_session_ready', this.#session);
     const info = this.#json('abi_session_json');
@@ -101,6 +102,13 @@ export class Core {
       const at = this.#pointer(name, owner, location, bytes.length);
       this.#bytes(at, bytes.length).set(bytes);
     }
+  }
+
+  /** Puts a file where the engine reads it in place. @param {string} name @param {number} owner @param {Uint8Array} bytes */
+  #placed(name, owner, bytes) {
+    const at = this.#pointer(name, owner, bytes.length);
+    this.#bytes(at, bytes.length).set(bytes);
+    return at;
   }
 
   /** @param {readonly string[]} passes */

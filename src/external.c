@@ -14,6 +14,19 @@ void *external_add(External *x, const char *location, size_t bytes, Arena *arena
   return file->block.data;
 }
 
+enum { OWN = 1 }; /* the first letter of a name that no user gives */
+
+void *external_add_file(External *x, size_t bytes, Arena *arena) {
+  const char *name = arena_print(arena, "%c%d", OWN, x->count);
+  return name ? external_add(x, name, bytes, arena) : NULL;
+}
+
+ExternalFile *external_at(const External *x, const void *bytes) {
+  for (int i = 0; x && i < x->count; i++)
+    if (x->files[i].block.data == bytes) return &x->files[i];
+  return NULL;
+}
+
 static const char *plain(const char *location) { return strncmp(location, "./", 2) == 0 ? location + 2 : location; }
 
 ExternalFile *external_find(const External *x, const char *location) {
@@ -23,8 +36,13 @@ ExternalFile *external_find(const External *x, const char *location) {
 }
 
 const char *external_contents(const External *x, Arena *arena) {
-  const char *text = x && x->count ? "which has " : "which has nothing";
-  for (int i = 0; text && x && i < x->count; i++) text = arena_print(arena, "%s%s'%s'", text, i ? ", " : "", x->files[i].location);
+  const char *text = "which has nothing", *next = "which has ";
+  for (int i = 0; text && x && i < x->count; i++) {
+    if (*x->files[i].location == OWN) continue;
+    text = arena_print(arena, "%s'%s'", next, x->files[i].location);
+    next = text ? arena_print(arena, "%s, ", text) : NULL;
+    if (!next) break;
+  }
   return text ? text : "which has other names";
 }
 

@@ -17,6 +17,12 @@ typedef struct External {
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
 void *external_add(External *x, const char *location, size_t bytes, Arena *arena);
 
+/* Where to write a file that is no external data itself, but is to be read in place. */
+void *external_add_file(External *x, size_t bytes, Arena *arena);
+
+/* The file whose bytes these are; NULL when they are somewhere else. */
+ExternalFile *external_at(const External *x, const void *bytes);
+
 /* NULL when there is none. "./a" and "a" are one location, nothing else is understood as a path. x may be NULL: no files. */
 ExternalFile *external_find(const External *x, const char *location);
 

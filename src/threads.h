@@ -1,8 +1,8 @@
 /* Threads: one pool for the process (or the wasm memory); fork-join over chunks that the problem fixes.
  *
- *   threads_run(6, …)    caller   0 ── 3 ── 5 ┐
- *                        helper 1 1 ───── 4 ──┤ joined
- *                        helper 2 2 ──────────┘
+ *   threads_run(6, …)    caller   0 ── 1 ── 5 ┐
+ *                        helper 1 2 ───── 3 ──┤ joined      each begins with neighbours, which its cache may hold from the region before;
+ *                        helper 2 4 ──────────┘             who has none left takes the last of another's
  */
 #pragma once
 #include <stdbool.h>

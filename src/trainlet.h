@@ -23,6 +23,7 @@ TrainletArtifacts *trainlet_artifacts_new(void); /* NULL when memory is out */
 /* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these files and nowhere else.
  * Where to write the file's bytes; NULL when memory is out. */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
+void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes); /* where to write a model so that it is read in place */
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes); /* the bytes may go when it returns */
 /* Keys: wasm/README.md, "Option keys". List options are set once an entry. */
 Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
@@ -56,6 +57,8 @@ void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */
 /* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data": ONNX Runtime's second file of a large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
+/* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights exist once then. */
+void *trainlet_session_file(TrainletSession *s, size_t bytes);
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 Status trainlet_session_ready(TrainletSession *s);
 const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */

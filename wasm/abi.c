@@ -92,6 +92,11 @@ EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a
   keep(trainlet_artifacts_error(a));
   return to;
 }
+EXPORT(abi_artifacts_file) void *abi_artifacts_file(TrainletArtifacts *a, size_t bytes) {
+  void *to = trainlet_artifacts_file(a, bytes);
+  keep(trainlet_artifacts_error(a));
+  return to;
+}
 EXPORT(abi_artifacts_load) Status abi_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   trainlet_artifacts_load(a, model, bytes);
   return keep(trainlet_artifacts_error(a));
@@ -129,6 +134,11 @@ EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double byte
 EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) { trainlet_session_set_passes(s, mask); }
 EXPORT(abi_session_external) void *abi_session_external(TrainletSession *s, const char *location, size_t bytes) {
   void *to = trainlet_session_external(s, location, bytes);
+  session_status(s);
+  return to;
+}
+EXPORT(abi_session_file) void *abi_session_file(TrainletSession *s, size_t bytes) {
+  void *to = trainlet_session_file(s, bytes);
   session_status(s);
   return to;
 }

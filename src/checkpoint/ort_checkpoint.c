@@ -18,6 +18,7 @@ typedef struct Reader {
   FlatBytes bytes;
   const External *external;
   const ExternalFile *outside; /* NULL: every tensor is in the checkpoint itself */
+  bool stays;                  /* the checkpoint is a file of `external`, too: its tensors are used where they are */
   Arena *arena;
   Error *error;
 } Reader;
@@ -60,11 +61,12 @@ static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
   if (fits && offset >= 0) return read_outside(r, (uint64_t)offset, wanted, out);
   if (!fits || wanted != raw.count)
     return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);
+  out->bytes = raw.count;
+  if (r->stays && raw.count) return out->data = flat_data(raw), STATUS_OK;
   void *data = arena_alloc(r->arena, raw.count);
   if (!data) return out_of_memory(r);
   if (raw.count) memcpy(data, flat_data(raw), raw.count);
   out->data = data;
-  out->bytes = raw.count;
   return STATUS_OK;
 }
 
@@ -158,7 +160,7 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
 }
 
 Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out) {
-  Reader r = {.bytes = flat_bytes(bytes, count), .external = external, .arena = arena, .error = error};
+  Reader r = {.bytes = flat_bytes(bytes, count), .external = external, .stays = external_at(external, bytes) != NULL, .arena = arena, .error = error};
   *out = (Checkpoint){0};
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);
@@ -234,8 +236,20 @@ static void put_properties(FlatWriter *w, size_t place, const Checkpoint *c) {
   }
 }
 
+/* About what the file will have: that it need not grow, and be there twice. */
+static bool reserve(FlatWriter *w, const Checkpoint *c) {
+  size_t bytes = 4096;
+  bool fits = true;
+  for (int i = 0; i < c->trainable_count; i++) fits = fits && size_add(bytes, c->trainable[i].bytes + 512, &bytes);
+  for (int i = 0; i < c->frozen_count; i++) fits = fits && size_add(bytes, c->frozen[i].bytes + 512, &bytes);
+  for (int i = 0; i < c->moment_count; i++)
+    for (int k = 0; k < c->moments[i].count; k++) fits = fits && size_add(bytes, c->moments[i].moment[k].bytes + 512, &bytes);
+  return fits && block_reserve(&w->block, bytes);
+}
+
 Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Block *out, size_t *out_bytes) {
   FlatWriter w = {0};
+  w.failed = !reserve(&w, c);
   size_t head = flat_put_vector(&w, 4, 1); /* root offset and identifier: eight bytes, whose "length" is overwritten */
   size_t at[4], root = flat_put_table(&w, 4, (uint8_t[]){4, 4, c->has_optimizer ? 4 : 0, 4}, at), of[4];
   flat_set(&w, head + 4, "ODTC", 4);

@@ -26,13 +26,16 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
-static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
+static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
   if (onnx_ort_format_is(bytes, count)) return onnx_ort_format_read(bytes, count, arena, error);
+  const ExternalFile *file = external_at(external, bytes);
+  if (file)
+    return onnx_wire_unpack_file(&onnx__model_proto__descriptor, file->block.data, count, file->location, "ONNX model", STATUS_INVALID_MODEL, arena, error);
   return onnx_wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
 }
 
 const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
-  const Onnx__ModelProto *model = unpack(bytes, count, arena, error);
+  const Onnx__ModelProto *model = unpack(bytes, count, external, arena, error);
   return model && onnx_external_resolve(model, external, arena, error) == STATUS_OK ? model : NULL;
 }
 

@@ -9,3 +9,8 @@ struct ProtobufCMessageDescriptor;
  * the bytes are damaged or built to exhaust the reader. */
 void *onnx_wire_unpack(const struct ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what,
                        Status status, Arena *arena, Error *error);
+
+/* The same of a model that stays in memory, at `bytes`, as the external file `location`: the raw data of its large initializers becomes external
+ * data there, moved a little to where numbers are aligned. */
+void *onnx_wire_unpack_file(const struct ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count, const char *location, const char *what,
+                            Status status, Arena *arena, Error *error);

@@ -60,6 +60,13 @@ void *trainlet_session_external(TrainletSession *s, const char *location, size_t
   return to;
 }
 
+void *trainlet_session_file(TrainletSession *s, size_t bytes) {
+  error_clear(&s->error);
+  void *to = external_add_file(&s->external, bytes, &s->arena);
+  if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a file of %zu bytes", bytes);
+  return to;
+}
+
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
   error_clear(&s->error);
   if (s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is ready: its parts cannot be loaded again");

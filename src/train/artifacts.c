@@ -71,6 +71,13 @@ void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, si
   return to;
 }
 
+void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
+  error_clear(&a->error);
+  void *to = external_add_file(&a->external, bytes, &a->arena);
+  if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu bytes", bytes);
+  return to;
+}
+
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   error_clear(&a->error);
   a->model = onnx_read_training(model, bytes, &a->external, &a->arena, &a->error, &a->training);

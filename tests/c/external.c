@@ -82,6 +82,68 @@ static void a_model_reads_its_file_in_place(const void *argument) {
   arena_free(&arena);
 }
 
+/* ---- models in a file of ours ---- */
+
+/* Reads a copy of the bytes in place; the graph's constants lie in it and in the arena. */
+static Graph *read_in_place(const uint8_t *bytes, size_t count, External *x, Arena *arena, Error *error) {
+  void *to = external_add_file(x, count, arena);
+  return to ? onnx_read(memcpy(to, bytes, count), count, x, arena, error) : NULL;
+}
+
+static void check_large_are_in_file(const Graph *g, const ExternalFile *file) {
+  const uint8_t *start = file->block.data;
+  for (int i = 0; i < g->value_count; i++) {
+    const Value *v = g->values[i];
+    size_t bytes = v->kind == VALUE_CONSTANT ? shape_elements(&v->shape) * dtype_bytes(v->type) : 0;
+    const uint8_t *data = v->data;
+    if (bytes < 1 << 16) continue;
+    check(data >= start && data + bytes <= start + file->bytes && (uintptr_t)data % 8 == 0, "'%s' is not in the file, or not aligned", v->name);
+  }
+}
+
+static void a_model_is_read_in_place(const void *argument) {
+  Arena arena = {0}, other = {0};
+  External x = {0};
+  Error error = {0};
+  size_t count;
+  const uint8_t *bytes = (const uint8_t *)file_read(&arena, argument, &count);
+  if (!check(bytes != NULL, "the model cannot be read")) return;
+  size_t before = arena.used_bytes;
+  Graph *a = read_in_place(bytes, count, &x, &arena, &error), *b = onnx_read(bytes, count, NULL, &other, &error);
+  if (check(a && b, "%s", error.text)) {
+    check(sum_constants(a) == sum_constants(b) && a->value_count == b->value_count && a->node_count == b->node_count, "it is another graph");
+    check_large_are_in_file(a, &x.files[0]);
+    check(x.files[0].in_place && arena.used_bytes - before < count / 10, "of %zu bytes %zu were copied", count, arena.used_bytes - before);
+  }
+  arena_free(&other);
+  for (unsigned i = 0; i < 400; i++) { /* damaged where its fields are described: at both ends of it and of its first tensor, or cut short */
+    Arena scraps = {0};
+    External damaged = {0};
+    Error why = {0};
+    uint8_t *copy = arena_alloc(&scraps, count);
+    memcpy(copy, bytes, count);
+    size_t at = i * 2654435761u >> 8, length = i % 8 ? count : at % count;
+    copy[i % 2 ? at % 400 : count - 1 - at % 3000] ^= (uint8_t)(1u << i % 7);
+    Graph *g = read_in_place(copy, length, &damaged, &scraps, &why);
+    check((g == NULL) == (why.status != STATUS_OK), "a refusal has no sentence");
+    if (g) sum_constants(g);
+    external_free(&damaged);
+    arena_free(&scraps);
+  }
+  external_free(&x);
+  arena_free(&arena);
+}
+
+static void a_file_of_ours_has_no_name(const void *argument) {
+  Arena arena = {0};
+  External x = {0};
+  check(external_add_file(&x, 10, &arena) && strcmp(external_contents(&x, &arena), "which has nothing") == 0, "it is told of");
+  check(external_add(&x, "a", 1, &arena) && external_add_file(&x, 10, &arena) && strcmp(external_contents(&x, &arena), "which has 'a'") == 0, "it is told of");
+  check(external_at(&x, x.files[2].block.data) == &x.files[2] && !external_at(&x, &x) && !external_at(NULL, NULL), "it is not found by its bytes");
+  external_free(&x);
+  arena_free(&arena);
+}
+
 /* ---- checkpoints: w (2, 3) trainable and b () frozen, without raw data ---- */
 
 static const float data[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -151,6 +213,9 @@ static void a_checkpoint_reads_its_second_file(const void *argument) {
 int main(void) {
   TEST(files_are_found_by_name);
   TEST(a_model_reads_its_file_in_place);
+  TEST(a_file_of_ours_has_no_name);
+  test_run("a_model_is_read_in_place: w1", a_model_is_read_in_place, "tests/golden/w1.onnx");
+  test_run("a_model_is_read_in_place: w2", a_model_is_read_in_place, "tests/golden/w2.onnx");
   TEST(a_checkpoint_reads_its_second_file);
   return test_finish();
 }

@@ -80,8 +80,8 @@ test('memory that grows under a feed is looked at anew; an output is copied out'
 test('no room for an input is out-of-memory, and the session goes on', () => {
   let full = false;
   const { abi_alloc: alloc } = instanceWith(() => ({})).exports;
-  const strict = new Core(instanceWith(() => ({ abi_alloc: (bytes) => (full ? 0 : alloc(bytes)), abi_session_load: () => 0, abi_session_steps: () => 3n })));
+  const strict = new Core(instanceWith(() => ({ abi_alloc: (bytes) => (full ? 0 : alloc(bytes)), abi_session_copy_in: () => 0, abi_session_steps: () => 3n })));
   full = true;
-  assert.throws(() => strict.load({ ...LOAD, parts: [{ which: 'train', bytes: new Uint8Array(5000) }] }), { code: 'out-of-memory' });
+  assert.throws(() => strict.copyIn({ trainableOnly: true, bytes: new Uint8Array(5000) }), { code: 'out-of-memory' });
   assert.equal(strict.steps(), 3);
 });

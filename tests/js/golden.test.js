@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
-import { generateArtifacts, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, TrainingSession } from '../../js/index.js';
+import { mlp } from '../bench/models/networks.js';
 import { artifactOptions, batchFeeds, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);
@@ -98,4 +99,21 @@ for (const threads of [1, 2]) test(`memory is flat from step 2 to step 2,000, th
   const { peakBytes } = await run.session.getMemoryPlan();
   assert.ok(peakBytes > 0 && peakBytes < after2, `the plan's peak is ${peakBytes} of ${after2} bytes`);
   await run.session.release();
+});
+
+test('the weights of a large model exist once when it is loaded, twice beside their checkpoint, and the state is no larger than planned', async () => {
+  const model = mlp(1, [2200, 2200, 10]).onnx();
+  const times = async (/** @type {() => Promise<any>} */ action) => {
+    const { result, memories } = await memoriesMadeBy(action);
+    return { result, times: Math.max(...memories.map(({ buffer }) => buffer.byteLength)) / model.length };
+  };
+  const options = { worker: false, threads: 1 };
+  const inference = await times(() => InferenceSession.create(model, options));
+  assert.ok(inference.times < 1.3, `the engine holds ${inference.times} times the model`);
+  const artifacts = await times(() => generateArtifacts(model, { loss: 'cross-entropy', optimizer: { type: 'sgd' }, ...options }));
+  assert.ok(artifacts.times < 2.3, `the engine holds ${artifacts.times} times the model to make artifacts`);
+  const training = await times(() => TrainingSession.create(artifacts.result, options));
+  const { stateBytes } = await training.result.getMemoryPlan();
+  assert.ok(training.times < 1.3 + stateBytes / model.length, `the engine holds ${training.times} times the model, of which ${stateBytes} bytes are state`);
+  await Promise.all([inference.result.release(), training.result.release()]);
 });
