@@ -61,16 +61,13 @@ static bool before(const void *context, size_t a, size_t b) {
 }
 
 /* The boxes kept of one class, into `order`; their number. */
-static size_t keep(const Rule *r, const float *boxes, const float *scores, size_t count, size_t *order) {
+static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t count, size_t *order) {
   size_t kept = 0;
   select_best(order, count, count, before, scores);
   for (size_t i = 0; i < count && (int64_t)kept < r->most; i++) {
-    Box box = box_of(boxes + order[i] * 4, r->centers);
-    bool stays = !r->by_score || scores[order[i]] > r->score;
-    for (size_t k = 0; k < kept && stays; k++) {
-      Box other = box_of(boxes + order[k] * 4, r->centers);
-      stays = !overlap(&box, &other, r->overlap);
-    }
+    if (r->by_score && !(scores[order[i]] > r->score)) break;
+    bool stays = true;
+    for (size_t k = 0; k < kept && stays; k++) stays = !overlap(&boxes[order[i]], &boxes[order[k]], r->overlap);
     if (stays) order[kept++] = order[i];
   }
   return kept;
@@ -83,10 +80,13 @@ static Status suppress(Compose *c, const Rule *r, const float *boxes, const floa
   Arena *arena = c->graph->arena;
   size_t *order = arena_alloc_array(arena, count, sizeof *order);
   int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * most + 1);
+  Box *box = arena_alloc_array(arena, count, sizeof *box);
   const char *name = graph_fresh_name(c->graph, "const");
-  if (!order || !rows || !name) return STATUS_OUT_OF_MEMORY;
+  if (!order || !rows || !box || !name) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < classes; i++) {
-    size_t batch = i / (size_t)s->dim[1], kept = keep(r, boxes + batch * count * 4, scores + i * count, count, order);
+    size_t batch = i / (size_t)s->dim[1];
+    for (size_t k = 0; k < count && i % (size_t)s->dim[1] == 0; k++) box[k] = box_of(boxes + (batch * count + k) * 4, r->centers);
+    size_t kept = keep(r, box, scores + i * count, count, order);
     for (size_t k = 0; k < kept; k++, found++) {
       rows[3 * found] = (int64_t)batch;
       rows[3 * found + 1] = (int64_t)i % s->dim[1];

@@ -11,24 +11,36 @@ static Status roi_align_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
+enum { BLOCK = 32 }; /* samples whose places are worked out once for all channels */
+
+static float sum_of(const RoiSample *samples, size_t count, const float *x) {
+  float sum = 0;
+  for (const RoiSample *s = samples; s < samples + count; s++)
+    if (s->count) sum += (s->weight[0] * x[s->offset[0]] + s->weight[1] * x[s->offset[1]]) + (s->weight[2] * x[s->offset[2]] + s->weight[3] * x[s->offset[3]]);
+  return sum;
+}
+
+static float most_of(const RoiSample *samples, size_t count, const float *x, float most) {
+  for (const RoiSample *s = samples; s < samples + count; s++) {
+    if (!s->count && most < 0) most = 0;
+    for (int k = 0; k < s->count; k++)
+      if (s->weight[k] * x[s->offset[k]] > most) most = s->weight[k] * x[s->offset[k]];
+  }
+  return most;
+}
+
 /* One bin in every channel. */
 static void run_bin(const RoiAlign *r, const RoiBox *box, size_t bin, const float *x, float *y) {
-  size_t samples = roi_samples(box), bins = r->out[0] * r->out[1], pixels = r->in[0] * r->in[1];
-  for (size_t c = 0; c < r->channels; c++) y[c * bins] = r->max && samples ? -INFINITY : 0;
-  for (size_t s = 0; s < samples; s++) {
-    RoiSample at = roi_sample(r, box, bin, s);
-    for (size_t c = 0; c < r->channels; c++) {
-      float sum = 0, most = at.count ? -INFINITY : 0;
-      for (int k = 0; k < at.count; k++) {
-        float part = at.weight[k] * x[c * pixels + at.offset[k]];
-        sum += part;
-        if (part > most) most = part;
-      }
-      if (!r->max) y[c * bins] += sum;
-      else if (most > y[c * bins]) y[c * bins] = most;
-    }
+  size_t all = roi_samples(box), bins = r->out[0] * r->out[1], pixels = r->in[0] * r->in[1];
+  RoiSample samples[BLOCK];
+  for (size_t c = 0; c < r->channels; c++) y[c * bins] = r->max && all ? -INFINITY : 0;
+  for (size_t from = 0; from < all; from += BLOCK) {
+    size_t count = all - from < BLOCK ? all - from : BLOCK;
+    for (size_t s = 0; s < count; s++) samples[s] = roi_sample(r, box, bin, from + s);
+    for (size_t c = 0; c < r->channels; c++)
+      y[c * bins] = r->max ? most_of(samples, count, x + c * pixels, y[c * bins]) : y[c * bins] + sum_of(samples, count, x + c * pixels);
   }
-  for (size_t c = 0; c < r->channels && !r->max && samples; c++) y[c * bins] /= (float)samples;
+  for (size_t c = 0; c < r->channels && !r->max && all; c++) y[c * bins] /= (float)all;
 }
 
 static void run_rois(void *context, size_t from, size_t to) {
