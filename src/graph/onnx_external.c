@@ -69,6 +69,8 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
   if (!location)
     return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.128s' keeps its data outside of the model and does not say where (external_data has no location)",
                      title.what, title.name);
+  if (t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' keeps strings in '%.100s': only numbers may lie outside of the model", title.what, title.name, location);
   ExternalFile *file = external_find(r->external, location);
   if (!file) return absent(r, title, location);
   char needed[24];
