@@ -4,7 +4,7 @@
 #include "graph/onnx_parts.h"
 #include "ops/op.h"
 
-enum { SUBGRAPH_MAX = 1 << 16 }; /* nodes, inputs, outputs and attributes; more are never unrolled */
+enum { SUBGRAPH_MAX = 1 << 16, PORTS_MAX = 1 << 10 }; /* nodes, initializers, ports of a node; inputs or outputs of the subgraph: each may be stacked */
 
 typedef struct Reader {
   const Onnx__GraphProto *from;
@@ -145,7 +145,7 @@ static Status read_outputs(Reader *r) {
 }
 
 static void count_size(Subgraph *s) {
-  size_t size = (size_t)s->slot_count + (size_t)s->output_count + 1;
+  size_t size = (size_t)s->slot_count + 4 * (size_t)s->output_count + 1;
   for (int i = 0; i < s->node_count; i++) size += 1 + (size_t)s->nodes[i].in_count + (size_t)s->nodes[i].out_count + (size_t)s->nodes[i].attr_count;
   s->size = size > SUBGRAPH_MOST ? SUBGRAPH_MOST + 1 : (int)size;
 }
@@ -161,8 +161,8 @@ static Status name_slots(Reader *r) {
 
 Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out) {
   Reader r = {from, graph_new(arena, error), arena, error, out};
-  if (from->n_node > SUBGRAPH_MAX || from->n_input > SUBGRAPH_MAX || from->n_output > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX)
-    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "a subgraph has more than %d nodes, inputs or outputs", SUBGRAPH_MAX);
+  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX || from->n_output > PORTS_MAX)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs", from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);
   *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, from->n_initializer + from->n_node), .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
                     .outputs = ARENA_ARRAY(arena, int, from->n_output), .declared = ARENA_ARRAY(arena, Value, from->n_output)};
   if (!r.names || !out->constants || !out->nodes || !out->outputs || !out->declared) return out_of_memory(&r);
