@@ -122,7 +122,8 @@ def resize(x, a, opset):
     sizes = list(x[0].shape)
     given = ints(x[3]) if len(x) > 3 else None
     if given is None:
-        scales = a.get("scales") or [float(s) for s in (x[2] if len(x) > 2 else x[1])]
+        old = [1.0, 1.0, a["height_scale"], a["width_scale"]] if "height_scale" in a else None
+        scales = a.get("scales") or old or [float(s) for s in (x[2] if len(x) > 2 else x[1])]
         given = [int(s * n) for s, n in zip(scales, sizes)]
     for axis, size in zip(axes, given):
         sizes[axis] = size

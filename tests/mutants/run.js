@@ -50,7 +50,7 @@ async function main() {
   const lines = gradientLines(join(root, 'build/coverage'));
   const equivalent = readEquivalent();
   let mutants = [...lines.keys()].sort().flatMap((file) => mutantsIn(file, lines.get(file)));
-  checkStale(mutants, equivalent);
+  sayStale(mutants, equivalent);
   if (positionals.length) mutants = mutants.filter(({ file }) => positionals.some((part) => file.includes(part)));
   if (values.survivors) mutants = mutants.filter((m) => survivedBefore().has(m.id));
   mutants = shuffled(mutants);
@@ -126,10 +126,10 @@ function readEquivalent() {
   return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason])));
 }
 
-function checkStale(mutants, equivalent) {
+function sayStale(mutants, equivalent) {
   const names = new Set(mutants.flatMap(namesOf));
   const stale = [...equivalent.keys()].filter((name) => !names.has(name));
-  if (stale.length) throw new Failure(`tests/mutants/equivalent.json lists what is no mutant: ${stale.join('; ')}`);
+  for (const name of stale) say(`equivalent.json lists what is no mutant any more: ${name}`);
 }
 
 /** Ids of the last run's survivors. */
