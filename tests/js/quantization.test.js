@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, TYPES } from '../bench/models/onnx_file.js';
+import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const HERE = { worker: false };
