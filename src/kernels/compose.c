@@ -69,7 +69,4 @@ Status compose_want_number(const Compose *c, int input, int axis) {
   return node_fail(c->node, STATUS_UNSUPPORTED_OP, "dimension %d of input %d must be known before the run", axis, input);
 }
 
-Value *compose_range(Compose *c, Value *count) {
-  Value *zero = emit(c->graph, "Sub", count, count), *one = emit(c->graph, "Reshape", emit_ints(c->graph, (int64_t[]){1}, 1), emit_shape(c->graph, count));
-  return emit(c->graph, "Range", zero, count, one);
-}
+Value *compose_range(Compose *c, Value *count) { return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1)); }

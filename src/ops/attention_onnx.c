@@ -18,6 +18,7 @@ static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
     if (flat && count < 1) return node_invalid(n, "its inputs have 3 dimensions: it needs q_num_heads and kv_num_heads");
     if (flat && (!dim_is_number(width) || width % count)) return node_invalid(n, "input %d has %lld floats a token for %lld heads", i, (long long)width, (long long)count);
   }
+  for (int i = 4; i < 6; i++) TRY(node_want_rank(n, i, 4, 4));
   if (has_in(n, 4) != has_in(n, 5)) return node_invalid(n, "past_key and past_value come together");
   if (precision != DTYPE_FLOAT32 && precision != DTYPE_FLOAT16 && precision != DTYPE_BFLOAT16)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "softmax_precision is %lld, we compute in float32", (long long)precision);

@@ -42,6 +42,8 @@ static Status group_query_attention_compose(Compose *c) {
   for (int i = 11; i < n->in_count; i++)
     if (has_in(n, i)) return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d is not supported", i);
   TRY(node_want_rank(n, 0, 3, 3));
+  for (int i = 3; i < 5; i++) TRY(node_want_rank(n, i, 4, 4));
+  TRY(node_want_rank(n, 9, 2, 2));
   if (!has_in(n, 5)) return node_invalid(n, "seqlens_k must be there");
   if (heads < 1 || kv_heads < 1) return node_invalid(n, "num_heads and kv_num_heads must be there");
   TRY(read_heads(c, heads, kv_heads, x));

@@ -24,6 +24,7 @@ static Status multi_head_attention_compose(Compose *c) {
   if (!has_in(n, 1) || !has_in(n, 2)) return node_fail(n, STATUS_UNSUPPORTED_OP, "query, key and value packed in one are not supported");
   TRY(node_want_rank(n, 0, 3, 3));
   for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, 3, 4));
+  for (int i = 6; i < 8; i++) TRY(node_want_rank(n, i, 4, 4));
   for (int i = 0; i < 3; i++)
     if (compose_shape(c, i)->rank == 3 && (heads < 1 || compose_shape(c, i)->dim[2] % heads)) return node_invalid(n, "num_heads is %lld, input %d is no multiple of it", (long long)heads, i);
   Value *x[] = {n->in[0], n->in[1], n->in[2]};

@@ -10,6 +10,7 @@ static Status rotary_embedding_compose(Compose *c) {
   int64_t heads = node_int(n, "num_heads", 0), shape[] = {0, 0, heads, -1};
   bool flat = x->shape.rank == 3, looked_up = has_in(n, 3);
   TRY(node_want_rank(n, 0, 3, 4));
+  TRY(node_want_rank(n, 3, 2, 2));
   TRY(node_want_rank(n, 1, looked_up ? 2 : 3, looked_up ? 2 : 3));
   TRY(node_want_rank(n, 2, looked_up ? 2 : 3, looked_up ? 2 : 3));
   if (flat && (heads < 1 || x->shape.dim[2] % heads)) return node_invalid(n, "its input has 3 dimensions: it needs num_heads, of which the last is a multiple");
