@@ -2,15 +2,13 @@
 #include "graph/subgraph.h"
 #include "ops/op.h"
 
-/* A constant may have any number of dims. */
+/* It may have any number of dims. */
 static Status read_condition(const Node *n, bool *out) {
-  const Value *v = n->in[0];
-  const Dim *dims;
-  int count;
+  const void *condition;
   TRY(node_want_type(n, 0, DTYPE_BOOL));
-  if (!v->known && v->kind != VALUE_CONSTANT) return node_known(n, 0, &dims, &count);
+  TRY(node_contents(n, 0, &condition));
   if (in_count(n, 0) != 1) return node_invalid(n, "the condition must be one element, it has %zu", in_count(n, 0));
-  *out = v->known ? *v->known != 0 : *(const uint8_t *)v->data;
+  *out = *(const uint8_t *)condition != 0;
   return STATUS_OK;
 }
 
