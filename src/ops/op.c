@@ -110,7 +110,7 @@ Status node_contents(const Node *n, int input, const void **data) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if ((*data = known_data(n->in[input]))) return STATUS_OK;
   node_await(n, input);
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be a constant, it is computed from fed values", input, n->in[input]->name);
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values", input, n->in[input]->name);
 }
 
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
