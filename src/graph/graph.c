@@ -429,6 +429,8 @@ Status graph_add(Graph *g, const Added *a) {
   return add(g, &with);
 }
 
+enum { OUTPUTS_SPARE = 8 }; /* a composition may make outputs that the node does not name */
+
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !graph_is_composed(a))
@@ -436,7 +438,7 @@ static Status add(Graph *g, const Added *a) {
   for (int i = 0; i < a->in_count && g->defers; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
   if (a->done && !g->resumes) return add_deferred(g, a, NULL);
-  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
+  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count + OUTPUTS_SPARE);
   if (!out) return out_of_memory(g);
   g->awaited = NULL;
   Compose c = {.out = out};
