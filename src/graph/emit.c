@@ -4,7 +4,7 @@
 #include "ops/op.h"
 
 Value emit_absent;
-enum { EMIT_INPUTS = 16, EMIT_OUTPUTS = 8 }; /* of an operator composed within another */
+enum { EMIT_INPUTS = 16 }; /* of an operator composed within another */
 
 Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want) {
   const Op *op = op_find(op_name);
@@ -34,14 +34,14 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
 
 /* Within another composition; its attributes live as long as the call. */
 static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const *in, int in_count) {
-  Value *inputs[EMIT_INPUTS], *out[EMIT_OUTPUTS] = {0};
-  const char *names[EMIT_OUTPUTS] = {0};
+  Value *inputs[EMIT_INPUTS], *out = NULL;
+  const char *name = NULL;
   for (int i = 0; i < in_count; i++) {
     if (!in[i]) return NULL;
     inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
   }
-  Added added = {op, op->name, inputs, in_count, names, 1, attrs.items, attrs.count};
-  return graph_compose(g, &added, out) == STATUS_OK ? out[0] : NULL;
+  Added added = {op, op->name, inputs, in_count, &name, 1, attrs.items, attrs.count};
+  return graph_compose(g, &added, &out) == STATUS_OK ? out : NULL;
 }
 
 Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {

@@ -202,6 +202,7 @@ static Status check_counts(const Node *n) {
   const Op *op = n->op;
   if (n->in_count < op->min_in || (op->max_in >= 0 && n->in_count > op->max_in))
     return node_invalid(n, "takes %d to %d inputs, %d came", op->min_in, op->max_in, n->in_count);
+  if (n->out_count < op->min_out) return node_invalid(n, "has at least %d outputs, %d are asked for", op->min_out, n->out_count);
   if (n->out_count > op->max_out && op->max_out >= 0)
     return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
   for (int i = 0; i < n->attr_count; i++)
@@ -429,8 +430,6 @@ Status graph_add(Graph *g, const Added *a) {
   return add(g, &with);
 }
 
-enum { OUTPUTS_SPARE = 8 }; /* a composition may make outputs that the node does not name */
-
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !graph_is_composed(a))
@@ -438,7 +437,7 @@ static Status add(Graph *g, const Added *a) {
   for (int i = 0; i < a->in_count && g->defers; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
   if (a->done && !g->resumes) return add_deferred(g, a, NULL);
-  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count + OUTPUTS_SPARE);
+  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return out_of_memory(g);
   g->awaited = NULL;
   Compose c = {.out = out};

@@ -1,22 +1,7 @@
 /* ConvInteger: y = Conv(x - x_zero_point, w - w_zero_point) in int32. */
 #include <string.h>
 
-#include "kernels/compose.h"
-
-/* Parts of the sum of at most 256 products of two numbers in -255 … 255 stay below 2^24, so that float32 holds them exactly. */
-enum { EXACT_PRODUCTS = 256 };
-
-/* float32 of x less its zero point, which is one number, or one for each place of an axis. */
-static Value *centered(Compose *c, Value *x, Value *point, int axis_from_end) {
-  Value *y = compose_cast(c, x, DTYPE_FLOAT32);
-  if (!point) return y;
-  if (point->shape.rank == 1 && axis_from_end) {
-    Shape column = {.rank = axis_from_end + 1};
-    for (int i = 0; i < column.rank; i++) column.dim[i] = i ? 1 : point->shape.dim[0];
-    point = compose_reshape(c, point, column, NULL);
-  }
-  return emit(c->graph, "Sub", y, compose_cast(c, point, DTYPE_FLOAT32));
-}
+#include "kernels/integer_product.h"
 
 static Value *slice(Compose *c, Value *x, int64_t axis, int64_t from, int64_t count) {
   Graph *g = c->graph;
@@ -43,7 +28,7 @@ static Status conv_integer_compose(Compose *c) {
   if (groups < 1 || w->dim[0] % groups) return node_invalid(n, "group %lld does not divide the %lld features", (long long)groups, (long long)w->dim[0]);
   int64_t step = EXACT_PRODUCTS / (int64_t)(shape_span(w, 2, w->rank) ? shape_span(w, 2, w->rank) : 1), features = w->dim[0] / groups;
   if (step < 1) return node_fail(n, STATUS_UNSUPPORTED_OP, "a kernel of more than %d places is not exact in float32", EXACT_PRODUCTS);
-  Value *a = centered(c, x, compose_in(c, 2), 0), *b = centered(c, n->in[1], compose_in(c, 3), w->rank - 1), *all = NULL;
+  Value *a = integer_centered(c, x, compose_in(c, 2), 0), *b = integer_centered(c, n->in[1], compose_in(c, 3), w->rank - 1), *all = NULL;
   for (int64_t k = 0; k < groups; k++) {
     Value *of_group = slice(c, b, 0, k * features, features), *y = NULL;
     for (int64_t at = 0; at == 0 || at < w->dim[1]; at += step) {

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "check.h"
 #include "graph/graph.h"
+#include "ops/op.h"
 #include "rng.h"
 #include "shape.h"
 #include "status.h"
@@ -231,6 +232,17 @@ static void graphs_refuse_a_name_twice(const void *argument) {
   arena_free(&arena);
 }
 
+static void graphs_count_a_node_s_ports(const void *argument) {
+  Arena arena = {0};
+  Error error = {0};
+  Graph *g = graph_new(&arena, &error);
+  check(graph_import(g, "", 17) == STATUS_OK, "opset 17 is refused");
+  Added nothing_made = {.op = op_find("SequenceEmpty"), .name = "empty"};
+  check(graph_add(g, &nothing_made) == STATUS_INVALID_MODEL, "a node without its output is taken");
+  check(strstr(error.text, "SequenceEmpty 'empty': has at least 1 outputs, 0 are asked for") != NULL, "the sentence is: %s", error.text);
+  arena_free(&arena);
+}
+
 static void graphs_name_symbols(const void *argument) {
   Arena arena = {0};
   Error error = {0};
@@ -259,6 +271,7 @@ int main(void) {
   TEST(whole_sentences_stay_whole);
   TEST(codes_are_stable);
   TEST(graphs_refuse_a_name_twice);
+  TEST(graphs_count_a_node_s_ports);
   TEST(graphs_name_symbols);
   return test_finish();
 }
