@@ -16,7 +16,7 @@ const MODULES = {
   'relaxed-peak': () => import('./contenders/peak.js'),
   'memory-copy': () => import('./contenders/peak.js'),
 };
-const CHECKED_STEPS = 5, WARM_MS = 400, PATIENCE_MS = 12_000;
+const CHECKED_STEPS = 5, WARM_MS = 2_000, PATIENCE_MS = 12_000;
 
 let session;
 

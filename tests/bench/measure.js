@@ -3,7 +3,7 @@
 import { isOurs } from './contenders.js';
 import { lossDifference } from './statistics.js';
 
-const ROUND_MS = 60;
+const ROUND_MS = 250;
 /** Who is slow takes part in fewer rounds; who is very slow was timed enough when it was opened. */
 const SLOW_MS = 1_000, SLOW_ROUNDS = 3, VERY_SLOW_MS = 5_000;
 const AGREE = 1e-3;
