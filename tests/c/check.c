@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DETAILS_MAX = 12 };
+enum { DETAILS_MAX = 40 };
 
 static int passed, failed;
 static int failures; /* of the running test */

@@ -147,7 +147,7 @@ function compare(name, got, want) {
   if (!number) return assert.deepEqual(got.data, want.data, `'${name}'`);
   want.data.forEach((value, i) => {
     const [a, b] = [number(got.data[i]), number(value)];
-    const close = Object.is(a, b) || a === b || Math.abs(a - b) <= 1e-7 + 1e-3 * Math.abs(b);
+    const close = Object.is(a, b) || a === b || (Number.isFinite(b) && Math.abs(a - b) <= 1e-7 + 1e-3 * Math.abs(b));
     assert.ok(close, `element ${i} of '${name}' is ${a}, wanted ${b}`);
   });
 }

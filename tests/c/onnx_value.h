@@ -1,0 +1,17 @@
+/* OnnxValue: what a file of ONNX's cases holds for one input or output; it is fed to a session, or compared with what a session gives. */
+#pragma once
+#include "graph/onnx_parts.h"
+#include "trainlet.h"
+
+typedef struct OnnxValue {
+  const char *name; /* of the input or output */
+  bool sequence;
+  Value *tensors;
+  int count; /* of a sequence; else 1, and 0 for an optional without an element */
+} OnnxValue;
+
+/* From a file's bytes; `info` says which of the three it is. */
+Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error, OnnxValue *out);
+Status onnx_value_feed(const OnnxValue *v, TrainletSession *s); /* the sentence is the session's */
+/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ 1e-7 + 1e-3·|wanted|, all else exactly. */
+Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Error *error);
