@@ -12,8 +12,9 @@
  * Φ(-|x|) = e·t·p(t), p a polynomial of degree 7. */
 static inline f32x4 f32x4_normal(f32x4 x, f32x4 *e) {
   f32x4 t = 1.0f / (f32x4_abs(x) * 0.3f + 1.0f);
-  f32x4 p = ((t * 0.0360367708f + -0.158715427f) * t + 0.208967477f) * t + -0.0560983196f;
-  p = (((p * t + 0.129844591f) * t + 0.0995227396f) * t + 0.120816939f) * t + 0.119625166f;
+  f32x4 p = f32x4_next(f32x4_next(f32x4_splat(0.0360367708f), t, -0.158715427f), t, 0.208967477f);
+  p = f32x4_next(f32x4_next(f32x4_next(p, t, -0.0560983196f), t, 0.129844591f), t, 0.0995227396f);
+  p = f32x4_next(f32x4_next(p, t, 0.120816939f), t, 0.119625166f);
   *e = f32x4_exp_below_0(x * x * -0.5f);
   f32x4 tail = *e * t * p;
   return f32x4_select(x < f32x4_splat(0), tail, 1.0f - tail);

@@ -252,7 +252,8 @@ typedef struct Part {
 
 /* One block of depth of one block of columns, for all rows of the part. */
 static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
-  block.direct = part->to - part->from <= DIRECT_PANELS && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table;
+  bool is_panel = g->b.k_stride == COLUMNS, seldom_read = part->to - part->from <= DIRECT_PANELS;
+  block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table;
   pack_columns(g, &block, packed_b);
   block.b = packed_b;
   block.panels = panel_count(g->rows);

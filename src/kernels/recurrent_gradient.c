@@ -225,8 +225,11 @@ static void bias_gradients(const Backward *f) {
   if (!has_out(f->n, 3)) return;
   float *db = out_f32(f->n, 3) + f->direction * 2 * gates * hidden;
   for (size_t g = 0; g < gates; g++) {
-    sum_slot(f, (int)g, db + g * hidden);
-    sum_slot(f, f->p->cell->result[g], db + (gates + g) * hidden);
+    float *of_w = db + g * hidden, *of_r = of_w + gates * hidden;
+    int result = f->p->cell->result[g];
+    sum_slot(f, (int)g, of_w);
+    if (result == (int)g) memcpy(of_r, of_w, hidden * sizeof *of_r);
+    else sum_slot(f, result, of_r);
   }
 }
 

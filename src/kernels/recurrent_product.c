@@ -3,7 +3,7 @@
 
 #include "kernels/gemm_pack.h"
 
-enum { PART_WORK = 1 << 17 }; /* multiplications */
+enum { PART_WORK = 1 << 19 }; /* multiplications */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 

@@ -56,14 +56,12 @@ static void lstm_block(const RecurrentStep *s, size_t b, size_t from, size_t n) 
   activation_gradient(&last, out, through, n);
   for (size_t k = 0; k < n; k++) dc[k] += through[k];
   if (p) add_product(dc, dO, p + hidden, n);
-  bool tied = s->p->input_forget;
-  for (size_t k = 0; k < n; k++) {
-    di[k] = dc[k] * (tied ? g[k] - before[k] : g[k]);
-    df[k] = tied ? 0 : dc[k] * before[k];
-    dg[k] = dc[k] * i[k];
-    dc[k] *= f[k];
-    dh[k] = 0;
-  }
+  bool tied = s->p->input_forget; /* a loop each: with so many arrays in one the compiler does not vectorize it */
+  for (size_t k = 0; k < n; k++) di[k] = dc[k] * (tied ? g[k] - before[k] : g[k]);
+  for (size_t k = 0; k < n; k++) df[k] = tied ? 0 : dc[k] * before[k];
+  for (size_t k = 0; k < n; k++) dg[k] = dc[k] * i[k];
+  for (size_t k = 0; k < n; k++) dc[k] *= f[k];
+  memset(dh, 0, n * sizeof *dh);
   activation_gradient(&s->activations[0], i, di, n);
   if (!tied) activation_gradient(&s->activations[0], f, df, n);
   activation_gradient(&s->activations[1], g, dg, n);
