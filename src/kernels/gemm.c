@@ -7,10 +7,8 @@
 
 #ifdef TRAINLET_RELAXED
 #define TILE_ROWS 6 /* a fused multiply-add needs no register for the product */
-#define DIRECT_PANELS 0 /* B is always packed: see b_stride */
 #else
 #define TILE_ROWS 5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
-#define DIRECT_PANELS 16 /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
 #endif
 
 enum {
@@ -19,6 +17,7 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
+  DIRECT_PANELS = 16, /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
@@ -87,11 +86,7 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
 #define CLEAR(i) low[i] = high[i] = f32x4_splat(0);
   EACH_ROW(CLEAR)
   const float *a = t->a, *b = t->b;
-#ifdef TRAINLET_RELAXED
-  const size_t b_stride = COLUMNS; /* of a stride unknown to it V8 makes a tile that spills its fused sums, at half the speed */
-#else
-  size_t b_stride = t->b_stride;
-#endif
+  const volatile size_t *b_stride = &t->b_stride; /* read again for each k: in a register of its own V8 spills the sums, at half the speed */
   for (size_t k = t->depth; k > 0; k--) {
     f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
     BARRIER();
@@ -104,7 +99,7 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   }
     EACH_ROW_BACKWARD(MULTIPLY_ADD)
     a += rows;
-    b += b_stride;
+    b += *b_stride;
   }
   f32x4 alpha = f32x4_splat(t->alpha), beta = f32x4_splat(t->beta);
   float *c = t->c;
