@@ -32,10 +32,9 @@ static void lstm_forward(const RecurrentStep *s, size_t b, size_t from, size_t n
   activation_run(&s->activations[0], f, n);
   activation_run(&s->activations[1], g, n);
   for (size_t k = 0; k < n && s->p->input_forget; k++) f[k] = 1 - i[k];
-  for (size_t k = 0; k < n; k++) c[k] = f[k] * before[k] + i[k] * g[k];
+  for (size_t k = 0; k < n; k++) h[k] = c[k] = f[k] * before[k] + i[k] * g[k];
   if (p) add_product(o, p + hidden, c, n);
   activation_run(&s->activations[0], o, n);
-  memcpy(h, c, n * sizeof *h);
   activation_run(&last, h, n);
   for (size_t k = 0; k < n; k++) h[k] *= o[k];
 }
@@ -60,8 +59,7 @@ static void lstm_block(const RecurrentStep *s, size_t b, size_t from, size_t n) 
   for (size_t k = 0; k < n; k++) di[k] = dc[k] * (tied ? g[k] - before[k] : g[k]);
   for (size_t k = 0; k < n; k++) df[k] = tied ? 0 : dc[k] * before[k];
   for (size_t k = 0; k < n; k++) dg[k] = dc[k] * i[k];
-  for (size_t k = 0; k < n; k++) dc[k] *= f[k];
-  memset(dh, 0, n * sizeof *dh);
+  for (size_t k = 0; k < n; k++) dc[k] *= f[k], dh[k] = 0;
   activation_gradient(&s->activations[0], i, di, n);
   if (!tied) activation_gradient(&s->activations[0], f, df, n);
   activation_gradient(&s->activations[1], g, dg, n);
