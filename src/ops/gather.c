@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/index.h"
 
 /* Small known vectors at known places: how models pick a batch size out of a shape. */
@@ -53,8 +54,7 @@ static void gather_run(const Node *n) {
     for (size_t i = 0; i < count; i++, to += bytes) {
       int64_t row = index_wrap(index_at(indices, i), (int64_t)dim);
       if (row < 0) fill_missing(to, inner, x->type);
-      else if (bytes == sizeof(uint32_t)) memcpy(to, from + (size_t)row * bytes, sizeof(uint32_t)); /* no call for one element */
-      else memcpy(to, from + (size_t)row * bytes, bytes);
+      else copy_element(to, from + (size_t)row * bytes, bytes);
     }
   }
 }

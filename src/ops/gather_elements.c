@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/elements.h"
 
 static Status gather_elements_infer(Node *n) {
@@ -15,7 +16,7 @@ static Status gather_elements_infer(Node *n) {
 static void pick(const Node *n, size_t i, ptrdiff_t at) {
   size_t item = dtype_bytes(n->in[0]->type);
   char *to = (char *)n->out[0]->data + i * item;
-  if (at >= 0) memcpy(to, (const char *)n->in[0]->data + (size_t)at * item, item);
+  if (at >= 0) copy_element(to, (const char *)n->in[0]->data + (size_t)at * item, item);
   else if (n->in[0]->type == DTYPE_FLOAT32) *(float *)to = NAN;
   else memset(to, 0, item);
 }

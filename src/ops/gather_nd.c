@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/nd_index.h"
 
 static Status gather_nd_infer(Node *n) {
@@ -19,7 +20,7 @@ static void gather_nd_run(const Node *n) {
   char *y = n->out[0]->data;
   for (size_t r = 0; r < rows && slice; r++, y += slice * item) {
     ptrdiff_t at = nd_index_at(n, &x->shape, 1, r);
-    if (at >= 0) memcpy(y, (const char *)x->data + (size_t)at * item, slice * item);
+    if (at >= 0) copy_element(y, (const char *)x->data + (size_t)at * item, slice * item);
     else if (x->type != DTYPE_FLOAT32) memset(y, 0, slice * item);
     else
       for (size_t i = 0; i < slice; i++) ((float *)y)[i] = NAN;

@@ -1,6 +1,7 @@
 /* OneHot: a new axis of `depth` with the on-value at the index and the off-value elsewhere; an index out of range has no on. */
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/dims.h"
 #include "kernels/index.h"
 #include "kernels/number.h"
@@ -53,10 +54,10 @@ static void one_hot_run(const Node *n) {
   size_t depth = (size_t)y->dim[axis], count = out_count(n, 0);
   const char *off = n->in[2]->data, *on = off + item;
   char *to = n->out[0]->data;
-  for (size_t i = 0; i < count; i++) memcpy(to + i * item, off, item);
+  for (size_t i = 0; i < count; i++) copy_element(to + i * item, off, item);
   for (size_t i = 0; i < outer * inner && depth; i++) {
     int64_t k = index_wrap(number_at(n->in[0]->type, n->in[0]->data, i), (int64_t)depth);
-    if (k >= 0) memcpy(to + ((i / inner * depth + (size_t)k) * inner + i % inner) * item, on, item);
+    if (k >= 0) copy_element(to + ((i / inner * depth + (size_t)k) * inner + i % inner) * item, on, item);
   }
 }
 

@@ -2,6 +2,7 @@
  * dx = dy with the widths negated; where the frame repeats x, what the frame got is added to where it came from, axis by axis. */
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/dims.h"
 #include "kernels/strided.h"
 
@@ -85,7 +86,7 @@ static Status pad_infer(Node *n) {
 /* ---- run ---- */
 
 static void fill(char *y, size_t count, const void *value, size_t item) {
-  for (size_t i = 0; i < count; i++, y += item) memcpy(y, value, item);
+  for (size_t i = 0; i < count; i++, y += item) copy_element(y, value, item);
 }
 
 static void fill_frame(const Node *n, size_t item) {
@@ -133,7 +134,7 @@ static void run_repeating(const Node *n, const Pad *p) {
     for (int d = 0; d < last; d++) row += (size_t)source_of(p->mode, index[d], p->begin[d], x->dim[d]) * stride[d];
     const char *from = (const char *)n->in[0]->data + row * item;
     for (int64_t i = 0; i < y->dim[last]; i++, to += item)
-      memcpy(to, from + (size_t)source_of(p->mode, i, p->begin[last], x->dim[last]) * item, item);
+      copy_element(to, from + (size_t)source_of(p->mode, i, p->begin[last], x->dim[last]) * item, item);
     int d = last - 1;
     while (d >= 0 && ++index[d] == y->dim[d]) index[d--] = 0;
     if (d < 0) return;

@@ -1,6 +1,7 @@
 /* TopK: the k largest (or smallest) of x along an axis, best first, and where they stood; of equal ones the first.  dx = dy where they stood. */
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/dims.h"
 #include "kernels/number.h"
 #include "kernels/second_output.h"
@@ -82,7 +83,7 @@ static void top_k_run(const Node *n) {
     select_best(order, k, count, before, &line);
     for (size_t j = 0; j < k; j++) {
       const char *best = (const char *)n->in[0]->data + (from + order[j] * inner) * item;
-      if (has_out(n, 0)) memcpy((char *)n->out[0]->data + (to + j * inner) * item, best, item);
+      if (has_out(n, 0)) copy_element((char *)n->out[0]->data + (to + j * inner) * item, best, item);
       if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[to + j * inner] = (int64_t)order[j];
     }
   }

@@ -21,10 +21,11 @@ function limitsIn(entrants, place) {
   return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy') };
 }
 
-/** Bytes that a step must move for the weights alone: each trained value's weight and gradient are read and written, and so is each of its moments. */
+/** Bytes that a step must move for the weights alone: a trained value is read forward; its gradient is written; the update reads the gradient, and reads and
+ * writes the value and each of its moments. */
 function trafficBytes({ graph, trains, optimizer }) {
   const trained = [...graph.weights].filter(([name]) => trains(name)).reduce((sum, [, { data }]) => sum + data.length, 0);
-  return trained * 4 * (2 + 2 + (optimizer.type === 'sgd' ? 0 : 4));
+  return trained * 4 * (1 + 1 + 1 + 2 + (optimizer.type === 'sgd' ? 0 : 4));
 }
 
 /** The fastest peer of a place among those that train the same network. */
