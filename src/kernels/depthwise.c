@@ -78,10 +78,10 @@ static __attribute__((noinline)) void slide_run(const Slide *s, const float *wei
     for (size_t c = 0; c < s->cells; c++) {
       f32x4 w = f32x4_splat(weight[c]);
       size_t at = (size_t)s->cell[c];
-      sum[0] += w * f32x4_load(p0 + at);
-      sum[1] += w * f32x4_load(p1 + at);
-      sum[2] += w * f32x4_load(p2 + at);
-      sum[3] += w * f32x4_load(p3 + at);
+      sum[0] = f32x4_madd(w, f32x4_load(p0 + at), sum[0]);
+      sum[1] = f32x4_madd(w, f32x4_load(p1 + at), sum[1]);
+      sum[2] = f32x4_madd(w, f32x4_load(p2 + at), sum[2]);
+      sum[3] = f32x4_madd(w, f32x4_load(p3 + at), sum[3]);
     }
     for (int i = 0; clamp && i < 4; i++) sum[i] = f32x4_min(high, f32x4_max(low, sum[i]));
     if (v + 4 <= s->inside)
@@ -291,9 +291,9 @@ static void weight_plane(const Slide *s, const float *plane, const float *rows, 
     for (size_t v = 0; v < s->vectors; v++, dy += 4) {
       f32x4 d = f32x4_load(dy);
       size_t at = (size_t)s->vector[v];
-      s0 += d * f32x4_load(p0 + at);
-      s1 += d * f32x4_load(p1 + at);
-      s2 += d * f32x4_load(p2 + at);
+      s0 = f32x4_madd(d, f32x4_load(p0 + at), s0);
+      s1 = f32x4_madd(d, f32x4_load(p1 + at), s1);
+      s2 = f32x4_madd(d, f32x4_load(p2 + at), s2);
     }
     f32x4_store(sums + 4 * c, s0);
     f32x4_store(sums + 4 * c + 4, s1);

@@ -59,7 +59,7 @@ INLINE Three three_of_second(const float *x, const Side side, size_t columns) {
   return (Three){{side == MIDDLE ? __builtin_shufflevector(f32x4_load(x - 4), after, 3, 4, 5, 6) : moved_right(after), own, after}};
 }
 
-INLINE f32x4 dot3(const f32x4 *w, Three t) { return (w[0] * t.v[0] + w[1] * t.v[1]) + w[2] * t.v[2]; }
+INLINE f32x4 dot3(const f32x4 *w, Three t) { return f32x4_madd(w[2], t.v[2], f32x4_madd(w[1], t.v[1], w[0] * t.v[0])); }
 
 /* ---- forward ---- */
 
@@ -197,9 +197,9 @@ INLINE void strip_back(const Window *window, const f32x4 w[9], const float *dy, 
       b = load_strip(dy, side, window->out[1]);
       b1 = after(dy, b, side);
     }
-    store_pairs(dx, w[4] * a, w[5] * a + w[3] * a1, side, columns);
+    store_pairs(dx, w[4] * a, f32x4_madd(w[3], a1, w[5] * a), side, columns);
     if (2 * row + 1 < window->in[0])
-      store_pairs(dx + columns, w[7] * a + w[1] * b, (w[8] * a + w[6] * a1) + (w[2] * b + w[0] * b1), side, columns);
+      store_pairs(dx + columns, f32x4_madd(w[1], b, w[7] * a), f32x4_madd(w[6], a1, w[8] * a) + f32x4_madd(w[0], b1, w[2] * b), side, columns);
     a = b, a1 = b1;
   }
 }
@@ -252,9 +252,9 @@ INLINE void strip_weights(const Strip *s, f32x4 total[9], const Side side) {
     for (int j = 0; j < 3; j++) {
       BARRIER();
       f32x4 v = three_of(x, side, w->in[1]).v[j];
-      sum[j] += below * v;
-      sum[3 + j] += own * v;
-      sum[6 + j] += above * v;
+      sum[j] = f32x4_madd(below, v, sum[j]);
+      sum[3 + j] = f32x4_madd(own, v, sum[3 + j]);
+      sum[6 + j] = f32x4_madd(above, v, sum[6 + j]);
     }
     above = own, own = below;
   }
@@ -262,7 +262,7 @@ INLINE void strip_weights(const Strip *s, f32x4 total[9], const Side side) {
 }
 
 INLINE void add3(f32x4 *sum, f32x4 dy, Three t) {
-  for (int i = 0; i < 3; i++) sum[i] += dy * t.v[i];
+  for (int i = 0; i < 3; i++) sum[i] = f32x4_madd(dy, t.v[i], sum[i]);
 }
 
 INLINE void strip_weights_second(const Strip *s, f32x4 total[9], const Side side) {

@@ -48,8 +48,8 @@ static void add_rows(const Gemm *g, const float *a, const float *b, size_t count
     const float *b0 = b + k * stride, *b1 = b0 + stride, *b2 = b1 + stride, *b3 = b2 + stride;
     size_t j = 0;
     for (; j + 4 <= count; j += 4) {
-      f32x4 pair = f32x4_load(sum + j) + a0 * f32x4_load(b0 + j) + a1 * f32x4_load(b1 + j);
-      f32x4_store(sum + j, pair + a2 * f32x4_load(b2 + j) + a3 * f32x4_load(b3 + j));
+      f32x4 pair = f32x4_madd(f32x4_splat(a1), f32x4_load(b1 + j), f32x4_madd(f32x4_splat(a0), f32x4_load(b0 + j), f32x4_load(sum + j)));
+      f32x4_store(sum + j, f32x4_madd(f32x4_splat(a3), f32x4_load(b3 + j), f32x4_madd(f32x4_splat(a2), f32x4_load(b2 + j), pair)));
     }
     for (; j < count; j++) sum[j] = sum[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
   }
@@ -64,8 +64,8 @@ static inline __attribute__((always_inline)) void dots(const int rows, const flo
   for (; k + 8 <= count; k += 8) {
     f32x4 a0 = f32x4_load(a + k), a1 = f32x4_load(a + k + 4);
     for (int i = 0; i < rows; i++) {
-      even[i] += a0 * f32x4_load(b + (size_t)i * stride + k);
-      odd[i] += a1 * f32x4_load(b + (size_t)i * stride + k + 4);
+      even[i] = f32x4_madd(a0, f32x4_load(b + (size_t)i * stride + k), even[i]);
+      odd[i] = f32x4_madd(a1, f32x4_load(b + (size_t)i * stride + k + 4), odd[i]);
     }
   }
   for (int i = 0; i < rows; i++) {
