@@ -135,6 +135,8 @@ Status trainlet_session_ready(TrainletSession *s) {
   if (!train && !s->models[MODEL_EVAL].graph && !s->models[MODEL_INFERENCE].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, s->limit_bytes, &s->arena, &s->error));
+  external_free_unused(&s->external); /* a checkpoint's is in the state now */
+  if (train) TRY(state_add_gradients(&s->state, &s->error));
   if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
   for (int m = 0; m < MODEL_COUNT; m++) {
     if (!s->models[m].graph) continue;
@@ -146,7 +148,6 @@ Status trainlet_session_ready(TrainletSession *s) {
     TRY(check_all_train(s));
   }
   take_checkpoint(s);
-  external_free_unused(&s->external); /* a checkpoint's is in the state now */
   s->ready = true;
   return STATUS_OK;
 }

@@ -88,36 +88,51 @@ static bool sum_bytes(const State *s, bool trainable, bool updated_only, size_t 
   return true;
 }
 
-static bool allocate(State *s, int flat_blocks, Error *error, double limit) {
-  size_t flat, frozen, undo, total;
+static Status no_room(const State *s, Error *error) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
+}
+
+/* Room for all values, and for the moments that the optimizer keeps. */
+static Status allocate(State *s, bool trains, int moments, double limit, Error *error) {
+  size_t flat, frozen, undo, values, total;
   bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &undo) &&
-              size_multiply(flat, (size_t)flat_blocks, &total) && size_add(total, frozen, &total) && size_add(total, undo, &total);
-  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve_zeroed(&s->block, total)) {
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: parameters, gradients and optimizer state need %zu bytes", fits ? total : SIZE_MAX);
-    return false;
-  }
-  s->total_bytes = total;
+              size_add(flat, frozen, &values) && size_add(values, undo, &values) &&
+              size_multiply(flat, (size_t)(trains + moments), &total) && size_add(total, values, &total);
+  s->total_bytes = fits ? total : SIZE_MAX;
+  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
+  if (moments && !block_reserve_zeroed(&s->moment_block, flat * (size_t)moments)) return no_room(s, error);
   s->flat_count = flat / sizeof(float);
-  char *at = s->block.data;
-  float **flats[4] = {&s->trainable, &s->gradients, &s->moments[0], &s->moments[1]};
-  for (int i = 0; i < flat_blocks; i++, at += flat) *flats[i] = (float *)at;
-  char *to = (char *)s->trainable, *frozen_at = at;
+  s->trainable = s->values.data;
+  for (int k = 0; k < moments; k++) s->moments[k] = (float *)s->moment_block.data + (size_t)k * s->flat_count;
+  char *to = s->values.data, *frozen_at = to + flat;
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     char **cursor = p->trainable ? &to : &frozen_at;
     p->data = *cursor;
-    if (p->trainable && s->gradients) p->grad = s->gradients + ((float *)p->data - s->trainable);
     *cursor += (p->bytes + 15) & ~(size_t)15;
   }
   s->undo = frozen_at;
-  return true;
+  return STATUS_OK;
 }
 
-static Status copy_values(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
+Status state_add_gradients(State *s, Error *error) {
+  if (!block_reserve_zeroed(&s->gradient_block, s->flat_count * sizeof(float))) return no_room(s, error);
+  s->gradients = s->gradient_block.data;
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    if (p->trainable) p->grad = s->gradients + ((float *)p->data - s->trainable);
+  }
+  return STATUS_OK;
+}
+
+static void copy_values(State *s, const Checkpoint *c) {
   for (int i = 0; !c->nominal && i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     if (p->bytes) memcpy(p->data, p->start, p->bytes);
   }
+}
+
+static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
   int wanted = optimizer_moment_count(o);
   for (int i = 0; o->kind != OPTIMIZER_NONE && i < c->moment_count; i++) {
     const CheckpointMoments *m = &c->moments[i];
@@ -144,9 +159,9 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name, dtype_name(s->parameters[i].type));
-  int blocks = train ? 2 + optimizer_moment_count(o) : 1;
-  if (!allocate(s, blocks, error, limit)) return error->status;
-  return copy_values(s, c, o, error);
+  TRY(allocate(s, train, train ? optimizer_moment_count(o) : 0, limit, error));
+  copy_values(s, c);
+  return train ? copy_moments(s, c, o, error) : STATUS_OK;
 }
 
 /* ---- binding graphs ---- */
@@ -225,6 +240,8 @@ void state_keep_statistics(State *s) { copy_statistics(s, false); }
 void state_restore_statistics(State *s) { copy_statistics(s, true); }
 
 void state_free(State *s) {
-  block_free(&s->block);
+  block_free(&s->values);
+  block_free(&s->gradient_block);
+  block_free(&s->moment_block);
   *s = (State){0};
 }

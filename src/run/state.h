@@ -1,7 +1,7 @@
-/* State: the session's parameters, gradients and optimizer moments, each one flat block.
+/* State: the session's parameters, gradients and optimizer moments, flat.
  *
- *   │ trainable parameters │ gradients │ moment 0 │ moment 1 │ frozen parameters │ undo of statistics │
- *     a parameter has the same offset in each of the first four; every tensor starts on 16 bytes, gaps are zero
+ *   │ trainable parameters │ frozen parameters │ undo of statistics │      │ gradients │      │ moment 0 │ moment 1 │
+ *     a parameter has the same offset in the first and in each of the last three; every tensor starts on 16 bytes, gaps are zero
  */
 #pragma once
 #include "checkpoint/checkpoint.h"
@@ -26,7 +26,7 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name; /* sorted */
   int count;
-  Block block;
+  Block values, gradient_block, moment_block;
   size_t total_bytes;
   float *trainable, *gradients, *moments[2];
   size_t flat_count; /* floats in each of the flat blocks, gaps included */
@@ -35,6 +35,8 @@ typedef struct State {
 
 /* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error);
+/* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good for the gradients. */
+Status state_add_gradients(State *s, Error *error);
 Parameter *state_find(const State *s, const char *name);
 /* Points the accumulators of the training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
 Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
