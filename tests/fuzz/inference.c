@@ -1,4 +1,5 @@
-/* Fuzzes inference of a hostile model: whatever inputs it declares (tensors, strings, sequences, optionals) are fed, and it is run twice. */
+/* Fuzzes inference of a hostile model: whatever inputs it declares (tensors, strings, sequences, optionals) are fed, and it is run twice.
+ * A large one is read in place, as a file of the session: a seed of more than 64 KB in one initializer leads there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-enum { LIMIT_BYTES = 16 << 20, BATCH = 2, MOST_ELEMENTS = 1 << 16 };
+enum { LIMIT_BYTES = 16 << 20, BATCH = 2, MOST_ELEMENTS = 1 << 16, IN_PLACE_BYTES = 1 << 16 };
 
 static void hold(bool good) {
   if (!good) abort();
@@ -50,11 +51,20 @@ static size_t read_outputs(const TrainletSession *s) {
   return sum;
 }
 
+static bool load(TrainletSession *s, const uint8_t *bytes, size_t count) {
+  if (count >= IN_PLACE_BYTES) {
+    void *file = trainlet_session_file(s, count);
+    hold(file != NULL);
+    bytes = memcpy(file, bytes, count);
+  }
+  return trainlet_session_load(s, TRAINLET_MODEL, bytes, count) == STATUS_OK && trainlet_session_ready(s) == STATUS_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static volatile size_t seen;
   TrainletSession *s = trainlet_session_new();
   trainlet_session_limit(s, LIMIT_BYTES);
-  bool good = trainlet_session_load(s, TRAINLET_MODEL, bytes, count) == STATUS_OK && trainlet_session_ready(s) == STATUS_OK;
+  bool good = load(s, bytes, count);
   for (int run = 0; run < 2 && good; run++) {
     const Graph *g = s->models[MODEL_INFERENCE].graph;
     bool fed = true;
