@@ -18,6 +18,7 @@ static bool feed_all(TrainletSession *s, TrainletPart part, int model) {
   for (int i = 0; i < g->input_count; i++) {
     const Value *v = g->inputs[i];
     Shape shape = v->shape;
+    if (v->type == DTYPE_STRING) return false; /* inference.c feeds those */
     for (int k = 0; k < shape.rank; k++)
       if (dim_is_symbol(shape.dim[k])) shape.dim[k] = BATCH;
     uint8_t *to = trainlet_session_feed(s, part, v->name, (int)v->type, shape.rank, shape.dim);
