@@ -430,6 +430,11 @@ Status graph_add(Graph *g, const Added *a) {
   return add(g, &with);
 }
 
+/* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it. */
+static void abandon(Graph *g, int first) {
+  for (int i = first; i < g->node_count; i++) g->nodes[i]->awaits = NULL, g->nodes[i]->done = 0;
+}
+
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !graph_is_composed(a))
@@ -440,6 +445,7 @@ static Status add(Graph *g, const Added *a) {
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return out_of_memory(g);
   g->awaited = NULL;
+  int first = g->node_count;
   Compose c = {.out = out};
   Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
   if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, add_deferred(g, &c.rest, NULL);
@@ -447,6 +453,7 @@ static Status add(Graph *g, const Added *a) {
   for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
   if (open && g->defers) {
     error_clear(g->error);
+    abandon(g, first);
     return add_deferred(g, a, awaited_input(a, g->awaited));
   }
   TRY(status);
