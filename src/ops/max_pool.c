@@ -29,14 +29,61 @@ static size_t largest(const float *x, const Window *w, PoolRange depths, PoolRan
   return best;
 }
 
-/* One output row of any window, rows counted over the depth. `indices` may be NULL. */
-static void row_run(const Pool *pool, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+/* ---- four windows of a row side by side ---- */
+
+typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* The larger of each lane, and its offset. */
+static inline void take_larger(f32x4 *best, i32x4 *offset, f32x4 x, int32_t x_offset) {
+  i32x4 larger = (x > *best) | (x != x);
+  *best = f32x4_select(larger, x, *best);
+  *offset = (i32x4_splat(x_offset) & larger) | (*offset & ~larger);
+}
+
+/* p[0], p[stride], p[2 · stride], p[3 · stride] */
+static inline f32x4 lanes(const float *p, size_t stride) {
+  return stride == 1 ? f32x4_load(p) : __builtin_shufflevector(f32x4_load(p), f32x4_load(p + 3), 0, 2, 5, 7);
+}
+
+typedef struct Row {
+  PoolRange depths, rows;
+  size_t start; /* of the plane in X */
+} Row;
+
+/* Windows j … j + 3, which begin one or two columns apart and have all of these on the input. */
+static void four_windows(const Window *w, const Row *r, const float *x, size_t j, float *y, int64_t *indices) {
+  size_t width = w->in[1], stride = w->stride[1], column = j * stride - w->pad[1], first = (r->depths.from * w->in[0] + r->rows.from) * width + column;
+  f32x4 best = lanes(x + first, stride);
+  i32x4 offset = i32x4_splat((int32_t)first);
+  for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
+    for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step)
+      for (size_t k = 0, at = i * width + column; k < w->kernel[1]; k++, at += w->dilation[1]) take_larger(&best, &offset, lanes(x + at, stride), (int32_t)at);
+  f32x4_store(y + j, best);
+  int64_t step = (int64_t)stride;
+  i64x4 place = {0, step, 2 * step, 3 * step};
+  if (indices) *(i64x4 *)(indices + j) = __builtin_convertvector(offset, i64x4) + place + (int64_t)r->start;
+}
+
+/* The windows that are taken by four, at least as many; none where they may not. */
+static PoolRange by_fours(const Pool *pool) {
   const Window *w = &pool->window;
-  PoolRange depths = pool_range(&pool->depth, 0, row / w->out[0]), rows = pool_range(w, 0, row % w->out[0]);
+  size_t extent = (w->kernel[1] - 1) * w->dilation[1] + 1, stride = w->stride[1], end = w->in[1] + w->pad[1];
+  if (stride > 2 || end < extent || pool_in(pool) > INT32_MAX) return (PoolRange){0};
+  size_t from = (w->pad[1] + stride - 1) / stride, to = (end - extent) / stride + 1;
+  if (to > w->out[1]) to = w->out[1];
+  return to >= from + 4 ? (PoolRange){.from = from, .to = to} : (PoolRange){0};
+}
+
+/* One output row of any window, rows counted over the depth. `indices` may be NULL. The last four windows may overlap those before. */
+static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+  const Window *w = &pool->window;
+  Row r = {pool_range(&pool->depth, 0, row / w->out[0]), pool_range(w, 0, row % w->out[0]), plane * pool_in(pool)};
+  for (size_t j = fours.from; j < fours.to; j += 4) four_windows(w, &r, x, j + 4 <= fours.to ? j : fours.to - 4, y, indices);
   for (size_t j = 0; j < w->out[1]; j++) {
-    size_t best = largest(x, w, depths, rows, pool_range(w, 1, j));
+    if (j >= fours.from && j < fours.to) continue;
+    size_t best = largest(x, w, r.depths, r.rows, pool_range(w, 1, j));
     y[j] = x[best];
-    if (indices) indices[j] = (int64_t)(plane * pool_in(pool) + best);
+    if (indices) indices[j] = (int64_t)(r.start + best);
   }
 }
 
@@ -47,15 +94,6 @@ static bool is_two_by_two(const Pool *pool) {
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 2 || w->stride[a] != 2 || w->dilation[a] != 1 || w->pad[a] || w->in[a] < 2 * w->out[a]) return false;
   return window_in(w) <= INT32_MAX;
-}
-
-typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* The larger of each lane, and its offset. */
-static inline void take_larger(f32x4 *best, i32x4 *offset, f32x4 x, int32_t x_offset) {
-  i32x4 larger = (x > *best) | (x != x);
-  *best = f32x4_select(larger, x, *best);
-  *offset = (i32x4_splat(x_offset) & larger) | (*offset & ~larger);
 }
 
 /* Four windows of output row `row`, from column j on. */
@@ -94,12 +132,16 @@ static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Pool *pool = n->params;
   size_t columns = pool->window.out[1];
-  bool fast = is_two_by_two(pool) && columns >= 4, turned = has_out(n, 1) && node_int(n, "storage_order", 0) != 0;
+  bool two = is_two_by_two(pool) && columns >= 4, turned = has_out(n, 1) && node_int(n, "storage_order", 0) != 0;
+  PoolRange fours = by_fours(pool);
   for (size_t plane = from; plane < to; plane++) {
     const float *x = in_f32(n, 0) + plane * pool_in(pool);
     for (size_t i = 0; i < pool->depth.out[0] * pool->window.out[0]; i++) {
       size_t at = plane * pool_out(pool) + i * columns;
-      (fast ? two_by_two_row : row_run)(pool, x, i, plane, out_f32(n, 0) + at, has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL);
+      float *y = out_f32(n, 0) + at;
+      int64_t *indices = has_out(n, 1) ? (int64_t *)n->out[1]->data + at : NULL;
+      if (two) two_by_two_row(pool, x, i, plane, y, indices);
+      else row_run(pool, fours, x, i, plane, y, indices);
     }
     if (turned) turn_indices(pool, plane, (int64_t *)n->out[1]->data + plane * pool_out(pool));
   }
@@ -146,6 +188,9 @@ CASES_OF(max_pool_cases) = {
     {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]", 0, 2},
     {"f32[2,3,5,4]", "kernel_shape=[2,2] strides=[2,1] storage_order=1", 0, 2},
     {"f32[1,2,3,4,5]", "kernel_shape=[2,2,2] storage_order=1", 0, 2},
+    {"f32[1,2,5,17]", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]", 0, 2},
+    {"f32[2,2,19]", "kernel_shape=[2] strides=[2]", 12, 2},
+    {"f32[1,2,3,4,12]", "kernel_shape=[2,2,3] dilations=[1,2,2] pads=[0,1,2,0,1,2]", 0, 2},
     {"f32[1,2,6,5,8]", "kernel_shape=[2,2,2] strides=[2,2,2] dilations=[3,1,1] ceil_mode=1", 11},
     {0}};
 
