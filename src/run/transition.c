@@ -104,12 +104,24 @@ static void attach_stage(void *context, Graph *stage) {
   for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
 }
 
-static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+/* The graph with numbers for symbols, and with contents that shapes depend on. That they do may only show once symbols are numbers. */
+static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+  if (!r->graph->open) {
+    Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
+    if (!bound || !bound->open) return bound;
+    r->graph->open = true;
+  }
+  if (check_fed(r, error) != STATUS_OK) return NULL;
   Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false, 0};
-  if (pin_declared(r, &c->arena) != STATUS_OK) return NULL;
-  Graph *bound = r->graph->open ? stages_clone(&stages, &c->arena, error, wanted, count) : graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
-  for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
+  Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
+  return bound;
+}
+
+static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+  if (pin_declared(r, &c->arena) != STATUS_OK) return NULL;
+  Graph *bound = bind_open(r, c, numbers, wanted, count, error);
+  for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
   return bound;
 }
 
@@ -119,7 +131,6 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
   if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
-  if (r->graph->open) TRY(check_fed(r, error));
   Graph *bound = bind(r, c, numbers, wanted, count, error);
   Value **fetched = bound ? stages_spread(bound) : NULL;
   if (!fetched) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
-import { info, message, node } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node } from '../bench/models/onnx_file.js';
 import { batchBits } from '../golden/recipe.js';
 import { clusters, golden } from './clusters.js';
 
@@ -110,6 +110,19 @@ test('a shape that depends on a fed value of a kind that no exporter writes ends
   const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]), HERE);
   const feeds = { X: new Tensor('int16', Int16Array.of(1, 2), [1, 2]), sizes: new Tensor('float16', Uint16Array.of(0x3c00, 0x4000), [2]) };
   await assert.rejects(session.run(feeds), is('unsupported-op', /shapes of the model depend on values inside of one operator/));
+});
+
+test('axes whose number is fed reduce, whatever shape the model declares', async () => {
+  const FLOAT = 1, INT64 = 7;
+  const reduce = node('ReduceSum', ['x', 'axes'], 'y', attribute('noop_with_empty_axes', 1));
+  const graph = message([1, reduce], [11, info('x', FLOAT, [3, 61, 2])], [11, info('axes', INT64, ['n'])], [12, info('y', FLOAT, [3, 2, 2])]);
+  const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 13])]), HERE);
+  const sums = async (...axes) => (await session.run({ x: new Tensor('float32', new Float32Array(366).fill(1), [3, 61, 2]), axes: new Tensor('int64', BigInt64Array.from(axes, BigInt), [axes.length]) })).y;
+  for (const [axes, dims, sum] of [[[1], [3, 1, 2], 61], [[], [3, 61, 2], 1], [[0, 2], [1, 61, 1], 6]]) {
+    const y = await sums(...axes);
+    assert.deepEqual([y.dims, new Set(y.data)], [dims, new Set([sum])]);
+  }
+  await assert.rejects(sums(1, 1), is('invalid-model', /axis 1 is given twice/));
 });
 
 test("another model's checkpoint is a mismatch", async () => {
