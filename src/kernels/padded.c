@@ -68,6 +68,7 @@ const float *padded_copy(const Padded *p, const float *x, size_t planes, float *
   size_t top, bottom, left, right;
   visible(p->origin[0], p->in[0], p->rows, &top, &bottom);
   visible(p->origin[1], p->in[1], p->row_floats * p->step, &left, &right);
+  if (top == bottom || left == right) return copy;
   for (size_t plane = 0; plane < planes; plane++) {
     const float *from = x + (plane * p->in[0] + top) * p->in[1];
     float *to = copy + plane * p->plane_floats + (size_t)(p->origin[0] + (ptrdiff_t)top) * p->row_floats;
