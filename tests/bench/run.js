@@ -18,7 +18,7 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --only W1,W3        rows: ${taskNames.join(', ')}
   --where node        places: chromium, node, native (default: all three)
   --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS).filter((name) => !isOurs(name)).join(', ')}
-  --rounds 15         rounds of about 60 ms each
+  --rounds 15         rounds of a quarter second each
   --threads 1         threads of ours and of onnxruntime-web's graph
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
