@@ -216,7 +216,7 @@ static void gradient_range(void *context, size_t from, size_t to) {
 void cross_entropy_gradient_run(const Node *n) {
   const CrossEntropy *p = n->params;
   SoftmaxDims d = dims_of(&n->in[1]->shape);
-  Gradient g = {n, d, labels_of(n, 2, d.n), 1};
+  Gradient g = {.node = n, .d = d, .labels = labels_of(n, 2, d.n)};
   if (p->reduction == REDUCTION_MEAN) g.divisor = weight_sum(&g.labels, d.outer * d.inner);
   if (g.divisor == 0) g.divisor = 1;
   threads_split(d.outer, 8192 / (d.n * d.inner + 1) + 1, gradient_range, &g);

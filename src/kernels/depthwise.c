@@ -262,7 +262,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   size_t threads = (size_t)threads_count();
   if (!forward_plan(conv, &s->forward, scratch)) return false;
   s->rows_floats = vectors_in(w->out[0], w->out[1]) * 4;
-  s->cell_floats = (window_kernel(w) + 3) * 4;
+  s->cell_floats = (window_kernel(w) + 2) * 4; /* whole threes */
   s->rows = scratch_take(scratch, threads, s->rows_floats, sizeof(float));
   s->sums = scratch_take(scratch, threads * PLANES, s->cell_floats, sizeof(float));
   return !scratch->overflow;

@@ -35,7 +35,7 @@ double gauss_determinant(double *a, size_t n) {
 }
 
 /* Where a pivot is 0, one that is as good as 0 stands for it: in det · a⁻¹ it is divided out again. Two of them make it 0. */
-double gauss_adjugate(double *a, size_t n, double *inverse) {
+void gauss_adjugate(double *a, size_t n, double *inverse) {
   const double tiny = 0x1p-400;
   double det = 1;
   int zeros = 0;
@@ -53,7 +53,6 @@ double gauss_adjugate(double *a, size_t n, double *inverse) {
     }
   }
   for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
-  return zeros ? 0 : det;
 }
 
 Status gauss_bytes(Node *node, Dim n, size_t matrices) {

@@ -5,6 +5,6 @@
 /* The determinant of a (n, n), which is overwritten. */
 double gauss_determinant(double *a, size_t n);
 /* The same, and its gradient det · a⁻ᵀ, transposed, into `adjugate` (n, n): exact where a has rank n - 1, too. */
-double gauss_adjugate(double *a, size_t n, double *adjugate);
+void gauss_adjugate(double *a, size_t n, double *adjugate);
 /* Asks for scratch of so many matrices. */
 Status gauss_bytes(Node *node, Dim n, size_t matrices);

@@ -122,7 +122,7 @@ static size_t part_count(size_t rows) { return rows / ROWS == 0 ? 1 : rows / ROW
 
 static float *lay_out(Scratch *s, size_t rows, size_t count) { return scratch_take(s, part_count(rows), count, 4 * sizeof(float)); }
 
-bool layer_norm_gradient_scratch(const Node *n, int scale, size_t *bytes) {
+bool layer_norm_gradient_bytes(const Node *n, int scale, size_t *bytes) {
   const LayerNorm *p = n->params;
   const Shape *x = &n->in[1]->shape;
   Scratch s = {0};

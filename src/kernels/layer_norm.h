@@ -21,6 +21,6 @@ Status layer_norm_want_statistics(const Node *n, const Shape *statistics, int fi
 void layer_norm_run(const Node *n, bool simplified, float *y, float *means, float *inv_stds);
 
 /* Floats of scratch that the gradient wants, as bytes; false when they overflow. */
-bool layer_norm_gradient_scratch(const Node *n, int scale, size_t *bytes);
+bool layer_norm_gradient_bytes(const Node *n, int scale, size_t *bytes);
 /* dx, dscale, dB of the node (dY, X, scale, …); any may be NULL. means is NULL where simplified. */
 void layer_norm_gradient_run(const Node *n, const float *means, const float *inv_stds, float *dx, float *dscale, float *dshift);

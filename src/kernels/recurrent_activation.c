@@ -91,11 +91,11 @@ static float slope_of(const Activation *a, float y) {
     case ACTIVATION_TANH: return 1 - y * y;
     case ACTIVATION_RELU: return y > 0;
     case ACTIVATION_AFFINE: return a->alpha;
-    case ACTIVATION_LEAKY_RELU: return y < 0 ? a->alpha : 1;
+    case ACTIVATION_LEAKY_RELU: return y > 0 ? 1 : a->alpha;
     case ACTIVATION_THRESHOLDED_RELU: return y != 0;
     case ACTIVATION_SCALED_TANH: return a->beta * (a->alpha - y * y / a->alpha);
     case ACTIVATION_HARD_SIGMOID: return y > 0 && y < 1 ? a->alpha : 0;
-    case ACTIVATION_ELU: return y < 0 ? y + a->alpha : 1;
+    case ACTIVATION_ELU: return y > 0 ? 1 : y + a->alpha;
     case ACTIVATION_SOFTSIGN: return (1 - fabsf(y)) * (1 - fabsf(y));
     case ACTIVATION_SOFTPLUS: return 1 - exp_of(-y);
   }

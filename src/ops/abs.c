@@ -15,7 +15,7 @@ static Status abs_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(abs_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {0}};
+CASES_OF(abs_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = true}, {0}};
 
 const Op op_abs = {
     .name = "Abs",

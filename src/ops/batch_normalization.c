@@ -124,6 +124,7 @@ CASES_OF(batch_normalization_cases) = {
     {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1 momentum=0.75 epsilon=0.01", 14, 3,
      "training goes through BatchNormInternal"},
     {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1, "training goes through BatchNormInternal"},
+    {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
     {0}};
 
 const Op op_batch_normalization = {

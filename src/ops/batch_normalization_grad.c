@@ -36,7 +36,7 @@ static void run_channels(void *context, size_t from, size_t to) {
 static void batch_normalization_grad_run(const Node *n) { batch_norm_channels(n, 1, run_channels, (void *)n); }
 
 CASES_OF(batch_normalization_grad_cases) = {
-    {"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3}, {0}};
+    {"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3}, {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2"}, {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 2}, {"f32[1,2] f32[1,2] f32[2] f32[2] f32[2]:0.5..2"}, {0}};
 
 const Op op_batch_normalization_grad = {
     .name = "BatchNormalizationGrad",

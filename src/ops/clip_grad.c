@@ -22,7 +22,7 @@ BROADCAST_ROW_2(clip_grad_row, clip_grad(n, a, b))
 
 static void clip_grad_run(const Node *n) { broadcast_run(n, 2, clip_grad_row); }
 
-CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7] f32[7]", "min=0.0"}, {0}};
+CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7] f32[7]", "min=0.0"}, {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"}, {0}};
 
 const Op op_clip_grad = {
     .name = "ClipGrad",

@@ -149,6 +149,7 @@ CASES_OF(conv_transpose_cases) = {
     {"f32[2,3,7] f32[3,2,4] f32[2]", "strides=[3] pads=[2,1]", 1},
     {"f32[1,2,3,2,4] f32[2,3,2,3,2] f32[3]", "strides=[2,1,2] pads=[0,1,1,1,0,0] output_padding=[1,0,1]"},
     {"f32[2,4,2,3,3] f32[4,1,2,2,3]", "group=2 dilations=[2,1,1]"},
+    {"f32[1,2,2,3,2] f32[2,1,2,2,2]", "dilations=[2,2,1] output_padding=[1,1,0]"},
     {0}};
 
 const Op op_conv_transpose = {

@@ -22,7 +22,7 @@ static void run_range(void *context, size_t from, size_t to) {
   const float *dy = in_f32(n, 0);
   const uint8_t *mask = n->in[1]->data;
   float *dx = out_f32(n, 0);
-  float ratio = has_in(n, 2) ? *in_f32(n, 2) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;
+  float ratio = has_in(n, 2) ? *in_f32(n, 2) : 0.5f, scale = 1 / (1 - ratio);
   for (size_t i = from; i < to; i++) dx[i] = mask[i] ? dy[i] * scale : 0;
 }
 

@@ -25,7 +25,7 @@ static Status elu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(elu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {0}};
+CASES_OF(elu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}, {0}};
 
 const Op op_elu = {
     .name = "Elu",

@@ -44,7 +44,7 @@ static Status global_max_pool_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(global_max_pool_cases) = {{"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {0}};
+CASES_OF(global_max_pool_cases) = {{"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}, {0}};
 
 const Op op_global_max_pool = {
     .name = "GlobalMaxPool",

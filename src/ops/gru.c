@@ -103,6 +103,7 @@ CASES_OF(gru_cases) = {
     {"f32[3,2,2] f32[1,9,2] f32[1,9,3]", "clip=0.9 activations=[Sigmoid,Affine] activation_alpha=[0.75] activation_beta=[0.125]", 7},
     {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "", 14, 2},
     {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "linear_before_reset=1", 14, 2},
+    {"f32[3,2,2] f32[2,9,2] f32[2,9,3]", "direction=bidirectional activations=[Sigmoid,Tanh,HardSigmoid,Softsign]"},
     {0}};
 
 const Op op_gru = {

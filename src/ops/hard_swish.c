@@ -1,4 +1,4 @@
-/* HardSwish: y = x·h, h = x / 6 + ½ cut to 0 … 1.  dx = dy·(x / 3 + ½) where |x| < 3, else dy·h. */
+/* HardSwish: y = x·h, h = x / 6 + ½ cut to 0 … 1.  dx = dy·(x / 3 + ½) where |x| ≤ 3, as in PyTorch, else dy·h. */
 #include "kernels/broadcast.h"
 
 static Status hard_swish_infer(Node *n) {
@@ -15,12 +15,12 @@ static Status hard_swish_grad(Grad *grad) {
   Value *x = grad->node->in[0], *zero = emit_float(g, 0);
   Value *middle = emit(g, "Add", emit(g, "Mul", x, emit_float(g, 0.333333333f)), emit_float(g, 0.5f));
   Value *ends = emit(g, "Where", emit(g, "Greater", x, zero), emit_float(g, 1), zero);
-  Value *slope = emit(g, "Where", emit(g, "Less", emit(g, "Abs", x), emit_float(g, 3)), middle, ends);
+  Value *slope = emit(g, "Where", emit(g, "LessOrEqual", emit(g, "Abs", x), emit_float(g, 3)), middle, ends);
   grad->dx[0] = emit(g, "Mul", grad->dy[0], slope);
   return STATUS_OK;
 }
 
-CASES_OF(hard_swish_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {0}};
+CASES_OF(hard_swish_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}, {0}};
 
 const Op op_hard_swish = {
     .name = "HardSwish",

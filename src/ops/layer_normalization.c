@@ -39,6 +39,7 @@ CASES_OF(layer_normalization_cases) = {
     {"f32[130,5] f32[5] f32[5]", "axis=-1", 17},
     {"f32[2,3,5] f32[5] f32[5]", "axis=-1", 12, 3},
     {"f32[2,900]:-1..9 f32[900] f32[900]", "epsilon=1e-12", 1, 1},
+    {"f32[3,1] f32[1] f32[1]"},
     {0}};
 
 const Op op_layer_normalization = {

@@ -6,7 +6,7 @@ static Status layer_normalization_grad_infer(Node *n) {
   TRY(layer_norm_infer(n, 1, 2, -1, &statistics));
   TRY(layer_norm_want_statistics(n, &statistics, 3, 4));
   TRY(layer_norm_want_statistics(n, &n->in[1]->shape, 0, 0));
-  if (node_is_concrete(n) && !layer_norm_gradient_scratch(n, 2, &n->scratch_bytes)) return STATUS_OUT_OF_MEMORY;
+  if (node_is_concrete(n) && !layer_norm_gradient_bytes(n, 2, &n->scratch_bytes)) return STATUS_OUT_OF_MEMORY;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape));
   TRY(node_output(n, 1, DTYPE_FLOAT32, &n->in[2]->shape));
   return node_output(n, 2, DTYPE_FLOAT32, &n->in[2]->shape);

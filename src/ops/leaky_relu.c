@@ -25,7 +25,7 @@ static Status leaky_relu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(leaky_relu_cases) = {{"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"}, {0}};
+CASES_OF(leaky_relu_cases) = {{"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"}, {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}, {0}};
 
 const Op op_leaky_relu = {
     .name = "LeakyRelu",

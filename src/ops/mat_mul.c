@@ -160,7 +160,7 @@ static Status plain_infer(Node *n) { return mat_mul_infer(n, (MatMulAttrs){.alph
 
 /* v with its last dim `last` and zeros for the dims before it, which Reshape takes from v; `one` puts a 1 before the last. */
 static Value *reshape_last(Graph *g, Value *v, int rank, bool one, int64_t last) {
-  int64_t dims[RANK_MAX + 2] = {0};
+  int64_t dims[RANK_MAX] = {0};
   if (one) dims[rank - 2] = 1;
   dims[rank - 1] = last;
   return emit(g, "Reshape", v, emit_ints(g, dims, rank));
@@ -217,7 +217,7 @@ CASES_OF(mat_mul_cases) = {
     {"f32[4] f32[2,4,5]", ""},
     {"f32[3,4] f32[4]", ""},
     {"f32[2,3,4] f32[4]", ""},
-    {"v:i64[2,2,3]=1,2,3,4,5,6,7,8,9,-1,-2,-3 v:i64[3,2]=1,2,3,4,5,6"}, {"f64[2,3] f64[3,4]"}, {0}};
+    {"v:i64[2,2,3]=1,2,3,4,5,6,7,8,9,-1,-2,-3 v:i64[3,2]=1,2,3,4,5,6"}, {"f64[2,3] f64[3,4]"}, {"f32[1,1,2,1,1,1,2,3] f32[3]", ""}, {0}};
 
 const Op op_mat_mul = {
     .name = "MatMul",

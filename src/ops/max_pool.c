@@ -155,7 +155,7 @@ static void max_pool_run(const Node *n) {
 /* MaxPoolGrad wants Indices in storage order 0: of the same MaxPool without that attribute. */
 static Node *pool_again(Grad *g) {
   const Node *n = g->node;
-  Attr attrs[16];
+  Attr attrs[16] = {0};
   int count = 0;
   for (int i = 0; i < n->attr_count && count < 16; i++)
     if (strcmp(n->attrs[i].name, "storage_order") != 0) attrs[count++] = n->attrs[i];

@@ -18,6 +18,7 @@ typedef struct Case {
   const char *in, *attrs;
   int opset, outputs;
   const char *no_grad; /* reason why the gradient is not checked by differences in this case; NULL when it is */
+  bool kink;           /* x lies where the slope is a choice: PyTorch's numbers alone hold the gradient */
 } Case;
 
 /* The gradient of one node, being written. */

@@ -25,7 +25,7 @@ static Status p_relu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(p_relu_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"}, {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {0}};
+CASES_OF(p_relu_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"}, {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {"v:f32[3]=0,-1,2 f32[1]", .kink = true}, {0}};
 
 const Op op_p_relu = {
     .name = "PRelu",

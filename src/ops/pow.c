@@ -106,7 +106,7 @@ static Value *grad_of_constant(Graph *g, Value *dy, Value *x, float e) {
 static Status pow_grad(Grad *g) {
   Graph *graph = g->graph;
   Value *x = g->node->in[0], *e = g->node->in[1], *dy = g->dy[0], *zero = emit_float(graph, 0);
-  size_t count;
+  size_t count = 0;
   if (g->want[1]) {
     Value *de = emit(graph, "Mul", dy, emit(graph, "Mul", g->node->out[0], emit(graph, "Log", x)));
     g->dx[1] = emit(graph, "Where", emit(graph, "Equal", x, zero), zero, de);
@@ -136,6 +136,7 @@ CASES_OF(pow_cases) = {{"f32[2,3] f32[]=2"},
                        {"f32[2,2] v:i64[2]=2,3"},
                        {"f32[2,2] v:i32[2]=0,-1"},
                        {"f32[3]:0.2..2 f32[3]", NULL, 7},
+    {"f32[2,2] f32[2]=2,3"},
                        {0}};
 
 const Op op_pow = {

@@ -52,7 +52,7 @@ static Status reduce_l2_grad(Grad *grad) {
 }
 
 CASES_OF(reduce_l2_cases) = {{"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
-                             {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f64[2,3,4]", "axes=[1]"}, {"v:i32[2,2]=3,-4,5,5", "axes=[1]"}, {0}};
+                             {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f64[2,3,4]", "axes=[1]"}, {"v:i32[2,2]=3,-4,5,5", "axes=[1]"}, {"v:f32[2,2]=0,0,3,4", "axes=[1]", .kink = true}, {0}};
 
 const Op op_reduce_l2 = {
     .name = "ReduceL2",

@@ -32,7 +32,7 @@ static void reduce_max_run(const Node *n) {
 
 CASES_OF(reduce_max_cases) = {{"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
                         {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
-                        {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .no_grad = "ties"}, {0}};
+                        {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .kink = true}, {0}};
 
 const Op op_reduce_max = {
     .name = "ReduceMax",

@@ -55,6 +55,9 @@ CASES_OF(reshape_cases) = {
     {"f32[2,3,4] i64[2]=0,-1", NULL, 5},
     {"f32[2,3]", "shape=[6,1]", 1},
     {"i64[4] i64[2]=2,2"},
+    {"f32[2,0] i64[2]=0,7", "allowzero=1", 14},
+    {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
+    {"f32[0,0] i64[2]=5,0", "allowzero=1", 14},
     {0}};
 
 const Op op_reshape = {

@@ -34,6 +34,11 @@ CASES_OF(rnn_cases) = {
     {"f32[2,3,2] f32[2,3,2] f32[2,3,3] f32[2,6]", "layout=1 direction=bidirectional clip=0.9", 14, 2},
     {"f32[3,2,2] f32[1,3,2] f32[1,3,3]", "activations=[ThresholdedRelu] activation_alpha=[0.2]"},
     {"f32[2,7,130] f32[1,70,130]:-0.1..0.1 f32[1,70,70]:-0.1..0.1 f32[1,140]", "", 14, 2},
+    {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[LeakyRelu] activation_alpha=[0.25]"},
+    {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[Elu] activation_alpha=[0.5]"},
+    {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[Elu] activation_alpha=[0.5]", .kink = true},
+    {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[LeakyRelu] activation_alpha=[0.25]", .kink = true},
+    {"f32[1,1,3] f32[2,4,3] f32[2,4,4]", "direction=bidirectional"},
     {0}};
 
 const Op op_rnn = {

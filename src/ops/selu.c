@@ -27,7 +27,7 @@ static Status selu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(selu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {0}};
+CASES_OF(selu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {"v:f32[3]=0,-1,2", .kink = true}, {0}};
 
 const Op op_selu = {
     .name = "Selu",

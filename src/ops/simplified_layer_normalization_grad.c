@@ -6,7 +6,7 @@ static Status simplified_layer_normalization_grad_infer(Node *n) {
   TRY(layer_norm_infer(n, 1, 2, -1, &statistics));
   TRY(layer_norm_want_statistics(n, &statistics, 3, 3));
   TRY(layer_norm_want_statistics(n, &n->in[1]->shape, 0, 0));
-  if (node_is_concrete(n) && !layer_norm_gradient_scratch(n, 2, &n->scratch_bytes)) return STATUS_OUT_OF_MEMORY;
+  if (node_is_concrete(n) && !layer_norm_gradient_bytes(n, 2, &n->scratch_bytes)) return STATUS_OUT_OF_MEMORY;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape));
   return node_output(n, 1, DTYPE_FLOAT32, &n->in[2]->shape);
 }
@@ -16,7 +16,7 @@ static void simplified_layer_normalization_grad_run(const Node *n) {
 }
 
 CASES_OF(simplified_layer_normalization_grad_cases) = {
-    {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2}, {0}};
+    {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2}, {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2"}, {0}};
 
 const Op op_simplified_layer_normalization_grad = {
     .name = "SimplifiedLayerNormalizationGrad",

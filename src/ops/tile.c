@@ -60,7 +60,7 @@ static Status tile_grad(Grad *grad) {
   const Tile *p = n->params;
   const Shape *x = &n->in[0]->shape;
   if (!p->known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs to know which dims are repeated");
-  Value *pieces[2 * RANK_MAX];
+  Value *pieces[RANK_MAX]; /* infer lets no more be */
   int64_t axes[RANK_MAX];
   int count = 0, repeated = 0;
   for (int i = 0; i < x->rank; i++) {

@@ -3,6 +3,7 @@
 An output of None is not compared. Operators that PyTorch does not have stand in UNKNOWN with the reason.
 """
 import itertools
+import math
 
 import torch
 from torch.nn import functional as F
@@ -18,9 +19,9 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
-UNKNOWN.update(dict.fromkeys(("FakeQuant", "FakeQuantGrad", "MatMulNBitsGrad"), "tests/js/quantization.test.js"))
+UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad"), "tests/js/quantization.test.js"))
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
-UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
+UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.
 EXCEPTIONS = {
     "LRN | f32[1,4,3] | size=2 alpha=0.9 beta=0.5 | 0 0": "PyTorch puts the odd neighbour of an even window on the other side",
@@ -320,7 +321,7 @@ def quick_gelu(x, a):
 
 
 def pad_op(x, a):
-    widths = ints(x[1]) if len(x) > 1 else a["pads"]
+    widths = ints(x[1]) if len(x) > 1 else a.get("pads") or a["paddings"]
     axes = [i % x[0].dim() for i in ints(x[3])] if len(x) > 3 else list(range(x[0].dim()))
     y = x[0]
     for i, axis in enumerate(axes):
@@ -423,7 +424,7 @@ OPS = {
     "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
     "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
-    "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True)],
+    "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True) if x[0].dim() > 2 else x[0].clone()],
     "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
     "BatchNormInternal": lambda x, a: batch_norm(x, a, True),
     "Flatten": flatten, "Reshape": reshape, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
@@ -452,6 +453,8 @@ OPS = {
     "Elu": lambda x, a: [F.elu(x[0], a.get("alpha", 1.0))], "Celu": lambda x, a: [F.celu(x[0], a.get("alpha", 1.0))],
     "Selu": lambda x, a: [a.get("gamma", 1.0507009873554805) * F.elu(x[0], a.get("alpha", 1.6732632423543772))],
     "HardSigmoid": lambda x, a: [(a.get("alpha", 0.2) * x[0] + a.get("beta", 0.5)).clamp(0, 1)],
+    "ClipGrad": lambda x, a: [F.hardtanh(x[1].requires_grad_(), a.get("min", -math.inf), a.get("max", math.inf)).grad_fn(x[0])],
+    "FakeQuantGrad": lambda x, a: [x[0] * x[1]],
     "HardSwish": lambda x, a: [F.hardswish(x[0])], "PRelu": lambda x, a: [torch.where(x[0] > 0, x[0], x[0] * x[1])],
     "ReduceMax": reduce(lambda x, axes, keep: x.amax(axes, keep)), "ReduceMin": reduce(lambda x, axes, keep: x.amin(axes, keep)),
     "Mish": lambda x, a: [F.mish(x[0])], "Softsign": lambda x, a: [F.softsign(x[0])], "Tan": lambda x, a: [x[0].tan()],
@@ -469,6 +472,6 @@ OPS = {
     "ReduceSumSquare": reduce(lambda x, axes, keep: x.square().sum(axes, keep)),
     "NegativeLogLikelihoodLoss": lambda x, a: [F.nll_loss(x[0], x[1], x[2].detach() if len(x) > 2 else None, ignore_index=a.get("ignore_index", -100),
                                                           reduction=a.get("reduction", "mean"))],
-    "ReduceL2": reduce(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()),
+    "ReduceL2": reduce(lambda x, axes, keep: torch.linalg.vector_norm(x, 2, axes, keep)),
     "ReduceLogSumExp": reduce(lambda x, axes, keep: x.logsumexp(axes, keep)),
 }
