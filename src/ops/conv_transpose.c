@@ -93,24 +93,18 @@ static void conv_transpose_run(const Node *n) {
   if (has_in(n, 2)) threads_split(shape_span(y, 0, 2), threads_grain(shape_span(y, 2, y->rank)), add_bias, (void *)n);
 }
 
-/* The attributes of the convolution from y to x, with the pads as numbers. Behind the last window y may go on (output_padding) by a stride
- * or more, which no Conv can do: that part of dy, which is no x's, is cut off. */
-static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more, Attr attrs[5]) {
-  Node *n = grad->node;
-  int64_t *pads = ARENA_ARRAY(n->graph->arena, int64_t, 6), starts[3] = {0}, ends[3], axes[3];
+/* The pads of the convolution from y to x, as numbers. Behind the last window y may go on (output_padding) by a stride or more, which no
+ * Conv can do: that part of dy, which is no x's, is cut off. */
+static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more, int64_t pads[6]) {
+  int64_t starts[3] = {0}, ends[3], axes[3];
   bool cut = false;
-  for (int a = 0; pads && a < w->rank; a++) {
+  for (int a = 0; a < w->rank; a++) {
     int64_t left = w->pad_end[a] - more[a];
     bool over = left <= -w->stride[a];
     pads[a] = w->pad_begin[a];
     pads[w->rank + a] = left > 0 ? left : 0;
     axes[a] = 2 + a, ends[a] = over ? left : INT64_MAX, cut |= over;
   }
-  attrs[0] = attr_of_ints("pads", pads, 2 * w->rank);
-  attrs[1] = attr_of_ints("kernel_shape", w->kernel, w->rank);
-  attrs[2] = attr_of_ints("strides", w->stride, w->rank);
-  attrs[3] = attr_of_ints("dilations", w->dilation, w->rank);
-  attrs[4] = attr_of_int("group", node_int(n, "group", 1));
   Graph *g = grad->graph;
   if (!cut) return grad->dy[0];
   return emit(g, "Slice", grad->dy[0], emit_ints(g, starts, w->rank), emit_ints(g, ends, w->rank), emit_ints(g, axes, w->rank));
@@ -122,11 +116,11 @@ static Status conv_transpose_grad(Grad *grad) {
   WindowAttrs *w = ARENA_NEW(g->arena, WindowAttrs);
   if (!w) return STATUS_OUT_OF_MEMORY;
   Shape y;
-  int64_t more[3], axes[] = {0, 2, 3, 4};
-  Attr list[5];
+  int64_t more[3], pads[6], axes[] = {0, 2, 3, 4};
   TRY(shapes_of(n, w, more, &y));
-  Value *dy = emit_turned(grad, w, more, list);
-  AttrList attrs = {list, 5};
+  Value *dy = emit_turned(grad, w, more, pads);
+  AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("kernel_shape", w->kernel, w->rank), attr_of_ints("strides", w->stride, w->rank),
+                         attr_of_ints("dilations", w->dilation, w->rank), attr_of_int("group", node_int(n, "group", 1)));
   if (grad->want[0]) grad->dx[0] = emit_with(g, "Conv", attrs, dy, n->in[1]);
   if (grad->want[1]) {
     Node *conv = emit_node(g, "ConvGrad", attrs, (Value *[]){n->in[0], dy, n->in[1]}, 3, 2, (bool[]){false, true});

@@ -127,16 +127,18 @@ static void arrange(Compose *c, Factor *f, const Term *to) {
 static Dim dim_of(const Factor *f, int letter) { return f->value ? f->value->shape.dim[place_of(&f->term, letter)] : 0; }
 
 /* a stretched letter: 1 against n, as an ellipsis may have it */
-static void stretch(Compose *c, Factor *f, const Factor *other) {
+static Status stretch(Compose *c, Factor *f, const Factor *other) {
   int64_t dims[RANK_MAX];
   bool stretches = false;
   for (int i = 0; i < f->term.rank; i++) {
     bool met = place_of(&other->term, f->term.letter[i]) >= 0;
     Dim d = met ? dim_of(other, f->term.letter[i]) : 1;
-    dims[i] = dim_of(f, f->term.letter[i]) == 1 && dim_is_number(d) ? d : 1;
+    dims[i] = dim_of(f, f->term.letter[i]) == 1 ? d : 1;
+    if (!dim_is_number(dims[i])) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a dim of 1 is to be stretched to one that is not known yet");
     stretches |= dims[i] != 1;
   }
   if (stretches && f->value) f->value = emit(c->graph, "Expand", f->value, emit_ints(c->graph, dims, f->term.rank));
+  return STATUS_OK;
 }
 
 /* batch dims stay, rows and columns are merged: (batch…, rows, columns) */
@@ -167,8 +169,8 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
     if (place_of(&a->term, b->term.letter[i]) < 0) push(&columns, b->term.letter[i]);
   if (batch.rank + 2 > RANK_MAX || batch.rank + rows.rank + columns.rank > RANK_MAX)
     return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a product of it has more than %d dimensions", RANK_MAX);
-  stretch(c, a, b);
-  stretch(c, b, a);
+  TRY(stretch(c, a, b));
+  TRY(stretch(c, b, a));
   Shape y = {0};
   for (int i = 0; i < batch.rank; i++) y.dim[y.rank++] = dim_of(a, batch.letter[i]);
   for (int i = 0; i < rows.rank; i++) y.dim[y.rank++] = dim_of(a, rows.letter[i]);

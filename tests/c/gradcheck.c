@@ -44,7 +44,7 @@ static bool probe_clone(Probe *p) {
   int index[OPCASE_INPUTS], count = 0;
   Dim *numbers = ARENA_ARRAY(&p->arena, Dim, p->g->symbol_count);
   for (int i = 0; i < p->g->symbol_count; i++)
-    numbers[i] = strcmp(p->g->symbols[i], "N") == 0 ? p->c->in[0].shape.dim[0] : -1;
+    numbers[i] = strcmp(p->g->symbols[i], "N") == 0 ? p->c->in[0].shape.dim[0] : p->g->symbols[i][0] == 'D' ? atoll(p->g->symbols[i] + 1) : -1;
   const Value *dy = graph_find(p->g, "dy");
   const Graph *numeric = opcase_build(p->c, &p->arena, &p->error, SYMBOLS_NONE);
   for (int i = 0; dy && numeric && i < dy->shape.rank; i++) /* dims that infer made up: dy is fed here, a loss would compute it */
@@ -202,6 +202,11 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
   if (symbols && gradients(c, output, mask, symbols, false, other))
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1) check_close(c, i, all[i], other[i], "with a symbol");
+  grads_free(other);
+  bool accepted = opcase_accepts(c, SYMBOLS_ALL); /* an operator or its gradient may need to know some dims */
+  if (accepted && gradients(c, output, mask, SYMBOLS_ALL, true, other))
+    for (int i = 0; i < c->in_count; i++)
+      if (mask >> i & 1) check_close(c, i, all[i], other[i], "with symbols alone");
   grads_free(other);
 }
 

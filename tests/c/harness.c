@@ -99,6 +99,33 @@ static void gradients_flow_towards_values_in_between(const void *argument) {
   arena_free(&arena);
 }
 
+/* x (2), y = x as float64 and back, twice in one graph: dx is dy of x's type, and nothing is left of the time before. */
+static void gradients_flow_through_casts_and_again(const void *argument) {
+  Arena arena = {0};
+  Error error = {0};
+  Machine m;
+  char problem[160];
+  Shape shape = SHAPE(2);
+  (void)argument;
+  Graph *g = graph_new(&arena, &error);
+  graph_import(g, "", 17);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *wide = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT64)), x), *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), wide);
+  Value *first = NULL, *second = NULL;
+  bool written = y && backward(g, y, dy, &x, 1, &first) == STATUS_OK && backward(g, y, dy, &x, 1, &second) == STATUS_OK && first && second;
+  if (check(written, "%s", error.text) && check(machine_new(&m, g, 0xFF, problem), "%s", problem)) {
+    check(first->type == DTYPE_FLOAT32 && first->producer->in[0]->type == DTYPE_FLOAT64, "the gradient is not cast as x was");
+    for (size_t i = 0; i < 2; i++) ((float *)x->data)[i] = 1, ((float *)dy->data)[i] = case_dy(0, i);
+    machine_run(&m);
+    for (size_t i = 0; i < 2; i++) {
+      float one = ((const float *)first->data)[i], two = ((const float *)second->data)[i];
+      check(one == case_dy(0, i) && two == one, "dx[%zu] is %g, then %g, not %g", i, (double)one, (double)two, (double)case_dy(0, i));
+    }
+    machine_free(&m);
+  }
+  arena_free(&arena);
+}
+
 static bool is_wanted(const char *name, int count, char **names) {
   if (forward_only) return !strstr(name, "Grad");
   for (int i = 0; i < count; i++)
@@ -117,7 +144,7 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);
-  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(every_operator_ran), TEST(no_stale_goldens);
+  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(every_operator_ran), TEST(no_stale_goldens);
   printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
          differentiable, gradients_checked, covered);
   golden_free(golden);

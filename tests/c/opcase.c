@@ -223,7 +223,10 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
     if (c->in[i].absent) continue;
     Shape shape = c->in[i].shape;
     bool may = i == 0 || symbols == SYMBOLS_SHARED;
-    if (symbols && may && !c->in[i].constant && shape.rank && shape.dim[0] == first) shape.dim[0] = graph_symbol(g, "N");
+    bool all = symbols == SYMBOLS_ALL && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32;
+    for (int d = 0; all && d < shape.rank; d++)
+      if (shape.dim[d] > 1) shape.dim[d] = graph_symbol(g, arena_print(arena, "D%lld", (long long)shape.dim[d]));
+    if (symbols && !all && may && !c->in[i].constant && shape.rank && shape.dim[0] == first) shape.dim[0] = graph_symbol(g, "N");
     in[i] = c->in[i].constant ? graph_constant(g, input_names[i], c->in[i].type, &shape, c->in[i].data)
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
@@ -235,11 +238,15 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
 int opcase_outputs(const OpCase *c) { return c->text->outputs ? c->text->outputs : 1; }
 Value *opcase_output(const Graph *g, int i) { return graph_find(g, output_names[i]); }
 
-Symbols opcase_symbols(const OpCase *c) {
-  if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;
+bool opcase_accepts(const OpCase *c, Symbols symbols) {
   Arena arena = {0};
   Error error = {0};
-  bool shared = opcase_build(c, &arena, &error, SYMBOLS_SHARED) != NULL;
+  bool accepted = opcase_build(c, &arena, &error, symbols) != NULL;
   arena_free(&arena);
-  return shared ? SYMBOLS_SHARED : SYMBOLS_FIRST;
+  return accepted;
+}
+
+Symbols opcase_symbols(const OpCase *c) {
+  if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;
+  return opcase_accepts(c, SYMBOLS_SHARED) ? SYMBOLS_SHARED : SYMBOLS_FIRST;
 }

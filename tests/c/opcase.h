@@ -30,11 +30,12 @@ typedef struct OpCase {
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);
 void opcase_free(OpCase *c);
 
-/* Which first dims are the symbol N: none; input 0's and every equal first dim of another fed input; input 0's alone (its
- * number may be a weight's by chance). */
-typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST } Symbols;
+/* Which dims are symbols. N: input 0's first dim and every equal first dim of another fed input; input 0's alone (its number may be a
+ * weight's by chance). All: each dim above 1 of the fed floats, D7 for a 7. */
+typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST, SYMBOLS_ALL } Symbols;
 /* The graph of one node over fresh values; NULL with error set when infer refuses. */
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);
+bool opcase_accepts(const OpCase *c, Symbols symbols);
 /* The most symbols that infer accepts; NONE when input 0 cannot have one, FIRST too when it refuses both. */
 Symbols opcase_symbols(const OpCase *c);
 int opcase_outputs(const OpCase *c);
