@@ -39,6 +39,7 @@ CASES_OF(rnn_cases) = {
     {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[Elu] activation_alpha=[0.5]", .kink = true},
     {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[LeakyRelu] activation_alpha=[0.25]", .kink = true},
     {"f32[1,1,3] f32[2,4,3] f32[2,4,4]", "direction=bidirectional"},
+    {"f32[3,2,2] f32[1,3,2] f32[1,3,3] - v:i32[2]=3,1"},
     {0}};
 
 const Op op_rnn = {

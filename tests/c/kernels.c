@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_pack.h"
 
 typedef struct Product {
   size_t rows, columns, depth;
@@ -84,7 +85,27 @@ static void clamping_keeps_nan(const void *argument) {
   }
 }
 
+/* Panels of every width, that of a build with fused products too. */
+static void panels_hold_their_lines(const void *argument) {
+  enum { LINES = 9, DEPTH = 11 };
+  float data[LINES * DEPTH], packed[8 * DEPTH];
+  (void)argument;
+  for (size_t i = 0; i < LINES * DEPTH; i++) data[i] = (float)(i + 1);
+  for (size_t width = 4; width <= 8; width++)
+    for (size_t form = 0; form < 4; form++) {
+      bool turned = form & 1;
+      size_t count = form & 2 ? width - 1 : width, stride = turned ? 1 : DEPTH, k_stride = turned ? LINES : 1;
+      GemmSource source = gemm_a(data, turned ? LINES : DEPTH, turned);
+      gemm_pack_panel(&source, 1, count, width, 2, DEPTH - 2, packed);
+      for (size_t i = 0; i < width * (DEPTH - 2); i++) {
+        float want = i % width < count ? data[(1 + i % width) * stride + (2 + i / width) * k_stride] : 0;
+        if (!check(packed[i] == want, "width %zu, %zu lines%s: [%zu] is %g, not %g", width, count, turned ? " side by side" : "", i, packed[i], want)) break;
+      }
+    }
+}
+
 int main(void) {
+  TEST(panels_hold_their_lines);
   TEST(products_are_right);
   TEST(clamping_keeps_nan);
   return test_finish();
