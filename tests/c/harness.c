@@ -126,6 +126,22 @@ static void gradients_flow_through_casts_and_again(const void *argument) {
   arena_free(&arena);
 }
 
+/* y = x · w, w of an operator that has no gradient: none is asked of it. */
+static void gradients_stop_where_none_is_wanted(const void *argument) {
+  Arena arena = {0};
+  Error error = {0};
+  Shape shape = SHAPE(2);
+  (void)argument;
+  Graph *g = graph_new(&arena, &error);
+  graph_import(g, "", 17);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *z = graph_value(g, "z", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT), *gradient = NULL;
+  Value *y = emit(g, "Mul", x, emit(g, "RandomUniformLike", emit(g, "Sigmoid", z)));
+  check(y && backward(g, y, dy, &x, 1, &gradient) == STATUS_OK && gradient, "%s", error.text);
+  check(backward(g, y, dy, &z, 1, &gradient) == STATUS_UNSUPPORTED_OP, "RandomUniformLike has a gradient: this test says nothing");
+  arena_free(&arena);
+}
+
 static bool is_wanted(const char *name, int count, char **names) {
   if (forward_only) return !strstr(name, "Grad");
   for (int i = 0; i < count; i++)
@@ -144,7 +160,7 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);
-  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(every_operator_ran), TEST(no_stale_goldens);
+  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(gradients_stop_where_none_is_wanted), TEST(every_operator_ran), TEST(no_stale_goldens);
   printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
          differentiable, gradients_checked, covered);
   golden_free(golden);
