@@ -125,8 +125,9 @@ CASES_OF(average_pool_cases) = {
     {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
     {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]"},
     {"f32[1,2,5,4,6]", "kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,1,1,0,1] ceil_mode=1 count_include_pad=1"},
-    {"f32[1,2,9,8]", "kernel_shape=[3,2] dilations=[2,3] strides=[2,2] ceil_mode=1", 19},
+    {"f32[1,2,10,9]", "kernel_shape=[3,2] dilations=[2,3] strides=[2,2] ceil_mode=1", 19},
     {"f32[1,2,5,6]", "kernel_shape=[2,2] pads=[1,0,0,0]"},
+    {"f32[2,3,1,1]", "kernel_shape=[1,1]"},
     {0}};
 
 const Op op_average_pool = {

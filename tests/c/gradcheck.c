@@ -43,8 +43,7 @@ static bool probe_clone(Probe *p) {
   Value *wanted[OPCASE_INPUTS];
   int index[OPCASE_INPUTS], count = 0;
   Dim *numbers = ARENA_ARRAY(&p->arena, Dim, p->g->symbol_count);
-  for (int i = 0; i < p->g->symbol_count; i++)
-    numbers[i] = strcmp(p->g->symbols[i], "N") == 0 ? p->c->in[0].shape.dim[0] : p->g->symbols[i][0] == 'D' ? atoll(p->g->symbols[i] + 1) : -1;
+  for (int i = 0; i < p->g->symbol_count; i++) numbers[i] = opcase_number(p->c, p->g->symbols[i]);
   const Value *dy = graph_find(p->g, "dy");
   const Graph *numeric = opcase_build(p->c, &p->arena, &p->error, SYMBOLS_NONE);
   for (int i = 0; dy && numeric && i < dy->shape.rank; i++) /* dims that infer made up: dy is fed here, a loss would compute it */

@@ -246,6 +246,10 @@ bool opcase_accepts(const OpCase *c, Symbols symbols) {
   return accepted;
 }
 
+Dim opcase_number(const OpCase *c, const char *symbol) {
+  return strcmp(symbol, "N") == 0 ? c->in[0].shape.dim[0] : *symbol == 'D' ? atoll(symbol + 1) : -1;
+}
+
 Symbols opcase_symbols(const OpCase *c) {
   if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;
   return opcase_accepts(c, SYMBOLS_SHARED) ? SYMBOLS_SHARED : SYMBOLS_FIRST;

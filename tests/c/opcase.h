@@ -36,6 +36,8 @@ typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST, SYMBOLS_ALL 
 /* The graph of one node over fresh values; NULL with error set when infer refuses. */
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);
 bool opcase_accepts(const OpCase *c, Symbols symbols);
+/* The number that a symbol's name stands for; -1 when infer made it up. */
+Dim opcase_number(const OpCase *c, const char *symbol);
 /* The most symbols that infer accepts; NONE when input 0 cannot have one, FIRST too when it refuses both. */
 Symbols opcase_symbols(const OpCase *c);
 int opcase_outputs(const OpCase *c);

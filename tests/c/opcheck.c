@@ -95,15 +95,15 @@ static void check_view(const OpCase *c, const CaseResult *r) {
   check(same, "%s: OP_VIEW, but output 0 is not input 0's bytes", c->key);
 }
 
-/* The way of a training graph: inferred with a symbol, cloned with the number. */
-static void check_symbols(const OpCase *c, const CaseResult *r) {
+/* The way of a training graph: inferred with symbols, cloned with their numbers. */
+static void check_symbols(const OpCase *c, const CaseResult *r, Symbols symbols) {
   Arena arena = {0};
   Error error = {0};
   CaseResult again = {0};
-  Graph *g = opcase_build(c, &arena, &error, opcase_symbols(c));
+  Graph *g = opcase_build(c, &arena, &error, symbols);
   if (check(g != NULL, "%s: with a symbol: %s", c->key, error.text)) {
-    Dim number = c->in[0].shape.dim[0], *numbers = ARENA_ARRAY(&arena, Dim, g->symbol_count);
-    for (int i = 0; i < g->symbol_count; i++) numbers[i] = strcmp(g->symbols[i], "N") == 0 ? number : -1;
+    Dim *numbers = ARENA_ARRAY(&arena, Dim, g->symbol_count);
+    for (int i = 0; i < g->symbol_count; i++) numbers[i] = opcase_number(c, g->symbols[i]);
     Value *wanted[OUTPUTS_MAX];
     int count = 0;
     for (int i = 0; i < opcase_outputs(c) && i < OUTPUTS_MAX; i++)
@@ -126,6 +126,7 @@ bool check_forward(const OpCase *c, CaseResult *result) {
   check_run(c, result, 0xFF, -1, "in dirty memory");
   check_in_place(c, result);
   check_view(c, result);
-  if (opcase_symbols(c)) check_symbols(c, result);
+  if (opcase_symbols(c)) check_symbols(c, result, opcase_symbols(c));
+  if (opcase_accepts(c, SYMBOLS_ALL)) check_symbols(c, result, SYMBOLS_ALL);
   return true;
 }
