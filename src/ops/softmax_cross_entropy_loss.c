@@ -23,6 +23,7 @@ CASES_OF(softmax_cross_entropy_loss_cases) = {
     {"f32[1,3,70] i64[1,70]:0..3", NULL, 0, 2},
     {"f32[2,3] v:i64[2]=0,3", .no_grad = "a label that is no class: the loss is NaN"},
     {"f32[2,3,9] v:i64[2,9]=0,1,2,1,1,0,2,2,0,2,1,1,0,0,2,1,0,2"},
+    {"f32[3,7] v:i64[3]=0,6,2"},
     {0}};
 
 const Op op_softmax_cross_entropy_loss = {

@@ -4,6 +4,7 @@
  *   test_harness --forward       no gradients: for tests/mutants, which lines run without them
  *   test_harness --dump FILE     the cases as JSON, for tests/golden/make_ops.py
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,44 @@ static void gradients_stop_where_none_is_wanted(const void *argument) {
   arena_free(&arena);
 }
 
+/* The gradient towards x of y, whose one dim is `length` when N is 3, run with N = 3: `want` holds which numbers of dy make up each. */
+static void check_later(Graph *g, Value *x, Value *y, Dim length, const int (*want)[3], int terms) {
+  Machine m;
+  char problem[160];
+  Value *dy = y ? graph_value(g, "dy", DTYPE_FLOAT32, &y->shape, VALUE_INPUT) : NULL, *gradient = NULL;
+  if (!check(dy && backward(g, y, dy, &x, 1, &gradient) == STATUS_OK && gradient, "%s", g->error->text)) return;
+  Dim numbers[16];
+  for (int i = 0; i < g->symbol_count && i < 16; i++) numbers[i] = dim_is_symbol(y->shape.dim[0]) && i == dim_symbol(y->shape.dim[0]) ? length : i == 0 ? 3 : -1;
+  Graph *clone = graph_clone(g, g->arena, g->error, numbers, &gradient, 1);
+  if (!check(clone && g->error->status == STATUS_OK, "%s", g->error->text) || !check(machine_new(&m, clone, 0xFF, problem), "%s", problem)) return;
+  for (Dim i = 0; i < length; i++) ((float *)dy->twin->data)[i] = case_dy(0, (size_t)i);
+  machine_run(&m);
+  for (size_t i = 0; i < shape_elements(&x->shape); i++) {
+    double wanted = 0, got = ((const float *)gradient->twin->data)[i];
+    for (int k = 0; k < terms; k++) wanted += case_dy(0, (size_t)want[i % 2][k]);
+    check(fabs(got - wanted) < 1e-6, "dx[%zu] is %g, not %g", i, got, wanted);
+  }
+  machine_free(&m);
+}
+
+/* Repeats and axes that are known as soon as N is: x (2) N times, and x (3, 2) summed along axis N - 3. */
+static void gradients_take_contents_known_later(const void *argument) {
+  (void)argument;
+  for (int tile = 0; tile < 2; tile++) {
+    Arena arena = {0};
+    Error error = {0};
+    Graph *g = graph_new(&arena, &error);
+    graph_import(g, "", 17);
+    Shape named = SHAPE(graph_symbol(g, "N")), row = SHAPE(2), table = SHAPE(3, 2);
+    Value *a = graph_value(g, "a", DTYPE_FLOAT32, &named, VALUE_INPUT), *x = graph_value(g, "x", DTYPE_FLOAT32, tile ? &row : &table, VALUE_INPUT);
+    graph_add_input(g, a), graph_add_input(g, x);
+    Value *n = emit(g, "Shape", a), *three = emit_ints(g, (int64_t[]){3}, 1);
+    if (tile) check_later(g, x, emit(g, "Tile", x, n), 6, (const int[][3]){{0, 2, 4}, {1, 3, 5}}, 3);
+    else check_later(g, x, emit_with(g, "ReduceSum", ATTRS(attr_of_int("keepdims", 0)), x, emit(g, "Sub", n, three)), 2, (const int[][3]){{0}, {1}}, 1);
+    arena_free(&arena);
+  }
+}
+
 static bool is_wanted(const char *name, int count, char **names) {
   if (forward_only) return !strstr(name, "Grad");
   for (int i = 0; i < count; i++)
@@ -160,7 +199,7 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);
-  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(gradients_stop_where_none_is_wanted), TEST(every_operator_ran), TEST(no_stale_goldens);
+  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(gradients_stop_where_none_is_wanted), TEST(gradients_take_contents_known_later), TEST(every_operator_ran), TEST(no_stale_goldens);
   printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
          differentiable, gradients_checked, covered);
   golden_free(golden);
