@@ -7,6 +7,7 @@
 
 #include "kernels/dims.h"
 #include "kernels/vector_math.h"
+#include "kernels/view.h"
 #include "threads.h"
 
 /* ---- rows and columns ---- */
@@ -252,7 +253,7 @@ static Value *with_kept_dims(Graph *g, Node *n, Value *dy) {
   for (int i = 0; i < x->shape.rank; i++)
     if (p->axes >> i & 1) axes[count++] = i;
   Value *kept = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1)), x, p->known ? emit_ints(g, axes, count) : n->in[1]);
-  return emit(g, "Reshape", dy, emit_shape(g, kept));
+  return view_like(g, dy, kept);
 }
 
 Value *reduce_sum_gradient(Graph *g, Node *n, Value *dy) {

@@ -15,11 +15,13 @@ void view_run(const Node *n) {
   if (bytes) memcpy(n->out[0]->data, n->in[0]->data, bytes);
 }
 
+Value *view_like(Graph *g, Value *v, Value *like) {
+  AttrList attrs = ATTRS(attr_of_int("allowzero", 1)); /* a 0 in the shape must not copy a dim of v */
+  if (graph_opset(g, "") < 14) attrs.count = 0;        /* there it is not known */
+  return emit_with(g, "Reshape", attrs, v, emit_shape(g, like));
+}
+
 Status view_grad(Grad *g) {
-  const Shape *x = &g->node->in[0]->shape;
-  bool empty = false; /* a 0 in the shape must not copy a dim of dy; there are no empty parameters before opset 14 */
-  for (int i = 0; i < x->rank; i++) empty |= x->dim[i] == 0;
-  AttrList attrs = empty ? ATTRS(attr_of_int("allowzero", 1)) : NO_ATTRS;
-  g->dx[0] = emit_with(g->graph, "Reshape", attrs, g->dy[0], emit_shape(g->graph, g->node->in[0]));
+  g->dx[0] = view_like(g->graph, g->dy[0], g->node->in[0]);
   return STATUS_OK;
 }

@@ -38,6 +38,7 @@ CASES_OF(reduce_sum_cases) = {
     {"f32[2,3,4]", "axes=[0,2]", 12},
     {"f32[2,3]", NULL, 1},
     {"f32[2,3,4]", "axes=[0] keepdims=0", 11},
+    {"f32[2,3,0] i64[1]=1", "keepdims=0"},
     {0}};
 
 const Op op_reduce_sum = {

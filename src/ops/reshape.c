@@ -58,6 +58,7 @@ CASES_OF(reshape_cases) = {
     {"f32[2,0] i64[2]=0,7", "allowzero=1", 14},
     {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
     {"f32[0,0] i64[2]=5,0", "allowzero=1", 14},
+    {"f32[0,2] i64[2]=7,0", "allowzero=1", 14},
     {0}};
 
 const Op op_reshape = {
