@@ -155,9 +155,9 @@ static void max_pool_run(const Node *n) {
 /* MaxPoolGrad wants Indices in storage order 0: of the same MaxPool without that attribute. */
 static Node *pool_again(Grad *g) {
   const Node *n = g->node;
-  Attr attrs[16] = {0};
+  Attr *attrs = ARENA_ARRAY(g->graph->arena, Attr, n->attr_count);
   int count = 0;
-  for (int i = 0; i < n->attr_count && count < 16; i++)
+  for (int i = 0; attrs && i < n->attr_count; i++)
     if (strcmp(n->attrs[i].name, "storage_order") != 0) attrs[count++] = n->attrs[i];
   return emit_node(g->graph, "MaxPool", (AttrList){attrs, count}, n->in, 1, 2, NULL);
 }
