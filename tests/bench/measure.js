@@ -2,6 +2,7 @@
 
 import { isOurs } from './contenders.js';
 import { lossDifference } from './statistics.js';
+import { checkedLosses } from './tasks.js';
 
 const ROUND_MS = 250;
 /** Who is slow takes part in fewer rounds; who is very slow was timed enough when it was opened. */
@@ -27,11 +28,12 @@ async function fail(entrant, error) {
 }
 
 /** Ours is the measure of the others; without ours, the first that runs. Limits have no losses. */
-function checkLosses(entrants) {
+function checkLosses(row, entrants) {
+  const checked = (losses) => losses.slice(0, checkedLosses(row));
   const trained = entrants.filter(({ losses, limit }) => losses && !limit);
   const reference = trained.find(({ contender }) => isOurs(contender)) ?? trained[0];
   for (const entrant of trained) {
-    entrant.difference = lossDifference(entrant.losses, reference.losses);
+    entrant.difference = lossDifference(checked(entrant.losses), checked(reference.losses));
     entrant.disagrees = !(entrant.difference <= AGREE);
   }
 }
@@ -60,7 +62,7 @@ export async function measureRow(row, entrants, { rounds, threads }, tell) {
     Object.assign(entrant, { ms: [], processorMs: [] });
     await open(entrant, row);
   }
-  checkLosses(entrants);
+  checkLosses(row, entrants);
   for (let i = 0; i < rounds; i++) {
     tell(`${row}: round ${i + 1} of ${rounds}`);
     await round(entrants, i, threads);

@@ -38,9 +38,9 @@ function writeNetwork(folder, { graph, trains, optimizer, forward, feeds }) {
   writeFileSync(join(folder, 'weights.bin'), Buffer.concat([...graph.weights.values()].map(bytesOf)));
 }
 
-/** Asks a program for steps, a line each. */
-function programOf(command, args) {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+/** Asks a program for steps, a line each. OpenBLAS under PyTorch takes all processors, whatever torch.set_num_threads says. */
+function programOf(command, args, threads) {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, OPENBLAS_NUM_THREADS: String(threads) } });
   let complaint = '';
   child.stderr.on('data', (text) => { complaint = `${complaint}${text}`.slice(-500); });
   child.stdin.on('error', () => {});
@@ -66,7 +66,7 @@ async function openProgram(work, contender, program, threads) {
   if (contender === 'pytorch') writeNetwork(folder, work);
   const started = performance.now();
   const script = join(root, 'tests/bench/contenders/pytorch.py');
-  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)]) : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds]);
+  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)], threads) : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds], threads);
   const losses = [];
   let firstStepMs, stepMs;
   while (losses.length < CHECKED_STEPS) {
