@@ -8,9 +8,8 @@ static Status depth_to_space_compose(Compose *c) {
   int64_t b = node_int(c->node, "blocksize", 0);
   bool columns = strcmp(node_string(c->node, "mode", "DCR"), "CRD") == 0;
   TRY(node_want_rank(c->node, 0, 4, 4));
-  if (b < 1 || b > 1 << 15 || !dim_is_number(x->dim[1]) || x->dim[1] % (b * b)) return node_invalid(c->node, "channels must be a multiple of blocksize²");
-  for (int i = 2; i < 4; i++)
-    if (!dim_is_number(x->dim[i])) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "height and width must be known");
+  for (int i = 1; i < 4; i++) TRY(compose_want_number(c, 0, i));
+  if (b < 1 || b > 1 << 15 || x->dim[1] % (b * b)) return node_invalid(c->node, "channels must be a multiple of blocksize²");
   Dim depth = x->dim[1] / (b * b), h = x->dim[2], w = x->dim[3];
   Shape apart = columns ? SHAPE(x->dim[0], depth, b, b, h, w) : SHAPE(x->dim[0], b, b, depth, h, w);
   static const int64_t dcr[] = {0, 3, 4, 1, 5, 2}, crd[] = {0, 1, 4, 2, 5, 3};

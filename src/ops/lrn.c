@@ -8,7 +8,8 @@ static Status lrn_compose(Compose *c) {
   double alpha = (double)node_float(c->node, "alpha", 1e-4f), beta = (double)node_float(c->node, "beta", 0.75f), bias = (double)node_float(c->node, "bias", 1);
   TRY(node_want_rank(c->node, 0, 3, RANK_MAX));
   if (size < 1) return node_invalid(c->node, "size is %lld", (long long)size);
-  Value *flat = emit(g, "Reshape", emit(g, "Mul", x, x), emit_ints(g, (int64_t[]){0, 1, x->shape.dim[1] > 0 ? x->shape.dim[1] : -1, -1}, 4));
+  TRY(compose_want_number(c, 0, 1));
+  Value *flat = emit(g, "Reshape", emit(g, "Mul", x, x), emit_ints(g, (int64_t[]){0, 1, x->shape.dim[1], -1}, 4));
   int64_t pads[] = {(size - 1) / 2, 0, size / 2, 0}, window[] = {size, 1};
   AttrList pool = ATTRS(attr_of_ints("kernel_shape", window, 2), attr_of_ints("pads", pads, 4), attr_of_int("count_include_pad", 1));
   Value *mean = emit(g, "Reshape", emit_with(g, "AveragePool", pool, flat), emit_shape(g, x));

@@ -10,7 +10,7 @@ static Status size_before(const Node *n, const Shape *x, Shape *y) {
   for (int a = 0; a < w.rank; a++) {
     Dim in = x->dim[2 + a];
     if (!dim_is_number(in) || in < 1 || in > (Dim)1 << 32)
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "the spatial size of X must be known before the run");
+      return node_await(n, 0), node_fail(n, STATUS_UNSUPPORTED_OP, "the spatial size of X must be known before the run");
     y->dim[2 + a] = (in - 1) * w.stride[a] + w.kernel[a] - w.pad_begin[a] - w.pad_end[a];
     if (y->dim[2 + a] < 1) return node_invalid(n, "its output would have the size %lld", (long long)y->dim[2 + a]);
   }

@@ -6,8 +6,8 @@ static Status space_to_depth_compose(Compose *c) {
   int64_t b = node_int(c->node, "blocksize", 0);
   TRY(node_want_rank(c->node, 0, 4, 4));
   if (b < 1 || b > 1 << 15) return node_invalid(c->node, "blocksize is %lld", (long long)b);
-  for (int i = 1; i < 4; i++)
-    if (!dim_is_number(x->dim[i]) || (i > 1 && x->dim[i] % b)) return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
+  for (int i = 1; i < 4; i++) TRY(compose_want_number(c, 0, i));
+  if (x->dim[2] % b || x->dim[3] % b) return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
   Dim depth = x->dim[1], h = x->dim[2] / b, w = x->dim[3] / b;
   Value *apart = compose_reshape(c, c->node->in[0], SHAPE(x->dim[0], depth, h, b, w, b), c->node->in[0]);
   Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 3, 5, 1, 2, 4}, 6)), apart);

@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
 import { Core } from '../../js/core.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { info, message, node, weight } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
 import { clusters, FEATURES, golden } from './clusters.js';
 
 const ADAM = { type: 'adam', lr: 0.01 };
@@ -261,4 +261,28 @@ test('the input of a frozen convolution is not kept for its gradient, which does
     return (await session.getMemoryPlan()).arenaBytes;
   }));
   assert.ok(frozen < free, `${frozen} bytes, and ${free} where it is trained`);
+});
+
+test('sizes that the model leaves open become numbers when they are fed, and others the next time', async () => {
+  const FLOAT = 1;
+  const open = ['n', 8, 'h', 'w'];
+  /** @type {[string, [string, any][], number[][], number[][]][]} operator, attributes, shapes that are fed, shapes that come out */
+  const rows = [
+    ['DepthToSpace', [['blocksize', 2]], [[1, 8, 2, 3], [2, 8, 4, 5]], [[1, 2, 4, 6], [2, 2, 8, 10]]],
+    ['SpaceToDepth', [['blocksize', 2]], [[1, 8, 2, 4], [1, 8, 4, 4]], [[1, 32, 1, 2], [1, 32, 2, 2]]],
+    ['LRN', [['size', 3]], [[1, 8, 2, 4], [2, 8, 1, 1]], [[1, 8, 2, 4], [2, 8, 1, 1]]],
+  ];
+  for (const [op, attributes, fed, wanted] of rows) {
+    const modelOf = (/** @type {(string | number)[]} */ dims) => message([1, 8], [8, message([1, ''], [2, 17])], [7, message(
+      [1, node(op, ['x'], 'y', ...attributes.map(([name, value]) => attribute(name, value)))], [11, info('x', FLOAT, dims)], [12, info('y', FLOAT, ['a', 'b', 'c', 'd'])])]);
+    const session = await InferenceSession.create(modelOf(open), { worker: false });
+    for (const [i, dims] of fed.entries()) {
+      const x = new Tensor('float32', Float32Array.from({ length: dims.reduce((a, b) => a * b) }, (_, k) => Math.sin(k)), dims);
+      const stated = await InferenceSession.create(modelOf(dims), { worker: false });
+      const [{ y }, { y: same }] = [await session.run({ x }), await stated.run({ x })];
+      assert.deepEqual([y.dims, y.data], [wanted[i], same.data], op);
+      await stated.release();
+    }
+    await session.release();
+  }
 });
