@@ -127,14 +127,15 @@ export class Client {
   /** @param {Answer} answer */
   #hear(answer) {
     const waiting = this.#pending.get(answer.id);
+    if (!waiting) return; // of a client that has ended: the line is held until it is closed
     this.#pending.delete(answer.id);
     if (!this.#pending.size) {
       this.#line.hold(false);
       this.#idle();
     }
-    if ('out' in answer) return waiting?.resolve(answer.out);
+    if ('out' in answer) return waiting.resolve(answer.out);
     const { code, message, node } = answer.error;
-    waiting?.reject(new TrainletError(code, message, { node }));
+    waiting.reject(new TrainletError(code, message, { node }));
   }
 }
 

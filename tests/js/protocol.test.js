@@ -38,6 +38,17 @@ for (const [rate, way] of [[666, 'exits'], [667, 'throws']]) {
   });
 }
 
+test('an answer that comes after the end does not let go of a worker that is being closed', async () => {
+  const held = [];
+  let hear, dead;
+  const line = { post() {}, listen: (...told) => { [hear, dead] = told; }, hold: (busy) => { held.push(busy); }, close() {} };
+  const asked = new Client(line).ask('steps', {});
+  dead('it exited');
+  await assert.rejects(asked, is('worker-died'));
+  hear({ id: 1, out: 3 });
+  assert.deepEqual(held, [false, true]); // Node would end before the worker has, and leave release() waiting
+});
+
 test('a worker that cannot be started says so', async () => {
   const opening = TrainingSession.create(ARTIFACTS, { workerUrl: new URL('./no-such-worker.js', import.meta.url) });
   await assert.rejects(opening, is('worker-died', /no-such-worker/));
