@@ -65,7 +65,7 @@ CASES_OF(broadcast_gradient_args_cases) = {{"i64[3]=2,3,4 i64[1]=4", NULL, 0, 2}
                                            {"i64[2]=3,1 i64[3]=1,1,4", NULL, 0, 2},
                                            {"i64[1]=4 i64[1]=4", NULL, 0, 2},
                                            {"i64[2]=1,4 i64[1]=4", NULL, 0, 2},
-    {"i64[1]=4 i64[3]=2,3,4"},
+                                           {"i64[1]=4 i64[3]=2,3,4"},
                                            {0}};
 
 const Op op_broadcast_gradient_args = {

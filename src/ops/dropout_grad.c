@@ -34,7 +34,7 @@ static void dropout_grad_run(const Node *n) {
 CASES_OF(dropout_grad_cases) = {{"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4 bool[]=1"},
                                 {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 - v:bool[]=0"},
                                 {"f32[5] v:bool[5]=1,0,0,1,1"},
-    {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4"},
+                                {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4"},
                                 {0}};
 
 const Op op_dropout_grad = {

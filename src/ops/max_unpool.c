@@ -3,14 +3,16 @@
 #include "ops/window.h"
 
 /* What MaxPool with these attributes would have been given, when no window was cut off. */
-static Status size_before(const Node *n, const Shape *x, Shape *y) {
+static Status size_before(const Compose *c, Shape *y) {
+  const Node *n = c->node;
+  const Shape *x = compose_shape(c, 0);
   WindowAttrs w;
   TRY(window_attrs(n, x->rank - 2, NULL, &w));
   *y = *x;
   for (int a = 0; a < w.rank; a++) {
     Dim in = x->dim[2 + a];
-    if (!dim_is_number(in) || in < 1 || in > (Dim)1 << 32)
-      return node_await(n, 0), node_fail(n, STATUS_UNSUPPORTED_OP, "the spatial size of X must be known before the run");
+    TRY(compose_want_number(c, 0, 2 + a));
+    if (in < 1 || in > (Dim)1 << 32) return node_invalid(n, "the size of X along spatial dimension %d is %lld", a, (long long)in);
     y->dim[2 + a] = (in - 1) * w.stride[a] + w.kernel[a] - w.pad_begin[a] - w.pad_end[a];
     if (y->dim[2 + a] < 1) return node_invalid(n, "its output would have the size %lld", (long long)y->dim[2 + a]);
   }
@@ -26,7 +28,7 @@ static Status max_unpool_compose(Compose *c) {
   TRY(node_want_rank(n, 0, 3, 5));
   if (!shape) {
     Shape y;
-    TRY(size_before(n, &x->shape, &y));
+    TRY(size_before(c, &y));
     Value *planes = emit(g, "Slice", emit_shape(g, x), emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){2}, 1));
     shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, emit_ints(g, y.dim + 2, y.rank - 2));
   }

@@ -19,6 +19,7 @@ typedef struct Case {
   int opset, outputs;
   const char *no_grad; /* reason why the gradient is not checked by differences in this case; NULL when it is */
   bool kink;           /* x lies where the slope is a choice: PyTorch's numbers alone hold the gradient */
+  bool sized;          /* the gradient may refuse a first dim that is a symbol */
 } Case;
 
 /* The gradient of one node, being written. */

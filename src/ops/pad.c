@@ -204,7 +204,7 @@ CASES_OF(pad_cases) = {
     {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
     {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
     {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
-    {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect"},
+    {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true},
     {0}};
 
 const Op op_pad = {

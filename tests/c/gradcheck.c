@@ -199,7 +199,7 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
     grads_free(other);
   }
   Symbols symbols = opcase_symbols(c);
-  if (symbols && gradients(c, output, mask, symbols, true, other)) /* it may need the size of a dim */
+  if (symbols && gradients(c, output, mask, symbols, c->text->sized, other))
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1) check_close(c, i, all[i], other[i], "with a symbol");
   grads_free(other);
