@@ -42,6 +42,7 @@ export class Core {
     this.#exports = exportsOf(instance);
     this.#memory = wanted?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
     this.#exports._initialize?.();
+    if (isSpiderMonkey) this.#exports.abi_spidermonkey();
     this.#constants = JSON.parse(this.#text(this.#call('abi_json')));
     if (wanted) this.#pool = { ...wanted, threads: this.#call('abi_threads', wanted.threads, Number(maySleep())) };
   }
@@ -439,6 +440,9 @@ const FLOATS = new Set(['abi_session_loss', 'abi_session_lr', 'abi_session_eleme
 
 /** The decimal a float32 was written as: 0.001, not 0.0010000000474974513. @param {number} float */
 const shortest = (float) => [6, 7, 8].map((digits) => Number(float.toPrecision(digits))).find((v) => Math.fround(v) === float) ?? float;
+
+/** Firefox's engine: no other has this class. */
+const isSpiderMonkey = 'InternalError' in globalThis;
 
 /** @param {number} bytes */
 const align = (bytes) => Math.ceil(bytes / 16) * 16;

@@ -1,8 +1,10 @@
 /* Every export of the wasm file and nothing else; wasm/README.md says what each means and who owns which bytes. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gemm.h"
 #include "shape.h"
 #include "threads.h"
 #include "trainlet.h"
@@ -51,6 +53,13 @@ EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
 EXPORT(abi_free) void abi_free(void *p) { free(p); }
 
 /* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own variables ---- */
+
+/* Its compiler keeps nine sums of a tile in the sixteen registers of an x86, and those of a fifth and sixth row in memory: with four rows
+ * products are 1.7 times as fast. Of an x86, for there the NaN of ∞ - ∞ is negative; processors with more registers have room for all. */
+EXPORT(abi_spidermonkey) void abi_spidermonkey(void) {
+  volatile float infinity = INFINITY;
+  if (signbit(infinity - infinity)) gemm_set_rows(4);
+}
 
 #if defined(__wasm_atomics__)
 enum { OWN_BYTES = 64, STACK_BYTES = 64 * 1024 - OWN_BYTES };

@@ -5,7 +5,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { changedAt, Failure, findChromium, findProgram, remove, root, run, runMain, say, succeeds } from './tools.mjs';
+import { changedAt, Failure, findChromium, findFirefox, findProgram, remove, root, run, runMain, say, succeeds } from './tools.mjs';
 
 /** The programs we call, and the Debian packages that bring them. */
 const BUILD_TOOLS = [
@@ -17,6 +17,7 @@ const BUILD_TOOLS = [
 ];
 const TEST_TOOLS = [
   { program: 'chromium', find: findChromium, packages: ['chromium', 'fonts-liberation'], about: 'Chromium, which the browser tests drive' },
+  { program: 'firefox-esr', find: findFirefox, packages: ['firefox-esr'], about: 'Firefox, which must train to the same bits' },
   { program: '/usr/share/libonnx-testdata/data', find: existsSync, packages: ['libonnx-testdata'], about: "ONNX's backend cases" },
 ];
 
@@ -74,7 +75,7 @@ function installRelaxedTools() {
 function howToInstall(tools) {
   const names = tools.map((tool) => `${tool.program} (${tool.about})`).join(', ');
   const packages = tools.flatMap((tool) => tool.packages).join(' ');
-  const browser = tools.some((tool) => tool.find) ? '; a Chromium outside of the PATH can be named in the environment variable CHROMIUM_PATH' : '';
+  const browser = tools.some((tool) => tool.find) ? '; a browser outside of the PATH can be named in the environment variable CHROMIUM_PATH or FIREFOX_PATH' : '';
   return `Not found in the PATH: ${names}. Install it and start again (Debian, Ubuntu: sudo apt-get install ${packages})${browser}.`;
 }
 

@@ -40,6 +40,11 @@ export function findChromium() {
   return process.env.CHROMIUM_PATH || findProgram('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable');
 }
 
+/** The Firefox that a browser test drives: $FIREFOX_PATH, or what stands in the PATH. */
+export function findFirefox() {
+  return process.env.FIREFOX_PATH || findProgram('firefox-esr', 'firefox');
+}
+
 /** When a file was last changed, in ms; 0 when it is not there. */
 export function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -25,7 +25,11 @@ static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* ---- rows in panels of nearly equal height: 32 rows are 5 5 5 5 4 4 4, so no row is computed in vain ---- */
 
-static size_t panel_count(size_t rows) { return (rows + ROWS - 1) / ROWS; }
+static size_t tile_rows = ROWS;
+
+void gemm_set_rows(size_t rows) { tile_rows = rows < 1 ? 1 : least(rows, ROWS); }
+
+static size_t panel_count(size_t rows) { return (rows + tile_rows - 1) / tile_rows; }
 
 /* The first row of a panel; of panel panel_count(rows), `rows`. */
 static size_t panel_row(size_t rows, size_t panels, size_t panel) {

@@ -50,6 +50,10 @@ void gemm_run(const Gemm *g, void *scratch);
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run_alone(const Gemm *g, void *scratch);
 
+/* Rows of a tile at most, before anything is packed. The default suits V8; a compiler that keeps fewer sums in registers is faster with
+ * fewer. The bits are the same. */
+void gemm_set_rows(size_t rows);
+
 /* A packed once for many products; `packed` holds rows · depth floats. */
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);
 

@@ -201,8 +201,9 @@ static inline void store_some(float *p, f32x4 v, size_t n) {
 }
 
 /* `rule` over the blocks; inlined into each caller, where rule and moment_count are constants. */
-static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *r, int moment_count, float *p,
+static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *shared, int moment_count, float *p,
                                                         const float *g, float *m, float *v, size_t count) {
+  const Rates own = *shared, *r = &own; /* a store through p might alias the shared ones: they would be loaded again after each */
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     Four x = {.p = f32x4_load(p + i), .g = f32x4_load(g + i) * r->scale};

@@ -4,6 +4,7 @@ const JS = ['chromium', 'node'];
 
 export const CONTENDERS = {
   trainlet: { title: 'trainlet', where: JS },
+  'trainlet-alone': { title: 'trainlet, one thread', where: JS }, // beside ours on several
   'ort-graph': { title: 'onnxruntime-web 1.30, hand-built graph', where: JS },
   'ort-training': { title: 'onnxruntime-web/training 1.19.2', where: JS },
   'jax-js': { title: 'jax-js 0.1.25', where: JS },
@@ -16,7 +17,7 @@ export const CONTENDERS = {
 /** Not peers but limits: what the processor gives the very engine that the others run in. */
 export const LIMITS = { 'simd-peak': JS, 'relaxed-peak': JS, 'memory-copy': JS };
 
-export const isOurs = (contender) => contender === 'trainlet' || contender === 'trainlet-native';
+export const isOurs = (contender) => contender.startsWith('trainlet');
 
 /** What peers from npm are measured against each other: not the native ones. */
 export const isPeer = (contender) => !isOurs(contender) && CONTENDERS[contender]?.where === JS;

@@ -10,7 +10,8 @@ const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.
 /** The time that ratios are of. */
 const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
 
-/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is possible. */
+/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is possible. And the memory of
+ * a worker that does no more than measure them. */
 function limitsIn(entrants, place) {
   const measured = (name) => {
     const found = entrants.find((e) => e.limit && e.place === place && e.contender === name && !e.error);
@@ -18,7 +19,8 @@ function limitsIn(entrants, place) {
     const times = processorTimeOf(found) ? found.processorMs : found.ms.filter(Boolean);
     return WORK[name] / Math.min(...times) / 1e6;
   };
-  return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy') };
+  const resident = entrants.filter((e) => e.limit && e.place === place && !e.error).map((e) => e.residentBytes);
+  return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy'), emptyBytes: Math.min(...resident) };
 }
 
 /** Bytes that a step must move for the weights alone: a trained value is read forward; its gradient is written; the update reads the gradient, and reads and
@@ -91,7 +93,7 @@ function placeTable({ place, limits, results }) {
   const ours = results.find((r) => isOurs(r.contender) && r.ms);
   const share = ours?.shareOfPeak ? `; ours: ${number(100 * ours.shareOfPeak)} % of it` : '';
   const traffic = ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
-  const limit = limits.simdGflops ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}` : '';
+  const limit = limits.simdGflops ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}; RSS of a worker with these loops alone ${mib(limits.emptyBytes)} MiB` : '';
   return table(rows) + limit;
 }
 

@@ -19,7 +19,7 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --where node        places: chromium, node, native (default: all three)
   --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS).filter((name) => !isOurs(name)).join(', ')}
   --rounds 15         rounds of a quarter second each
-  --threads 1         threads of ours and of onnxruntime-web's graph
+  --threads 1         threads of ours and of onnxruntime-web's graph; from 2 on ours on one thread is measured beside them
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
 `;
@@ -45,7 +45,9 @@ function optionsOf() {
   known('row', rows, all);
   known('place', where, Object.keys(PLACES));
   known('peer', peers, ['all', 'none', ...Object.keys(CONTENDERS)]);
-  return { ...values, rows, where, rounds: Number(values.rounds), threads: Number(values.threads), wanted: (name) => isOurs(name) || peers.includes('all') || peers.includes(name) };
+  const threads = Number(values.threads);
+  const wanted = (name) => (name === 'trainlet-alone' ? threads > 1 : isOurs(name) || peers.includes('all') || peers.includes(name));
+  return { ...values, rows, where, rounds: Number(values.rounds), threads, wanted };
 }
 
 /** Every contender in every place that it can run in. */

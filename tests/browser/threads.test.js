@@ -1,39 +1,19 @@
 // Threads in headless Chromium: the same bits for every count, in a worker and in the page itself, and one thread where memory cannot be shared.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { literalsOf, openRepository, recipeOf } from './repository.js';
 import { launch } from './visitor.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
-const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
-
-/** The repository's files below /isolated/ and /plain/, with the headers and without; each folder is an empty page. */
-const server = createServer(({ url }, response) => {
-  const [, kind, ...rest] = url.split('/');
-  const headers = kind === 'isolated' ? ISOLATION : {};
-  const file = path.join(root, ...rest);
-  if (!rest.join('')) return response.writeHead(200, { ...headers, 'content-type': 'text/html' }).end('<!doctype html><link rel="icon" href="data:,">');
-  if (!existsSync(file)) return response.writeHead(404).end();
-  return response.writeHead(200, { ...headers, 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file));
-});
-
-const json = (name) => JSON.parse(readFileSync(path.join(root, 'tests/golden', name), 'utf8'));
-const [losses, hashes] = [json('engine-losses.json'), json('engine-weights.json')];
-
-let browser;
+let browser, site;
 before(async () => {
-  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  site = await openRepository();
   browser = await launch();
 });
 after(async () => {
   await browser?.close();
-  server.closeAllConnections();
-  server.close();
+  site.close();
 });
 
 /** The bits of a network trained in a page; what the page asked for, and said. */
@@ -45,20 +25,17 @@ async function train(kind, name, engine) {
     context.on('request', (request) => { seen.files.push(path.basename(request.url())); });
     page.on('console', (message) => { seen.lines.push(message.text()); });
     page.on('pageerror', (error) => { seen.lines.push(String(error)); });
-    await page.goto(`http://localhost:${server.address().port}/${kind}/`);
+    await page.goto(site.url(kind));
     const bits = await page.evaluate(async ([recipe, options]) => {
-      const here = location.pathname;
-      const [trainlet, { bitsOf }] = await Promise.all([import(`${here}js/index.js`), import(`${here}tests/golden/bits.js`)]);
-      const model = new Uint8Array(await (await fetch(`${here}tests/golden/${recipe.model}`)).arrayBuffer());
-      return bitsOf(trainlet, recipe, model, options);
-    }, [json(`${name}.json`), engine]);
+      const { bitsInPage } = await import(`${location.pathname}tests/browser/train-in-page.js`);
+      return bitsInPage(recipe, options);
+    }, [recipeOf(name), engine]);
     return { bits, ...seen };
   } finally {
     await context.close();
   }
 }
 
-const literalsOf = (name) => ({ losses: losses[name].map(Math.fround), hash: hashes[name] });
 const workersIn = (files) => files.filter((file) => file === 'worker.js').length;
 
 for (const worker of [true, false]) {
@@ -82,8 +59,9 @@ for (const kind of ['isolated', 'plain']) {
     assert.deepEqual(lines, []);
     const wasm = new Set(files.filter((file) => file.endsWith('.wasm')));
     assert.deepEqual([...wasm], [kind === 'isolated' && cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm']);
+    const plain = literalsOf('w2').losses;
     bits.losses.forEach((loss, i) => {
-      assert.ok(Math.abs(loss - losses.w2[i]) <= 1e-5 * losses.w2[i], `loss ${i} is ${loss}, with the plain build ${losses.w2[i]}`);
+      assert.ok(Math.abs(loss - plain[i]) <= 1e-5 * plain[i], `loss ${i} is ${loss}, with the plain build ${plain[i]}`);
     });
   });
 }

@@ -1,6 +1,7 @@
 /* Kernels: products of all forms against plain loops in double, in scratch of exactly the size asked for. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 #include "kernels/gemm.h"
@@ -69,6 +70,26 @@ static void products_are_right(const void *argument) {
     }
 }
 
+static void tiles_of_any_height_agree(const void *argument) {
+  enum { ROWS = 47, COLUMNS = 29, DEPTH = 401 };
+  static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], wanted[ROWS * COLUMNS], c[ROWS * COLUMNS];
+  for (size_t i = 0; i < ROWS * DEPTH; i++) a[i] = (float)((int)(i * 7919 % 1013) - 506) / 300;
+  for (size_t i = 0; i < DEPTH * COLUMNS; i++) b[i] = (float)((int)(i * 6007 % 997) - 498) / 300;
+  void *scratch = malloc(gemm_scratch_bytes(ROWS, COLUMNS, DEPTH));
+  Gemm g = {.rows = ROWS, .columns = COLUMNS, .depth = DEPTH, .alpha = 1, .c = wanted, .c_row_stride = COLUMNS};
+  g.a = gemm_a(a, DEPTH, false);
+  g.b = gemm_b(b, COLUMNS, false);
+  gemm_run(&g, scratch);
+  g.c = c;
+  for (size_t rows = 0; rows <= 7; rows++) { /* the last leaves the default */
+    memset(c, 0, sizeof c);
+    gemm_set_rows(rows);
+    gemm_run(&g, scratch);
+    check(memcmp(c, wanted, sizeof c) == 0, "tiles of %zu rows give other bits", rows);
+  }
+  free(scratch);
+}
+
 /* Rows of tile and edge, through the packed product (depth 6) and the one that packs nothing (depth 1). */
 static void clamping_keeps_nan(const void *argument) {
   enum { ROWS = 10, COLUMNS = 9 };
@@ -107,6 +128,7 @@ static void panels_hold_their_lines(const void *argument) {
 int main(void) {
   TEST(panels_hold_their_lines);
   TEST(products_are_right);
+  TEST(tiles_of_any_height_agree);
   TEST(clamping_keeps_nan);
   return test_finish();
 }

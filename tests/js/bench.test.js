@@ -67,3 +67,12 @@ for (const work of SMALL)
     assert.ok(ours[3] < ours[0]);
     assert.ok(training <= 1e-4 && graph <= 1e-4);
   });
+
+test('the plan of a step needs no more than a twentieth above what is alive at its worst moment', async () => {
+  for (const name of ['W1', 'W2', 'W3', 'W4', 'W4-full', 'LSTM', 'UNET']) {
+    const session = await trainletContender.open(task(name), { threads: 1 });
+    await session.step();
+    const { arenaBytes, lowerBoundBytes } = await session.memory();
+    assert.ok(arenaBytes >= lowerBoundBytes && arenaBytes <= 1.05 * lowerBoundBytes, `${name}: ${arenaBytes} bytes planned, ${lowerBoundBytes} alive`);
+  }
+});
