@@ -1,6 +1,6 @@
 // Who is measured: names for the command line and the tables, and where each can run.
 
-const JS = ['chromium', 'node'];
+const JS = ['chromium', 'firefox', 'node'];
 
 export const CONTENDERS = {
   trainlet: { title: 'trainlet', where: JS },

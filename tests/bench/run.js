@@ -16,7 +16,7 @@ import { SCALING, task, taskNames } from './tasks.js';
 const HELP = `npm run bench -- [options]      prints tables, writes build/bench.json and build/bench.svg
 
   --only W1,W3        rows: ${taskNames.join(', ')}
-  --where node        places: chromium, node, native (default: all three)
+  --where node        places: chromium, firefox, node, native (default: all but firefox)
   --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS).filter((name) => !isOurs(name)).join(', ')}
   --rounds 15         rounds of a quarter second each
   --threads 1         threads of ours and of onnxruntime-web's graph; from 2 on ours on one thread is measured beside them
@@ -26,6 +26,7 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
 
 const PLACES = {
   chromium: async (options) => (await import('./places/chromium.js')).openChromium(options),
+  firefox: async (options) => (await import('./places/firefox.js')).openFirefox(options),
   node: async (options) => (await import('./places/node.js')).openNode(options),
   native: async (options) => (await import('./places/native.js')).openNative(options),
 };

@@ -1,12 +1,7 @@
 // Firefox, headless and without a driver: a page trains by itself and posts what came of it. The same bits as everywhere else.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { findFirefox } from '../../wasm/tools.mjs';
+import { startFirefox } from './firefox.js';
 import { literalsOf, openRepository, recipeOf } from './repository.js';
 
 const THREADS = [1, 2, 4];
@@ -22,33 +17,19 @@ const script = `
     await fetch('/answer', { method: 'POST', body: JSON.stringify({ ...answer, isolated: crossOriginIsolated }) });
   }`;
 
-/** Nothing that a new profile would fetch or ask. */
-const QUIET = {
-  'app.update.enabled': false, 'browser.shell.checkDefaultBrowser': false, 'browser.startup.homepage_override.mstone': 'ignore',
-  'datareporting.policy.dataSubmissionEnabled': false, 'toolkit.telemetry.reportingpolicy.firstRun': false, 'network.captive-portal-service.enabled': false,
-  'network.connectivity-service.enabled': false, 'services.settings.server': 'data:,', 'browser.aboutwelcome.enabled': false,
-};
-
 let firefox, site;
 /** What the page posts, in the order of `work`: each is waited for where it is looked at. */
 const resolvers = [];
 const answers = work.map(() => new Promise((resolve) => { resolvers.push(resolve); }));
-const profile = mkdtempSync(path.join(tmpdir(), 'trainlet-firefox-'));
 before(async () => {
   let heard = 0;
   site = await openRepository({ script, heard: (message) => resolvers[heard++](message) });
-  writeFileSync(path.join(profile, 'user.js'), Object.entries(QUIET).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`).join(''));
-  firefox = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, site.url('isolated')], { env: { ...process.env, HOME: profile }, stdio: 'ignore' });
-  firefox.on('error', ({ message }) => resolvers.forEach((resolve) => resolve({ error: message })));
-  firefox.on('exit', (code) => resolvers.forEach((resolve) => resolve({ error: `Firefox ended with ${code}` })));
+  firefox = startFirefox(site.url('isolated'));
+  firefox.ended.then((error) => resolvers.forEach((resolve) => resolve({ error })));
 });
 after(async () => {
-  if (firefox.pid && firefox.exitCode === null) {
-    firefox.kill();
-    await once(firefox, 'exit');
-  }
+  await firefox.close();
   site.close();
-  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const answered = async (wanted) => {

@@ -1,27 +1,11 @@
 // Contenders in headless Chromium: each in a worker of a page of a browser of its own, so that its processes are known.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
-import { findChromium, root } from '../../../wasm/tools.mjs';
+import { findChromium } from '../../../wasm/tools.mjs';
 import { processorMs, residentBytes } from './process.js';
+import { serve } from './site.js';
 
-const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-/** Serves the repository; isolated, so that the clock is exact to 5 µs and memory can be shared. */
-function serve() {
-  const isolated = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp', 'Cache-Control': 'no-store' };
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    const path = normalize(join(root, decodeURIComponent(pathname)));
-    if (pathname === '/') return response.writeHead(200, { ...isolated, 'Content-Type': TYPES['.html'] }).end('<!doctype html><title>bench</title>');
-    if (!path.startsWith(root) || !existsSync(path)) return response.writeHead(404, isolated).end();
-    response.writeHead(200, { ...isolated, 'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(readFileSync(path));
-  });
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
 
 /** In the page: the worker. */
 function installWorker() {
@@ -59,8 +43,7 @@ async function versionOf() {
 }
 
 export async function openChromium({ threads }) {
-  const server = await serve();
-  const url = `http://127.0.0.1:${server.address().port}/`;
+  const { url, close } = await serve('<!doctype html><title>bench</title>');
   return {
     name: `Chromium ${await versionOf()}`,
     start: async (contender, row) => {
@@ -82,6 +65,6 @@ export async function openChromium({ threads }) {
         close: opened.close,
       };
     },
-    close: async () => { server.close(); },
+    close,
   };
 }

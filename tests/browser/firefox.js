@@ -1,0 +1,34 @@
+// Firefox, headless and without a driver: a page that it opens does by itself what is to be done.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFirefox } from '../../wasm/tools.mjs';
+
+/** What a new profile of Firefox would fetch or ask, switched off. */
+const QUIET = {
+  'app.update.enabled': false, 'browser.shell.checkDefaultBrowser': false, 'browser.startup.homepage_override.mstone': 'ignore',
+  'datareporting.policy.dataSubmissionEnabled': false, 'toolkit.telemetry.reportingpolicy.firstRun': false, 'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false, 'services.settings.server': 'data:,', 'browser.aboutwelcome.enabled': false,
+};
+
+/** Opens an address in a browser with a profile of its own. `ended`: why it did, in a sentence. */
+export function startFirefox(url) {
+  const profile = mkdtempSync(join(tmpdir(), 'trainlet-firefox-')); // and its HOME
+  writeFileSync(join(profile, 'user.js'), Object.entries(QUIET).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`).join(''));
+  const browser = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, url], { env: { ...process.env, HOME: profile }, stdio: 'ignore' });
+  const ended = new Promise((resolve) => {
+    browser.on('error', ({ message }) => resolve(message));
+    browser.on('exit', (code) => resolve(`Firefox ended with ${code}`));
+  });
+  return {
+    pid: browser.pid,
+    ended,
+    close: async () => {
+      browser.kill();
+      await ended;
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
