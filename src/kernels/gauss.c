@@ -1,4 +1,4 @@
-/* Gauss: elimination with the largest element of the column as its pivot. */
+/* Gauss: elimination with the largest element of a column, or of all that is left, as its pivot. */
 #include "kernels/gauss.h"
 
 #include <math.h>
@@ -34,13 +34,36 @@ double gauss_determinant(double *a, size_t n) {
   return det;
 }
 
-/* Where a pivot is 0, one that is as good as 0 stands for it: in det · a⁻¹ it is divided out again. Two of them make it 0. */
-void gauss_adjugate(double *a, size_t n, double *inverse) {
+static void swap_columns(double *a, size_t n, size_t i, size_t k) {
+  for (size_t row = 0; row < n; row++) {
+    double swap = a[row * n + i];
+    a[row * n + i] = a[row * n + k];
+    a[row * n + k] = swap;
+  }
+}
+
+/* The column that has the largest element of the rows and columns from k on. */
+static size_t pivot_column(const double *a, size_t n, size_t k) {
+  size_t best = k;
+  double most = 0;
+  for (size_t i = k; i < n; i++)
+    for (size_t j = k; j < n; j++) {
+      double size = fabs(a[i * n + j]);
+      if (size > most) most = size, best = j;
+    }
+  return best;
+}
+
+/* The largest element that is left is the pivot: it is 0 only where all are. One that is as good as 0 stands for it then, which det · a⁻¹
+ * divides out again; with two of them the adjugate is 0. */
+void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
   const double tiny = 0x1p-400;
   double det = 1;
   int zeros = 0;
   for (size_t i = 0; i < n * n; i++) inverse[i] = i / n == i % n;
   for (size_t k = 0; k < n; k++) {
+    size_t q = swapped[k] = pivot_column(a, n, k);
+    if (q != k) swap_columns(a, n, q, k), det = -det;
     size_t p = pivot_of(a, n, k);
     if (p != k) swap_rows(a, n, p, k), swap_rows(inverse, n, p, k), det = -det;
     if (a[k * n + k] == 0) a[k * n + k] = tiny, zeros++;
@@ -52,6 +75,8 @@ void gauss_adjugate(double *a, size_t n, double *inverse) {
       if (i != k) subtract_row(a, n, i, k, times), subtract_row(inverse, n, i, k, times);
     }
   }
+  for (size_t k = n; k-- > 0;) /* columns swapped in a are rows of its inverse */
+    if (swapped[k] != k) swap_rows(inverse, n, swapped[k], k);
   for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
 }
 

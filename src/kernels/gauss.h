@@ -4,7 +4,7 @@
 
 /* The determinant of a (n, n), which is overwritten. */
 double gauss_determinant(double *a, size_t n);
-/* The same, and its gradient det · a⁻ᵀ, transposed, into `adjugate` (n, n): exact where a has rank n - 1, too. */
-void gauss_adjugate(double *a, size_t n, double *adjugate);
+/* The same, and its gradient det · a⁻ᵀ, transposed, into `adjugate` (n, n): exact where a has rank n - 1, too. `swapped` holds n. */
+void gauss_adjugate(double *a, size_t n, double *adjugate, size_t *swapped);
 /* Asks for scratch of so many matrices. */
 Status gauss_bytes(Node *node, Dim n, size_t matrices);

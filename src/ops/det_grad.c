@@ -10,16 +10,17 @@ static Status det_grad_infer(Node *n) {
   if (!node_is_concrete(n)) return STATUS_OK;
   Shape y = shape_of(x->rank - 2, x->dim);
   if (x->dim[x->rank - 2] != x->dim[x->rank - 1] || !shape_equal(&n->in[0]->shape, &y)) return node_invalid(n, "dy and X do not fit");
-  return gauss_bytes(n, x->dim[x->rank - 1], 2);
+  return gauss_bytes(n, x->dim[x->rank - 1], 3);
 }
 
 static void det_grad_run(const Node *n) {
   const Shape *x = &n->in[1]->shape;
   size_t size = (size_t)x->dim[x->rank - 1], all = size * size;
   double *a = n->scratch, *adjugate = a + all;
+  size_t *swapped = (size_t *)(adjugate + all);
   for (size_t m = 0; m < in_count(n, 0); m++) {
     for (size_t i = 0; i < all; i++) a[i] = in_f32(n, 1)[m * all + i];
-    gauss_adjugate(a, size, adjugate);
+    gauss_adjugate(a, size, adjugate, swapped);
     for (size_t i = 0; i < all; i++) out_f32(n, 0)[m * all + i] = (float)((double)in_f32(n, 0)[m] * adjugate[i % size * size + i / size]);
   }
 }

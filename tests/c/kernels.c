@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernels/gauss.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
 
@@ -125,10 +126,47 @@ static void panels_hold_their_lines(const void *argument) {
     }
 }
 
+/* det of the matrix without row r and column c, by the definition, of up to 4×4 */
+static double minor_of(const double *a, size_t n, size_t r, size_t c) {
+  double rest[9], sum = 0;
+  if (n == 1) return 1;
+  for (size_t i = 0, at = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      if (i != r && j != c) rest[at++] = a[i * n + j];
+  if (n == 2) return rest[0];
+  for (size_t j = 0; j < n - 1; j++) sum += (j % 2 ? -1 : 1) * rest[j] * minor_of(rest, n - 1, 0, j);
+  return sum;
+}
+
+/* Cofactors; matrices of full rank, of rank n - 1 (shifts and sums of rows among them, whose first columns may be 0), and of less. */
+static void adjugates_are_cofactors(const void *argument) {
+  static const struct {
+    size_t n;
+    double a[16];
+  } matrices[] = {
+      {1, {3}}, {1, {0}}, {2, {1, 2, 3, 5}}, {2, {0, 1, 0, 0}}, {2, {0, 0, 4, 0}}, {2, {0}},
+      {3, {2, -1, 0, 4, 3, 1, 5, 2, 7}}, {3, {0, 1, 0, 0, 0, 1, 0, 0, 0}}, {3, {0, 2, 5, 0, 0, 3, 0, 0, 0}}, {3, {1, 2, 3, 2, 4, 6, 0, 1, 1}},
+      {3, {0, 0, 0, 1, 2, 4, 3, 1, 2}}, {3, {1, 2, 3, 2, 4, 6, 3, 6, 9}}, {4, {1, 2, 0, 1, 3, 1, 4, 2, 0, 5, 2, 2, 1, 1, 3, 0}},
+      {4, {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}}, {4, {0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0}}, {4, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 0, 0, 0, 0}}};
+  for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+    size_t n = matrices[m].n;
+    double a[16], adjugate[16];
+    size_t swapped[4];
+    for (size_t i = 0; i < 16; i++) a[i] = i < n * n ? matrices[m].a[i] : 9, adjugate[i] = 9; /* what lies behind is not touched */
+    gauss_adjugate(a, n, adjugate, swapped);
+    for (size_t i = n * n; i < 16; i++) check(a[i] == 9 && adjugate[i] == 9, "matrix %zu: element %zu behind it was written", m, i);
+    for (size_t i = 0; i < n * n; i++) {
+      double wanted = ((i / n + i % n) % 2 ? -1 : 1) * minor_of(matrices[m].a, n, i % n, i / n);
+      check(fabs(adjugate[i] - wanted) <= 1e-12, "matrix %zu: element %zu of its adjugate is %g instead of %g", m, i, adjugate[i], wanted);
+    }
+  }
+}
+
 int main(void) {
   TEST(panels_hold_their_lines);
   TEST(products_are_right);
   TEST(tiles_of_any_height_agree);
   TEST(clamping_keeps_nan);
+  TEST(adjugates_are_cofactors);
   return test_finish();
 }
