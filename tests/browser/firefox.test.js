@@ -14,7 +14,7 @@ const script = `
   import * as page from './tests/browser/train-in-page.js';
   for (const { what, recipe, options } of ${JSON.stringify(work.map((item) => ({ ...item, recipe: recipeOf(item.name) })))}) {
     const answer = await page[what](recipe, options).catch((error) => ({ error: String(error) }));
-    await fetch('/answer', { method: 'POST', body: JSON.stringify({ ...answer, isolated: crossOriginIsolated }) });
+    await fetch('/talk/answer', { method: 'POST', body: JSON.stringify({ ...answer, isolated: crossOriginIsolated }) });
   }`;
 
 let firefox, site;
@@ -23,7 +23,10 @@ const resolvers = [];
 const answers = work.map(() => new Promise((resolve) => { resolvers.push(resolve); }));
 before(async () => {
   let heard = 0;
-  site = await openRepository({ script, heard: (message) => resolvers[heard++](message) });
+  site = await openRepository({ script, talk: async (request, response) => {
+    resolvers[heard++](await new Response(request).json());
+    response.end();
+  } });
   firefox = startFirefox(site.url('isolated'));
   firefox.ended.then((error) => resolvers.forEach((resolve) => resolve({ error })));
 });

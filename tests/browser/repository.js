@@ -1,32 +1,29 @@
-// The repository as a site: its files below /isolated/ and /plain/, with the headers that let memory be shared and without. Each folder is a page.
+// The repository as a site: its files below /isolated/ and /plain/, with the headers that let memory be shared and without. Each folder is a page too.
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-/** @param {{ script?: string, heard?: (message: any) => void }} [options] script: a module that the pages run; heard: gets what they post to /answer. */
-export async function openRepository({ script = '', heard } = {}) {
-  const page = `<!doctype html><link rel="icon" href="data:,"><script type="module">${script}</script>`;
-  const server = createServer(async (request, response) => {
-    const [, kind, ...rest] = request.url.split('/');
-    const headers = kind === 'isolated' ? ISOLATION : {};
+/** `script`: a module that the page of each folder runs. `talk(request, response)` answers what is asked below /talk/. */
+export async function openRepository({ script = '', talk } = {}) {
+  const page = `<!doctype html><title>Trainlet</title><link rel="icon" href="data:,"><script type="module">${script}</script>`;
+  const server = createServer((request, response) => {
+    const [, kind, ...rest] = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).split('/');
+    const headers = { ...(kind === 'isolated' && ISOLATION), 'cache-control': 'no-store' };
     const file = path.join(root, ...rest);
-    if (request.method === 'POST') {
-      heard?.(await new Response(request).json());
-      return response.end();
-    }
-    if (!rest.join('')) return response.writeHead(200, { ...headers, 'content-type': 'text/html' }).end(page);
-    if (!existsSync(file)) return response.writeHead(404).end();
+    if (kind === 'talk' && talk) return talk(request, response);
+    if (!rest.join('')) return response.writeHead(200, { ...headers, 'content-type': TYPES['.html'] }).end(page);
+    if (!file.startsWith(root) || !existsSync(file)) return response.writeHead(404, headers).end();
     return response.writeHead(200, { ...headers, 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file));
   });
   await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
   return {
     url: (kind) => `http://localhost:${server.address().port}/${kind}/`,
-    close: () => {
+    close: async () => {
       server.closeAllConnections();
       server.close();
     },

@@ -2,14 +2,14 @@
 
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../../wasm/tools.mjs';
+import { openRepository } from '../../browser/repository.js';
 import { processorMs, residentBytes } from './process.js';
-import { serve } from './site.js';
 
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 /** In the page: the worker. */
 function installWorker() {
-  const worker = new Worker('/tests/bench/contender.js', { type: 'module' });
+  const worker = new Worker('tests/bench/contender.js', { type: 'module' });
   globalThis.ask = (message) => new Promise((resolve) => {
     worker.onmessage = ({ data }) => resolve(data);
     worker.onerror = (event) => resolve({ error: event.message || 'the worker did not start' });
@@ -43,11 +43,11 @@ async function versionOf() {
 }
 
 export async function openChromium({ threads }) {
-  const { url, close } = await serve('<!doctype html><title>bench</title>');
+  const { url, close } = await openRepository();
   return {
     name: `Chromium ${await versionOf()}`,
     start: async (contender, row) => {
-      const opened = await openPage(url);
+      const opened = await openPage(url('isolated'));
       const blank = await opened.resident();
       await opened.page.evaluate(installWorker);
       const ask = async (message) => {

@@ -5,22 +5,21 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findFirefox } from '../../../wasm/tools.mjs';
 import { startFirefox } from '../../browser/firefox.js';
+import { openRepository } from '../../browser/repository.js';
 import { processorMs, residentBytes } from './process.js';
-import { serve } from './site.js';
 
-const PAGE = `<!doctype html><title>bench</title><script type="module">
+const SCRIPT = `
   let worker;
   for (;;) {
     const message = await (await fetch('/talk/next')).json();
-    worker ??= new Worker('/tests/bench/contender.js', { type: 'module' });
+    worker ??= new Worker('tests/bench/contender.js', { type: 'module' });
     const answer = await new Promise((resolve) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = (event) => resolve({ error: event.message || 'the worker did not start' });
       worker.postMessage(message);
     });
     await fetch('/talk/answer', { method: 'POST', body: JSON.stringify(answer) });
-  }
-</script>`;
+  }`;
 
 /** Messages to the page and its answers, one after the other. */
 function conversation() {
@@ -73,8 +72,8 @@ export async function openFirefox({ threads }) {
     name: version.trim().replace('Mozilla ', ''),
     start: async (contender, row) => {
       const { talk, ask, loaded, fail } = conversation();
-      const site = await serve(PAGE, talk);
-      const browser = startFirefox(site.url);
+      const site = await openRepository({ script: SCRIPT, talk });
+      const browser = startFirefox(site.url('isolated'));
       browser.ended.then(fail);
       await loaded();
       const resident = () => Math.max(...contentProcesses(browser.pid).map(residentBytes));
