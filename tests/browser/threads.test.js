@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { literalsOf, openRepository, recipeOf } from './repository.js';
+import { assertNearLiterals, literalsOf, openRepository, recipeOf } from './repository.js';
 import { launch } from './visitor.js';
 
 let browser, site;
@@ -59,10 +59,7 @@ for (const kind of ['isolated', 'plain']) {
     assert.deepEqual(lines, []);
     const wasm = new Set(files.filter((file) => file.endsWith('.wasm')));
     assert.deepEqual([...wasm], [kind === 'isolated' && cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm']);
-    const plain = literalsOf('w2').losses;
-    bits.losses.forEach((loss, i) => {
-      assert.ok(Math.abs(loss - plain[i]) <= 1e-5 * plain[i], `loss ${i} is ${loss}, with the plain build ${plain[i]}`);
-    });
+    assertNearLiterals(bits, 'w2');
   });
 }
 

@@ -102,3 +102,22 @@ test('a file without threads computes alone, whatever is asked for', async () =>
   const { losses: got } = await bitsOf(trainlet, json('mlp_clip.json'), golden('mlp_small.onnx'), engine);
   assert.deepEqual(got, losses.mlp_clip.map(Math.fround));
 });
+
+const SPIDERMONKEY = `
+  import { readFileSync } from 'node:fs';
+  import { bitsOf } from '../golden/bits.js';
+  const { instantiate } = WebAssembly;
+  let asked = 0;
+  WebAssembly.instantiate = async (...args) => {
+    const { exports } = await instantiate(...args);
+    return { exports: { ...exports, abi_spidermonkey: () => { asked++; exports.abi_spidermonkey(); } } };
+  };
+  const trainlet = await import('../../js/index.js');
+  const bits = await bitsOf(trainlet, JSON.parse(readFileSync('../golden/w2.json')), readFileSync('../golden/w2.onnx'), { threads: 1, worker: false, reproducible: true });
+  console.log(JSON.stringify({ asked: asked > 0, bits }));`;
+
+test("tiles for Firefox's compiler are asked for where its class is, and there alone; the bits are the same", async () => {
+  const bits = { losses: losses.w2.map(Math.fround), hash: hashes.w2 };
+  assert.deepEqual(JSON.parse(await runInNode(SPIDERMONKEY)), { asked: false, bits });
+  assert.deepEqual(JSON.parse(await runInNode(`globalThis.InternalError = class extends Error {};${SPIDERMONKEY}`)), { asked: true, bits });
+});

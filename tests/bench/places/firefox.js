@@ -67,6 +67,7 @@ function contentProcesses(browser) {
 }
 
 export async function openFirefox({ threads }) {
+  if (!findFirefox()) throw new RangeError('There is no Firefox in the PATH; FIREFOX_PATH can name one.');
   const version = execFileSync(findFirefox(), ['--version'], { encoding: 'utf8' });
   return {
     name: version.trim().replace('Mozilla ', ''),
@@ -75,7 +76,7 @@ export async function openFirefox({ threads }) {
       const site = await openRepository({ script: SCRIPT, talk });
       const browser = startFirefox(site.url('isolated'));
       browser.ended.then(fail);
-      await loaded();
+      await Promise.race([loaded(), browser.ended.then((sentence) => { throw new Error(sentence); })]);
       const resident = () => Math.max(...contentProcesses(browser.pid).map(residentBytes));
       const blank = resident();
       return {
