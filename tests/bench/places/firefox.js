@@ -76,7 +76,15 @@ export async function openFirefox({ threads }) {
       const site = await openRepository({ script: SCRIPT, talk });
       const browser = startFirefox(site.url('isolated'));
       browser.ended.then(fail);
-      await Promise.race([loaded(), browser.ended.then((sentence) => { throw new Error(sentence); })]);
+      const close = async () => {
+        await browser.close();
+        await site.close();
+      };
+      const sentence = await Promise.race([loaded(), browser.ended]);
+      if (sentence) {
+        await close();
+        throw new Error(sentence);
+      }
       const resident = () => Math.max(...contentProcesses(browser.pid).map(residentBytes));
       const blank = resident();
       return {
@@ -86,10 +94,7 @@ export async function openFirefox({ threads }) {
         },
         processorMs: async () => contentProcesses(browser.pid).map((pid) => processorMs(pid, 'DOM Worker')).reduce((a, b) => a + b, 0),
         measure: (steps) => ask({ measure: steps }),
-        close: async () => {
-          await browser.close();
-          await site.close();
-        },
+        close,
       };
     },
     close: async () => {},
