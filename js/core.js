@@ -4,11 +4,11 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, Protocol } from './protocol.js' */
+/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js' */
 
 /**
  * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[] }} Constants
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], limits: PropertyLimits }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
 
@@ -34,6 +34,8 @@ export class Core {
   #accumulating = false;
   /** @type {ParameterInfo[]} */
   #parameters = [];
+  /** Properties that the engine could not take, and why. @type {Map<string, unknown>} */
+  #lost = new Map();
 
   #pool;
 
@@ -89,7 +91,7 @@ export class Core {
     this.#run('abi_session_ready', this.#session);
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
-    return { info, properties: this.#json('abi_session_properties') };
+    return { info, properties: this.#json('abi_session_properties'), limits: this.#constants.limits };
   }
 
   /**
@@ -207,14 +209,24 @@ export class Core {
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
     const lowered = type === 'int' ? BigInt(value) : /** @type {number | string} */ (value);
-    this.#run(`abi_session_property_set_${type}`, this.#session, name, lowered);
+    try {
+      this.#run(`abi_session_property_set_${type}`, this.#session, name, lowered);
+      this.#lost.delete(name);
+    } catch (error) {
+      this.#lost.set(name, error);
+      throw error;
+    }
   }
 
   /** @param {string} name */
-  deleteProperty(name) { this.#call('abi_session_property_delete', this.#session, name); }
+  deleteProperty(name) {
+    this.#lost.delete(name);
+    this.#call('abi_session_property_delete', this.#session, name);
+  }
 
   /** @param {Protocol['save']['in']} args */
   save({ optimizerState, format }) {
+    for (const error of this.#lost.values()) throw error;
     this.#run('abi_session_save', this.#session, Number(optimizerState), this.#constants.formats[format]);
     return this.#result();
   }

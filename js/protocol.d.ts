@@ -31,6 +31,9 @@ export type PropertyEntry =
   | { name: string; type: 'int'; value: string } | { name: string; type: 'float'; value: number | null }
   | { name: string; type: 'string'; value: string };
 
+/** The most bytes of UTF-8 in a property's name and in a value that is a string. */
+export interface PropertyLimits { propertyName: number; propertyText: number }
+
 export type GraphName = 'train' | 'eval' | 'model';
 export type PartName = GraphName | 'optimizer' | 'checkpoint';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
@@ -52,7 +55,7 @@ export interface Protocol {
   };
   load: {
     in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; passes?: readonly string[] };
-    out: { info: SessionInfo; properties: PropertyEntry[] };
+    out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits };
   };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
@@ -73,6 +76,7 @@ export interface Protocol {
   copyIn: { in: { trainableOnly: boolean; bytes: Uint8Array }; out: void };
   getPosition: { in: void; out: Position };
   setPosition: { in: Position; out: void };
+  /** One that fails is told by the next `save` as well, since nobody waits for this answer. */
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
   save: { in: { optimizerState: boolean; format: CheckpointFormat }; out: Uint8Array };

@@ -54,6 +54,6 @@ function decay(schedule, warmup, lastStep) {
 
 /** @param {number} lr */
 function checkRate(lr) {
-  if (typeof lr === 'number' && lr >= 0 && lr < Infinity) return lr;
+  if (typeof lr === 'number' && lr >= 0 && Math.fround(lr) < Infinity) return lr;
   throw new TrainletError('invalid-argument', `schedule: a rate cannot be ${lr}`);
 }

@@ -12,7 +12,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
 
 /** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js' */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
-/** @import { CheckpointFormat, GraphInfo, PartName, PropertyEntry, Protocol, SessionInfo } from './protocol.js' */
+/** @import { CheckpointFormat, GraphInfo, PartName, Protocol } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
@@ -62,13 +62,13 @@ export class TrainingSession {
   #seed = 0;
   #fitting = false;
 
-  /** @param {Client} client @param {SessionInfo} info @param {PropertyEntry[]} properties */
-  constructor(client, info, properties) {
+  /** @param {Client} client @param {Protocol['load']['out']} loaded */
+  constructor(client, { info, properties, limits }) {
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
     this.parameters = info.parameters;
-    this.properties = new PropertyBag(client.ask, properties);
+    this.properties = new PropertyBag(client.ask, properties, limits);
     this.trainingInputs = this.#train().inputs;
     this.trainingInputNames = names(info.train?.inputs);
     this.trainingOutputNames = names(info.train?.outputs);
@@ -86,7 +86,7 @@ export class TrainingSession {
     }
     const given = keys.filter((key) => artifacts[key]);
     const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
-    return await open(sources, options, (client, { info, properties }) => new TrainingSession(client, info, properties));
+    return await open(sources, options, (client, loaded) => new TrainingSession(client, loaded));
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
@@ -170,7 +170,7 @@ export class TrainingSession {
   /** @param {number} lr */
   async setLearningRate(lr) {
     this.#needOptimizer();
-    if (!(lr >= 0 && lr < Infinity)) throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
+    if (!(lr >= 0 && Math.fround(lr) < Infinity)) throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
     await this.#ask('setLearningRate', lr);
   }
 

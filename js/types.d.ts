@@ -299,6 +299,7 @@ export class TrainingSession {
   /** Of dropout and other random operators, and of the shuffles of later fits. */
   setSeed(seed: number | bigint): Promise<void>;
   readonly properties: PropertyBag;
+  /** Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). */
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
   /** A plain inference model with the parameters as they are now. */
   exportModel(options?: ExportOptions): Promise<Uint8Array>;
@@ -330,6 +331,10 @@ export type Property = bigint | number | string;
 /** Small values that are saved with the checkpoint: int64 is a bigint, a number is stored as float32. */
 export interface PropertyBag {
   get(name: string): Property | undefined;
+  /**
+   * What would not come back as it is, is refused at once (`invalid-argument`): an empty name, one of more than 1,024 bytes of UTF-8, a string of more
+   * than 16 MB, a zero character or half of a surrogate pair in either, a bigint of more than 64 bits, a number that no finite float32 is near.
+   */
   set(name: string, value: Property): void;
   delete(name: string): boolean;
   entries(): IterableIterator<[string, Property]>;

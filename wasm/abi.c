@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/checkpoint.h"
 #include "kernels/gemm.h"
 #include "shape.h"
 #include "threads.h"
@@ -42,7 +43,7 @@ EXPORT(abi_json) const char *abi_json(void) {
                          TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2);
   for (int i = 0; trainlet_pass_name(i); i++)
     at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\"", i ? "," : "", trainlet_pass_name(i));
-  snprintf(text + at, sizeof text - at, "]}");
+  snprintf(text + at, sizeof text - at, "],\"limits\":{\"propertyName\":%d,\"propertyText\":%d}}", PROPERTY_NAME_MAX, PROPERTY_TEXT_MAX);
   return text;
 }
 

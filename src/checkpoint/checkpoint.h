@@ -46,8 +46,14 @@ typedef struct Checkpoint {
   int64_t position[POSITION_COUNT];
 } Checkpoint;
 
-/* Refuses a checkpoint in which two parameters, sets of moments or properties have one name, or one has none. */
+/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments or properties have one name, or
+ * one has none. */
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
+
+/* The most that a property which is set may have, in bytes of UTF-8. A file's larger ones are read, and written again. */
+enum { PROPERTY_NAME_MAX = 1 << 10, PROPERTY_TEXT_MAX = 16 << 20 };
+/* Refuses a name that is empty, and a name or value (NULL: it is a number) that is too long or not UTF-8. */
+Status property_check(const char *name, const char *value, Error *error);
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may go
  * when it returns. */

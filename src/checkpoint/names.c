@@ -1,4 +1,6 @@
-/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts cannot stretch. */
+/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts cannot stretch; and what
+ * a property may be that is set. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,32 @@ static Status check_unique(const char **names, size_t count, const char *what, E
     if (strcmp(names[i - 1], names[i]) == 0)
       return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has two %s called '%.128s'", what, names[i]);
   return STATUS_OK;
+}
+
+/* Bytes of the character at `s`, 0 where there is none: a start, its length, and no code point that is too short for it, a surrogate or beyond. */
+static size_t character_bytes(const uint8_t *s) {
+  if (s[0] < 0x80) return 1;
+  size_t bytes = s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+  for (size_t i = 1; i < bytes; i++)
+    if ((s[i] & 0xC0) != 0x80) return 0;
+  bool strange = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F);
+  return strange ? 0 : bytes;
+}
+
+static Status check_text(const char *text, size_t most, const char *what, Error *error) {
+  size_t length = strlen(text);
+  if (length > most) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s has %zu bytes, at most %zu are possible", what, length, most);
+  for (size_t i = 0, bytes; i < length; i += bytes)
+    if (!(bytes = character_bytes((const uint8_t *)text + i))) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, i);
+  return STATUS_OK;
+}
+
+Status property_check(const char *name, const char *value, Error *error) {
+  char what[160];
+  if (!*name) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "a property's name must not be empty");
+  TRY(check_text(name, PROPERTY_NAME_MAX, "a property's name", error));
+  snprintf(what, sizeof what, "the value of property '%.128s'", name);
+  return value ? check_text(value, PROPERTY_TEXT_MAX, what, error) : STATUS_OK;
 }
 
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {

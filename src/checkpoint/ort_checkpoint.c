@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/crc32.h"
 #include "flat.h"
 
 enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
@@ -13,6 +14,32 @@ enum { PROPERTY_NAME, PROPERTY_VALUE };
 enum { TENSOR_NAME, TENSOR_DOC, TENSOR_DIMS, TENSOR_TYPE, TENSOR_RAW, TENSOR_STRINGS, TENSOR_EXTERNAL };
 
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count) { return count >= 8 && memcmp(bytes + 4, "ODTC", 4) == 0; }
+
+/* ---- the checksum: ours has one between head and root, where nothing leads. ONNX Runtime, which writes such files from the start, drops it with
+ * the contents it was of ----
+ *
+ *   │ root │ O D T C │ mark, 8 bytes │ CRC-32 of all that follows, xor that of all before it │ …
+ */
+enum { MARK_AT = 8, SUM_AT = MARK_AT + 8, HEAD_BYTES = SUM_AT + 4, MARK_BITS_WRONG = 8 };
+static const char mark[] = "TLCKsum1";
+
+/* A mark of which some bits are wrong is still one: it is damaged. */
+static bool has_mark(const uint8_t *bytes, size_t count) {
+  uint64_t came, wanted;
+  if (count < HEAD_BYTES) return false;
+  memcpy(&came, bytes + MARK_AT, sizeof came);
+  memcpy(&wanted, mark, sizeof wanted);
+  return __builtin_popcountll(came ^ wanted) <= MARK_BITS_WRONG;
+}
+
+static uint32_t checksum_of(const uint8_t *bytes, size_t count) { return crc32_of(bytes + HEAD_BYTES, count - HEAD_BYTES) ^ crc32_of(bytes, SUM_AT); }
+
+static bool checksum_fits(const uint8_t *bytes, size_t count) {
+  uint32_t sum;
+  if (!has_mark(bytes, count)) return true;
+  memcpy(&sum, bytes + SUM_AT, sizeof sum);
+  return sum == checksum_of(bytes, count);
+}
 
 typedef struct Reader {
   FlatBytes bytes;
@@ -162,6 +189,7 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
 Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out) {
   Reader r = {.bytes = flat_bytes(bytes, count), .external = external, .stays = external_at(external, bytes) != NULL, .arena = arena, .error = error};
   *out = (Checkpoint){0};
+  if (!checksum_fits(bytes, count)) return corrupt(&r, "its checksum does not match its contents");
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);
   if (root.from && version != 1 && version != 2)
@@ -247,12 +275,23 @@ static bool reserve(FlatWriter *w, const Checkpoint *c) {
   return fits && block_reserve(&w->block, bytes);
 }
 
+static void put_checksum(FlatWriter *w) {
+  if (w->failed) return;
+  uint32_t sum = checksum_of(w->block.data, w->count);
+  flat_set(w, SUM_AT, &sum, sizeof sum);
+}
+
 Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Block *out, size_t *out_bytes) {
+  Arena arena = {0};
+  Status status = checkpoint_check_names(c, &arena, error);
+  arena_free(&arena);
+  if (status != STATUS_OK) return status;
   FlatWriter w = {0};
   w.failed = !reserve(&w, c);
-  size_t head = flat_put_vector(&w, 4, 1); /* root offset and identifier: eight bytes, whose "length" is overwritten */
+  size_t head = flat_put_vector(&w, HEAD_BYTES - 4, 1); /* of bytes; root offset in place of its length */
   size_t at[4], root = flat_put_table(&w, 4, (uint8_t[]){4, 4, c->has_optimizer ? 4 : 0, 4}, at), of[4];
   flat_set(&w, head + 4, "ODTC", 4);
+  flat_set(&w, head + MARK_AT, mark, 8);
   flat_point(&w, head, root);
   int32_t number = version;
   flat_set(&w, at[CHECKPOINT_VERSION], &number, 4);
@@ -266,6 +305,7 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
     flat_point(&w, groups + 4, put_group(&w, c));
   }
   put_properties(&w, at[CHECKPOINT_PROPERTIES], c);
+  put_checksum(&w);
   if (w.failed) {
     block_free(&w.block);
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint, or it passes the 2 GB of its format");

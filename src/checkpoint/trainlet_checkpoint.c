@@ -154,7 +154,7 @@ static Status read_properties(const Trainlet__PropertyBag *bag, Arena *arena, Er
   }
   out->property_count = (int)count;
   for (size_t i = 0; i < count; i++)
-    if (!has_name(out->properties[i].name)) return corrupt(error, "the checkpoint has a property without a name");
+    if (!out->properties[i].name) out->properties[i].name = "";
   return STATUS_OK;
 }
 
@@ -317,7 +317,8 @@ Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Blo
   state.position = &position;
   write_run(checkpoint, &rng, &position);
   Arena arena = {0};
-  Status status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes) : out_of_memory(error);
+  Status status = checkpoint_check_names(checkpoint, &arena, error);
+  if (status == STATUS_OK) status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes) : out_of_memory(error);
   arena_free(&arena);
   return status;
 }

@@ -9,13 +9,12 @@
 typedef struct Json {
   Arena *arena;
   char *text;
-  size_t length;
-  int capacity;
+  size_t length, capacity;
 } Json;
 
 static void put_bytes(Json *j, const char *bytes, size_t count) {
-  while (j->text && j->length + count + 1 > (size_t)j->capacity) {
-    char *grown = ARENA_ARRAY(j->arena, char, (size_t)j->capacity * 2);
+  while (j->text && j->length + count + 1 > j->capacity) {
+    char *grown = ARENA_ARRAY(j->arena, char, j->capacity * 2);
     if (grown) memcpy(grown, j->text, j->length);
     j->text = grown;
     j->capacity *= 2;
@@ -166,9 +165,9 @@ static void put_property(Json *j, const Property *p) {
   put(j, ","), put_key(j, "value");
   if (p->kind == PROPERTY_STRING) put_string(j, p->s);
   else if (p->kind == PROPERTY_INT) put(j, "\""), put_int(j, p->i), put(j, "\"");
-  else { /* JSON has no NaN */
+  else { /* JSON has no NaN; 1e999 is read as Infinity */
     snprintf(number, sizeof number, "%.9g", (double)p->f);
-    put(j, isfinite(p->f) ? number : "null");
+    put(j, isfinite(p->f) ? number : isnan(p->f) ? "null" : p->f < 0 ? "-1e999" : "1e999");
   }
 }
 

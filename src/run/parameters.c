@@ -1,4 +1,5 @@
 /* The session's parameters, learning rate, seed, data position and property bag, as the public API shows them. */
+#include <math.h>
 #include <string.h>
 
 #include "run/session.h"
@@ -63,7 +64,6 @@ static Property *find_property(const TrainletSession *s, const char *name) {
 }
 
 static Property *property_to_set(TrainletSession *s, const char *name, PropertyKind kind) {
-  error_clear(&s->error);
   Property *p = find_property(s, name);
   if (!p) {
     Property *grown = arena_list_grow(&s->arena, s->properties, s->property_count, &s->property_capacity, sizeof *s->properties);
@@ -78,18 +78,25 @@ static Property *property_to_set(TrainletSession *s, const char *name, PropertyK
 }
 
 Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
+  error_clear(&s->error);
+  TRY(property_check(name, NULL, &s->error));
   Property *p = property_to_set(s, name, PROPERTY_INT);
   if (p) p->i = value;
   return s->error.status;
 }
 
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
+  error_clear(&s->error);
+  TRY(property_check(name, NULL, &s->error));
+  if (!isfinite((float)value)) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
   Property *p = property_to_set(s, name, PROPERTY_FLOAT);
   if (p) p->f = (float)value;
   return s->error.status;
 }
 
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
+  error_clear(&s->error);
+  TRY(property_check(name, value, &s->error));
   const char *copy = arena_copy_text(&s->arena, value);
   Property *p = copy ? property_to_set(s, name, PROPERTY_STRING) : NULL;
   if (p) p->s = copy;

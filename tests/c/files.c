@@ -260,6 +260,28 @@ static void damaged_checkpoints_are_refused(const void *argument) {
   arena_free(&arena);
 }
 
+/* What a reader refuses, no writer writes: in either format. */
+static void what_could_not_be_read_is_not_written(const void *argument) {
+  CheckpointTensor w[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}, {"w", DTYPE_FLOAT32, {0}, weights, 4}};
+  CheckpointTensor nameless[] = {{"", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}};
+  Property bad[] = {{"", PROPERTY_STRING, .s = "x"}}, twice[] = {{"n", PROPERTY_INT}, {"n", PROPERTY_FLOAT}};
+  const Checkpoint samples[] = {{.trainable = w, .trainable_count = 1, .properties = bad, .property_count = 1},
+                                {.trainable = w, .trainable_count = 1, .properties = twice, .property_count = 2},
+                                {.trainable = w, .trainable_count = 2},
+                                {.trainable = nameless, .trainable_count = 1}};
+  for (int i = 0; i < 4; i++) {
+    for (int version = 0; version <= 2; version++) {
+      Error error = {0};
+      Block block = {0};
+      size_t bytes;
+      if (version) ort_checkpoint_write(&samples[i], version, &error, &block, &bytes);
+      else trainlet_checkpoint_write(&samples[i], &error, &block, &bytes);
+      check(error.status == STATUS_CHECKPOINT_CORRUPT && error.text[0], "sample %d is written as format %d", i, version);
+      block_free(&block);
+    }
+  }
+}
+
 int main(void) {
   TEST(optimizers_follow_pytorch);
   TEST(norms_clip_and_tell_what_is_not_finite);
@@ -270,5 +292,6 @@ int main(void) {
   TEST(deep_models_are_refused);
   TEST(checkpoints_come_back);
   TEST(damaged_checkpoints_are_refused);
+  TEST(what_could_not_be_read_is_not_written);
   return test_finish();
 }

@@ -16,6 +16,42 @@ static void set_properties(TrainletSession *s) {
   trainlet_session_property_set_string(s, "label", "größer");
 }
 
+/* A character of each length, and the largest of what may be set. */
+static void refused_properties_change_nothing(const void *argument) {
+  static const char *const texts[] = {"\x80", "\xC1\x81", "\xC3", "\xE0\x81\x81", "\xED\xA0\x80", "\xF0\x81\x81\x81", "\xF4\x90\x80\x80", "\xF8", "a\xE2\x82"};
+  OrtSet set;
+  TrainletSession *s = ort_set_open(&set, "mnist_web") ? ort_set_session(&set, NULL, 0) : NULL;
+  char *name = calloc(1, PROPERTY_NAME_MAX + 2), *text = calloc(1, PROPERTY_TEXT_MAX + 2);
+  memset(name, 'n', PROPERTY_NAME_MAX + 1);
+  memset(text, 't', PROPERTY_TEXT_MAX + 1);
+  for (size_t i = 0; s && i < sizeof texts / sizeof *texts; i++) {
+    check(trainlet_session_property_set_int(s, texts[i], 1) == STATUS_INVALID_ARGUMENT, "name %zu is set", i);
+    check(trainlet_session_property_set_string(s, "x", texts[i]) == STATUS_INVALID_ARGUMENT, "text %zu is set", i);
+  }
+  if (s) {
+    check(trainlet_session_property_set_int(s, "", 1) == STATUS_INVALID_ARGUMENT && strstr(trainlet_session_error(s)->text, "empty"), "an empty name is set");
+    check(trainlet_session_property_set_int(s, name, 1) == STATUS_INVALID_ARGUMENT, "a name that is too long is set");
+    check(trainlet_session_property_set_string(s, "x", text) == STATUS_INVALID_ARGUMENT, "a text that is too long is set");
+    check(trainlet_session_property_set_float(s, "x", 1e39) == STATUS_INVALID_ARGUMENT, "infinity is set");
+    check(strcmp(trainlet_session_properties(s), "[]") == 0, "they are %.100s", trainlet_session_properties(s));
+    name[PROPERTY_NAME_MAX] = text[PROPERTY_TEXT_MAX] = 0;
+    golden_ok(s, trainlet_session_property_set_string(s, name, text), "set the longest");
+    golden_ok(s, trainlet_session_property_set_string(s, "aß€😀", "aß€😀"), "set characters of every length");
+    for (int format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2; format++) {
+      size_t bytes;
+      golden_ok(s, trainlet_session_save(s, true, (TrainletFormat)format), "save");
+      const void *saved = trainlet_session_result(s, &bytes);
+      TrainletSession *t = ort_set_session(&set, saved, bytes);
+      if (t) check(strcmp(trainlet_session_properties(s), trainlet_session_properties(t)) == 0, "in format %d they come back otherwise", format);
+      trainlet_session_free(t);
+    }
+    trainlet_session_free(s);
+  }
+  free(name);
+  free(text);
+  ort_set_close(&set);
+}
+
 static const char *copy_text(OrtSet *set, const char *text) { return arena_copy_text(&set->arena, text ? text : ""); }
 
 /* Two steps, save, load elsewhere, two more: the bits of four steps; and saved at once, the same file. */
@@ -204,12 +240,33 @@ static void write_sample(Block *block, size_t *bytes, Error *error) {
   check(ort_checkpoint_write(&c, 2, error, block, bytes) == STATUS_OK, "%s", error->text);
 }
 
+/* Bit by bit, byte by byte cut off, and with one more. */
+static void a_damaged_file_is_told_by_its_checksum(const void *argument) {
+  Error error = {0};
+  Block block = {0};
+  size_t count = 0;
+  write_sample(&block, &count, &error);
+  uint8_t *bytes = calloc(1, count + 1);
+  memcpy(bytes, block.data, count);
+  check(!refused(bytes, count) && refused(bytes, count + 1), "it is refused, or not with one byte more");
+  for (size_t length = 0; length < count; length++) check(refused(bytes, length), "its first %zu bytes are read", length);
+  for (size_t i = 0; i < count * 8; i++) {
+    bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+    if (i / 8 < 4 || i / 8 >= 8) check(refused(bytes, count), "with bit %zu turned it is read", i); /* bytes 4 to 7 say what it is */
+    else check(!ort_checkpoint_is(bytes, count), "with bit %zu turned it is still ONNX Runtime's", i);
+    bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+  }
+  free(bytes);
+  block_free(&block);
+}
+
 static void hostile_bytes_get_a_sentence(const void *path) {
   Arena arena = {0};
   Error error = {0};
   Block block = {0};
   size_t count = 0;
   if (!path) write_sample(&block, &count, &error);
+  if (!path) memset((uint8_t *)block.data + 8, 0, 8); /* the mark of the checksum, which would refuse them all */
   const uint8_t *bytes = path ? (const uint8_t *)file_read(&arena, path, &count) : block.data;
   if (check(bytes != NULL, "%s cannot be read", (const char *)path)) hostile_try(bytes, count, refused);
   block_free(&block);
@@ -284,6 +341,7 @@ int main(void) {
   test_run("every_format_comes_back (own)", every_format_comes_back, &formats[0]);
   test_run("every_format_comes_back (version 1)", every_format_comes_back, &formats[1]);
   test_run("every_format_comes_back (version 2)", every_format_comes_back, &formats[2]);
+  TEST(refused_properties_change_nothing);
   TEST(versions_are_told_apart);
   TEST(plain_sgd_has_moments_of_zeros);
   TEST(a_nominal_checkpoint_waits_for_values);
@@ -291,6 +349,7 @@ int main(void) {
   test_run("hostile_bytes_get_a_sentence (with every part)", hostile_bytes_get_a_sentence, NULL);
   test_run("hostile_bytes_get_a_sentence (ONNX Runtime's)", hostile_bytes_get_a_sentence, "tests/golden/ort/ort_testdata_ortformat/checkpoint");
   test_run("hostile_bytes_get_a_sentence (nominal)", hostile_bytes_get_a_sentence, "tests/golden/ort/ort_testdata/nominal_checkpoint");
+  TEST(a_damaged_file_is_told_by_its_checksum);
   TEST(hostile_bytes_meet_a_session);
   TEST(shared_offsets_do_not_multiply);
   return test_finish();

@@ -85,3 +85,25 @@ test('no room for an input is out-of-memory, and the session goes on', () => {
   assert.throws(() => strict.copyIn({ trainableOnly: true, bytes: new Uint8Array(5000) }), { code: 'out-of-memory' });
   assert.equal(strict.steps(), 3);
 });
+
+test('a property that the engine had no room for is told when the checkpoint would be saved without it', () => {
+  let full = true;
+  const core = new Core(instanceWith((_, put) => ({
+    abi_session_property_set_string: () => (full ? 1 : 0), abi_session_property_delete() {}, abi_error_message: () => put("out of memory for property 'a'"),
+    abi_session_save: () => 0, abi_session_result: () => 16, abi_session_result_length: () => 4, abi_session_result_free() {},
+  })));
+  core.load(LOAD);
+  const set = (name) => core.setProperty({ name, type: 'string', value: 'x' });
+  const save = () => core.save({ optimizerState: true, format: 'trainlet' }).length;
+  assert.throws(() => set('a'), /out of memory/);
+  assert.throws(save, /out of memory for property 'a'/);
+  full = false;
+  set('b');
+  assert.throws(save, /out of memory for property 'a'/);
+  set('a');
+  assert.equal(save(), 4);
+  full = true;
+  assert.throws(() => set('a'), /out of memory/);
+  core.deleteProperty('a');
+  assert.equal(save(), 4);
+});

@@ -215,6 +215,28 @@ test('learning rate, seed and properties', async () => {
   assert.deepEqual(new Map(loaded.properties.entries()), new Map([['epoch', -3n], ['best', Math.fround(0.1)], ['name', 'größer "7"\n']]));
 });
 
+test('a property that would come back otherwise, or not at all, is refused, and every other comes back', async () => {
+  const session = await create();
+  const { properties } = session;
+  const refused = (name, value, words) => assert.throws(() => properties.set(name, value), (error) => error.code === 'invalid-argument' && words.test(error.message));
+  for (const [name, words] of [['', /name must not be empty/], ['a\0b', /zero character/], ['a\uD800', /half of a surrogate/], ['\uDC00\uD800', /half of/],
+    ['ß'.repeat(513), /1026 bytes or more, at most 1024/], [null, /must be a string, not null/], [7, /not number/], [Symbol('s'), /not symbol/]]) {
+    refused(name, 1n, words);
+  }
+  for (const [value, words] of [['a\0b', /the value of property 'x' must not have a zero/], ['\uDFFF', /half of/], ['x'.repeat(2 ** 24 + 1), /at most 16777216/],
+    [1e39, /finite number \(of float32\)/], [true, /bigint of 64 bits/], [Symbol('s'), /bigint of/], [null, /bigint of/]]) {
+    refused('x', value, words);
+  }
+  assert.deepEqual([...properties.entries()], []);
+  assert.equal(properties.delete('a\0b'), false);
+  const kept = new Map([['n'.repeat(1024), 'v'.repeat(100_000)], ['😀 "\\\n\u0001', '\uFEFF😀\u2028'], ['__proto__', -(2n ** 63n)], ['a', ''], ['tiny', Math.fround(1e-45)]]);
+  for (const [name, value] of kept) properties.set(name, value);
+  for (const options of [{}, { format: 'ort' }, { format: 'ort', version: 1 }]) {
+    const loaded = await create({ ...artifacts, checkpointState: await session.saveCheckpoint(options) });
+    assert.deepEqual(new Map(loaded.properties.entries()), kept);
+  }
+});
+
 test('frozen parameters stay, and without optimizer state a checkpoint is smaller', async () => {
   const parts = await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, frozen: ['*weight*'] });
   const session = await create(parts);

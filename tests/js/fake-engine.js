@@ -35,12 +35,14 @@ export class FakeEngine {
   resets = 0;
 
   open() {}
-  load() { return { info: INFO, properties: [] }; }
+  load() { return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 } }; }
   getPosition() { return this.position; }
   setPosition(position) { this.position = position; }
   steps() { return this.done; }
   getLearningRate() { return this.lr; }
   setLearningRate(lr) { this.lr = lr; }
+  setProperty() {}
+  deleteProperty() {}
   copyOut() { return new Float32Array([this.w]); }
   copyIn({ bytes }) { [this.w] = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 4)); }
   optimize() { this.#learn(); }

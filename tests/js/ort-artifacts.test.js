@@ -189,10 +189,36 @@ test('what is saved for ONNX Runtime goes on there and here alike, with the stat
   await there.release();
 });
 
-test('version 1 differs from version 2 in its number alone', async () => {
+const SUM_AT = 16;
+/** The same without what our checksum makes of it. @param {Uint8Array} checkpoint */
+const withoutSum = (checkpoint) => checkpoint.slice().fill(0, SUM_AT, SUM_AT + 4);
+
+test('version 1 differs from version 2 in its number and checksum alone', async () => {
   const [one, two] = await Promise.all([1, 2].map((version) => session.saveCheckpoint({ format: 'ort', version })));
   assert.notDeepEqual(one, two);
-  assert.deepEqual(withVersion(2, one), two);
+  assert.deepEqual(withoutSum(withVersion(2, one)), withoutSum(two));
+});
+
+test('ours has a checksum beside what ONNX Runtime reads: a bit that turned is told here, and one that another wrote anew is read', async () => {
+  const [{ name }] = session.parameters;
+  const whole = await session.saveCheckpoint({ format: 'ort' });
+  assert.ok(!new TextDecoder('latin1').decode(whole.subarray(20)).includes('sum'), 'it is a property'); // that ONNX Runtime would keep, and change the rest
+  for (let bit = 0; bit < whole.length * 8; bit += Math.ceil((whole.length * 8) / 40) + 1) {
+    const damaged = whole.slice();
+    damaged[bit >> 3] ^= 1 << (bit & 7);
+    await assert.rejects(trainlet.TrainingSession.create({ ...ARTIFACTS, checkpointState: damaged }, { worker: false }), is('checkpoint-corrupt', /./), `bit ${bit}`);
+  }
+  const there = await ort.TrainingSession.create({ ...ARTIFACTS, checkpointState: whole.slice() });
+  assert.deepEqual((await there.getContiguousParameters(true)).data, (await session.getContiguousParameters(true)).data);
+  await there.release();
+  const rewritten = whole.slice(); // a writer that knows nothing of the checksum has other bytes there
+  rewritten.fill(0, 8, 20);
+  const value = (await session.getParameter(name)).data;
+  const at = Buffer.from(rewritten).indexOf(Buffer.from(value.buffer, 0, 16));
+  rewritten[at] ^= 1;
+  const here = await trainlet.TrainingSession.create({ ...ARTIFACTS, checkpointState: rewritten });
+  assert.notDeepEqual((await here.getParameter(name)).data, value);
+  await here.release();
 });
 
 test('a nominal checkpoint runs once all its values were brought', async () => {
