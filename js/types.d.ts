@@ -299,9 +299,12 @@ export class TrainingSession {
   /** Of dropout and other random operators, and of the shuffles of later fits. */
   setSeed(seed: number | bigint): Promise<void>;
   readonly properties: PropertyBag;
-  /** Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). */
+  /**
+   * Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). Parameters, running statistics or moments
+   * that training has made infinite or NaN are not saved: `non-finite-loss`. What was not finite when it was loaded, a mask for one, is.
+   */
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
-  /** A plain inference model with the parameters as they are now. */
+  /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
   exportModel(options?: ExportOptions): Promise<Uint8Array>;
 }
 

@@ -46,6 +46,7 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
     if (!is_contiguous_part(p, trainable_only)) continue;
     memcpy(p->data, at, p->bytes);
     at += p->bytes;
+    state_trust(&s->state.parameters[i]);
   }
   if (!trainable_only) s->lacks_values = false, s->transition.packed.stale = true;
 }

@@ -54,6 +54,7 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
   if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
   if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
   TRY(session_check_values(s));
+  TRY(state_check_finite(&s->state, &s->error));
   Checkpoint c = {.has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
                   .step = optimizer_state ? s->steps : 0,
                   .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
@@ -122,6 +123,7 @@ Status trainlet_session_export(TrainletSession *s, const char *outputs, bool tra
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
+  TRY(state_check_finite(&s->state, &s->error));
   Arena arena = {0};
   Status status = export_graph(s, outputs, training_info, &arena);
   arena_free(&arena);

@@ -1,6 +1,7 @@
 /* State: lays parameters out in flat blocks and binds graphs to them. */
 #include "run/state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,10 +126,24 @@ Status state_add_gradients(State *s, Error *error) {
   return STATUS_OK;
 }
 
+/* Infinities and NaNs; with `twice`, NaNs again, so that an infinity that became one shows. */
+static size_t count_strange(const float *x, size_t bytes, bool twice) {
+  size_t count = 0;
+  for (size_t i = 0; i < bytes / sizeof *x; i++) count += (size_t)!isfinite(x[i]) + (size_t)(twice && isnan(x[i]));
+  return count;
+}
+
+static float *moment_of(const State *s, const Parameter *p, int k) {
+  return p->trainable && s->moments[k] ? s->moments[k] + ((float *)p->data - s->trainable) : NULL;
+}
+
+void state_trust(Parameter *p) { p->strange[0] = p->type == DTYPE_FLOAT32 ? count_strange(p->data, p->bytes, true) : 0; }
+
 static void copy_values(State *s, const Checkpoint *c) {
   for (int i = 0; !c->nominal && i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     if (p->bytes) memcpy(p->data, p->start, p->bytes);
+    if (p->trainable || p->updated) state_trust(p);
   }
 }
 
@@ -146,7 +161,8 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
     for (int k = 0; k < wanted; k++) {
       if (m->moment[k].bytes != p->bytes)
         return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter, m->moment[k].bytes, p->bytes);
-      memcpy(s->moments[k] + ((float *)p->data - s->trainable), m->moment[k].data, p->bytes);
+      memcpy(moment_of(s, p, k), m->moment[k].data, p->bytes);
+      p->strange[1 + k] = count_strange(moment_of(s, p, k), p->bytes, true);
     }
   }
   return STATUS_OK;
@@ -238,6 +254,18 @@ static void copy_statistics(State *s, bool restore) {
 }
 void state_keep_statistics(State *s) { copy_statistics(s, false); }
 void state_restore_statistics(State *s) { copy_statistics(s, true); }
+
+Status state_check_finite(const State *s, Error *error) {
+  for (int i = 0; i < s->count; i++) {
+    const Parameter *p = &s->parameters[i];
+    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL, moment_of(s, p, 0), moment_of(s, p, 1)};
+    for (int k = 0; k < 3; k++)
+      if (parts[k] && count_strange(parts[k], p->bytes, true) > p->strange[k])
+        return error_set(error, STATUS_NON_FINITE_LOSS, NULL, "%s '%.200s' has %zu values that are not finite: training has made them so, and what is saved could not go on",
+                         k ? "the optimizer's state of" : "parameter", p->name, count_strange(parts[k], p->bytes, false));
+  }
+  return STATUS_OK;
+}
 
 void state_free(State *s) {
   block_free(&s->values);

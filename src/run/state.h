@@ -20,6 +20,7 @@ typedef struct Parameter {
   bool placed; /* only while the order is found */
   bool accumulated; /* a training model collects its gradient */
   bool updated; /* a running statistic: a train run writes it */
+  size_t strange[3]; /* not finite, in values and moments, when it came from outside; a NaN counts twice */
 } Parameter;
 
 typedef struct State {
@@ -45,4 +46,8 @@ Status state_bind(State *s, Graph *g, Error *error);
 /* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite. */
 void state_keep_statistics(State *s);
 void state_restore_statistics(State *s);
+/* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
+void state_trust(Parameter *p);
+/* Refuses (non-finite-loss) where training has made values, running statistics or moments infinite or NaN. */
+Status state_check_finite(const State *s, Error *error);
 void state_free(State *s);

@@ -211,6 +211,58 @@ static void a_nan_changes_nothing(const void *argument) {
   golden_run_close(&run);
 }
 
+static void check_saves(TrainletSession *s, Status wanted, const char *named) {
+  for (int format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2 + 1; format++) {
+    bool exports = format > TRAINLET_FORMAT_ORT_2;
+    Status status = exports ? trainlet_session_export(s, NULL, false) : trainlet_session_save(s, true, (TrainletFormat)format);
+    check(status == wanted && (!named || strstr(trainlet_session_error(s)->text, named)), "%s %d: %s, '%s'", exports ? "export" : "format", format,
+          status_code(status), trainlet_session_error(s)->text);
+  }
+}
+
+/* A step whose rate overflows every parameter is not saved; what came from outside, a mask of −∞, is. */
+static void what_training_made_infinite_is_not_saved(const void *name) {
+  GoldenRun run;
+  TrainletSession *s = NULL;
+  if (golden_run_open(&run, name) && (s = golden_session(&run, NULL, 0))) {
+    size_t count = trainlet_session_element_count(s, true);
+    float *all = calloc(count, sizeof *all), *mask = calloc(count, sizeof *mask);
+    trainlet_session_copy_out(s, true, all);
+    memcpy(mask, all, count * sizeof *all);
+    mask[1] = -INFINITY, mask[2] = NAN;
+    trainlet_session_copy_in(s, true, mask);
+    check_saves(s, STATUS_OK, NULL);
+    trainlet_session_copy_in(s, true, all);
+    double rate = trainlet_session_lr(s);
+    trainlet_session_set_lr(s, strcmp(name, "cnn_bn") == 0 ? 3e38 : INFINITY); /* AdamW's steps are as long as the rate, SGD's as the gradient */
+    golden_step(&run, s, 0);
+    check_saves(s, STATUS_NON_FINITE_LOSS, "' has ");
+    trainlet_session_set_lr(s, rate);
+    trainlet_session_copy_in(s, true, all);
+    check_saves(s, STATUS_OK, NULL);
+    free(all);
+    free(mask);
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
+/* One pixel beyond what a variance can hold: the loss is finite, the running variance is not. */
+static void infinite_statistics_are_not_saved(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = NULL;
+  if (golden_run_open(&run, "cnn_bn") && (s = golden_session(&run, NULL, 0))) {
+    golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
+    float *input = trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 4, (int64_t[]){6, 3, 12, 12});
+    if (check(input != NULL, "%s", trainlet_session_error(s)->text)) input[5] = 1e25f;
+    golden_ok(s, trainlet_session_run(s, TRAINLET_TRAIN, NULL), "train");
+    check(isfinite(trainlet_session_loss(s)), "the loss is %g", trainlet_session_loss(s));
+    check_saves(s, STATUS_NON_FINITE_LOSS, "var");
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
 static void wrong_feeds_are_refused(const void *argument) {
   GoldenRun run;
   TrainletSession *s = NULL;
@@ -239,6 +291,9 @@ int main(int argc, char **argv) {
   test_run("other_batch_sizes_change_nothing (MLP)", other_batch_sizes_change_nothing, "mlp_clip");
   test_run("other_batch_sizes_change_nothing (BatchNorm)", other_batch_sizes_change_nothing, "cnn_bn");
   TEST(a_nan_changes_nothing);
+  test_run("what_training_made_infinite_is_not_saved (momentum)", what_training_made_infinite_is_not_saved, "mlp_momentum");
+  test_run("what_training_made_infinite_is_not_saved (AdamW)", what_training_made_infinite_is_not_saved, "cnn_bn");
+  TEST(infinite_statistics_are_not_saved);
   TEST(wrong_feeds_are_refused);
   return test_finish();
 }

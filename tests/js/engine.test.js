@@ -237,6 +237,20 @@ test('a property that would come back otherwise, or not at all, is refused, and 
   }
 });
 
+test('parameters that a step made infinite are neither saved nor exported, and the sentence names one', async () => {
+  const session = await create(await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer: 'adamw' }));
+  const before = await parametersOf(session);
+  await session.setLearningRate(3e38);
+  await session.step({ ...clusters(16, 1).inputs, ...clusters(16, 1).labels });
+  const count = (await parametersOf(session)).filter((v) => !Number.isFinite(v)).length;
+  assert.ok(count > 100, `${count}`);
+  const refused = (error) => error.code === 'non-finite-loss' && /parameter '[\w.]+' has \d+ values that are not finite/.test(error.message);
+  for (const options of [{}, { optimizerState: false }, { format: 'ort' }]) await assert.rejects(session.saveCheckpoint(options), refused);
+  await assert.rejects(session.exportModel(), refused);
+  await session.loadParametersBuffer(new Uint8Array(before.buffer), false);
+  await create({ ...artifacts, checkpointState: await session.saveCheckpoint({ optimizerState: false }) });
+});
+
 test('frozen parameters stay, and without optimizer state a checkpoint is smaller', async () => {
   const parts = await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, frozen: ['*weight*'] });
   const session = await create(parts);
