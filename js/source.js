@@ -53,8 +53,14 @@ async function read(source, progress, signal) {
   if (typeof source === 'string' && source.startsWith('indexeddb:')) return await readStore(source.slice('indexeddb:'.length));
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
-  if (isNode && url.protocol === 'file:') return new Uint8Array(await (await nodeModule('fs/promises')).readFile(url, { signal }));
+  if (isNode && url.protocol === 'file:') return await readPath(url, signal);
   return await readResponse(await fetch(url, { signal }), progress);
+}
+
+/** A file, or the checkpoint in one of the store's. @param {URL} url @param {AbortSignal | undefined} signal */
+async function readPath(url, signal) {
+  const [fs, { contentOf }] = await Promise.all([nodeModule('fs/promises'), import('#folder')]);
+  return await contentOf(new Uint8Array(await fs.readFile(url, { signal })));
 }
 
 /** @param {string} name */

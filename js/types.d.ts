@@ -445,17 +445,48 @@ export interface History {
   readonly stopped: 'completed' | 'max-steps' | 'early-stopping' | 'non-finite-loss' | 'aborted' | 'failed';
 }
 
-/** Checkpoints that survive a kill at any moment. IndexedDB in browsers, a folder in Node. */
+/**
+ * Checkpoints that survive a kill at any moment. IndexedDB in browsers, in Node a folder, where a version is one file, `NAME.VERSION.trainlet`
+ * (a `Source` too), and no other file is touched. Two processes or tabs may save under one name: each save is a version of its own.
+ * A name is a string with a character in it, without lone surrogates; in a folder it takes at most 200 bytes of a file name: a to z, digits, - and _
+ * one each, every other byte of UTF-8 three. Errors: `invalid-argument`, `store-failed`, `quota-exceeded`, `checkpoint-corrupt`.
+ */
 export class CheckpointStore {
   private constructor();
   /** `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay, default 2. */
   static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
-  /** Resolves when the bytes are durable. */
-  save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<void>;
-  /** The newest version. */
-  load(name: string): Promise<{ bytes: Uint8Array; meta: Record<string, unknown>; savedAt: Date } | undefined>;
+  /**
+   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. In a folder, `meta` is kept as JSON.
+   * A browser's storage that is silent for 15 s, and one more for each MB, is `store-failed`: the save may then still be done.
+   */
+  save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<number>;
+  /**
+   * The newest version that is whole (a checksum says so), and those newer ones in `skipped` that are not; or the `version` asked for.
+   * `checkpoint-corrupt` if there are versions and none is whole.
+   */
+  load(name: string, options?: { version?: number }): Promise<StoredCheckpoint | undefined>;
+  /** Oldest first. */
+  versions(name: string): Promise<readonly CheckpointVersion[]>;
   list(): Promise<readonly { name: string; bytes: number; savedAt: Date }[]>;
   delete(name: string): Promise<void>;
+  /** Asks the browser not to drop the storage when the disk is nearly full, and says whether it will not. In Node true. */
+  persist(): Promise<boolean>;
+}
+
+export interface StoredCheckpoint {
+  readonly bytes: Uint8Array;
+  readonly meta: Record<string, unknown>;
+  readonly savedAt: Date;
+  readonly version: number;
+  readonly skipped: readonly { version: number; reason: string }[];
+}
+
+/** `bytes`: how many; `meta` is missing where the version can be seen not to be whole. */
+export interface CheckpointVersion {
+  readonly version: number;
+  readonly bytes: number;
+  readonly savedAt: Date;
+  readonly meta?: Record<string, unknown>;
 }
 
 export type ErrorCode =

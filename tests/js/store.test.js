@@ -1,17 +1,21 @@
-/** The checkpoint store in both its rooms: versions, meta, names, a full disk, and a kill in the middle of a save. */
+/** The checkpoint store in both its rooms: versions, meta, names; and IndexedDB: a full storage, one that is cleared, damaged or silent. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { IDBFactory, IDBKeyRange, IDBObjectStore } from 'fake-indexeddb';
+import { forceCloseDatabase, IDBFactory, IDBKeyRange, IDBObjectStore } from 'fake-indexeddb';
 import { readSource } from '../../js/source.js';
 import { CheckpointStore } from '../../js/store.js';
 
 const bytes = (n, value = n) => new Uint8Array(n).fill(value);
+
+/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
+const settled = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
 
 /** @param {() => Promise<CheckpointStore>} open with keep 2 */
 function behaves(open) {
@@ -48,6 +52,60 @@ function behaves(open) {
     await store.delete('same');
   });
 
+  test('two that save under one name, each in its own time, make versions of their own', async () => {
+    const stores = await Promise.all([open(), open(), open()]);
+    const saves = stores.flatMap((store, i) => [1, 2, 3].map((n) => store.save('shared', bytes(10 * i + n), { i, n })));
+    const versions = await Promise.all(saves);
+    assert.equal(new Set(versions).size, 9);
+    const { meta, version, bytes: found, skipped } = await stores[0].load('shared');
+    assert.deepEqual([version, found, skipped], [Math.max(...versions), bytes(10 * meta.i + meta.n), []]);
+    await stores[0].delete('shared');
+  });
+
+  test('versions are listed and reached by number', async () => {
+    const store = await open();
+    for (const n of [1, 2, 3]) assert.equal(await store.save('run', bytes(n), { n }), n);
+    const listed = await store.versions('run');
+    assert.deepEqual(listed.map(({ version, bytes: size, meta }) => [version, size, meta]), [[2, 2, { n: 2 }], [3, 3, { n: 3 }]]);
+    for (const { savedAt } of listed) assert.ok(Math.abs(savedAt - Date.now()) < 60_000);
+    const { savedAt, ...second } = await store.load('run', { version: 2 });
+    assert.deepEqual(second, { bytes: bytes(2), meta: { n: 2 }, version: 2, skipped: [] });
+    assert.equal(await store.load('run', { version: 1 }), undefined);
+    assert.deepEqual(await store.versions('none'), []);
+    await assert.rejects(store.load('run', { versoin: 2 }), { code: 'invalid-argument' });
+    await store.delete('run');
+  });
+
+  test('bytes and meta are those of the call, whatever becomes of them', async () => {
+    const store = await open();
+    const content = bytes(4), meta = { list: [1] };
+    const saving = [store.save('call', bytes(1)), store.save('call', content, meta)];
+    content.fill(9);
+    meta.list.push(2);
+    await Promise.all(saving);
+    const found = await store.load('call');
+    assert.deepEqual([found.bytes, found.meta], [bytes(4), { list: [1] }]);
+    await store.delete('call');
+  });
+
+  test('a name must be a string that can be told again', async () => {
+    const store = await open();
+    for (const name of ['', '\ud800', 'a\udc00b', 7, undefined, null, ['a']]) {
+      const refused = { code: 'invalid-argument', message: /name must be a string with a character in it/ };
+      await assert.rejects(store.save(name, bytes(1)), refused);
+      await assert.rejects(store.load(name), refused);
+      await assert.rejects(store.delete(name), refused);
+      await assert.rejects(store.versions(name), refused);
+    }
+    for (const name of ['\0', '\u{1f600}', '%', ' ', 'line\nline']) {
+      await store.save(name, bytes(3));
+      assert.deepEqual((await store.list()).map((listed) => listed.name), [name]);
+      await store.delete(name);
+    }
+    await assert.rejects(store.save('x', 'bytes'), { code: 'invalid-argument', message: /'x': what is saved must be a Uint8Array, not \[object String\]/ });
+    assert.deepEqual(await store.list(), []);
+  });
+
   test('only the view is kept of a large buffer', async () => {
     const store = await open();
     await store.save('view', bytes(100).subarray(10, 12));
@@ -61,37 +119,6 @@ describe('a folder of Node', () => {
   before(async () => { directory = await mkdtemp(path.join(tmpdir(), 'trainlet-store-')); });
   after(() => rm(directory, { recursive: true }));
   behaves(() => CheckpointStore.open({ directory, keep: 2 }));
-
-  test('the last versions stay as plain files, and what a kill left is removed', async () => {
-    const store = await CheckpointStore.open({ directory, keep: 2 });
-    await writeFile(path.join(directory, 'plain.00000009.json'), '{}');
-    await writeFile(path.join(directory, 'plain.00000001.ckpt.x.tmp'), 'torn');
-    for (const n of [1, 2, 3]) await store.save('plain', bytes(n));
-    assert.deepEqual((await readdir(directory)).sort(), [2, 3].flatMap((n) => [`plain.0000000${n}.ckpt`, `plain.0000000${n}.json`]));
-    assert.deepEqual(await readSource('checkpointState', path.join(directory, 'plain.00000003.ckpt'), {}), bytes(3));
-  });
-
-  test('a kill at any moment leaves the last whole save', async () => {
-    const script = `
-      import { CheckpointStore } from ${JSON.stringify(new URL('../../js/store.js', import.meta.url).href)};
-      const store = await CheckpointStore.open({ directory: process.argv[1], keep: 1 });
-      for (let n = 1; ; n++) {
-        await store.save('killed', new Uint8Array(300_000).fill(n % 251), { n });
-        console.log(n);
-      }`;
-    for (let round = 0; round < 4; round++) {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
-      let told = 0;
-      child.stdout.on('data', (text) => { told = Number(String(text).trim().split('\n').at(-1)); });
-      await once(child.stdout, 'data');
-      await new Promise((resolve) => { setTimeout(resolve, 20 + 17 * round); });
-      child.kill('SIGKILL');
-      await once(child, 'close');
-      const { bytes: found, meta } = await (await CheckpointStore.open({ directory })).load('killed');
-      assert.ok(meta.n >= told, `saved ${told}, found ${meta.n}`);
-      assert.deepEqual(found, bytes(300_000, meta.n % 251));
-    }
-  });
 
   test('a folder that cannot be is one sentence', async () => {
     await writeFile(path.join(directory, 'file'), '');
@@ -127,5 +154,140 @@ describe('IndexedDB', () => {
     await store.save('run', bytes(3), { n: 1 });
     await assert.rejects(store.save('run', bytes(4), { n: () => 2 }), { code: 'store-failed' });
     assert.deepEqual((await store.load('run')).bytes, bytes(3));
+  });
+
+  test('a database that was deleted or closed by the browser is opened again', async (t) => {
+    const store = await CheckpointStore.open({ database: 'cleared' });
+    await store.save('run', bytes(3));
+    await settled(indexedDB.deleteDatabase('cleared'));
+    assert.equal(await store.load('run'), undefined);
+    assert.equal(await store.save('run', bytes(4)), 1);
+
+    for (const [n, shut] of [[5, forceCloseDatabase], [6, (db) => db.close()]]) { // with an event, and without
+      let opened;
+      const { open } = IDBFactory.prototype;
+      t.mock.method(IDBFactory.prototype, 'open', function remember(...values) {
+        const request = open.apply(this, values);
+        request.addEventListener('success', () => { opened = request.result; });
+        return request;
+      });
+      const other = await CheckpointStore.open({ database: 'cleared' });
+      t.mock.restoreAll();
+      shut(opened);
+      await other.save('run', bytes(n));
+      assert.deepEqual((await store.load('run')).bytes, bytes(n));
+    }
+  });
+
+  test('a save that the browser aborts is made again', async (t) => {
+    const store = await CheckpointStore.open({ database: 'aborted' });
+    await store.save('run', bytes(3));
+    const { put } = IDBObjectStore.prototype;
+    let times = 0;
+    t.mock.method(IDBObjectStore.prototype, 'put', function aborted(...values) {
+      const request = put.apply(this, values);
+      if (times++ === 1) this.transaction.abort();
+      return request;
+    });
+    assert.equal(await store.save('run', bytes(4)), 2);
+    assert.ok(times > 2, 'nothing was aborted');
+    assert.deepEqual((await store.load('run')).bytes, bytes(4));
+  });
+
+  /** The stores of a database, to do harm in. */
+  async function harm(database, work) {
+    const db = await settled(indexedDB.open(database));
+    const transaction = db.transaction(['info', 'bytes'], 'readwrite');
+    work({ info: transaction.objectStore('info'), bytes: transaction.objectStore('bytes') });
+    await new Promise((resolve) => { transaction.oncomplete = resolve; });
+    db.close();
+  }
+
+  test('a version that lost or changed its bytes is passed over, and named', async () => {
+    const store = await CheckpointStore.open({ database: 'harmed', keep: 3 });
+    for (const n of [1, 2, 3]) await store.save('run', bytes(n + 5), { n });
+    await harm('harmed', (stores) => {
+      stores.bytes.put(bytes(8, 1), ['run', 3]);
+      stores.bytes.delete(['run', 2]);
+    });
+    const { version, meta, skipped } = await store.load('run');
+    const reasons = [{ version: 3, reason: 'has other bytes than were saved' }, { version: 2, reason: 'has lost its bytes' }];
+    assert.deepEqual([version, meta, skipped], [1, { n: 1 }, reasons]);
+    const corrupt = /^checkpoint 'run' could not be loaded: version 3 has other bytes than were saved$/;
+    await assert.rejects(store.load('run', { version: 3 }), { code: 'checkpoint-corrupt', message: corrupt });
+    await harm('harmed', (stores) => stores.bytes.clear());
+    await assert.rejects(store.load('run'), { code: 'checkpoint-corrupt', message: /version 3 has lost its bytes; version 2 has .*; version 1 has/ });
+  });
+
+  test('records of the format before, without a checksum, are read', async () => {
+    const store = await CheckpointStore.open({ database: 'before' });
+    const savedAt = new Date(5);
+    await harm('before', (stores) => {
+      stores.info.put({ savedAt, bytes: 3, meta: { n: 1 } }, ['run', 4]);
+      stores.bytes.put(bytes(3), ['run', 4]);
+    });
+    assert.deepEqual(await store.load('run'), { bytes: bytes(3), meta: { n: 1 }, savedAt, version: 4, skipped: [] });
+    assert.equal(await store.save('run', bytes(2)), 5);
+  });
+
+  test('a storage that does not answer is an error after a while', async (t) => {
+    const store = await CheckpointStore.open({ database: 'silent' });
+    await store.save('run', bytes(3));
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const hold = [];
+    const { getAllKeys } = IDBObjectStore.prototype;
+    t.mock.method(IDBObjectStore.prototype, 'getAllKeys', function silent(...values) {
+      if (this.transaction.mode === 'readonly') return getAllKeys.apply(this, values);
+      hold.push(() => this.transaction.abort());
+      return {}; // a request that is never answered
+    });
+    const saving = store.save('run', bytes(4));
+    while (!hold.length) await new Promise(setImmediate);
+    t.mock.timers.tick(14_000);
+    const told = { code: 'store-failed', message: /'run' could not be saved: the storage did not answer within 16 s; what was asked of it may still be done/ };
+    const refused = assert.rejects(saving, told);
+    t.mock.timers.tick(2000);
+    await refused;
+    t.mock.restoreAll();
+    for (const abort of hold) try { abort(); } catch { /* it is over */ }
+    assert.equal(await store.save('run', bytes(5)), 2);
+    assert.deepEqual((await store.load('run')).bytes, bytes(5));
+  });
+
+  test('a save that was given up does not come after what is newer', async (t) => {
+    await (await CheckpointStore.open({ database: 'late' })).save('run', bytes(3));
+    const { open } = IDBFactory.prototype;
+    const silent = {};
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    t.mock.method(IDBFactory.prototype, 'open', () => silent);
+    const opening = assert.rejects(CheckpointStore.open({ database: 'late' }), { code: 'store-failed', message: /could not be opened: the storage did not answer within 15 s/ });
+    t.mock.timers.tick(15_000);
+    await opening;
+    t.mock.restoreAll();
+
+    const store = await CheckpointStore.open({ database: 'late' });
+    await settled(indexedDB.deleteDatabase('late')); // so that it opens again
+    t.mock.method(IDBFactory.prototype, 'open', () => silent);
+    const saving = assert.rejects(store.save('run', bytes(4)), { code: 'store-failed' });
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    t.mock.timers.tick(16_000);
+    await saving;
+    t.mock.restoreAll();
+    assert.equal(await store.save('run', bytes(5)), 1);
+    silent.result = await settled(open.call(indexedDB, 'late', 1));
+    silent.onsuccess(); // now the first one could go on
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    assert.deepEqual((await store.versions('run')).map(({ bytes: size }) => size), [5]);
+  });
+
+  test('the browser is asked to keep the storage', async (t) => {
+    const store = await CheckpointStore.open({ database: 'kept' });
+    t.after(() => { delete globalThis.navigator; });
+    for (const answer of [true, false]) {
+      Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { storage: { persist: async () => answer } } });
+      assert.equal(await store.persist(), answer);
+    }
+    Object.defineProperty(globalThis, 'navigator', { configurable: true, value: {} });
+    assert.equal(await store.persist(), false);
   });
 });

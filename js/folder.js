@@ -1,0 +1,306 @@
+/** Checkpoints in a folder of Node: a version is one file, whole before it has its name, and nobody else's file is touched. */
+
+import { TrainletError } from './errors.js';
+import { nodeModule } from './platform.js';
+import { checksum, isSame } from './store.js';
+
+/** @import { Room, Stored, Version } from './store.js' */
+
+/**
+ * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; that of the meta data in the format before
+ */
+
+/*
+ * NAME.VERSION.trainlet:  magic (8) | SHA-256 of all that follows (32) | length of the info (4) | info, JSON | the bytes
+ * The format before:      NAME.VERSION.json with the meta data, then NAME.VERSION.ckpt with the bytes
+ */
+const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
+const SUM = 8, LENGTH = 40, HEAD = 44;
+const CUT = 'is cut short or no checkpoint';
+
+/** What the name of a file may take of the 255 bytes that a file system gives: the rest is for the version, or a temporary's number. */
+const LONGEST_NAME = 200;
+/** A temporary that nobody has written to for so long is left by a kill, when its process is gone too; after a day whatever its process, or host. */
+const IDLE_MS = 60_000, DAY_MS = 24 * 3600 * 1000;
+
+/** How often a save takes a newer number because others overtook it: then it was made before theirs, and they may replace it. */
+const OVERTAKEN = 4;
+
+/** A name as part of a file name, the same where case does not count. @param {string} name @param {RegExp} [plain] */
+const encode = (name, plain = /[a-z0-9_-]/) => [...new TextEncoder().encode(name)]
+  .map((byte) => (plain.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0')}`))
+  .join('');
+
+/** @param {string} encoded */
+function decode(encoded) {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number} version */
+const digits = (version) => String(version).padStart(8, '0');
+
+/**
+ * What a file is to the store: nothing, unless it has exactly the name that the store gives or gave.
+ * @param {string} file
+ * @param {Set<string>} files that lie beside it
+ * @returns {Place[]}
+ */
+function placeOf(file, files) {
+  const [, encoded, number] = /^([\w%-]+)\.(\d{8,15})\.(?:trainlet|ckpt)$/.exec(file) ?? [];
+  const name = encoded && decode(encoded), version = Number(number);
+  if (!name) return [];
+  if (file === `${encode(name)}.${digits(version)}.trainlet`) return [{ name, version, file }];
+  const stem = `${encode(name, /[A-Za-z0-9_-]/)}.${digits(version)}`, info = `${stem}.json`;
+  return file === `${stem}.ckpt` && files.has(info) ? [{ name, version, file, info }] : [];
+}
+
+/** A whole file but for its checksum. @param {Uint8Array} bytes @param {Record<string, unknown>} meta */
+function seal(bytes, meta) {
+  const info = new TextEncoder().encode(JSON.stringify({ savedAt: Date.now(), bytes: bytes.length, meta }));
+  const sealed = new Uint8Array(HEAD + info.length + bytes.length);
+  sealed.set(MAGIC);
+  new DataView(sealed.buffer).setUint32(LENGTH, info.length, true);
+  sealed.set(info, HEAD);
+  sealed.set(bytes, HEAD + info.length);
+  return sealed;
+}
+
+/** @param {Uint8Array} head */
+const isSealed = (head) => isSame(head.subarray(0, SUM), MAGIC);
+
+/** Where the bytes begin. @param {Uint8Array} head */
+const bytesAt = (head) => HEAD + new DataView(head.buffer, head.byteOffset).getUint32(LENGTH, true);
+
+/**
+ * @param {Uint8Array} head up to the bytes at least
+ * @param {number} size of the file
+ * @returns {{ savedAt: Date, bytes: number, meta: Record<string, unknown> } | undefined} undefined: it is not whole
+ */
+function infoIn(head, size) {
+  try {
+    const { savedAt, bytes, meta } = JSON.parse(new TextDecoder().decode(head.subarray(HEAD, bytesAt(head))));
+    return isSealed(head) && bytesAt(head) + bytes === size ? { savedAt: new Date(savedAt), bytes, meta } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Uint8Array} sealed @returns {Promise<Stored | string>} or why it is not whole */
+async function unseal(sealed) {
+  const info = infoIn(sealed, sealed.length);
+  if (!info) return CUT;
+  if (!isSame(await checksum(sealed.subarray(LENGTH)), sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
+  return { ...info, bytes: sealed.slice(bytesAt(sealed)) };
+}
+
+/** The bytes in a file, if it is a version's file of the store, or else the file itself. @param {Uint8Array<ArrayBuffer>} file */
+export async function contentOf(file) {
+  if (!isSealed(file)) return file;
+  const stored = await unseal(file);
+  if (typeof stored === 'string') throw new TrainletError('checkpoint-corrupt', `the file ${stored}`);
+  return /** @type {Uint8Array<ArrayBuffer>} */ (stored.bytes);
+}
+
+/** @param {unknown} error */
+const codeOf = (error) => /** @type {{ code?: string }} */ (error).code;
+
+/** @param {string} directory @returns {Promise<Room<Uint8Array>>} */
+export async function openFolder(directory) {
+  const [fs, path, { createHash, randomBytes }, os] = await Promise.all(
+    [nodeModule('fs/promises'), nodeModule('path'), nodeModule('crypto'), nodeModule('os')]);
+  const folder = path.resolve(directory);
+  const host = createHash('sha256').update(os.hostname()).digest('hex').slice(0, 8);
+  await fs.mkdir(folder, { recursive: true });
+
+  const inFolder = (/** @type {string} */ file) => path.join(folder, file);
+  const remove = (/** @type {string} */ file) => fs.unlink(inFolder(file)).catch((error) => {
+    if (codeOf(error) !== 'ENOENT') throw error; // another writer was first
+  });
+
+  /** The plain files; a link or a folder is someone else's, whatever its name. */
+  async function files() {
+    return (await fs.readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
+  }
+
+  /** Oldest first. @param {string} [wanted] */
+  async function places(wanted) {
+    const all = await files(), set = new Set(all);
+    return all.flatMap((file) => placeOf(file, set)).filter(({ name }) => wanted === undefined || name === wanted)
+      .sort((a, b) => a.version - b.version);
+  }
+
+  /** Of a version in the format before. @param {string} info */
+  async function metaIn(info) {
+    try {
+      return JSON.parse(await fs.readFile(inFolder(info), 'utf8'));
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  /** What a version's file says before its bytes. @param {string} file */
+  async function infoOf(file) {
+    const handle = await fs.open(inFolder(file));
+    try {
+      const { size } = await handle.stat();
+      const read = async (/** @type {number} */ length) => (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
+      return size < HEAD ? undefined : infoIn(await read(Math.min(size, bytesAt(await read(HEAD)))), size);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** A version without its bytes; without meta where it cannot be read; undefined if it is gone. @param {Place} place @returns {Promise<Version | undefined>} */
+  async function look({ version, file, info }) {
+    const stat = await fs.stat(inFolder(file)).catch(() => undefined);
+    if (!stat) return undefined;
+    const known = await (info ? metaIn(info).then((meta) => ({ meta })) : infoOf(file)).catch(() => undefined);
+    return { version, bytes: stat.size, savedAt: stat.mtime, ...known };
+  }
+
+  /** @param {Place} place @returns {Promise<Stored | string>} */
+  async function read({ file, info }) {
+    const content = await fs.readFile(inFolder(file));
+    if (!info) return await unseal(new Uint8Array(content.buffer, content.byteOffset, content.length));
+    const [meta, { mtime }] = await Promise.all([metaIn(info), fs.stat(inFolder(file))]);
+    return meta === undefined ? CUT : { bytes: new Uint8Array(content), meta, savedAt: mtime };
+  }
+
+  /** @param {string} file @param {Uint8Array} [content] none: it is there already */
+  async function write(file, content) {
+    const handle = await fs.open(file, content ? 'wx' : 'r+');
+    try {
+      if (content) await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Makes new names durable; not every system can open a folder. */
+  async function syncFolder() {
+    const handle = await fs.open(folder).catch(() => undefined);
+    await handle?.sync().catch(() => {});
+    await handle?.close();
+  }
+
+  /** Gives a file a second name that nothing has yet. @param {string} from @param {string} to @returns {Promise<boolean>} whether it was free */
+  async function give(from, to) {
+    try {
+      await fs.link(from, to).catch(async (error) => {
+        if (codeOf(error) === 'EEXIST') throw error;
+        await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL); // a file system without links: cut short by a kill, it is seen not to be whole
+        await write(to);
+      });
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a whole temporary a version, one of the newest that are kept; of two writers one is first, the other takes a later number.
+   * @param {string} name
+   * @param {string} temporary
+   * @param {number} keep
+   */
+  async function publish(name, temporary, keep) {
+    let stale = '';
+    for (let least = 1, tries = 0; ;) {
+      const version = Math.max(least, ((await places(name)).at(-1)?.version ?? 0) + 1);
+      const file = `${encode(name)}.${digits(version)}.trainlet`;
+      least = version + 1;
+      if (!await give(temporary, inFolder(file))) continue;
+      if (stale) await remove(stale);
+      const kept = (await places(name)).slice(-keep);
+      if (kept.some((place) => place.version === version) || ++tries === OVERTAKEN) return version;
+      stale = file; // others went past the number before it was given, and maybe had given it before
+    }
+  }
+
+  /** Removes what is older than the newest whole versions, never one as new as `version`. @param {string} name @param {number} version @param {number} keep */
+  async function prune(name, version, keep) {
+    let whole = 0;
+    for (const place of (await places(name)).reverse()) {
+      if (whole < keep) whole += Number((await look(place))?.meta !== undefined);
+      else if (place.version < version) await drop(place).catch(() => {});
+    }
+  }
+
+  /** @param {Place} place */
+  async function drop({ file, info }) {
+    await remove(file);
+    if (info) await remove(info);
+  }
+
+  /** Removes what killed writers have left. */
+  async function sweep() {
+    for (const file of await files()) {
+      const [, encoded, where, pid] = /^([\w%-]+)\.([0-9a-f]{8})-(\d+)-[0-9a-f]{16}\.trainlet-tmp$/.exec(file) ?? [];
+      const name = encoded && decode(encoded);
+      if (!name || encode(name) !== encoded) continue;
+      const idle = await fs.stat(inFolder(file)).then(({ mtimeMs }) => Date.now() - mtimeMs, () => 0);
+      if (idle > (where === host && isDead(Number(pid)) ? IDLE_MS : DAY_MS)) await remove(file).catch(() => {});
+    }
+  }
+
+  return {
+    check(name) {
+      const length = encode(name).length;
+      if (length <= LONGEST_NAME) return;
+      throw new TrainletError('invalid-argument', `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file name, and may take ${LONGEST_NAME}: `
+        + 'a to z, digits, - and _ take one each, every other byte three');
+    },
+    pack: seal,
+    async save(name, sealed, keep) {
+      sealed.set(/** @type {Uint8Array} */ (await checksum(sealed.subarray(LENGTH))), SUM);
+      const temporary = `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
+      let version = 0;
+      try {
+        await write(inFolder(temporary), sealed);
+        version = await publish(name, inFolder(temporary), keep);
+      } finally {
+        await remove(temporary).catch(() => {}); // swept later
+      }
+      await syncFolder();
+      await prune(name, version, keep).then(sweep).catch(() => {}); // what is saved is saved
+      return version;
+    },
+    versions: async (name) => (await Promise.all((await places(name)).map(look))).flatMap((found) => found ?? []),
+    async read(name, { version }) {
+      const place = (await places(name)).find((found) => found.version === version);
+      return place && await read(place).catch((error) => {
+        if (codeOf(error) === 'ENOENT') return undefined;
+        if (codeOf(error) === 'EIO') return 'cannot be read';
+        throw error;
+      });
+    },
+    async list() {
+      const newest = new Map((await places()).map((place) => [place.name, place]));
+      const found = await Promise.all([...newest.values()].map(async (place) => ({ name: place.name, at: await look(place) })));
+      return found.flatMap(({ name, at }) => (at ? [{ name, bytes: at.bytes, savedAt: at.savedAt }] : []));
+    },
+    async delete(name) {
+      for (const place of await places(name)) await drop(place);
+      await sweep();
+      await syncFolder();
+    },
+    persist: async () => true,
+  };
+}
+
+/** @param {number} pid of a process here */
+function isDead(pid) {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ESRCH';
+  }
+}
