@@ -26,6 +26,7 @@ runMain(() => {
   if (Number.parseInt(process.versions.node, 10) < 20) throw new Failure(`Node 20 or newer is needed; this is ${process.version}.`);
   installTools(tools);
   installRelaxedTools();
+  if (process.argv.includes('--test')) installFuzzTools();
   installNodeModules();
   fetchProtobufC();
 });
@@ -63,11 +64,22 @@ function installTools(tools) {
 
 /** What the relaxed SIMD builds need beside Emscripten; without it they are copies of the builds without. */
 function installRelaxedTools() {
-  const packages = ['clang-19', 'lld-19'];
-  if (findProgram('clang-19') && findProgram('wasm-ld-19')) return;
+  if (!findProgram('clang-19') || !findProgram('wasm-ld-19')) installIfThere('relaxed SIMD', ['clang-19', 'lld-19']);
+}
+
+/** What `npm run fuzz` and `npm run coverage` need beside clang; no test of `npm test` does. */
+function installFuzzTools() {
+  const runtime = '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a';
+  if (![runtime, '/usr/lib32/libc.so'].every(existsSync) || !findProgram('llvm-cov-19')) {
+    installIfThere('fuzzing and coverage', ['libclang-rt-19-dev', 'llvm-19', 'libc6-dev-i386']);
+  }
+}
+
+/** Packages that not every machine has, and that it can do without. */
+function installIfThere(purpose, packages) {
   if (!findProgram('apt-get') || process.getuid?.() !== 0) return;
-  say(`Installing ${packages.join(', ')} (apt-get), for relaxed SIMD …`);
-  const apt = (...args) => succeeds('apt-relaxed', 'apt-get', args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  say(`Installing ${packages.join(', ')} (apt-get), for ${purpose} …`);
+  const apt = (...args) => succeeds('apt-optional', 'apt-get', args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
   const install = () => apt('install', '-y', '-q', '--no-install-recommends', ...packages);
   if (!install() && apt('update', '-q')) install();
 }

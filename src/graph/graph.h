@@ -91,7 +91,7 @@ struct Node {
   Value *awaits;        /* deferred: the input whose contents infer must know; NULL when it is an input's type and shape */
   int64_t done;         /* deferred: iterations that a Loop has behind it; > 0 where it is run by itself (run/stages.h) */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  void *scratch;        /* there during run, 64-byte aligned */
+  void *scratch;        /* there during run, 64-byte aligned; never NULL, for an address of nothing is computed from it too */
 };
 
 typedef struct Opset {

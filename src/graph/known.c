@@ -33,7 +33,7 @@ static bool run(Node *n, int depth) {
     if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i] && !allocate(n->out[i])) return false;
-  if (n->scratch_bytes && !(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;
+  if (!(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;
   n->op->run(n);
   n->scratch = NULL;
   for (int i = 0; i < n->out_count; i++)

@@ -32,7 +32,11 @@ struct Subgraph {
 
 /* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node is about five. Past the first a
  * Loop leaves the rest of it for a graph of its own, the second is refused, the third is all that such graphs have together. */
+#ifdef TRAINLET_SHORT_LOOPS /* a fuzzer meets many a Loop that does not end */
+enum { SUBGRAPH_LONG = 1 << 12, SUBGRAPH_MOST = 1 << 13, SUBGRAPH_PART = 1 << 10, SUBGRAPH_RUN_MAX = 1 << 16 };
+#else
 enum { SUBGRAPH_LONG = 1 << 17, SUBGRAPH_MOST = 1 << 18, SUBGRAPH_PART = 1 << 12, SUBGRAPH_RUN_MAX = 1 << 23 };
+#endif
 bool subgraph_is_long(const Graph *g);
 
 /* A node's subgraph, its values' places, constants and captured values filled in; NULL with a sentence when it has none of that name. */

@@ -40,7 +40,7 @@ static bool allocate(Node *n) {
   Arena *arena = n->graph->arena;
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i] && !(n->out[i]->data = arena_alloc(arena, value_bytes(n->out[i])))) return false;
-  return !n->scratch_bytes || (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
+  return (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
 }
 
 static Status fold_node(Node *n, bool known) {

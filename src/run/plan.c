@@ -209,8 +209,10 @@ Status plan(Graph *g, bool overwrite_gradients, Program *out) {
 void plan_resolve(Program *p, void *base) {
   Graph *g = p->graph;
   ptrdiff_t moved = (char *)base - (char *)p->base;
-  for (int i = 0; i < g->node_count; i++)
-    if (g->nodes[i]->scratch_bytes) g->nodes[i]->scratch = (void *)((uintptr_t)g->nodes[i]->scratch + (uintptr_t)moved);
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    n->scratch = n->scratch_bytes ? (void *)((uintptr_t)n->scratch + (uintptr_t)moved) : base;
+  }
   p->base = base;
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];

@@ -4,12 +4,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/crc32.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void hold(bool good) {
-  if (!good) abort();
-}
+#include "fuzz.h"
 
 static void read(const uint8_t *bytes, size_t count) {
   Arena arena = {0};

@@ -3,14 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "graph/onnx.h"
-#include "run/session.h"
 #include "train/optimizer.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void hold(bool good) {
-  if (!good) abort();
+/* Of two nodes of one name, the second is written without, and read under its first output's. */
+static void hold_node_names(const Graph *g, Graph *again) {
+  hold(g->node_count == again->node_count);
+  for (int i = 0; i < g->node_count; i++) {
+    Node *was = g->nodes[i], *is = again->nodes[i];
+    hold(strcmp(was->name, is->name) == 0 || !is->out_count || !is->out[0] || strcmp(is->name, is->out[0]->name) == 0);
+    is->name = was->name;
+  }
 }
 
 static void write_and_read_again(const Graph *g) {
@@ -21,6 +25,7 @@ static void write_and_read_again(const Graph *g) {
   hold(onnx_write(g, &block, &written) == STATUS_OK);
   Graph *again = onnx_read(block.data, written, NULL, &arena, &error);
   hold(again && error.status == STATUS_OK);
+  hold_node_names(g, again);
   const char *was = graph_print(g, &arena), *is = graph_print(again, &arena);
   hold(was && is && strcmp(was, is) == 0);
   block_free(&block);

@@ -3,13 +3,9 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "fuzz.h"
 
 enum { FILE_BYTES = 64 };
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void hold(bool good) {
-  if (!good) abort();
-}
 
 static void hold_round_trip(const Checkpoint *c, int version) {
   Arena arena = {0};

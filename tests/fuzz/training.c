@@ -1,17 +1,14 @@
-/* Fuzzes the training model: hostile bytes as the train model beside whole artifacts (run in the repository's root), two steps and save. */
+/* Fuzzes the training model: hostile bytes as the train model beside whole artifacts (run in the repository's root), steps of several batches and save. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/session.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+enum { LIMIT_BYTES = 32 << 20 };
 
-enum { LIMIT_BYTES = 32 << 20, BATCH = 2 };
-
-static void hold(bool good) {
-  if (!good) abort();
-}
+static const FuzzFeed steps[] = {{2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 1, FEED_WILD, 0}};
+enum { STEPS = sizeof steps / sizeof *steps };
 
 static TrainletArtifacts *whole_artifacts(void) {
   static uint8_t model[1 << 16];
@@ -22,20 +19,6 @@ static TrainletArtifacts *whole_artifacts(void) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   hold(trainlet_artifacts_load(a, model, count) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK);
   return a;
-}
-
-static bool feed_zeros(TrainletSession *s) {
-  const Graph *g = s->models[MODEL_TRAIN].graph;
-  for (int i = 0; i < g->input_count; i++) {
-    const Value *v = g->inputs[i];
-    Shape shape = v->shape;
-    for (int k = 0; k < shape.rank; k++)
-      if (dim_is_symbol(shape.dim[k])) shape.dim[k] = BATCH;
-    void *to = trainlet_session_feed(s, TRAINLET_TRAIN, v->name, (int)v->type, shape.rank, shape.dim);
-    if (!to) return false;
-    memset(to, 0, shape_elements(&shape) * dtype_bytes(v->type));
-  }
-  return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
@@ -50,11 +33,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     if (status == STATUS_OK) hold(trainlet_session_load(s, (TrainletPart)part, data, length) == STATUS_OK);
   }
   if (status == STATUS_OK && trainlet_session_ready(s) == STATUS_OK) {
-    for (int step = 0; step < 2; step++)
-      if (feed_zeros(s)) trainlet_session_step(s);
-    if (feed_zeros(s)) trainlet_session_run(s, TRAINLET_TRAIN, NULL);
+    for (int step = 0; step < STEPS; step++) {
+      FuzzFeed how = steps[step];
+      how.seed = (uint32_t)count;
+      if (fuzz_feed(s, TRAINLET_TRAIN, &how)) trainlet_session_step(s);
+      hold_sentence(trainlet_session_error(s));
+    }
+    if (fuzz_feed(s, TRAINLET_TRAIN, &steps[0])) trainlet_session_run(s, TRAINLET_TRAIN, NULL);
     hold(trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET) == STATUS_OK);
   }
+  hold_sentence(trainlet_session_error(s));
   trainlet_session_free(s);
   return 0;
 }

@@ -1,0 +1,31 @@
+/* Fuzz: what the targets share: the entry that libFuzzer calls, promises that are held, and feeds of any batch and values. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+/* Ends the process, telling the promise, when it is broken. */
+#define hold(promise) ((promise) ? (void)0 : hold_failed(#promise, __FILE__, __LINE__))
+void hold_failed(const char *promise, const char *file, int line);
+/* A bad status has a sentence, and the fault is never the engine's own. */
+void hold_sentence(const Error *error);
+
+typedef enum FeedValues {
+  FEED_ONES, /* positions and classes as well; floats of a tiny value */
+  FEED_TAME, /* small numbers of both signs */
+  FEED_WILD, /* any bits: NaN, infinities, the ends of integers */
+} FeedValues;
+
+typedef struct FuzzFeed {
+  int batch;     /* bound to every symbol */
+  int items;     /* of a sequence; an optional is without an element where it is 0 */
+  FeedValues values;
+  uint32_t seed;
+} FuzzFeed;
+
+/* Feeds every input of a model; false when one was refused (with a sentence), or is too large for fuzzing. */
+bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how);

@@ -1,0 +1,99 @@
+// What the fuzz targets begin with: ONNX's backend cases, the golden models, and what training makes of these, in build/fuzz/seeds.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { remove, root } from '../../wasm/tools.mjs';
+
+const CASES = '/usr/share/libonnx-testdata/data';
+const GOLDEN = join(root, 'tests/golden');
+/** Bytes of the largest seed. A longer input is slower without telling more, but `inference` reads one of more than 64 KB in place. */
+const MOST = 32 << 10;
+const MOST_IN_PLACE = 80 << 10;
+const HERE = { worker: false };
+
+/** Targets that take the bytes of a model. */
+const OF_MODELS = ['model', 'inference', 'session'];
+/** Targets that decode a case from any bytes. */
+const OF_ANY_BYTES = ['names', 'graph', 'api'];
+
+/** Golden networks to train, with options that lead to different artifacts. */
+const TRAINED = [
+  ['mlp_small', {}],
+  ['mlp_small', { optimizer: { type: 'sgd', momentum: 0.9, nesterov: true } }],
+  ['mlp_small', { optimizer: { type: 'adamw', clipGradNorm: 1 }, frozen: ['*bias'] }],
+  ['mlp_small', { nominal: true }],
+  ['cnn_bn', {}],
+  ['conv1d', {}],
+  ['tokens', {}],
+  ['lora_linear', {}],
+  ['scripted', {}],
+  ['regression', { loss: 'mse', optimizer: 'sgd' }],
+  ['quantized', {}],
+];
+
+/** Makes the seeds unless they are there; gives the folder, with one of each target in it. */
+export async function makeSeeds(folder) {
+  const done = join(folder, 'done');
+  if (existsSync(done)) return folder;
+  remove(folder);
+  const put = (target, bytes, most = MOST) => {
+    if (bytes.length > most) return;
+    const into = join(folder, target);
+    mkdirSync(into, { recursive: true });
+    writeFileSync(join(into, createHash('sha1').update(bytes).digest('hex')), bytes);
+  };
+  for (const bytes of modelFiles()) for (const target of OF_MODELS) put(target, bytes, target === 'inference' ? MOST_IN_PLACE : MOST);
+  for (const [name, options] of TRAINED) await trained(put, name, options);
+  for (const target of OF_ANY_BYTES) for (let i = 1; i <= 64; i++) put(target, noise(`${target} ${i}`, 8 * i));
+  for (const file of filesIn(join(GOLDEN, 'ort'))) if (/checkpoint/.test(file)) put('ort_checkpoint', readFileSync(file));
+  writeFileSync(done, '');
+  return folder;
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+function modelFiles() {
+  const cases = ['node', 'simple', 'pytorch-converted', 'pytorch-operator'].map((kind) => join(CASES, kind)).filter(existsSync).flatMap(filesIn);
+  return [...cases, ...filesIn(GOLDEN)].filter((file) => /\.(onnx|ort)$/.test(file)).map((file) => readFileSync(file));
+}
+
+/** Artifacts of a network, its checkpoints and its exports. */
+async function trained(put, name, options) {
+  const model = readFileSync(join(GOLDEN, `${name}.onnx`));
+  const made = await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', ...options });
+  put('training', made.trainModel);
+  for (const bytes of [made.trainModel, made.evalModel, made.optimizerModel]) put('model', bytes);
+  putCheckpoint(put, made.checkpointState);
+  if (options.nominal) return;
+  const session = await TrainingSession.create(made, HERE);
+  session.properties?.set('note', 'a seed');
+  session.properties?.set('count', 3n);
+  session.properties?.set('rate', 0.5);
+  putCheckpoint(put, await session.saveCheckpoint());
+  for (const version of [1, 2]) put('ort_checkpoint', await session.saveCheckpoint({ format: 'ort', version }));
+  for (const trainingInfo of [false, true]) {
+    const bytes = await session.exportModel({ trainingInfo }).catch(() => new Uint8Array());
+    for (const target of OF_MODELS) put(target, bytes);
+  }
+  await session.release();
+}
+
+/** The whole file, and its body alone, which the target wraps with a checksum of its own. */
+function putCheckpoint(put, bytes) {
+  put('checkpoint', bytes);
+  let at = 13; // fields of a fixed length, then the body's: its key and its length, a varint
+  while (bytes[at] & 128) at++;
+  put('checkpoint', bytes.subarray(at + 1));
+}
+
+/** Bytes that are the same every time. */
+function noise(text, length) {
+  const blocks = [];
+  for (let i = 0; blocks.length * 32 < length; i++) blocks.push(createHash('sha256').update(`${text} ${i}`).digest());
+  return Buffer.concat(blocks).subarray(0, length);
+}
