@@ -29,3 +29,14 @@ typedef struct FuzzFeed {
 
 /* Feeds every input of a model; false when one was refused (with a sentence), or is too large for fuzzing. */
 bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how);
+
+/* What a structured target decodes its case from; zeros past the end. */
+typedef struct Input {
+  const uint8_t *at, *end;
+} Input;
+
+uint8_t input_byte(Input *in);
+int input_below(Input *in, int count);
+enum { INPUT_TEXT = 1 << 16 };
+/* A name of any kind: a few bytes as they come, one of those that go wrong elsewhere, or a long one. Of `to` (INPUT_TEXT bytes). */
+const char *input_text(Input *in, char *to);

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, TrainingSession } from '../../js/index.js';
 import { remove, root } from '../../wasm/tools.mjs';
 
 const CASES = '/usr/share/libonnx-testdata/data';

@@ -1,0 +1,260 @@
+/* Fuzzes the public API: calls in any order on artifacts and two sessions, with parts that belong to each other or not. Nothing crashes, and what is refused is so with a sentence. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+enum { SESSIONS = 2, CALLS_MAX = 48, LIMIT_BYTES = 8 << 20, FILE_BYTES = 16, BLOBS = 16 };
+
+/* ---- bytes to load: whole ones, made once ---- */
+
+typedef struct Blob {
+  uint8_t *bytes;
+  size_t count;
+} Blob;
+static Blob blobs[BLOBS];
+static int blob_count;
+
+static void keep(const void *bytes, size_t count) {
+  hold(blob_count < BLOBS);
+  blobs[blob_count] = (Blob){malloc(count + 1), count};
+  memcpy(blobs[blob_count++].bytes, bytes, count);
+}
+
+static void keep_file(const char *path) {
+  static uint8_t bytes[1 << 16];
+  FILE *file = fopen(path, "rb");
+  hold(file != NULL);
+  keep(bytes, fread(bytes, 1, sizeof bytes, file));
+  fclose(file);
+}
+
+/* The artifacts of a model, and checkpoints of a session on them in ONNX Runtime's format. */
+static void keep_trained(int model, const char *loss, const char *optimizer) {
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  TrainletSession *s = trainlet_session_new();
+  size_t count;
+  hold(trainlet_artifacts_load(a, blobs[model].bytes, blobs[model].count) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK &&
+       trainlet_artifacts_set(a, "optimizer.type", optimizer) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK);
+  for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
+    const void *bytes = trainlet_artifacts_bytes(a, (TrainletPart)part, &count);
+    keep(bytes, count);
+    hold(trainlet_session_load(s, (TrainletPart)part, bytes, count) == STATUS_OK);
+  }
+  hold(trainlet_session_ready(s) == STATUS_OK && trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2) == STATUS_OK);
+  const void *saved = trainlet_session_result(s, &count);
+  keep(saved, count);
+  trainlet_session_free(s);
+  trainlet_artifacts_free(a);
+}
+
+static void make_blobs(void) {
+  keep_file("tests/golden/lora_linear.onnx");
+  keep_file("tests/golden/regression.onnx");
+  keep_file("tests/golden/subgraphs/fed_list.onnx");
+  keep_file("tests/golden/subgraphs/fed_texts.onnx");
+  keep_trained(0, "cross-entropy", "adamw");
+  keep_trained(1, "mse", "sgd");
+}
+
+/* ---- calls ---- */
+
+typedef struct Run {
+  Input in;
+  TrainletArtifacts *artifacts;
+  TrainletSession *sessions[SESSIONS];
+  char text[2][INPUT_TEXT];
+} Run;
+
+static TrainletPart any_part(Input *in) { return (TrainletPart)(input_below(in, 8) - 1); }
+static const Blob *any_blob(Input *in) { return &blobs[input_below(in, blob_count)]; }
+
+static void change_artifacts(Run *r) {
+  static const char *const keys[] = {"loss.type", "optimizer.type", "optimizer.lr", "requiresGrad", "frozen", "lossInputs", "additionalOutputs", "nominal", "passes", "optimizer.clipGradNorm", "initialize", "loss.ignoreIndex"};
+  static const char *const values[] = {"cross-entropy", "mse", "training-info", "sgd", "adamw", "*", "1", "-1", "nan", "1e39", "true", ""};
+  const Blob *b;
+  size_t count;
+  void *to;
+  switch (input_below(&r->in, 6)) {
+    case 0:
+      b = any_blob(&r->in);
+      trainlet_artifacts_load(r->artifacts, b->bytes, b->count);
+      break;
+    case 1: trainlet_artifacts_set(r->artifacts, keys[input_below(&r->in, sizeof keys / sizeof *keys)], values[input_below(&r->in, sizeof values / sizeof *values)]); break;
+    case 2: trainlet_artifacts_set(r->artifacts, input_text(&r->in, r->text[0]), input_text(&r->in, r->text[1])); break;
+    case 3: trainlet_artifacts_build(r->artifacts); break;
+    case 4:
+      if ((to = trainlet_artifacts_external(r->artifacts, input_text(&r->in, r->text[0]), FILE_BYTES))) memset(to, 1, FILE_BYTES);
+      break;
+    default:
+      trainlet_artifacts_bytes(r->artifacts, any_part(&r->in), &count);
+      hold(trainlet_artifacts_warnings(r->artifacts) != NULL);
+  }
+  hold_sentence(trainlet_artifacts_error(r->artifacts));
+}
+
+/* A part from the artifacts as they are, or one of the blobs; in place now and then. */
+static void load(Run *r, TrainletSession *s) {
+  TrainletPart part = any_part(&r->in), from = any_part(&r->in);
+  size_t count = 0;
+  const void *bytes = r->artifacts && from <= TRAINLET_CHECKPOINT ? trainlet_artifacts_bytes(r->artifacts, from, &count) : NULL;
+  const Blob *b = any_blob(&r->in);
+  if (!bytes) bytes = b->bytes, count = b->count;
+  void *file = input_below(&r->in, 4) == 0 ? trainlet_session_file(s, count) : NULL;
+  if (file) bytes = memcpy(file, bytes, count);
+  trainlet_session_load(s, part, bytes, count);
+}
+
+/* All that belongs together, so that runs are not only refused. */
+static void load_whole(Run *r, TrainletSession *s) {
+  int at = input_below(&r->in, 2) ? 4 : 9;
+  hold(blob_count == 14);
+  for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) trainlet_session_load(s, (TrainletPart)part, blobs[at + part].bytes, blobs[at + part].count);
+  trainlet_session_load(s, TRAINLET_MODEL, blobs[at == 4 ? 0 : 1].bytes, blobs[at == 4 ? 0 : 1].count);
+  if (input_below(&r->in, 4)) trainlet_session_ready(s);
+}
+
+static void feed_wrong(Run *r, TrainletSession *s) {
+  int64_t dims[12];
+  int rank = input_below(&r->in, 12) - 1, type = input_below(&r->in, 20);
+  for (int i = 0; i < 12; i++) dims[i] = (int64_t)input_byte(&r->in) - 2;
+  if (input_below(&r->in, 8) == 0) dims[0] = INT64_MAX / 2;
+  TrainletPart part = any_part(&r->in);
+  const char *name = input_text(&r->in, r->text[0]);
+  if (input_below(&r->in, 2) && s->ready && s->models[MODEL_TRAIN].graph && s->models[MODEL_TRAIN].graph->input_count) name = s->models[MODEL_TRAIN].graph->inputs[0]->name;
+  int kind = input_below(&r->in, 3);
+  if (kind == 0) trainlet_session_feed(s, part, name, type, rank, dims);
+  else if (kind == 1) trainlet_session_feed_text(s, part, name, rank, dims, (size_t)input_byte(&r->in));
+  else trainlet_session_feed_sequence(s, part, name, input_byte(&r->in) - 1);
+}
+
+static void feed(Run *r, TrainletSession *s) {
+  static const TrainletPart parts[] = {TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_MODEL};
+  static const int models[] = {MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE};
+  int part = input_below(&r->in, 3);
+  FuzzFeed how = {.batch = input_below(&r->in, 4), .items = input_below(&r->in, 3), .values = (FeedValues)input_below(&r->in, 3), .seed = input_byte(&r->in)};
+  if (s->ready && s->models[models[part]].graph) fuzz_feed(s, parts[part], &how);
+}
+
+/* One loop over bytes in and out: what was written is read. */
+static void copy_parameters(Run *r, TrainletSession *s) {
+  bool all = input_below(&r->in, 2), in = input_below(&r->in, 2);
+  size_t count = trainlet_session_element_count(s, !all);
+  float *values = malloc((count + 1) * sizeof *values);
+  memset(values, 0, (count + 1) * sizeof *values);
+  if (s->ready && !s->lacks_values) trainlet_session_copy_out(s, !all, values);
+  for (size_t i = 0; i < count && in; i++) values[i] = (float)(i % 5) * 0.25f;
+  if (s->ready && in) trainlet_session_copy_in(s, !all, values);
+  free(values);
+}
+
+static void look(Run *r, TrainletSession *s) {
+  int i = input_byte(&r->in) - 2;
+  size_t bytes;
+  TrainletTensor p = trainlet_session_parameter(s, i);
+  hold(s->ready ? (p.name != NULL) == (i >= 0 && i < trainlet_session_parameter_count(s)) : true);
+  trainlet_session_parameter_trainable(s, i);
+  trainlet_session_output(s, i);
+  trainlet_session_position(s, i);
+  trainlet_session_result(s, &bytes);
+  hold(trainlet_session_json(s) != NULL && trainlet_session_properties(s) != NULL);
+  for (int k = 0; k < trainlet_session_output_count(s); k++) hold(trainlet_session_output(s, k)->name != NULL);
+}
+
+static void set_numbers(Run *r, TrainletSession *s) {
+  static const double numbers[] = {0, 1e-3, -1, 1e300, INFINITY, NAN, 1 << 20, LIMIT_BYTES};
+  double x = numbers[input_below(&r->in, 8)];
+  switch (input_below(&r->in, 5)) {
+    case 0: trainlet_session_limit(s, x > 0 && x < LIMIT_BYTES ? x : LIMIT_BYTES); break;
+    case 1: trainlet_session_set_lr(s, x); break;
+    case 2: trainlet_session_set_seed(s, input_byte(&r->in)); break;
+    case 3: trainlet_session_set_position(s, input_byte(&r->in) - 2, INT64_MIN + input_byte(&r->in)); break;
+    default: trainlet_session_set_passes(s, input_byte(&r->in) * 0x01010101u);
+  }
+}
+
+static void set_property(Run *r, TrainletSession *s) {
+  const char *name = input_text(&r->in, r->text[0]);
+  switch (input_below(&r->in, 4)) {
+    case 0: trainlet_session_property_set_int(s, name, INT64_MIN); break;
+    case 1: trainlet_session_property_set_float(s, name, input_below(&r->in, 2) ? 1e300 : 0.5); break;
+    case 2: trainlet_session_property_set_string(s, name, input_text(&r->in, r->text[1])); break;
+    default: trainlet_session_property_delete(s, name);
+  }
+}
+
+static void save(Run *r, TrainletSession *s) {
+  size_t bytes;
+  if (trainlet_session_save(s, input_below(&r->in, 2), (TrainletFormat)(input_below(&r->in, 5) - 1)) == STATUS_OK) {
+    const void *saved = trainlet_session_result(s, &bytes);
+    TrainletSession *again = trainlet_session_new();
+    hold(trainlet_session_load(again, TRAINLET_CHECKPOINT, saved, bytes) == STATUS_OK); /* what is acknowledged can be loaded */
+    trainlet_session_free(again);
+  }
+}
+
+static void export(Run *r, TrainletSession *s) {
+  const char *names = input_below(&r->in, 2) ? NULL : input_text(&r->in, r->text[0]);
+  bool training_info = input_below(&r->in, 2);
+  size_t bytes;
+  if (trainlet_session_export(s, names, training_info) == STATUS_OK) {
+    const void *model = trainlet_session_result(s, &bytes);
+    TrainletSession *again = trainlet_session_new();
+    hold(trainlet_session_load(again, TRAINLET_MODEL, model, bytes) == STATUS_OK);
+    trainlet_session_free(again);
+  }
+}
+
+static void call_session(Run *r, int which) {
+  TrainletSession *s = r->sessions[which];
+  switch (input_below(&r->in, 18)) {
+    case 0: load(r, s); break;
+    case 1: case 2: load_whole(r, s); break;
+    case 3: trainlet_session_ready(s); break;
+    case 4: feed_wrong(r, s); break;
+    case 5: case 6: feed(r, s); break;
+    case 7: trainlet_session_run(s, any_part(&r->in), input_below(&r->in, 2) ? NULL : input_text(&r->in, r->text[0])); break;
+    case 8: case 9: trainlet_session_step(s); break;
+    case 10: trainlet_session_optimize(s); break;
+    case 11: trainlet_session_reset_grad(s); break;
+    case 12: copy_parameters(r, s); break;
+    case 13: look(r, s); break;
+    case 14: set_numbers(r, s); break;
+    case 15: set_property(r, s); break;
+    case 16: save(r, s); break;
+    default: export(r, s);
+  }
+  hold_sentence(trainlet_session_error(s));
+}
+
+static void call(Run *r) {
+  int which = input_below(&r->in, SESSIONS);
+  switch (input_below(&r->in, 16)) {
+    case 0:
+      trainlet_artifacts_free(r->artifacts);
+      r->artifacts = trainlet_artifacts_new();
+      break;
+    case 1:
+      trainlet_session_free(r->sessions[which]);
+      r->sessions[which] = trainlet_session_new();
+      trainlet_session_limit(r->sessions[which], LIMIT_BYTES);
+      break;
+    case 2: trainlet_session_result_free(r->sessions[which]); break;
+    case 3: case 4: change_artifacts(r); break;
+    default: call_session(r, which);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+  static Run r;
+  if (!blob_count) make_blobs();
+  r.in = (Input){bytes, bytes + count};
+  r.artifacts = trainlet_artifacts_new();
+  for (int i = 0; i < SESSIONS; i++) trainlet_session_limit(r.sessions[i] = trainlet_session_new(), LIMIT_BYTES);
+  for (int i = 0; i < CALLS_MAX && r.in.at < r.in.end; i++) call(&r);
+  for (int i = 0; i < SESSIONS; i++) trainlet_session_free(r.sessions[i]);
+  trainlet_artifacts_free(r.artifacts);
+  return 0;
+}
