@@ -53,14 +53,42 @@ async function read(source, progress, signal) {
   if (typeof source === 'string' && source.startsWith('indexeddb:')) return await readStore(source.slice('indexeddb:'.length));
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
-  if (isNode && url.protocol === 'file:') return await readPath(url, signal);
+  if (isNode && url.protocol === 'file:') return await (await import('#folder')).contentOf(await readFile(url, signal));
   return await readResponse(await fetch(url, { signal }), progress);
 }
 
-/** A file, or the checkpoint in one of the store's. @param {URL} url @param {AbortSignal | undefined} signal */
-async function readPath(url, signal) {
-  const [fs, { contentOf }] = await Promise.all([nodeModule('fs/promises'), import('#folder')]);
-  return await contentOf(new Uint8Array(await fs.readFile(url, { signal })));
+/** Larger than an engine's memory: nothing of that size is read. */
+const MOST_BYTES = 2 ** 32 - 1;
+const READ_AT_ONCE = 1 << 24;
+
+/** @param {number} bytes */
+function checkLength(bytes) {
+  if (bytes > MOST_BYTES) throw new Error(`it has ${bytes} bytes, more than the ${MOST_BYTES} that the engine can hold`);
+}
+
+/**
+ * A file of Node, if it is one that ends: as many bytes as it has when it is opened, which does not wait for a pipe's other end.
+ * @param {URL} url
+ * @param {AbortSignal} [signal]
+ */
+export async function readFile(url, signal) {
+  const { constants, open } = await nodeModule('fs/promises');
+  const file = await open(url, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error(`it is ${found.isDirectory() ? 'a directory' : 'a device or a pipe'}, not a file`);
+    checkLength(found.size);
+    const bytes = new Uint8Array(found.size);
+    for (let at = 0; at < bytes.length;) {
+      checkSignal(signal);
+      const { bytesRead } = await file.read(bytes, at, Math.min(READ_AT_ONCE, bytes.length - at));
+      if (!bytesRead) throw new Error('it became shorter while it was read');
+      at += bytesRead;
+    }
+    return bytes;
+  } finally {
+    await file.close();
+  }
 }
 
 /** @param {string} name */
@@ -85,6 +113,8 @@ async function readResponse(response, progress) {
   for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
     chunks.push(next.value);
     loaded += next.value.length;
+    if (loaded > MOST_BYTES) reader?.cancel().catch(() => {});
+    checkLength(loaded);
     progress(loaded, length ? Number(length) : undefined);
   }
   const bytes = new Uint8Array(loaded);

@@ -1,6 +1,9 @@
 /** What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked against it. */
 
-/** Where bytes come from. A string is a URL (in Node also a file path); `indexeddb:NAME` reads the browser's checkpoint store. */
+/**
+ * Where bytes come from, under 4 GB of them. A string is a URL (in Node also a path, of a regular file: no pipe, no device);
+ * `indexeddb:NAME` reads the browser's checkpoint store.
+ */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
 export type NumberType =

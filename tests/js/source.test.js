@@ -1,7 +1,11 @@
 /** Sources: every kind of place, progress, integrity, and one sentence for what cannot be read. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readSource } from '../../js/source.js';
@@ -49,6 +53,28 @@ test('what cannot be read is one sentence', async () => {
   await unreadable('http://127.0.0.1:1/', /^trainModel could not be loaded from http:\/\/127\.0\.0\.1:1\//);
   await unreadable(undefined, /expected a URL/);
   await unreadable(7, /expected a URL/);
+});
+
+test('what has no end, or is larger than an engine, is refused before it takes memory', { skip: process.platform === 'win32', timeout: 60_000 }, async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-source-'));
+  const [fifo, sparse] = ['fifo', 'sparse'].map((name) => path.join(folder, name));
+  const refused = (source, message) => assert.rejects(readSource('model', source, {}), { code: 'source-unreadable', message });
+  try {
+    execFileSync('mkfifo', [fifo]);
+    const handle = await open(sparse, 'w');
+    await handle.truncate(2 ** 32);
+    await handle.close();
+    for (const place of [fifo, '/dev/zero']) await refused(place, /^model could not be loaded from \/.*: it is a device or a pipe, not a file$/);
+    await refused(folder, /: it is a directory, not a file$/);
+    await refused(sparse, /: it has 4294967296 bytes, more than the 4294967295 that the engine can hold$/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const chunk = new Uint8Array(1 << 26);
+  let given = 0, cancelled = false;
+  const pull = (controller) => { given++; controller.enqueue(chunk); };
+  await refused(new Response(new ReadableStream({ pull, cancel: () => { cancelled = true; } })), /more than the 4294967295 that the engine can hold$/);
+  assert.deepEqual([cancelled, given < 70], [true, true]);
 });
 
 test('integrity is checked', async () => {
