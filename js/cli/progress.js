@@ -1,5 +1,7 @@
 /** Shows a training in the terminal: a bar that is drawn over, or a plain line now and then where the output is no terminal. */
 
+import { printable } from './terminal.js';
+
 /** @import { BatchEvent, EpochEvent } from '../types.js' */
 
 const BAR_WIDTH = 24;
@@ -36,14 +38,14 @@ export class Progress {
     const wait = this.#out.isTTY ? DRAW_EVERY_MS : PLAIN_EVERY_MS;
     if (now - this.#shownAt < wait && event.batch !== event.batches) return;
     this.#shownAt = now;
-    const line = this.#line(event);
+    const line = printable(this.#line(event));
     this.#out.write(this.#out.isTTY ? `\r${line.slice(0, this.#out.columns - 1)}\x1b[K` : `${line}\n`);
   };
 
   /** @param {EpochEvent} event */
   onEpoch = ({ epoch, epochs, metrics }) => {
     this.end();
-    this.#out.write(`epoch ${epoch + 1}/${epochs} done: ${describe(metrics)}\n`);
+    this.#out.write(`${printable(`epoch ${epoch + 1}/${epochs} done: ${describe(metrics)}`)}\n`);
   };
 
   /** Leaves the bar's line. */

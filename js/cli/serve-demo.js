@@ -1,7 +1,7 @@
 /** A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at /mnist/. */
 
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -34,7 +34,8 @@ async function find(url) {
   try {
     const { folder, file } = route(decodeURIComponent(new URL(url, 'http://localhost').pathname));
     const place = path.resolve(folder, file);
-    if (!place.startsWith(folder + path.sep)) return undefined;
+    const isInside = place.startsWith(folder + path.sep) && (await realpath(place)).startsWith((await realpath(folder)) + path.sep);
+    if (!isInside) return undefined;
     const found = await stat(place);
     return found.isFile() ? { place, size: found.size } : undefined;
   } catch {

@@ -6,10 +6,11 @@ import { parseArgs } from 'node:util';
 import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } from '../index.js';
 import { readArrays } from './arrays.js';
 import { writeWhole } from './files.js';
-import { onInterrupt } from './interrupt.js';
+import { stoppable } from './interrupt.js';
 import { duration, percent, Progress } from './progress.js';
 import { runMain, wholeNumber } from './run-main.js';
 import { startServer } from './serve-demo.js';
+import { say } from './terminal.js';
 
 const HELP = `npm start -- [--epochs N] [--no-serve] [--port P]
 Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000 others, then serves the web demo.
@@ -21,7 +22,6 @@ Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000
 const MODEL = new URL('../../tests/golden/w2.onnx', import.meta.url);
 const OUT = fileURLToPath(new URL('../../build/', import.meta.url));
 const INPUTS = [{ name: 'input', type: 'float32', dims: ['N', 1, 28, 28] }, { name: 'labels', type: 'int64', dims: ['N'] }];
-const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
 await runMain('npm start --', main);
 
@@ -65,17 +65,15 @@ async function learn(session, epochs, checkpoint) {
   say(`Training ${parameters.toLocaleString('en')} parameters on 60,000 images of MNIST, batches of 64, Adam.`);
   const data = await readArrays('mnist', 'train', INPUTS);
   const progress = new Progress(process.stdout);
-  const { signal, forget } = onInterrupt();
   const since = performance.now();
   try {
-    await session.fit(data, { epochs, batchSize: 64, checkpoint: { ...checkpoint, everyMs: 30_000 }, signal, ...progress });
+    await stoppable((signal) =>
+      session.fit(data, { epochs, batchSize: 64, checkpoint: { ...checkpoint, everyMs: 30_000 }, signal, ...progress }));
     say(`Trained in ${duration(performance.now() - since)}.`);
   } catch (error) {
-    if (!signal.aborted) throw error;
     progress.end();
+    if (!(error instanceof TrainletError) || error.code !== 'aborted') throw error;
     throw new TrainletError('aborted', 'stopped; the next npm start continues from here', { cause: error });
-  } finally {
-    forget();
   }
 }
 
@@ -88,8 +86,9 @@ async function test(session) {
 
 /** @param {TrainingSession} session */
 async function save(session) {
-  await writeWhole(path.join(OUT, 'w2.checkpoint'), await session.saveCheckpoint());
-  await writeWhole(path.join(OUT, 'w2.onnx'), await session.exportModel());
+  const [checkpoint, model] = [await session.saveCheckpoint(), await session.exportModel()];
+  const files = [{ file: path.join(OUT, 'w2.checkpoint'), bytes: checkpoint }, { file: path.join(OUT, 'w2.onnx'), bytes: model }];
+  await writeWhole(files, { overwrite: true });
   say('Saved build/w2.checkpoint and build/w2.onnx.');
 }
 

@@ -1,8 +1,8 @@
 /** The command line: help and errors, the checkpoints it writes, and the demo's server. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,9 @@ import { readArrays } from '../../js/cli/arrays.js';
 import { COMMANDS } from '../../js/cli/commands.js';
 import { artifactsIn } from '../../js/cli/files.js';
 import { startServer } from '../../js/cli/serve-demo.js';
+import { printable } from '../../js/cli/terminal.js';
 import { TrainingSession } from '../../js/index.js';
+import { onnxFile } from '../bench/models/onnx_file.js';
 import { clusters } from './clusters.js';
 
 const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
@@ -75,7 +77,7 @@ const formatIn = async (directory) => ((await readFile(path.join(directory, 'che
 test('checkpoints are written in the format asked for, and each is trained on', async () => {
   const { inputs, labels } = clusters(40, 1);
   const data = [await npy('in.npy', '<f4', '(40, 20)', inputs.input.data), await npy('labels.npy', '<i8', '(40,)', labels.labels.data)].join();
-  const make = (/** @type {string} */ out, /** @type {string[]} */ ...more) => run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', path.join(folder, out), ...more);
+  const make = (/** @type {string} */ out, /** @type {string[]} */ ...more) => run('artifacts', MODEL, '--loss', 'cross-entropy', '--force', '-o', path.join(folder, out), ...more);
   for (const [format, args] of /** @type {[string, string[]][]} */ ([['ort', []], ['ort', ['--format', 'ort']], ['trainlet', ['--format', 'trainlet']]])) {
     assert.deepEqual([(await make('dir', ...args)).stderr, await formatIn(path.join(folder, 'dir'))], ['', format]);
     for (const [left, more] of /** @type {[string, string[]][]} */ ([['trainlet', []], ['ort', ['--format', 'ort']], ['ort', ['--format', 'ort']]])) {
@@ -136,6 +138,78 @@ test('data are read from .npy, IDX and MNIST, in the shape and type of the model
   assert.equal(mnist.inputs.x.data.reduce((a, b) => Math.max(a, b), 0), 1);
 });
 
+test('an array file that lies about its size, or does not fit the input\'s type, is refused', async () => {
+  const wanted = [{ name: 'x', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int8', dims: ['N'] }];
+  const x = await npy('good.npy', '<f4', '(2, 2)', new Float32Array(4));
+  const read = (/** @type {string} */ file, values = wanted) => readArrays(`${x},${file}`, 'train', values);
+  const shapes = ['(4294967296, 4294967296)', '(-2, -1)', '(1.5,)', '(3,)', '(1e999, 0)', '(0x2, x)'];
+  for (const [i, shape] of shapes.entries()) {
+    const file = await npy(`lie-${i}.npy`, '<i4', shape, new Int32Array(2));
+    await assert.rejects(read(file), { code: 'source-unreadable', message: /lie-\d\.npy: its dims are \[.*\], but 2 elements follow$/ });
+  }
+  const long = path.join(folder, 'long.npy');
+  for (const bytes of [[], [1, 0], [2, 0, 255, 255, 255, 255]]) {
+    await writeFile(long, Buffer.concat([Buffer.from('\x93NUMPY', 'latin1'), Buffer.from(bytes)]));
+    await assert.rejects(read(long), { code: 'source-unreadable', message: /long\.npy/ });
+  }
+  const idx = path.join(folder, 'deep.idx');
+  await writeFile(idx, Buffer.concat([Buffer.from([0, 0, 8, 255]), Buffer.alloc(4 * 255, 255)]));
+  await assert.rejects(read(idx), /deep\.idx: its dims are \[.*\], but 0 elements follow$/);
+  for (const [descr, values] of /** @type {[string, any][]} */ ([['<i4', Int32Array.of(1, 300)], ['<f4', Float32Array.of(1, 0.5)], ['<f4', Float32Array.of(1, NaN)]])) {
+    await assert.rejects(read(await npy('unfit.npy', descr, '(2,)', values)), /unfit\.npy does not fit the input 'labels' of type int8: element 1 is (300|0\.5|NaN)$/);
+  }
+  const half = [wanted[0], { name: 'labels', type: 'float16', dims: ['N'] }];
+  await assert.rejects(read(await npy('half.npy', '<f4', '(2,)', Float32Array.of(1, 2)), half), /float16: it is float32, and would have to be converted$/);
+});
+
+/** What must not reach a terminal from a model. */
+const COMMANDING = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
+
+test('names are shown with their control characters escaped', async () => {
+  const odd = '\x1b[31mred\x07\x9b2J\u202egnp\u2066\x7f';
+  assert.equal(printable(`${odd}\n\ud800é漢🙂`), '\\x1b[31mred\\x07\\x9b2J\\u202egnp\\u2066\\x7f\\x0a\\ud800é漢🙂');
+  const value = (/** @type {string} */ name) => ({ name, type: 'float32', dims: ['N', 2] });
+  const file = async (/** @type {string} */ name, /** @type {string} */ op, /** @type {string} */ input) => {
+    const nodes = [{ op, inputs: [input], outputs: [`y${odd}`], attributes: {} }];
+    await writeFile(path.join(folder, name), onnxFile({ name: 'g', nodes, weights: [], inputs: [value(`x${odd}`)], outputs: [value(`y${odd}`)] }));
+    return path.join(folder, name);
+  };
+  const shown = await run('inspect', await file('odd.onnx', 'Relu', `x${odd}`));
+  assert.deepEqual([shown.code, shown.stderr], [0, '']);
+  assert.match(shown.stdout, /^input {13}x\\x1b\[31mred\\x07\\x9b2J\\u202egnp\\u2066\\x7f /m);
+  assert.doesNotMatch(shown.stdout, COMMANDING);
+  const odds = [[await file('odd-op.onnx', `Re${odd}`, `x${odd}`)], [await file('odd-in.onnx', 'Relu', `z${odd}`)], [path.join(folder, `none${odd}`)]];
+  for (const { code, stderr } of await Promise.all(odds.map((args) => run('inspect', ...args)))) {
+    assert.equal(code, 1);
+    assert.match(stderr, /^trainlet: [^\n]*\\x1b\[31mred[^\n]*\n$/);
+    assert.doesNotMatch(stderr, COMMANDING);
+  }
+  assert.doesNotMatch((await run(`${odd}`)).stderr, COMMANDING);
+});
+
+test('what has no end, or is no file, is refused at once', { skip: process.platform === 'win32', timeout: 60_000 }, async () => {
+  const [fifo, sparse, directory] = ['fifo', 'sparse', 'place'].map((name) => path.join(folder, name));
+  execFileSync('mkfifo', [fifo]);
+  const handle = await open(sparse, 'w');
+  await handle.truncate(20e9);
+  await handle.close();
+  await mkdir(directory);
+  const y = await npy('fine.npy', '<i8', '(2,)', new BigInt64Array(2));
+  const made = path.join(folder, 'endless');
+  assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', made)).code, 0);
+  for (const [file, why] of [['/dev/zero', 'a device or a pipe'], [fifo, 'a device or a pipe'], [sparse, '20000000000 bytes'], [directory, 'a directory']]) {
+    const commands = [['eval', made, '--data', `${file},${y}`], ['inspect', MODEL, '--external-data', file]];
+    if (file !== directory) commands.push(['inspect', file], ['artifacts', file, '--loss', 'mse', '-o', path.join(folder, 'no')]);
+    for (const { code, stdout, stderr } of await Promise.all(commands.map((args) => run(...args)))) {
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, new RegExp(`^trainlet: [^\n]*(${why})[^\n]*\n$`));
+    }
+  }
+  await rm(path.join(made, 'checkpoint'));
+  await symlink(fifo, path.join(made, 'checkpoint'));
+  assert.match((await run('eval', made, '--data', `${y},${y}`)).stderr, /^trainlet: checkpointState could not be loaded from \S+: it is a device or a pipe, not a file\n$/);
+});
+
 /** A request whose path is sent as it is. @param {string} url @param {string} place */
 const get = (url, place, method = 'GET') => new Promise((resolve, reject) => {
   const { hostname, port } = new URL(url);
@@ -159,6 +233,13 @@ test('the demo is served with types and a strict policy, and nothing outside its
     const outside = ['/../package.json', '/js/../package.json', '/%2e%2e/package.json', '/js/%2e%2e%2fpackage.json', '/..%5cpackage.json',
       '/js', '/js/', '/%00', '/%', '/none', '//etc/passwd', '/js//etc/passwd', '/mnist/%2fetc%2fpasswd'];
     for (const place of outside) assert.equal((await get(url, place)).status, 404, place);
+    const link = fileURLToPath(new URL('../../web-demo/outside.json', import.meta.url));
+    await symlink('../package.json', link);
+    try {
+      assert.equal((await get(url, '/outside.json')).status, 404);
+    } finally {
+      await rm(link);
+    }
   } finally {
     await close();
   }
