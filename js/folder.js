@@ -1,4 +1,4 @@
-/** Checkpoints in a folder of Node: a version is one file, whole before it has its name, and nobody else's file is touched. */
+/** Checkpoints in a folder of Node: a version is one file, whole before it has its name; no other file is touched. */
 
 import { TrainletError } from './errors.js';
 import { nodeModule } from './platform.js';
@@ -7,7 +7,7 @@ import { checksum, isSame } from './store.js';
 /** @import { Room, Stored, Version } from './store.js' */
 
 /**
- * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; that of the meta data in the format before
+ * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format before, two
  */
 
 /*
@@ -18,18 +18,19 @@ const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
 const SUM = 8, LENGTH = 40, HEAD = 44;
 const CUT = 'is cut short or no checkpoint';
 
-/** What the name of a file may take of the 255 bytes that a file system gives: the rest is for the version, or a temporary's number. */
+/** What a name may take of the 255 bytes of a file name; the rest is for a version, or what makes a temporary unique. */
 const LONGEST_NAME = 200;
-/** A temporary that nobody has written to for so long is left by a kill, when its process is gone too; after a day whatever its process, or host. */
+/** A temporary that is not written to for so long was left by a kill, if its process is gone; after a day whatever that is. */
 const IDLE_MS = 60_000, DAY_MS = 24 * 3600 * 1000;
 
-/** How often a save takes a newer number because others overtook it: then it was made before theirs, and they may replace it. */
+/** How often a save that others overtook takes a newer number. Then it was simply before theirs, which may replace it. */
 const OVERTAKEN = 4;
 
 /** A name as part of a file name, the same where case does not count. @param {string} name @param {RegExp} [plain] */
-const encode = (name, plain = /[a-z0-9_-]/) => [...new TextEncoder().encode(name)]
-  .map((byte) => (plain.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0')}`))
-  .join('');
+const encode = (name, plain = /[a-z0-9_-]/) => [...new TextEncoder().encode(name)].map((byte) => {
+  const character = String.fromCharCode(byte);
+  return plain.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
+}).join('');
 
 /** @param {string} encoded */
 function decode(encoded) {
@@ -93,11 +94,12 @@ function infoIn(head, size) {
 async function unseal(sealed) {
   const info = infoIn(sealed, sealed.length);
   if (!info) return CUT;
-  if (!isSame(await checksum(sealed.subarray(LENGTH)), sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
+  const sum = await checksum(sealed.subarray(LENGTH));
+  if (!isSame(sum, sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
   return { ...info, bytes: sealed.slice(bytesAt(sealed)) };
 }
 
-/** The bytes in a file, if it is a version's file of the store, or else the file itself. @param {Uint8Array<ArrayBuffer>} file */
+/** The bytes of the version that a file is; or the file, if it is none. @param {Uint8Array<ArrayBuffer>} file */
 export async function contentOf(file) {
   if (!isSealed(file)) return file;
   const stored = await unseal(file);
@@ -123,7 +125,8 @@ export async function openFolder(directory) {
 
   /** The plain files; a link or a folder is someone else's, whatever its name. */
   async function files() {
-    return (await fs.readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
+    const entries = await fs.readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   }
 
   /** Oldest first. @param {string} [wanted] */
@@ -148,14 +151,18 @@ export async function openFolder(directory) {
     const handle = await fs.open(inFolder(file));
     try {
       const { size } = await handle.stat();
-      const read = async (/** @type {number} */ length) => (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
-      return size < HEAD ? undefined : infoIn(await read(Math.min(size, bytesAt(await read(HEAD)))), size);
+      const first = async (/** @type {number} */ length) => (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
+      return size < HEAD ? undefined : infoIn(await first(Math.min(size, bytesAt(await first(HEAD)))), size);
     } finally {
       await handle.close();
     }
   }
 
-  /** A version without its bytes; without meta where it cannot be read; undefined if it is gone. @param {Place} place @returns {Promise<Version | undefined>} */
+  /**
+   * A version without its bytes; without meta where it cannot be read; undefined if it is gone.
+   * @param {Place} place
+   * @returns {Promise<Version | undefined>}
+   */
   async function look({ version, file, info }) {
     const stat = await fs.stat(inFolder(file)).catch(() => undefined);
     if (!stat) return undefined;
@@ -189,12 +196,18 @@ export async function openFolder(directory) {
     await handle?.close();
   }
 
-  /** Gives a file a second name that nothing has yet. @param {string} from @param {string} to @returns {Promise<boolean>} whether it was free */
+  /**
+   * Gives a file a second name, unless something has it. A file system without links gets a copy, which a kill may cut short: then
+   * it is not whole.
+   * @param {string} from
+   * @param {string} to
+   * @returns {Promise<boolean>} whether it was free
+   */
   async function give(from, to) {
     try {
       await fs.link(from, to).catch(async (error) => {
         if (codeOf(error) === 'EEXIST') throw error;
-        await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL); // a file system without links: cut short by a kill, it is seen not to be whole
+        await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL);
         await write(to);
       });
       return true;
@@ -205,7 +218,7 @@ export async function openFolder(directory) {
   }
 
   /**
-   * Makes a whole temporary a version, one of the newest that are kept; of two writers one is first, the other takes a later number.
+   * Makes a whole temporary a version, among the newest `keep`; of two writers one is first, the other takes a later number.
    * @param {string} name
    * @param {string} temporary
    * @param {number} keep
@@ -224,7 +237,12 @@ export async function openFolder(directory) {
     }
   }
 
-  /** Removes what is older than the newest whole versions, never one as new as `version`. @param {string} name @param {number} version @param {number} keep */
+  /**
+   * Removes what is older than the newest whole versions, never one as new as `version`.
+   * @param {string} name
+   * @param {number} version
+   * @param {number} keep
+   */
   async function prune(name, version, keep) {
     let whole = 0;
     for (const place of (await places(name)).reverse()) {
@@ -252,10 +270,10 @@ export async function openFolder(directory) {
 
   return {
     check(name) {
-      const length = encode(name).length;
+      const { length } = encode(name);
       if (length <= LONGEST_NAME) return;
-      throw new TrainletError('invalid-argument', `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file name, and may take ${LONGEST_NAME}: `
-        + 'a to z, digits, - and _ take one each, every other byte three');
+      throw new TrainletError('invalid-argument', `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, `
+        + `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`);
     },
     pack: seal,
     async save(name, sealed, keep) {
@@ -283,8 +301,8 @@ export async function openFolder(directory) {
     },
     async list() {
       const newest = new Map((await places()).map((place) => [place.name, place]));
-      const found = await Promise.all([...newest.values()].map(async (place) => ({ name: place.name, at: await look(place) })));
-      return found.flatMap(({ name, at }) => (at ? [{ name, bytes: at.bytes, savedAt: at.savedAt }] : []));
+      const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...await look(place) })));
+      return found.flatMap(({ name, bytes, savedAt }) => (bytes === undefined || !savedAt ? [] : [{ name, bytes, savedAt }]));
     },
     async delete(name) {
       for (const place of await places(name)) await drop(place);

@@ -5,7 +5,7 @@ import { checkKeys, checkWhole, sentenceOf, TrainletError } from './errors.js';
 /**
  * @typedef {{ bytes: Uint8Array, meta: Record<string, unknown>, savedAt: Date }} Stored
  * @typedef {{ name: string, bytes: number, savedAt: Date }} Listed
- * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version without meta, it is not whole
+ * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole without meta
  */
 
 /**
@@ -15,7 +15,7 @@ import { checkKeys, checkWhole, sentenceOf, TrainletError } from './errors.js';
  * @property {(bytes: Uint8Array, meta: Record<string, unknown>) => Packed} pack a copy, made at once
  * @property {(name: string, packed: Packed, keep: number) => Promise<number>} save gives the version
  * @property {(name: string) => Promise<Version[]>} versions oldest first
- * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why it is not whole; undefined: it is gone
+ * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why not; undefined: it is gone
  * @property {() => Promise<Listed[]>} list
  * @property {(name: string) => Promise<void>} delete
  * @property {() => Promise<boolean>} persist
@@ -125,14 +125,16 @@ const unfit = (message) => new TrainletError('unsupported-browser', message);
 function checkName(name) {
   if (typeof name !== 'string' || !name || /\p{Cs}/u.test(name)) {
     const what = typeof name === 'string' ? JSON.stringify(name) : String(name);
-    throw new TrainletError('invalid-argument', `a checkpoint's name must be a string with a character in it and no half of one, not ${what}`);
+    const wanted = "a checkpoint's name must be a string with a character in it and no half of one";
+    throw new TrainletError('invalid-argument', `${wanted}, not ${what}`);
   }
 }
 
 /** @param {string} name @param {unknown} bytes */
 function viewOf(name, bytes) {
   if (ArrayBuffer.isView(bytes)) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  throw new TrainletError('invalid-argument', `checkpoint '${name}': what is saved must be a Uint8Array, not ${Object.prototype.toString.call(bytes)}`);
+  const what = Object.prototype.toString.call(bytes);
+  throw new TrainletError('invalid-argument', `checkpoint '${name}': what is saved must be a Uint8Array, not ${what}`);
 }
 
 /** @param {string} what @param {unknown} error */
@@ -197,7 +199,7 @@ const answer = (request) => new Promise((resolve, reject) => {
 /** @param {IDBTransaction} transaction @returns {Promise<void>} */
 const done = (transaction) => new Promise((resolve, reject) => {
   transaction.oncomplete = () => resolve();
-  transaction.onabort = () => reject(transaction.error ?? new DOMException('the browser has closed the database', 'AbortError'));
+  transaction.onabort = () => reject(transaction.error ?? new DOMException('the database was closed', 'AbortError'));
 });
 
 /** @param {string} name */
@@ -247,7 +249,7 @@ function connectTo(database) {
   }
 
   /**
-   * Does something in a transaction of its own; once more when that was aborted from outside, which undoes all that it did.
+   * Does something in a transaction of its own; once more when that was aborted from outside, which undoes what it did.
    * @template T
    * @param {IDBTransactionMode} mode
    * @param {(stores: { transaction: IDBTransaction, info: IDBObjectStore, bytes: IDBObjectStore }) => Promise<T>} work
@@ -288,7 +290,7 @@ async function inTime(work, seconds, giveUp) {
 }
 
 /** What a browser says of bytes that it has lost. */
-const isLoss = (/** @type {DOMException} */ { name }) => ['DataError', 'NotReadableError', 'UnknownError'].includes(name);
+const isLoss = (/** @type {Error} */ { name }) => ['DataError', 'NotReadableError', 'UnknownError'].includes(name);
 
 /** @param {string} database @returns {Promise<Room<Stored>>} */
 async function openDatabase(database) {
@@ -331,17 +333,21 @@ async function openDatabase(database) {
     },
 
     async read(name, { version, bytes: size }) {
+      const key = [name, version];
       const [info, bytes] = await within('readonly', (stores) => Promise.all([
-        answer(stores.info.get([name, version])),
-        answer(stores.bytes.get([name, version])).catch((error) => (isLoss(error) ? undefined : Promise.reject(error)))]), size);
+        answer(stores.info.get(key)),
+        answer(stores.bytes.get(key)).catch((error) => (isLoss(error) ? undefined : Promise.reject(error))),
+      ]), size);
       if (!info) return undefined;
       if (bytes?.length !== info.bytes) return 'has lost its bytes';
       const sum = info.sha256 && await checksum(bytes);
-      return sum && !isSame(sum, info.sha256) ? 'has other bytes than were saved' : { bytes, meta: info.meta, savedAt: info.savedAt };
+      if (sum && !isSame(sum, info.sha256)) return 'has other bytes than were saved';
+      return { bytes, meta: info.meta, savedAt: info.savedAt };
     },
 
     async list() {
-      const [keys, values] = await within('readonly', ({ info }) => Promise.all([answer(info.getAllKeys()), answer(info.getAll())]));
+      const [keys, values] = await within('readonly', ({ info }) => Promise.all(
+        [answer(info.getAllKeys()), answer(info.getAll())]));
       const newest = new Map(keys.map((key, i) => [/** @type {[string, number]} */ (key)[0], values[i]]));
       return [...newest].map(([name, { bytes, savedAt }]) => ({ name, bytes, savedAt }));
     },

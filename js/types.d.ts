@@ -449,22 +449,23 @@ export interface History {
 }
 
 /**
- * Checkpoints that survive a kill at any moment. IndexedDB in browsers, in Node a folder, where a version is one file, `NAME.VERSION.trainlet`
- * (a `Source` too), and no other file is touched. Two processes or tabs may save under one name: each save is a version of its own.
- * A name is a string with a character in it, without lone surrogates; in a folder it takes at most 200 bytes of a file name: a to z, digits, - and _
- * one each, every other byte of UTF-8 three. Errors: `invalid-argument`, `store-failed`, `quota-exceeded`, `checkpoint-corrupt`.
+ * Checkpoints that survive a kill at any moment: IndexedDB in browsers; in Node a folder, where a version is one file,
+ * `NAME.VERSION.trainlet` (a path to it is a `Source`), and no other file is touched. Two processes or tabs may save under one name:
+ * each save is a version of its own. A name is a string with a character in it, without lone surrogates; in a folder it takes at most
+ * 200 bytes of a file's name: a to z, digits, - and _ one each, every other byte of UTF-8 three.
+ * Errors: `invalid-argument`, `store-failed`, `quota-exceeded`, `checkpoint-corrupt`.
  */
 export class CheckpointStore {
   private constructor();
   /** `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay, default 2. */
   static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
   /**
-   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. In a folder, `meta` is kept as JSON.
+   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. A folder keeps `meta` as JSON.
    * A browser's storage that is silent for 15 s, and one more for each MB, is `store-failed`: the save may then still be done.
    */
   save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<number>;
   /**
-   * The newest version that is whole (a checksum says so), and those newer ones in `skipped` that are not; or the `version` asked for.
+   * The newest version that is whole (a checksum says so), with the newer ones that are not in `skipped`; or the `version` asked for.
    * `checkpoint-corrupt` if there are versions and none is whole.
    */
   load(name: string, options?: { version?: number }): Promise<StoredCheckpoint | undefined>;

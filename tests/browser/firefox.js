@@ -13,10 +13,16 @@ const QUIET = {
   'network.connectivity-service.enabled': false, 'services.settings.server': 'data:,', 'browser.aboutwelcome.enabled': false,
 };
 
+/** @param {string} profile @param {Record<string, string | number | boolean>} [more] */
+export function writePreferences(profile, more = {}) {
+  const lines = Object.entries({ ...QUIET, ...more }).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`);
+  writeFileSync(join(profile, 'user.js'), lines.join(''));
+}
+
 /** Opens an address in a browser with a profile of its own. `ended`: why it did, in a sentence. */
 export function startFirefox(url) {
   const profile = mkdtempSync(join(tmpdir(), 'trainlet-firefox-')); // and its HOME
-  writeFileSync(join(profile, 'user.js'), Object.entries(QUIET).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`).join(''));
+  writePreferences(profile);
   const browser = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, url], { env: { ...process.env, HOME: profile }, stdio: 'ignore' });
   const ended = new Promise((resolve) => {
     browser.on('error', ({ message }) => resolve(message));

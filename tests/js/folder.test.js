@@ -63,7 +63,7 @@ test('a name is as long as a file name lets it be', async () => {
   for (const name of ['x'.repeat(200), '语'.repeat(22), 'X'.repeat(66)]) {
     await store.save(name, bytes(3));
     assert.deepEqual((await store.load(name)).bytes, bytes(3));
-    await assert.rejects(store.save(`${name}XX`, bytes(1)), { code: 'invalid-argument', message: /takes 20\d bytes of a file name, and may take 200/ });
+    await assert.rejects(store.save(`${name}XX`, bytes(1)), { code: 'invalid-argument', message: /takes 20\d bytes of a file's name, and may take 200/ });
     await assert.rejects(store.load(`${name}XX`), { code: 'invalid-argument' });
   }
 });
@@ -144,6 +144,19 @@ test('a writer that others overtook takes the newest number all the same', async
   assert.equal(version, 5);
   assert.deepEqual((await slow.load('run')).bytes, bytes(9));
   assert.deepEqual(await listed(), ['run.00000005.trainlet']);
+});
+
+test('a load whose version another writer removes meanwhile gives the newer one', async (t) => {
+  const [reader, writer] = [await open(1), await open(1)];
+  await writer.save('run', bytes(1));
+  let first = true;
+  replace(t, 'readFile', async (readFile, ...values) => {
+    if (first) await writer.save('run', bytes(2));
+    first = false;
+    return await readFile(...values);
+  });
+  const { version, bytes: found, skipped } = await reader.load('run');
+  assert.deepEqual([version, found, skipped], [2, bytes(2), []]);
 });
 
 test('a file system without hard links will do', async (t) => {

@@ -1,0 +1,40 @@
+// Chromium and Firefox, headless, with a profile that outlives them, as processes that can be killed with all their children.
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { findChromium, findFirefox } from '../../wasm/tools.mjs';
+import { writePreferences } from '../browser/firefox.js';
+
+const CHROMIUM = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--disable-popup-blocking'];
+/** A Firefox that was killed would ask about it, and bring its pages back. */
+const KILLED = { 'toolkit.startup.max_resumed_crashes': -1, 'browser.sessionstore.resume_from_crash': false };
+
+const PROGRAMS = {
+  chromium: (profile, url) => [findChromium(), [...CHROMIUM, `--user-data-dir=${profile}`, url]],
+  firefox: (profile, url) => {
+    writePreferences(profile, KILLED);
+    return [findFirefox(), ['--headless', '--no-remote', '--profile', profile, url]];
+  },
+};
+
+/** @param {'chromium' | 'firefox'} kind @param {string} profile @param {string} url */
+export function startBrowser(kind, profile, url) {
+  mkdirSync(profile, { recursive: true });
+  const [program, values] = PROGRAMS[kind](profile, url);
+  const browser = spawn(program, values, { env: { ...process.env, HOME: profile }, stdio: 'ignore', detached: true }); // a group of its own
+  const ended = new Promise((resolve) => {
+    browser.on('error', resolve);
+    browser.on('exit', resolve);
+  });
+  return {
+    ended,
+    kill: async () => {
+      try {
+        process.kill(-browser.pid, 'SIGKILL');
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error;
+      }
+      await ended;
+    },
+  };
+}
