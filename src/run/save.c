@@ -1,4 +1,5 @@
 /* Saving: the session as a checkpoint, and the trained model as plain inference ONNX. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/onnx.h"
@@ -55,6 +56,7 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
   if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
   TRY(session_check_values(s));
   TRY(state_check_finite(&s->state, &s->error));
+  if (!isfinite(s->lr) || s->lr < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
   Checkpoint c = {.has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
                   .step = optimizer_state ? s->steps : 0,
                   .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,

@@ -75,6 +75,7 @@ static void change_artifacts(Run *r) {
   static const char *const keys[] = {"loss.type", "optimizer.type", "optimizer.lr", "requiresGrad", "frozen", "lossInputs", "additionalOutputs", "nominal", "passes", "optimizer.clipGradNorm", "initialize", "loss.ignoreIndex"};
   static const char *const values[] = {"cross-entropy", "mse", "training-info", "sgd", "adamw", "*", "1", "-1", "nan", "1e39", "true", ""};
   const Blob *b;
+  const char *key;
   size_t count;
   void *to;
   switch (input_below(&r->in, 6)) {
@@ -82,8 +83,14 @@ static void change_artifacts(Run *r) {
       b = any_blob(&r->in);
       trainlet_artifacts_load(r->artifacts, b->bytes, b->count);
       break;
-    case 1: trainlet_artifacts_set(r->artifacts, keys[input_below(&r->in, sizeof keys / sizeof *keys)], values[input_below(&r->in, sizeof values / sizeof *values)]); break;
-    case 2: trainlet_artifacts_set(r->artifacts, input_text(&r->in, r->text[0]), input_text(&r->in, r->text[1])); break;
+    case 1:
+      key = keys[input_below(&r->in, sizeof keys / sizeof *keys)];
+      trainlet_artifacts_set(r->artifacts, key, values[input_below(&r->in, sizeof values / sizeof *values)]);
+      break;
+    case 2:
+      key = input_text(&r->in, r->text[0]);
+      trainlet_artifacts_set(r->artifacts, key, input_text(&r->in, r->text[1]));
+      break;
     case 3: trainlet_artifacts_build(r->artifacts); break;
     case 4:
       if ((to = trainlet_artifacts_external(r->artifacts, input_text(&r->in, r->text[0]), FILE_BYTES))) memset(to, 1, FILE_BYTES);
@@ -187,11 +194,10 @@ static void set_property(Run *r, TrainletSession *s) {
 
 static void save(Run *r, TrainletSession *s) {
   size_t bytes;
-  if (trainlet_session_save(s, input_below(&r->in, 2), (TrainletFormat)(input_below(&r->in, 5) - 1)) == STATUS_OK) {
+  bool optimizer_state = input_below(&r->in, 2);
+  if (trainlet_session_save(s, optimizer_state, (TrainletFormat)(input_below(&r->in, 5) - 1)) == STATUS_OK) {
     const void *saved = trainlet_session_result(s, &bytes);
-    TrainletSession *again = trainlet_session_new();
-    hold(trainlet_session_load(again, TRAINLET_CHECKPOINT, saved, bytes) == STATUS_OK); /* what is acknowledged can be loaded */
-    trainlet_session_free(again);
+    hold_loads(TRAINLET_CHECKPOINT, saved, bytes);
   }
 }
 
@@ -201,21 +207,23 @@ static void export(Run *r, TrainletSession *s) {
   size_t bytes;
   if (trainlet_session_export(s, names, training_info) == STATUS_OK) {
     const void *model = trainlet_session_result(s, &bytes);
-    TrainletSession *again = trainlet_session_new();
-    hold(trainlet_session_load(again, TRAINLET_MODEL, model, bytes) == STATUS_OK);
-    trainlet_session_free(again);
+    hold_loads(TRAINLET_MODEL, model, bytes);
   }
 }
 
 static void call_session(Run *r, int which) {
   TrainletSession *s = r->sessions[which];
+  TrainletPart part;
   switch (input_below(&r->in, 18)) {
     case 0: load(r, s); break;
     case 1: case 2: load_whole(r, s); break;
     case 3: trainlet_session_ready(s); break;
     case 4: feed_wrong(r, s); break;
     case 5: case 6: feed(r, s); break;
-    case 7: trainlet_session_run(s, any_part(&r->in), input_below(&r->in, 2) ? NULL : input_text(&r->in, r->text[0])); break;
+    case 7:
+      part = any_part(&r->in);
+      trainlet_session_run(s, part, input_below(&r->in, 2) ? NULL : input_text(&r->in, r->text[0]));
+      break;
     case 8: case 9: trainlet_session_step(s); break;
     case 10: trainlet_session_optimize(s); break;
     case 11: trainlet_session_reset_grad(s); break;

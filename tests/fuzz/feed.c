@@ -107,3 +107,22 @@ bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how) {
   }
   return true;
 }
+
+void hold_loads(TrainletPart part, const void *bytes, size_t count) {
+  TrainletSession *s = trainlet_session_new();
+  Status status = trainlet_session_load(s, part, bytes, count);
+  if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_session_error(s)->text);
+  hold(status == STATUS_OK);
+  trainlet_session_free(s);
+}
+
+void fuzz_save(TrainletSession *s, TrainletFormat format) {
+  size_t count;
+  if (trainlet_session_save(s, true, format) != STATUS_OK) {
+    hold_sentence(trainlet_session_error(s));
+    hold(trainlet_session_error(s)->status == STATUS_NON_FINITE_LOSS);
+    return;
+  }
+  const void *saved = trainlet_session_result(s, &count);
+  hold_loads(TRAINLET_CHECKPOINT, saved, count);
+}

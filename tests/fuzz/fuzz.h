@@ -30,6 +30,11 @@ typedef struct FuzzFeed {
 /* Feeds every input of a model; false when one was refused (with a sentence), or is too large for fuzzing. */
 bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how);
 
+/* What was written is read. */
+void hold_loads(TrainletPart part, const void *bytes, size_t count);
+/* Saves: refused where training made values infinite, else what is written can be loaded. */
+void fuzz_save(TrainletSession *s, TrainletFormat format);
+
 /* What a structured target decodes its case from; zeros past the end. */
 typedef struct Input {
   const uint8_t *at, *end;

@@ -20,7 +20,7 @@ static void run(TrainletSession *s, uint32_t seed) {
     hold_sentence(trainlet_session_error(s));
   }
   for (TrainletFormat format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2; format++)
-    hold(trainlet_session_save(s, true, format) == STATUS_OK);
+    fuzz_save(s, format);
   trainlet_session_export(s, NULL, false);
   trainlet_session_export(s, NULL, true);
   hold(trainlet_session_json(s) != NULL);

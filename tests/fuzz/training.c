@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
       hold_sentence(trainlet_session_error(s));
     }
     if (fuzz_feed(s, TRAINLET_TRAIN, &steps[0])) trainlet_session_run(s, TRAINLET_TRAIN, NULL);
-    hold(trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET) == STATUS_OK);
+    fuzz_save(s, TRAINLET_FORMAT_TRAINLET);
   }
   hold_sentence(trainlet_session_error(s));
   trainlet_session_free(s);
