@@ -69,10 +69,10 @@ function installRelaxedTools() {
 
 /** What `npm run fuzz` and `npm run coverage` need beside clang; no test of `npm test` does. */
 function installFuzzTools() {
-  const runtime = '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a';
-  if (![runtime, '/usr/lib32/libc.so'].every(existsSync) || !findProgram('llvm-cov-19')) {
-    installIfThere('fuzzing and coverage', ['libclang-rt-19-dev', 'llvm-19', 'libc6-dev-i386']);
-  }
+  const runtime = existsSync('/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a');
+  const gcc = '/usr/lib/gcc/x86_64-linux-gnu';
+  const multilib = existsSync(gcc) && readdirSync(gcc).some((version) => existsSync(join(gcc, version, '32/libstdc++.so')));
+  if (!runtime || !multilib || !findProgram('llvm-cov-19')) installIfThere('fuzzing and coverage', ['libclang-rt-19-dev', 'llvm-19', 'g++-multilib']);
 }
 
 /** Packages that not every machine has, and that it can do without. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builder.h"
 #include "fuzz.h"
-#include "onnx.pb-c.h"
 
 enum { PROPERTIES = 3, FILE_BYTES = 16 };
 
@@ -17,67 +17,18 @@ typedef struct Names {
 
 /* ---- the model: y = Gemm(x, w, b) ---- */
 
-static char *text(const char *s) { return (char *)(uintptr_t)s; }
-
-static void declare(Onnx__ValueInfoProto *v, Onnx__TypeProto *type, Onnx__TypeProto__Tensor *tensor, Onnx__TensorShapeProto *shape, Onnx__TensorShapeProto__Dimension *dims,
-                    Onnx__TensorShapeProto__Dimension **pointers, const char *name, const char *symbol) {
-  onnx__value_info_proto__init(v);
-  onnx__type_proto__init(type);
-  onnx__type_proto__tensor__init(tensor);
-  onnx__tensor_shape_proto__init(shape);
-  for (int i = 0; i < 2; i++) onnx__tensor_shape_proto__dimension__init(&dims[i]), pointers[i] = &dims[i];
-  dims[0].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM, dims[0].dim_param = text(symbol);
-  dims[1].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE, dims[1].dim_value = 2;
-  *shape = (Onnx__TensorShapeProto){.base = shape->base, .n_dim = 2, .dim = pointers};
-  tensor->has_elem_type = true, tensor->elem_type = DTYPE_FLOAT32, tensor->shape = shape;
-  type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE, type->tensor_type = tensor;
-  v->name = text(name), v->type = type;
-}
-
-static void fill_tensor(Onnx__TensorProto *t, const char *name, int64_t *dims, size_t rank, float *data, size_t count) {
-  onnx__tensor_proto__init(t);
-  t->name = text(name), t->has_data_type = true, t->data_type = DTYPE_FLOAT32;
-  t->n_dims = rank, t->dims = dims, t->n_float_data = count, t->float_data = data;
-}
-
-static void keep_outside(Onnx__TensorProto *t, Onnx__StringStringEntryProto *entry, Onnx__StringStringEntryProto **pointer, const char *location) {
-  onnx__string_string_entry_proto__init(entry);
-  entry->key = text("location"), entry->value = text(location);
-  *pointer = entry;
-  t->n_float_data = 0, t->float_data = NULL;
-  t->has_data_location = true, t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-  t->n_external_data = 1, t->external_data = pointer;
-}
-
 static uint8_t *write_model(const Names *n, size_t *bytes) {
-  static float w_data[] = {0.5f, -0.25f, 1, 0.125f}, b_data[] = {0.1f, -0.2f};
-  static int64_t w_dims[] = {2, 2}, b_dims[] = {2};
-  Onnx__ValueInfoProto x, y, *in = &x, *out = &y;
-  Onnx__TypeProto types[2];
-  Onnx__TypeProto__Tensor tensors[2];
-  Onnx__TensorShapeProto shapes[2];
-  Onnx__TensorShapeProto__Dimension dims[4], *dim_pointers[4];
-  Onnx__TensorProto w, b, *initializers[] = {&w, &b};
-  Onnx__StringStringEntryProto entry, *entries;
-  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT, *nodes[] = {&node};
-  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
-  Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
-  Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-  char *inputs[] = {text(n->x), text(n->w), text(n->b)}, *outputs[] = {text(n->y)};
-  declare(&x, &types[0], &tensors[0], &shapes[0], &dims[0], &dim_pointers[0], n->x, n->symbol);
-  declare(&y, &types[1], &tensors[1], &shapes[1], &dims[2], &dim_pointers[2], n->y, n->symbol);
-  fill_tensor(&w, n->w, w_dims, 2, w_data, 4);
-  fill_tensor(&b, n->b, b_dims, 1, b_data, 2);
-  if (n->external) keep_outside(&w, &entry, &entries, n->location);
-  node.name = text(n->node), node.op_type = text("Gemm");
-  node.n_input = 3, node.input = inputs, node.n_output = 1, node.output = outputs;
-  graph.n_node = 1, graph.node = nodes, graph.n_initializer = 2, graph.initializer = initializers;
-  graph.n_input = 1, graph.input = &in, graph.n_output = 1, graph.output = &out;
-  opset.has_version = true, opset.version = 13;
-  model.has_ir_version = true, model.ir_version = 8, model.graph = &graph, model.n_opset_import = 1, model.opset_import = opsets;
-  uint8_t *packed = malloc(onnx__model_proto__get_packed_size(&model));
-  *bytes = onnx__model_proto__pack(&model, packed);
-  return packed;
+  static const float w_data[] = {0.5f, -0.25f, 1, 0.125f}, b_data[] = {0.1f, -0.2f};
+  static const int64_t of_batch[] = {-1, 2}, w_dims[] = {2, 2};
+  static Builder b;
+  builder_begin(&b, 13);
+  builder_input(&b, n->x, n->symbol, 2, of_batch);
+  builder_output(&b, n->y, n->symbol, 2, of_batch);
+  Onnx__TensorProto *w = builder_floats(&b, n->w, 2, w_dims, w_data);
+  builder_floats(&b, n->b, 1, w_dims, b_data);
+  if (n->external) builder_keep_outside(&b, w, n->location);
+  builder_node(&b, "Gemm", n->node, (const char *const[]){n->x, n->w, n->b}, 3, n->y);
+  return builder_end(&b, bytes);
 }
 
 /* ---- text that leaves the engine ---- */

@@ -64,10 +64,10 @@ function targets() {
 function build(bits) {
   const folder = join(FUZZ, String(bits));
   const clang = findProgram('clang-19', 'clang');
-  if (!clang) throw new Failure("The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 libc6-dev-i386): run 'node wasm/setup.mjs --test'.");
+  if (!clang) throw new Failure("The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node wasm/setup.mjs --test'.");
   if (!existsSync(join(folder, 'build.ninja'))) {
     const options = ['-DTRAINLET_FUZZ=ON', `-DTRAINLET_M32=${bits === 32 ? 'ON' : 'OFF'}`, `-DCMAKE_C_COMPILER=${clang}`];
-    run('build-fuzz', 'CMake could not configure the fuzz targets: are libclang-rt-19-dev and, with --m32, libc6-dev-i386 there', 'cmake',
+    run('build-fuzz', 'CMake could not configure the fuzz targets: are libclang-rt-19-dev and, with --m32, g++-multilib there', 'cmake',
       ['-S', root, '-B', folder, '-G', 'Ninja', ...options]);
   }
   say(`Building the fuzz targets of ${bits} bits …`);

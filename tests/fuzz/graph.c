@@ -1,0 +1,187 @@
+/* Fuzzes computing: a random valid network gives the plain interpreter's numbers, and trains two steps, with passes and without them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net.h"
+
+enum { BATCHES = 3, MOST_BATCH = 3, STEPS = 2 };
+static const int batches[BATCHES] = {3, 0, 1};
+
+typedef struct Case {
+  Net net;
+  uint8_t *model;
+  size_t bytes;
+  const char *loss;
+  uint32_t seed;
+  float *inputs[2];
+  int64_t classes[MOST_BATCH];
+  float targets[MOST_BATCH * NET_CLASSES];
+} Case;
+
+/* Numbers other than 0 and 1, of both signs. */
+static float number(const Case *c, size_t i) { return (float)((i * 2654435761u + c->seed * 97) % 3989) / 1500.0f - 1.3f; }
+
+static void make_feeds(Case *c) {
+  for (int k = 0; k < c->net.input_count; k++) {
+    size_t count = net_count(&c->net.values[k], MOST_BATCH);
+    c->inputs[k] = ARENA_ARRAY(&c->net.arena, float, count);
+    for (size_t i = 0; i < count; i++) c->inputs[k][i] = number(c, i + 1000 * (size_t)k);
+  }
+  for (int i = 0; i < MOST_BATCH; i++) c->classes[i] = (int64_t)((c->seed >> 2 * i) % NET_CLASSES);
+  for (int i = 0; i < MOST_BATCH * NET_CLASSES; i++) c->targets[i] = number(c, (size_t)i + 77);
+}
+
+static void feed(const Case *c, TrainletSession *s, TrainletPart part, int batch) {
+  const Graph *g = s->models[part == TRAINLET_MODEL ? MODEL_INFERENCE : part == TRAINLET_TRAIN ? MODEL_TRAIN : MODEL_EVAL].graph;
+  for (int i = 0; i < g->input_count; i++) {
+    const Value *v = g->inputs[i];
+    const void *data = v->type == DTYPE_INT64 ? (const void *)c->classes : c->targets;
+    int64_t dims[NET_RANK];
+    size_t count = 1;
+    for (int k = 0; k < c->net.input_count; k++)
+      if (strcmp(v->name, c->net.values[k].name) == 0) data = c->inputs[k];
+    for (int k = 0; k < v->shape.rank; k++) dims[k] = dim_is_symbol(v->shape.dim[k]) ? batch : v->shape.dim[k], count *= (size_t)dims[k];
+    void *to = trainlet_session_feed(s, part, v->name, (int)v->type, v->shape.rank, dims);
+    hold(to != NULL);
+    if (count) memcpy(to, data, count * dtype_bytes(v->type));
+  }
+}
+
+static bool near_to(double a, double b, double allowed) { return fabs(a - b) <= allowed || (!isfinite(a) && !isfinite(b)); }
+
+static void hold_near(double got, double want, double allowed, const char *what, size_t i) {
+  if (!near_to(got, want, allowed)) fprintf(stderr, "%s %zu is %.9g, wanted %.9g, allowed %.3g\n", what, i, got, want, allowed);
+  hold(near_to(got, want, allowed));
+}
+
+/* ---- inference against the plain interpreter ---- */
+
+/* What rounding may do: a part of the largest number met, and what a nudge of the inputs by 1e-6 does. */
+static double allowed_of(const Plain *p, const Plain *nudged, size_t i) {
+  int at = p->net->steps[p->net->step_count - 1].out;
+  return 3e-5 * (1 + p->largest) + 60 * fabs(p->x[at][i] - nudged->x[at][i]);
+}
+
+static void hold_scores(const Case *c, const TrainletTensor *t, int batch) {
+  Plain p, nudged;
+  plain_run(&p, &c->net, batch, false, c->inputs, 0);
+  plain_run(&nudged, &c->net, batch, false, c->inputs, 1e-6);
+  const double *want = p.x[c->net.steps[c->net.step_count - 1].out];
+  hold(t->rank == 2 && t->dims[0] == batch && t->dims[1] == NET_CLASSES);
+  for (size_t i = 0; i < t->count && p.largest < 1e4; i++) hold_near((double)((const float *)t->data)[i], want[i], allowed_of(&p, &nudged, i), "score", i);
+  arena_free(&p.arena);
+  arena_free(&nudged.arena);
+}
+
+static void infer(const Case *c, unsigned passes) {
+  TrainletSession *s = trainlet_session_new();
+  trainlet_session_set_passes(s, passes);
+  Status status = trainlet_session_load(s, TRAINLET_MODEL, c->model, c->bytes);
+  if (status == STATUS_OK) status = trainlet_session_ready(s);
+  for (int i = 0; i < BATCHES && status == STATUS_OK; i++) {
+    feed(c, s, TRAINLET_MODEL, batches[i]);
+    status = trainlet_session_run(s, TRAINLET_MODEL, NULL);
+    if (status == STATUS_OK) hold_scores(c, trainlet_session_output(s, 0), batches[i]);
+  }
+  if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_session_error(s)->text);
+  hold(status == STATUS_OK); /* a valid network is not refused */
+  trainlet_session_free(s);
+}
+
+/* ---- training, with passes and without ---- */
+
+static TrainletSession *open_session(const Case *c, bool passes) {
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  TrainletSession *s = trainlet_session_new();
+  hold(trainlet_artifacts_load(a, c->model, c->bytes) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", c->loss) == STATUS_OK &&
+       trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK && trainlet_artifacts_set(a, "optimizer.lr", "0.01") == STATUS_OK);
+  if (!passes && !c->net.random) hold(trainlet_artifacts_set(a, "passes", "") == STATUS_OK); /* a pass less, and a Dropout draws other numbers */
+  Status status = trainlet_artifacts_build(a);
+  if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_artifacts_error(a)->text);
+  hold(status == STATUS_OK);
+  if (!passes) trainlet_session_set_passes(s, 0);
+  for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
+    size_t bytes;
+    const void *data = trainlet_artifacts_bytes(a, (TrainletPart)part, &bytes);
+    hold(trainlet_session_load(s, (TrainletPart)part, data, bytes) == STATUS_OK);
+  }
+  hold(trainlet_session_ready(s) == STATUS_OK);
+  trainlet_artifacts_free(a);
+  return s;
+}
+
+/* The parameters as they are now go to the plain network. */
+static void take_parameters(Case *c, TrainletSession *s) {
+  for (int i = 0; i < trainlet_session_parameter_count(s); i++) {
+    TrainletTensor t = trainlet_session_parameter(s, i);
+    for (int k = 0; k < c->net.value_count; k++)
+      if (c->net.values[k].data && strcmp(c->net.values[k].name, t.name) == 0) memcpy(c->net.values[k].data, t.data, t.bytes);
+  }
+}
+
+/* The largest change of a parameter since `c` took them; the two sessions' changes are the same. */
+static double hold_parameters(const Case *c, TrainletSession *on, TrainletSession *off) {
+  double most = 0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < trainlet_session_parameter_count(on); i++) {
+      TrainletTensor p = trainlet_session_parameter(on, i), q = trainlet_session_parameter(off, i);
+      hold(strcmp(p.name, q.name) == 0 && p.bytes == q.bytes);
+      for (int k = 0; k < c->net.value_count; k++) {
+        if (!c->net.values[k].data || strcmp(c->net.values[k].name, p.name) != 0) continue;
+        for (size_t e = 0; e < p.count; e++) {
+          double x = (double)((const float *)p.data)[e], y = (double)((const float *)q.data)[e];
+          if (pass == 0) most = fmax(most, fabs(y - (double)c->net.values[k].data[e]));
+          else hold_near(x, y, 1e-5 * (1 + fabs(y)) + 2e-3 * most, p.name, e);
+        }
+      }
+    }
+  return most;
+}
+
+static void train(Case *c, int batch) {
+  TrainletSession *on = open_session(c, true), *off = open_session(c, false);
+  bool kinks = c->net.random; /* what a Dropout leaves, the plain interpreter does not know */
+  for (int step = 0; step < STEPS; step++) {
+    Plain p, nudged;
+    plain_run(&p, &c->net, batch, true, c->inputs, 0);
+    plain_run(&nudged, &c->net, batch, true, c->inputs, 1e-6);
+    feed(c, on, TRAINLET_TRAIN, batch);
+    feed(c, off, TRAINLET_TRAIN, batch);
+    Status first = trainlet_session_step(on), second = trainlet_session_step(off);
+    hold_sentence(trainlet_session_error(on));
+    hold_sentence(trainlet_session_error(off));
+    bool tame = batch > 0 && p.largest < 1e3;
+    const int64_t *classes = strcmp(c->loss, "mse") ? c->classes : NULL;
+    double want = batch ? plain_loss(&p, classes, c->targets) : 0, allowed = batch ? 3e-5 * (1 + p.largest + want) + 60 * fabs(want - plain_loss(&nudged, classes, c->targets)) : 0;
+    kinks |= p.kink;
+    arena_free(&p.arena);
+    arena_free(&nudged.arena);
+    if (!tame) break;
+    hold(first == STATUS_OK && second == STATUS_OK);
+    if (!c->net.random) hold_near(trainlet_session_loss(off), want, allowed, "loss without passes", (size_t)step);
+    if (!c->net.random) hold_near(trainlet_session_loss(on), want, allowed, "loss with passes", (size_t)step);
+    if (kinks || hold_parameters(c, on, off) > 0.3) break; /* the next step would tell of rounding */
+    take_parameters(c, off);
+  }
+  trainlet_session_free(on);
+  trainlet_session_free(off);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+  static Case c;
+  Input in = {bytes, bytes + count};
+  c.seed = 1 + (uint32_t)input_byte(&in);
+  c.loss = input_below(&in, 2) ? "mse" : "cross-entropy";
+  int batch = batches[input_below(&in, BATCHES)];
+  net_decode(&c.net, &in);
+  make_feeds(&c);
+  c.model = net_write(&c.net, &c.bytes);
+  infer(&c, ~0u);
+  infer(&c, 0);
+  train(&c, batch);
+  free(c.model);
+  arena_free(&c.net.arena);
+  return 0;
+}
