@@ -101,7 +101,7 @@ export class Core {
   #takeExternal(name, owner, files) {
     for (let file = files.shift(); file; file = files.shift()) {
       const { location, bytes } = file;
-      if (bytes.length > MEMORY_BYTES) throw new TrainletError('out-of-memory', `externalData['${location}'] has ${bytes.length} bytes, more than the engine can hold`);
+      checkFits(`externalData['${location}']`, bytes.length);
       const at = this.#pointer(name, owner, location, bytes.length);
       this.#bytes(at, bytes.length).set(bytes);
     }
@@ -109,6 +109,7 @@ export class Core {
 
   /** Puts a file where the engine reads it in place. @param {string} name @param {number} owner @param {Uint8Array} bytes */
   #placed(name, owner, bytes) {
+    checkFits('a file', bytes.length);
     const at = this.#pointer(name, owner, bytes.length);
     this.#bytes(at, bytes.length).set(bytes);
     return at;
@@ -253,6 +254,7 @@ export class Core {
     const which = this.#constants.artifacts[graph];
     for (const { name, count } of sequences) this.#run('abi_session_feed_sequence', this.#session, which, name, count);
     for (const { name, type, dims, offset, bytes } of tensors) {
+      checkFits(`input '${name}'`, bytes);
       const shape = BigInt64Array.from(dims, BigInt);
       const at = type === 'string'
         ? this.#pointer('abi_session_feed_text', this.#session, which, name, dims.length, shape, bytes)
@@ -374,6 +376,7 @@ export class Core {
     if (at) this.#exports.abi_free(at);
     this.#scratch = { at: 0, bytes: 0 };
     const size = Math.max(bytes, 1024);
+    checkFits('what was given', size);
     const block = this.#exports.abi_alloc(size) >>> 0;
     if (!block) throw new TrainletError('out-of-memory', `there is no room for ${size} bytes of input`);
     this.#scratch = { at: block, bytes: size };
@@ -424,10 +427,11 @@ const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @ty
 const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
 
 const PAGES_PER_GB = 1 << 14;
+const PAGES_MAX = 4 * PAGES_PER_GB - 1; // as in CMakeLists.txt
 
 /** As large as may be: address space for its maximum is taken at once, and not every machine has 4 GB of it. */
 function sharedMemory() {
-  for (const maximum of [4 * PAGES_PER_GB, 2 * PAGES_PER_GB, PAGES_PER_GB]) {
+  for (const maximum of [PAGES_MAX, 2 * PAGES_PER_GB, PAGES_PER_GB]) {
     try {
       return new WebAssembly.Memory({ initial: 64, maximum, shared: true }); // pages; the engine asks for fewer
     } catch {
@@ -455,6 +459,11 @@ const shortest = (float) => [6, 7, 8].map((digits) => Number(float.toPrecision(d
 
 /** Firefox's engine: no other has this class. */
 const isSpiderMonkey = 'InternalError' in globalThis;
+
+/** @param {string} what @param {number} bytes */
+function checkFits(what, bytes) {
+  if (bytes > MEMORY_BYTES) throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
+}
 
 /** @param {number} bytes */
 const align = (bytes) => Math.ceil(bytes / 16) * 16;

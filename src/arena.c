@@ -32,10 +32,32 @@ enum { CHUNK_BYTES = 16 * 1024 };
 bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+/* Emmalloc adds a size to an address without a look at the carry, so near 4 GB a block may end behind the memory. */
+static bool ends_in_memory(const void *block, size_t bytes) {
+#ifdef __wasm__
+  return (uint64_t)(uintptr_t)block + bytes <= (uint64_t)__builtin_wasm_memory_size(0) << 16;
+#else
+  (void)block, (void)bytes;
+  return true;
+#endif
+}
+
+void *memory_take(size_t bytes) {
+  size_t padded;
+  if (!size_add(bytes, 15, &padded)) return NULL;
+  padded &= ~(size_t)15;
+  void *block = aligned_alloc(16, padded ? padded : 16); /* emmalloc's malloc aligns to 8 only */
+  if (!block || ends_in_memory(block, padded)) return block;
+  free(block);
+  return NULL;
+}
+
+void memory_give(void *block) { free(block); }
+
 static ArenaChunk *chunk_new(size_t capacity) {
   size_t bytes;
-  if (!size_add(sizeof(ArenaChunk) + 15, capacity, &bytes)) return NULL;
-  ArenaChunk *chunk = aligned_alloc(16, bytes & ~(size_t)15); /* emmalloc's malloc aligns to 8 only */
+  if (!size_add(sizeof(ArenaChunk), capacity, &bytes)) return NULL;
+  ArenaChunk *chunk = memory_take(bytes);
   if (chunk) *chunk = (ArenaChunk){.capacity = capacity};
   return chunk;
 }
@@ -89,7 +111,7 @@ char *arena_print(Arena *arena, const char *format, ...) {
 void arena_free(Arena *arena) {
   for (ArenaChunk *chunk = arena->chunk, *next; chunk; chunk = next) {
     next = chunk->next;
-    free(chunk);
+    memory_give(chunk);
   }
   *arena = (Arena){0};
 }
@@ -117,7 +139,7 @@ bool block_reserve(Block *block, size_t bytes) {
   if (bytes <= block->capacity && block->raw) return true;
   block_free(block);
   size_t padded;
-  if (!size_add(bytes, 64, &padded) || !(block->raw = malloc(padded))) return false;
+  if (!size_add(bytes, 64, &padded) || !(block->raw = memory_take(padded))) return false;
   block->data = (void *)(((uintptr_t)block->raw + 63) & ~(uintptr_t)63);
   block->capacity = bytes;
   return true;
@@ -134,6 +156,6 @@ bool block_reserve_zeroed(Block *block, size_t bytes) {
 }
 
 void block_free(Block *block) {
-  free(block->raw);
+  memory_give(block->raw);
   *block = (Block){0};
 }

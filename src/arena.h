@@ -41,6 +41,10 @@ bool block_reserve(Block *block, size_t bytes);
 bool block_reserve_zeroed(Block *block, size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
 void block_free(Block *block);
 
+/* What chunks and blocks are made of: 16-byte aligned, NULL when memory is out. */
+void *memory_take(size_t bytes);
+void memory_give(void *block);
+
 /* a × b and a + b for sizes; false on overflow of size_t. */
 bool size_multiply(size_t a, size_t b, size_t *out);
 bool size_add(size_t a, size_t b, size_t *out);

@@ -1,9 +1,9 @@
 /* Every export of the wasm file and nothing else; wasm/README.md says what each means and who owns which bytes. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "checkpoint/checkpoint.h"
 #include "kernels/gemm.h"
 #include "shape.h"
@@ -47,11 +47,8 @@ EXPORT(abi_json) const char *abi_json(void) {
   return text;
 }
 
-EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
-  size_t padded = (bytes + 16) & ~(size_t)15;
-  return padded < bytes ? NULL : aligned_alloc(16, padded);
-}
-EXPORT(abi_free) void abi_free(void *p) { free(p); }
+EXPORT(abi_alloc) void *abi_alloc(size_t bytes) { return memory_take(bytes); }
+EXPORT(abi_free) void abi_free(void *p) { memory_give(p); }
 
 /* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own variables ---- */
 
@@ -76,7 +73,7 @@ static ThreadMemory *threads;
 
 EXPORT(abi_threads) int abi_threads(int count, int may_sleep) {
   if (count > THREADS_MAX) count = THREADS_MAX;
-  threads = aligned_alloc(16, (size_t)count * sizeof *threads);
+  threads = memory_take((size_t)count * sizeof *threads);
   if (!threads || __builtin_wasm_tls_size() > OWN_BYTES || !threads_begin(count, may_sleep != 0)) return 1;
   __wasm_init_tls(threads[0].own); /* this thread has the module's stack */
   return count;
