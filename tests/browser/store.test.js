@@ -62,3 +62,18 @@ test('when the data of the site are cleared, the store of an open page goes on',
   assert.equal(typeof await tab.evaluate(() => window.store.persist()), 'boolean');
   await context.close();
 });
+
+test('a save for which the browser has no room is quota-exceeded, and what was saved stays', { timeout: 60_000 }, async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: new URL(site.url('plain')).origin, quotaSize: 1_000_000 });
+  const tab = await openTab(context);
+  const save = (size) => tab.evaluate((n) => window.store.save('run', new Uint8Array(n)).catch(({ code, message }) => ({ code, message })), size);
+  assert.equal(await save(50_000), 1);
+  assert.deepEqual(await save(5_000_000), { code: 'quota-exceeded', message: "checkpoint 'run' could not be saved: the storage is full" });
+  assert.equal(await save(50_001), 2);
+  assert.deepEqual(await tab.evaluate(async () => (await window.store.versions('run')).map(({ bytes }) => bytes)), [50_000, 50_001]);
+  assert.equal(await tab.evaluate(async () => (await window.store.load('run')).version), 2);
+  await context.close();
+});

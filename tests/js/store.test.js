@@ -230,6 +230,16 @@ describe('IndexedDB', () => {
     assert.equal(await store.save('run', bytes(2)), 5);
   });
 
+  test('where the context is not secure there is no checksum, and all else is as elsewhere', async (t) => {
+    const store = await CheckpointStore.open({ database: 'plain' });
+    await store.save('run', bytes(3));
+    t.mock.getter(Crypto.prototype, 'subtle', () => undefined);
+    assert.equal(await store.save('run', bytes(4)), 2);
+    for (const version of [1, 2]) assert.deepEqual((await store.load('run', { version })).bytes, bytes(version + 2));
+    await harm('plain', (stores) => stores.bytes.put(bytes(9), ['run', 2]));
+    assert.deepEqual((await store.load('run')).skipped, [{ version: 2, reason: 'has lost its bytes' }]);
+  });
+
   test('a storage that does not answer is an error after a while', async (t) => {
     const store = await CheckpointStore.open({ database: 'silent' });
     await store.save('run', bytes(3));
