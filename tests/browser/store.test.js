@@ -1,8 +1,11 @@
-// The checkpoint store on Chromium's own IndexedDB: two tabs on one name, and a site whose data are cleared under an open page.
+// The checkpoint store on Chromium's own IndexedDB: two tabs on one name, a site whose data are cleared, a full storage, lost files.
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { openRepository } from './repository.js';
-import { launch } from './visitor.js';
+import { launch, launchIn } from './visitor.js';
 
 const BYTES = 200_000;
 
@@ -77,3 +80,23 @@ test('a save for which the browser has no room is quota-exceeded, and what was s
   assert.equal(await tab.evaluate(async () => (await window.store.load('run')).version), 2);
   await context.close();
 });
+
+for (const [title, harm] of [['lost', rm], ['cut short', (file) => truncate(file, 1000)]]) {
+  test(`a version whose file the browser has ${title} is passed over, and named`, { timeout: 60_000 }, async () => {
+    const profile = await mkdtemp(path.join(tmpdir(), 'trainlet-profile-'));
+    const context = await launchIn(profile);
+    try {
+      const tab = await openTab(context);
+      await tab.evaluate(async () => {
+        for (const n of [1, 2]) await window.store.save('run', Uint8Array.from({ length: n * 300_000 }, () => 256 * Math.random()), { n });
+      });
+      const files = await readdir(profile, { recursive: true });
+      await harm(path.join(profile, files.filter((file) => /\.blob\/[0-9a-f]+\/[0-9a-f]+\/[0-9a-f]+$/.test(file)).toSorted().at(-1)));
+      const { meta, version, skipped } = await tab.evaluate(() => window.store.load('run'));
+      assert.deepEqual([meta, version, skipped], [{ n: 1 }, 1, [{ version: 2, reason: 'has lost its bytes' }]]);
+    } finally {
+      await context.close();
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    }
+  });
+}

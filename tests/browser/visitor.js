@@ -14,7 +14,11 @@ export const SHAPES = {
   star: [Array.from({ length: 6 }, (_, i) => [0.5 + 0.34 * Math.sin(i * 0.8 * Math.PI), 0.5 - 0.34 * Math.cos(i * 0.8 * Math.PI)])],
 };
 
-export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS });
+const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
+
+export const launch = () => chromium.launch(OPTIONS);
+/** One whose storage lies in a folder. @param {string} profile */
+export const launchIn = (profile) => chromium.launchPersistentContext(profile, OPTIONS);
 
 export class Visitor {
   /** Errors on the console, exceptions, and violations of the content security policy. @type {string[]} */ complaints = [];
