@@ -189,11 +189,12 @@ export async function openFolder(directory) {
     }
   }
 
-  /** Makes new names durable; not every system can open a folder. */
+  /** Makes new names durable. Not every system can open a folder or sync one, but a disk that fails is told. */
   async function syncFolder() {
     const handle = await fs.open(folder).catch(() => undefined);
-    await handle?.sync().catch(() => {});
+    const failure = await handle?.sync().catch((error) => error);
     await handle?.close();
+    if (failure && codeOf(failure) === 'EIO') throw failure;
   }
 
   /**
@@ -280,6 +281,7 @@ export async function openFolder(directory) {
       sealed.set(/** @type {Uint8Array} */ (await checksum(sealed.subarray(LENGTH))), SUM);
       const temporary = `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
       let version = 0;
+      await fs.mkdir(folder, { recursive: true }); // whoever removed it meanwhile
       try {
         await write(inFolder(temporary), sealed);
         version = await publish(name, inFolder(temporary), keep);

@@ -182,6 +182,27 @@ test('a save that fails leaves nothing behind', async (t) => {
   assert.deepEqual(await listed(), ['run.00000001.trainlet']);
 });
 
+test('a disk that fails when the folder is synced is a failed save', async (t) => {
+  const store = await open();
+  const handle = await fs.open(directory);
+  const FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { sync } = FileHandle;
+  t.mock.method(FileHandle, 'sync', async function failing() {
+    if ((await this.stat()).isDirectory()) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+    return await sync.call(this);
+  });
+  await assert.rejects(store.save('run', bytes(1)), { code: 'store-failed', message: /'run' could not be saved: EIO/ });
+});
+
+test('a folder that was removed is made again for the next save', async () => {
+  const store = await open();
+  await store.save('run', bytes(1));
+  await fs.rm(directory, { recursive: true });
+  assert.equal(await store.save('run', bytes(2)), 1);
+  assert.deepEqual((await store.load('run')).bytes, bytes(2));
+});
+
 test('what killed writers left is removed, and nothing of a living one', async () => {
   const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
   const gone = 2 ** 22 + 1; // more than any process has for a number
