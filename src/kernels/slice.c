@@ -29,6 +29,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? lo
 static int64_t place(int64_t x, int64_t dim, int64_t low, int64_t high) { return clamp(x < 0 ? x + dim : x, low, high); }
 
 static Dim cut_number(int64_t dim, int64_t *start, int64_t end, int64_t step) {
+  if (dim == 0) return *start = 0; /* backwards there is no last place to begin at */
   if (step > 0) {
     *start = place(*start, dim, 0, dim);
     end = place(end, dim, 0, dim);

@@ -90,7 +90,7 @@ static void note_run(const Op *op) {
 void machine_run(Machine *m) {
   for (int i = 0; i < m->g->node_count; i++) {
     Node *n = m->g->nodes[i];
-    n->scratch = n->scratch_bytes ? guarded(n->scratch_bytes, 0xEE, 0) : NULL;
+    n->scratch = guarded(n->scratch_bytes, 0xEE, 0);
     n->op->run(n);
     note_run(n->op);
     free(n->scratch);

@@ -30,7 +30,7 @@ static void store(CaseInput *in, size_t i, double x) {
   switch (in->type) {
     case DTYPE_FLOAT32: ((float *)in->data)[i] = (float)x; break;
     case DTYPE_FLOAT64: ((double *)in->data)[i] = x; break;
-    case DTYPE_INT64: ((int64_t *)in->data)[i] = (int64_t)x; break;
+    case DTYPE_INT64: ((int64_t *)in->data)[i] = x >= 0x1p63 ? INT64_MAX : (int64_t)x; break;
     case DTYPE_INT32: case DTYPE_UINT32: ((int32_t *)in->data)[i] = (int32_t)(int64_t)x; break;
     case DTYPE_INT16: case DTYPE_UINT16: case DTYPE_FLOAT16: ((uint16_t *)in->data)[i] = (uint16_t)(int64_t)x; break;
     case DTYPE_UINT64: ((uint64_t *)in->data)[i] = (uint64_t)x; break;
