@@ -1,7 +1,7 @@
 /** The engine as a JavaScript object: the only file that knows wasm memory and the exports of wasm/abi.c. */
 
 import { sentenceOf, TrainletError } from './errors.js';
-import { ARRAYS, bytesOf } from './tensor.js';
+import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
 /** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js' */
@@ -126,7 +126,7 @@ export class Core {
   /** @param {Protocol['run']['in']} args */
   run({ graph, feeds, fetches }) {
     this.#feed(graph, feeds);
-    this.#run('abi_session_run', this.#session, this.#constants.artifacts[graph], fetches ? fetches.join('\n') : 0);
+    this.#run('abi_session_run', this.#session, this.#constants.artifacts[graph], fetches ? linesOf(fetches) : 0);
     return this.#outputs();
   }
 
@@ -174,6 +174,8 @@ export class Core {
 
   /** @param {Protocol['setParameter']['in']} args */
   setParameter({ index, value: { tensors: [tensor], buffer } }) {
+    const { type, dims } = this.#parameters[index];
+    checkBytes(tensor.name, tensor.bytes, sizeOf(dims) * this.#constants.types[type].bytes);
     const at = this.#pointer('abi_session_parameter', this.#session, index);
     this.#bytes(at, tensor.bytes).set(new Uint8Array(buffer, tensor.offset, tensor.bytes));
   }
@@ -193,6 +195,7 @@ export class Core {
 
   /** @param {Protocol['copyIn']['in']} args */
   copyIn({ trainableOnly, bytes }) {
+    checkBytes('the parameters', bytes.length, Float32Array.BYTES_PER_ELEMENT * this.elementCount(trainableOnly));
     this.#call('abi_session_copy_in', this.#session, Number(trainableOnly), bytes);
   }
 
@@ -234,7 +237,7 @@ export class Core {
 
   /** @param {Protocol['export']['in']} args */
   export({ outputs, trainingInfo }) {
-    this.#run('abi_session_export', this.#session, outputs ? outputs.join('\n') : 0, Number(trainingInfo));
+    this.#run('abi_session_export', this.#session, outputs ? linesOf(outputs) : 0, Number(trainingInfo));
     return this.#result();
   }
 
@@ -252,6 +255,8 @@ export class Core {
    */
   #feed(graph, { tensors, sequences, buffer }) {
     const which = this.#constants.artifacts[graph];
+    const { types } = this.#constants;
+    for (const { name, type, dims, bytes } of tensors) if (type !== 'string') checkBytes(name, bytes, sizeOf(dims) * types[type].bytes);
     for (const { name, count } of sequences) this.#run('abi_session_feed_sequence', this.#session, which, name, count);
     for (const { name, type, dims, offset, bytes } of tensors) {
       checkFits(`input '${name}'`, bytes);
@@ -268,19 +273,19 @@ export class Core {
    * @param {readonly string[]} [names]
    */
   #outputs(names) {
-    /** @type {Outputs} */
-    const outputs = {};
+    /** @type {[string, Outputs[string]][]} */
+    const outputs = [];
     const count = names?.length === 0 ? 0 : this.#call('abi_session_output_count', this.#session);
     for (let i = 0; i < count; i++) {
       const { name, rank, items } = this.#output(i);
       const at = i + 1;
       if (rank === SEQUENCE) i += items;
       if (names && !names.includes(name)) continue;
-      if (rank === NOTHING) outputs[name] = null;
-      else if (rank === SEQUENCE) outputs[name] = Array.from({ length: items }, (_, k) => this.#output(at + k).tensor());
-      else outputs[name] = this.#output(i).tensor();
+      if (rank === NOTHING) outputs.push([name, null]);
+      else if (rank === SEQUENCE) outputs.push([name, Array.from({ length: items }, (_, k) => this.#output(at + k).tensor())]);
+      else outputs.push([name, this.#output(i).tensor()]);
     }
-    return outputs;
+    return Object.fromEntries(outputs); // whatever the names are: __proto__ is one
   }
 
   /** @param {number} i */
@@ -355,7 +360,7 @@ export class Core {
   /** @param {Argument[]} args @returns {(number | bigint)[]} */
   #lower(args) {
     const blocks = args.map((arg) => {
-      if (typeof arg === 'string') return encoder.encode(`${arg}\0`);
+      if (typeof arg === 'string') return encoder.encode(`${whole(arg)}\0`);
       return typeof arg === 'object' ? bytesOf(arg) : undefined;
     });
     const total = blocks.reduce((sum, block) => sum + (block ? align(block.length) : 0), 0);
@@ -463,6 +468,24 @@ const isSpiderMonkey = 'InternalError' in globalThis;
 /** @param {string} what @param {number} bytes */
 function checkFits(what, bytes) {
   if (bytes > MEMORY_BYTES) throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
+}
+
+/** The engine makes room for what type and dims make: exactly that may be written there. @param {string} what @param {number} came @param {number} wanted */
+function checkBytes(what, came, wanted) {
+  if (came !== wanted) throw new TrainletError('invalid-feed', `'${what}' came with ${came} bytes where ${wanted} were wanted`);
+}
+
+/** Refuses what would reach the engine as another text. @param {string} text */
+function whole(text) {
+  if (!/\0|\p{Surrogate}/u.test(text)) return text;
+  throw new TrainletError('invalid-argument', `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`);
+}
+
+/** Names, one a line. @param {readonly string[]} names */
+function linesOf(names) {
+  const odd = names.find((name) => name.includes('\n'));
+  if (odd !== undefined) throw new TrainletError('invalid-feed', `the model has no value ${JSON.stringify(odd)}: no name has a line break`);
+  return names.join('\n');
 }
 
 /** @param {number} bytes */

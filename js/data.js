@@ -1,12 +1,13 @@
 /** Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled, entered in the middle and split. */
 
 import { checkKeys, TrainletError } from './errors.js';
-import { bindNumbers, bytesOf, layout, pack, Tensor } from './tensor.js';
+import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
 
 /** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
 
 /**
+ * @typedef {import('./tensor.js').Taken<TypedArray>} Taken
  * @typedef {{ data: TypedArray, dims: readonly number[] }} Labels
  * @typedef {{ feeds: PackedFeeds, examples: number, labels?: Labels }} Batch the labels are a copy, for the metrics
  * @typedef {{ done?: boolean, value: Batch }} Next
@@ -55,7 +56,7 @@ function tensorsOf(data, inputs) {
 }
 
 /**
- * @param {[string, Tensor][]} tensors
+ * @param {[string, Taken][]} tensors
  * @param {number} batchSize
  * @param {string | undefined} labelName
  * @returns {Reader}
@@ -75,7 +76,7 @@ function openArrays(tensors, batchSize, labelName) {
 
 /**
  * The rows from … to of the order, copied together.
- * @param {[string, Tensor][]} tensors
+ * @param {[string, Taken][]} tensors
  * @param {Uint32Array | undefined} order
  * @param {number} from
  * @param {number} to
@@ -83,6 +84,7 @@ function openArrays(tensors, batchSize, labelName) {
  * @returns {Batch}
  */
 function gather(tensors, order, from, to, labelName) {
+  for (const [name, tensor] of tensors) checkWhole(name, tensor);
   const rows = tensors.map(([, { data, dims }]) => data.byteLength / dims[0]);
   const feeds = layout(tensors.map(([name, { type, dims }], i) =>
     ({ name, type, dims: [to - from, ...dims.slice(1)], bytes: rows[i] * (to - from) })));
@@ -140,7 +142,7 @@ export function splitData(data, share, inputs) {
   return [rowsOf(tensors, 0, kept), rowsOf(tensors, kept, examples)];
 }
 
-/** @param {[string, Tensor][]} tensors @param {number} from @param {number} to @returns {Arrays} */
+/** @param {[string, Taken][]} tensors @param {number} from @param {number} to @returns {Arrays} */
 function rowsOf(tensors, from, to) {
   return { inputs: Object.fromEntries(tensors.map(([name, { type, data, dims }]) => {
     const row = data.length / dims[0];

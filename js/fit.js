@@ -293,7 +293,7 @@ class Fit {
     const { earlyStopping } = this.#options;
     if (!earlyStopping) return undefined;
     const { patience, monitor = this.#validation ? 'val_loss' : 'loss', minDelta = 0, restoreBest } = earlyStopping;
-    if (!(monitor in metrics)) throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
+    if (!Object.hasOwn(metrics, monitor)) throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
     const value = monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
     if (!this.#best || value < this.#best.value - minDelta) {
       this.#best = { value, epoch: this.#epoch, parameters: restoreBest ? await this.#ask('copyOut', false) : undefined };

@@ -2,9 +2,10 @@
 
 import { checkKeys, TrainletError } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
-import { bind, check, bytesOf, pack, Tensor } from './tensor.js';
+import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
 /** @import { Feeds, Fetches, FetchStructure, OutputValue, RunOptions, TensorLike, TypedArray } from './types.js' */
+/** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
 /** What ONNX Runtime's runs may be told; nothing of it has a meaning here. */
@@ -33,7 +34,7 @@ export async function runGraph(ask, graph, info, feeds, fetches, options) {
 
 /** @param {unknown} value @returns {value is RunOptions} */
 const isRunOptions = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  && Object.keys(value).every((key) => RUN_OPTIONS.includes(key));
+  && Object.entries(value).every(([key, option]) => RUN_OPTIONS.includes(key) && option !== null && !looksLikeTensor(option));
 
 /**
  * @typedef {Record<string, OutputValue>} Tensors
@@ -65,10 +66,10 @@ function structured(structure) {
 
 /** The user's own tensors, where they are given. @param {Readonly<Record<string, TensorLike | null>>} own @returns {Wanted} */
 function filled(own) {
-  for (const [name, given] of Object.entries(own)) if (given) check(`output '${name}'`, given);
+  const wanted = new Map(Object.entries(own).map(([name, given]) => [name, given && { given, room: check(`output '${name}'`, given) }]));
   const arrange = (/** @type {Tensors} */ tensors) =>
-    Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, own[name], tensor)]));
-  return { names: Object.keys(own), arrange };
+    Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, wanted.get(name), tensor)]));
+  return { names: [...wanted.keys()], arrange };
 }
 
 /** @param {PlainTensor} plain */
@@ -78,15 +79,17 @@ const tensorOf = ({ type, data, dims }) => new Tensor(type, data, dims);
 const tensorsOf = (outputs) => Object.fromEntries(Object.entries(outputs).map(([name, value]) =>
   [name, Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value)]));
 
-/** @param {string} name @param {TensorLike | null | undefined} given @param {OutputValue} tensor */
-function fill(name, given, tensor) {
-  if (!given) return tensor;
-  const own = /** @type {Tensor} */ (given);
+/** @param {string} name @param {{ given: TensorLike, room: Taken } | null | undefined} own @param {OutputValue} tensor */
+function fill(name, own, tensor) {
+  if (!own) return tensor;
+  const { given, room } = own;
   if (!tensor || Array.isArray(tensor)) throw invalid(`output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`);
-  if (own.type !== tensor.type || String(own.dims) !== String(tensor.dims)) {
-    throw invalid(`output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${own.type} [${own.dims}]`);
+  if (room.type !== tensor.type || String(room.dims) !== String(tensor.dims)) {
+    throw invalid(`output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${room.type} [${room.dims}]`);
   }
-  if (Array.isArray(own.data)) own.data.splice(0, own.data.length, .../** @type {string[]} */ (tensor.data));
-  else bytesOf(own.data).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
-  return own;
+  checkWhole(name, room);
+  const { data } = given;
+  if (Array.isArray(data)) data.splice(0, data.length, .../** @type {string[]} */ (tensor.data));
+  else if (room.data.length) bytesOf(/** @type {TypedArray} */ (room.data)).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
+  return given;
 }

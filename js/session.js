@@ -109,10 +109,10 @@ export class TrainingSession {
   /** @param {Uint8Array} bytes @param {boolean} [trainableOnly] */
   async loadParametersBuffer(bytes, trainableOnly = true) {
     const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', trainableOnly));
-    if (!(bytes instanceof Uint8Array) || bytes.length !== wanted) {
-      throw new TrainletError('invalid-argument', `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${bytes?.length}`);
+    const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
+    if (copy?.length !== wanted) {
+      throw new TrainletError('invalid-argument', `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${copy ? copy.length : typeof bytes}`);
     }
-    const copy = new Uint8Array(bytes);
     await this.#ask('copyIn', { trainableOnly, bytes: copy }, [copy.buffer]);
   }
 

@@ -37,7 +37,10 @@ export async function readSource(name, source, { signal, onProgress, integrity =
  * @returns {ExternalFile[]}
  */
 export function copyExternal({ externalData = {} }) {
-  return Object.entries(externalData).map(([location, bytes]) => ({ location, bytes: new Uint8Array(bytes) }));
+  return Object.entries(externalData).map(([location, bytes]) => {
+    if (bytes instanceof Uint8Array) return { location, bytes: new Uint8Array(bytes) };
+    throw new TrainletError('invalid-argument', `externalData['${location}'] is no Uint8Array any more`);
+  });
 }
 
 /**

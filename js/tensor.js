@@ -12,12 +12,29 @@ export const ARRAYS = Object.freeze({
   uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, bool: Uint8Array,
 });
 
+/** @param {unknown} type */
+const arrayOf = (type) => (typeof type === 'string' && Object.hasOwn(ARRAYS, type) ? ARRAYS[/** @type {NumberType} */ (type)] : undefined);
+
+/** What a typed array itself says of a field, whatever that is overwritten with. @param {string | symbol} field @returns {(array: unknown) => any} */
+function fieldOf(field) {
+  const { get } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), field));
+  return (array) => get?.call(array);
+}
+const classNameOf = /* @__PURE__ */ fieldOf(Symbol.toStringTag);
+const bufferOf = /* @__PURE__ */ fieldOf('buffer');
+const offsetOf = /* @__PURE__ */ fieldOf('byteOffset');
+const lengthOf = /* @__PURE__ */ fieldOf('length');
+
 /** @type {(message: string) => TrainletError} */
 const bad = (message) => new TrainletError('invalid-feed', message);
 
 const TYPES = [...Object.keys(ARRAYS), 'string'].join(', ');
 
-/** @typedef {Tensor<TypedArray | string[]>} AnyTensor */
+/**
+ * A tensor's fields, looked at once: what they came from may be something else at each look.
+ * @template {TypedArray | string[]} [D=TypedArray | string[]]
+ * @typedef {{ type: DataType, data: D, dims: readonly number[] }} Taken
+ */
 /** @typedef {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[]} Values */
 
 /** @template {TypedArray | string[]} [D=TypedArray] */
@@ -51,7 +68,7 @@ function typeOf(data) {
 /** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray | string[]} */
 function convert(type, values) {
   if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
-  const array = ARRAYS[type];
+  const array = arrayOf(type);
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${TYPES}`);
   if (type === 'float16' || type === 'bfloat16') throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
@@ -71,33 +88,40 @@ function convert(type, values) {
 const describe = (value) => (typeof value === 'string' ? `the string '${value}'` : String(value));
 
 /**
- * Checks that anything of a tensor's shape is one, and names it in what it throws.
+ * Takes anything of a tensor's shape, if it is one, and names it in what it throws. Numbers stay where they are, in a view of their own.
  * @param {string} what
  * @param {unknown} value
- * @returns {AnyTensor}
+ * @returns {Taken}
  */
 export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
   if (typeof type !== 'string' || !Array.isArray(dims)) throw bad(`${what} must be a tensor: an object with type, data and dims`);
-  checkData(what, type, data);
-  if (!dims.every((d) => Number.isSafeInteger(d) && d >= 0)) throw bad(`${what}: dims must be whole numbers, not [${dims}]`);
-  const length = /** @type {TypedArray} */ (data).length;
-  const wanted = sizeOf(dims);
-  if (wanted !== length) throw bad(`${what}: dims [${dims}] make ${wanted} elements, but the data has ${length}`);
-  return /** @type {AnyTensor} */ (value);
+  const taken = type === 'string' ? takeStrings(what, data) : takeNumbers(what, type, data);
+  const shape = [...dims];
+  if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0)) throw bad(`${what}: dims must be whole numbers, not [${shape}]`);
+  const wanted = sizeOf(shape);
+  if (wanted !== taken.length) throw bad(`${what}: dims [${shape}] make ${wanted} elements, but the data has ${taken.length}`);
+  return { type: /** @type {DataType} */ (type), data: taken, dims: shape };
 }
 
-/** @param {string} what @param {string} type @param {unknown} data */
-function checkData(what, type, data) {
-  const array = type === 'string' ? Array : ARRAYS[/** @type {NumberType} */ (type)];
+/** @param {string} what @param {string} type @param {unknown} data @returns {TypedArray} */
+function takeNumbers(what, type, data) {
+  const array = arrayOf(type);
   if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${TYPES}`);
-  if (Object.prototype.toString.call(data) !== `[object ${array.name}]`) {
-    throw bad(`${what} is of type ${type}, so its data must be ${type === 'string' ? 'an array' : `a ${array.name}`}, not ${classOf(data)}`);
-  }
-  if (type !== 'string') return;
-  const strings = /** @type {unknown[]} */ (data);
-  const odd = strings.findIndex((text) => typeof text !== 'string' || text.includes('\0'));
-  if (odd >= 0) throw bad(`${what}: element ${odd} of a string tensor cannot be ${typeof strings[odd] === 'string' ? 'a string with a zero character' : String(strings[odd])}`);
+  if (classNameOf(data) !== array.name) throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
+  const length = lengthOf(data);
+  return length ? new array(bufferOf(data), offsetOf(data), length) : new array();
+}
+
+/** @param {string} what @param {unknown} data */
+function takeStrings(what, data) {
+  if (!Array.isArray(data)) throw bad(`${what} is of type string, so its data must be an array, not ${classOf(data)}`);
+  const strings = [...data];
+  const odd = strings.findIndex((text) => typeof text !== 'string' || /\0|\p{Surrogate}/u.test(text));
+  if (odd < 0) return strings;
+  const text = strings[odd];
+  const why = typeof text !== 'string' ? String(text) : text.includes('\0') ? 'a string with a zero character' : 'a string with half of a surrogate pair';
+  throw bad(`${what}: element ${odd} of a string tensor cannot be ${why}`);
 }
 
 /** @param {unknown} data */
@@ -116,12 +140,12 @@ export const describeInfo = ({ type, dims, sequence, optional }) => `${optional 
  * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them for a sequence.
  * @param {Feeds} feeds
  * @param {readonly ValueInfo[]} inputs
- * @returns {[string, AnyTensor | AnyTensor[]][]}
+ * @returns {[string, Taken | Taken[]][]}
  */
 export function bind(feeds, inputs) {
   if (feeds === null || typeof feeds !== 'object') throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
-  /** @type {[string, AnyTensor | AnyTensor[]][]} */
+  /** @type {[string, Taken | Taken[]][]} */
   const bound = [];
   for (const [name, value] of flatten(feeds, (path) => find(path) !== undefined)) {
     const input = find(name);
@@ -146,7 +170,7 @@ function checkFeed({ name, type, sequence }, value) {
 }
 
 /** Those of a graph that trains, which are neither sequences nor strings. @param {Feeds} feeds @param {readonly ValueInfo[]} inputs */
-export const bindNumbers = (feeds, inputs) => /** @type {[string, Tensor][]} */ (bind(feeds, inputs));
+export const bindNumbers = (feeds, inputs) => /** @type {[string, Taken<TypedArray>][]} */ (bind(feeds, inputs));
 
 /**
  * Room for the tensors in one buffer that can be transferred.
@@ -168,18 +192,27 @@ export const bytesOf = (data) => new Uint8Array(data.buffer, data.byteOffset, da
 
 const encoder = new TextEncoder();
 
-/** What travels of a tensor: its bytes, or its strings as text with a zero byte after each. @param {{ data: TypedArray | string[] }} tensor */
-const contentsOf = ({ data }) => (Array.isArray(data) ? encoder.encode(data.map((text) => `${text}\0`).join('')) : bytesOf(data));
+/** What travels of a tensor: its bytes, or its strings as text with a zero byte after each. @param {string} name @param {Taken} tensor */
+function contentsOf(name, { type, data, dims }) {
+  if (Array.isArray(data)) return encoder.encode(data.map((text) => `${text}\0`).join(''));
+  checkWhole(name, { type, data, dims });
+  return data.length ? bytesOf(data) : new Uint8Array();
+}
+
+/** Refuses data whose buffer has become another since it was taken. @param {string} name @param {Taken} tensor */
+export function checkWhole(name, { data, dims }) {
+  if (data.length !== sizeOf(dims)) throw bad(`'${name}': its data was resized or transferred while it was read`);
+}
 
 /**
  * Copies tensors into one buffer; the user's arrays stay the user's.
- * @param {readonly [string, AnyTensor | AnyTensor[]][]} feeds
+ * @param {readonly [string, Taken | Taken[]][]} feeds
  * @returns {PackedFeeds}
  */
 export function pack(feeds) {
-  const tensors = feeds.flatMap(([name, value]) => [value].flat().map(({ type, dims, data }) => {
-    const contents = contentsOf({ data });
-    return { name, type, dims, contents, bytes: contents.length };
+  const tensors = feeds.flatMap(([name, value]) => [value].flat().map((tensor) => {
+    const contents = contentsOf(name, tensor);
+    return { name, type: tensor.type, dims: tensor.dims, contents, bytes: contents.length };
   }));
   const packed = layout(tensors.map(({ name, type, dims, bytes }) => ({ name, type, dims, bytes })));
   for (const [name, value] of feeds) if (Array.isArray(value)) packed.sequences.push({ name, count: value.length });

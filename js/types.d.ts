@@ -17,7 +17,8 @@ export type TypedArray =
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
  * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
- * where a value does not fit the type. Strings are an array, without zero characters in them; only an `InferenceSession` takes them.
+ * where a value does not fit the type. Strings are an array, without zero characters or halves of surrogate pairs in them; only an
+ * `InferenceSession` takes them.
  * `dims` defaults to `[data.length]`.
  */
 export class Tensor<D extends TypedArray | string[] = TypedArray> implements TensorLike {

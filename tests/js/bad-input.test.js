@@ -64,6 +64,88 @@ test('a loss that is not finite changes no parameter', async () => {
   assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
 });
 
+/** A tensor-like that shows `first` when a field is first looked at, and `later` ever after. */
+function fickle(first, later) {
+  const seen = new Set();
+  const get = (_, key) => {
+    const shown = seen.has(key) ? later : first;
+    seen.add(key);
+    return shown[key];
+  };
+  return new Proxy({ type: '', data: [], dims: [] }, { get, has: () => true });
+}
+
+test('a tensor that is another at a second look is what it was at the first, everywhere', async () => {
+  const { input, labels } = FEEDS;
+  const evil = [
+    { type: 'float32', data: new Float32Array(1e6), dims: [8, 20] }, { type: 'float32', data: input.data, dims: [1e5, 20] },
+    { type: 'float64', data: new Float64Array(1e6), dims: [1e6] }, {},
+  ];
+  const fed = async (/** @type {any} */ given) => (await session.runEvalStep({ input: given, labels }))[session.evalOutputNames[0]].data;
+  const wanted = await fed(input);
+  const weight = session.parameters[0];
+  const before = await session.getParameter(weight.name);
+  for (const later of evil) {
+    assert.deepEqual(await fed(fickle(input, later)), wanted);
+    assert.deepEqual(await session.evaluate({ inputs: { input: fickle(input, later) }, labels: { labels: fickle(labels, later) } }),
+      await session.evaluate({ inputs: { input }, labels: { labels } }));
+    await session.setParameter(weight.name, fickle(before, later));
+    assert.deepEqual((await session.getParameter(weight.name)).data, before.data);
+    await assert.rejects(fed(fickle(later, input)), is('invalid-feed'));
+  }
+  const dims = fickle({ length: 2, 0: 8, 1: 20, [Symbol.iterator]: [][Symbol.iterator] }, { length: 2, 0: 1e6, 1: 20 });
+  await assert.rejects(fed({ type: 'float32', data: input.data, dims }), is('invalid-feed'));
+});
+
+test('typed arrays that lie about themselves, or shrink, are seen through', async () => {
+  const { input, labels } = FEEDS;
+  const lie = (/** @type {object} */ fields) => Object.defineProperties(new Float32Array(8), Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, { value }])));
+  const spoofed = [
+    lie({ length: 160 }), lie({ length: 160, byteLength: 640, buffer: input.data.buffer }), lie({ [Symbol.toStringTag]: 'Float32Array', length: 160 }),
+    { length: 160, [Symbol.toStringTag]: 'Float32Array' }, { length: 160, [Symbol.toStringTag]: 'toString' },
+  ];
+  for (const data of spoofed) {
+    for (const type of ['float32', 'toString', '__proto__', 'constructor']) {
+      await assert.rejects(session.step(/** @type {any} */ ({ input: { type, data, dims: [8, 20] }, labels })), is('invalid-feed'));
+    }
+  }
+  const room = new ArrayBuffer(640, { maxByteLength: 1280 });
+  const data = new Float32Array(room);
+  data.set(input.data);
+  const shrinks = { get dims() { room.resize(64); return [8]; }, type: 'int64', data: labels.data };
+  await assert.rejects(session.step({ input: { type: 'float32', data, dims: [8, 20] }, labels: shrinks }), is('invalid-feed', /'input'.*resized or transferred/));
+  const gone = Float32Array.from(input.data);
+  const detaches = { get dims() { structuredClone(gone.buffer, { transfer: [gone.buffer] }); return [8]; }, type: 'int64', data: labels.data };
+  await assert.rejects(session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels: detaches }), is('invalid-feed', /'input'.*resized or transferred/));
+  await assert.rejects(session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels }), is('invalid-feed', /160 elements, but the data has 0/));
+  assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
+});
+
+test('data that are transferred in the middle of a fit end it with a sentence, and so does a fetched tensor\'s room', async () => {
+  const { inputs: { input }, labels: { labels } } = clusters(8, 1);
+  const onBatch = () => { structuredClone(input.data.buffer, { transfer: [input.data.buffer] }); };
+  const fitting = session.fit({ inputs: { input }, labels: { labels } }, { batchSize: 2, epochs: 3, onBatch });
+  await assert.rejects(fitting, is('invalid-feed', /'input'.*resized or transferred/));
+  const [name] = session.evalOutputNames;
+  const own = (await session.runEvalStep(FEEDS))[name];
+  const room = Float32Array.from(own.data);
+  const running = session.runEvalStep(FEEDS, { [name]: { type: own.type, dims: own.dims, data: room } });
+  structuredClone(room.buffer, { transfer: [room.buffer] });
+  await assert.rejects(running, is('invalid-feed', /resized or transferred/));
+  const bytes = new Uint8Array(await session.getParametersSize() * 4);
+  Object.defineProperty(bytes, 'length', { value: 8 });
+  await session.loadParametersBuffer(bytes).catch(() => {});
+  const few = Object.defineProperty(new Uint8Array(8), 'length', { value: bytes.byteLength });
+  await assert.rejects(session.loadParametersBuffer(few), is('invalid-argument', /got 8/));
+});
+
+test('external data is looked at once it is copied', async () => {
+  const model = golden('external/one_file.onnx'), data = golden('external/one_file.onnx.data');
+  const looks = { count: 0 };
+  const externalData = { get 'one_file.onnx.data'() { return looks.count++ ? /** @type {any} */ (1e9) : data; } };
+  await assert.rejects(InferenceSession.create(model, { ...HERE, externalData }), is('invalid-argument', /is no Uint8Array any more/));
+});
+
 /** What a truncated, random or damaged file may be called. */
 const DAMAGE = ['invalid-model', 'checkpoint-corrupt', 'checkpoint-mismatch', 'unsupported-op', 'out-of-memory', 'invalid-argument'];
 

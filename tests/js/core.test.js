@@ -11,7 +11,7 @@ const CONSTANTS = {
 };
 
 /** An instance with a bump allocator, and exports on top. @param {(memory: WebAssembly.Memory, put: (text: string) => number) => object} more */
-function instanceWith(more) {
+function instanceWith(more, info = { parameters: [] }) {
   const memory = new WebAssembly.Memory({ initial: 1 });
   let top = 16;
   const alloc = (bytes) => {
@@ -25,10 +25,10 @@ function instanceWith(more) {
     new Uint8Array(memory.buffer).set(bytes, at);
     return at;
   };
-  const [json, info, properties, empty] = [CONSTANTS, { parameters: [] }, []].map((v) => put(JSON.stringify(v))).concat(put(''));
+  const [json, described, properties, empty] = [CONSTANTS, info, []].map((v) => put(JSON.stringify(v))).concat(put(''));
   const exports = {
     memory, abi_alloc: alloc, abi_free() {}, abi_json: () => json, abi_error_node: () => empty,
-    abi_session_new: () => 8, abi_session_limit() {}, abi_session_ready: () => 0, abi_session_json: () => info,
+    abi_session_new: () => 8, abi_session_limit() {}, abi_session_ready: () => 0, abi_session_json: () => described,
     abi_session_properties: () => properties, ...more(memory, put),
   };
   return { exports };
@@ -77,10 +77,28 @@ test('memory that grows under a feed is looked at anew; an output is copied out'
   assert.deepEqual(core.run({ graph: 'model', feeds }), { y: { type: 'float32', dims: [2], data: new Float32Array([3, 4]) } });
 });
 
+test('only as many bytes are written as the engine makes room for', () => {
+  const fed = [];
+  const core = new Core(instanceWith(() => ({
+    abi_session_feed: () => fed.push('fed'), abi_session_parameter: () => fed.push('parameter'), abi_session_copy_in: () => fed.push('copied'),
+    abi_session_element_count: () => 2,
+  }), { parameters: [{ name: 'w', type: 'float32', dims: [2], trainable: true }] }));
+  core.load(LOAD);
+  const tensor = (bytes) => ({ tensors: [{ name: 'w', type: 'float32', dims: [2], offset: 0, bytes }], sequences: [], buffer: new ArrayBuffer(64) });
+  for (const bytes of [0, 4, 12, 64]) {
+    const refused = { code: 'invalid-feed', message: new RegExp(`came with ${bytes} bytes where 8 were wanted`) };
+    assert.throws(() => core.run({ graph: 'model', feeds: tensor(bytes) }), refused);
+    assert.throws(() => core.step({ feeds: tensor(bytes), optimize: true }), refused);
+    assert.throws(() => core.setParameter({ index: 0, value: tensor(bytes) }), refused);
+    assert.throws(() => core.copyIn({ trainableOnly: true, bytes: new Uint8Array(bytes) }), refused);
+  }
+  assert.deepEqual(fed, []);
+});
+
 test('no room for an input is out-of-memory, and the session goes on', () => {
   let full = false;
   const { abi_alloc: alloc } = instanceWith(() => ({})).exports;
-  const strict = new Core(instanceWith(() => ({ abi_alloc: (bytes) => (full ? 0 : alloc(bytes)), abi_session_copy_in: () => 0, abi_session_steps: () => 3n })));
+  const strict = new Core(instanceWith(() => ({ abi_alloc: (bytes) => (full ? 0 : alloc(bytes)), abi_session_copy_in: () => 0, abi_session_element_count: () => 1250, abi_session_steps: () => 3n })));
   full = true;
   assert.throws(() => strict.copyIn({ trainableOnly: true, bytes: new Uint8Array(5000) }), { code: 'out-of-memory' });
   assert.equal(strict.steps(), 3);

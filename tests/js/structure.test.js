@@ -123,7 +123,7 @@ test('what is wrong with a feed is named by its path', async () => {
     await assert.rejects(session.step({ ...feeds, labels }), is(code, words));
   }
   assert.deepEqual(bind({ past: { a: [null, { b: x }] } }, [{ name: 'past.a.0', type: 'float32', dims: [] }, { name: 'past.a.1.b', type: 'float32', dims: [] }]),
-    [['past.a.1.b', x]]);
+    [['past.a.1.b', { type: x.type, data: x.data, dims: x.dims }]]);
 });
 
 test('what is wrong with a structure of fetches is named by its path', async () => {
