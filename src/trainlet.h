@@ -78,6 +78,8 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i); 
 Status trainlet_session_step(TrainletSession *s); /* train + optimizer + reset, on the tensors fed to the train model */
 double trainlet_session_loss(const TrainletSession *s);
 Status trainlet_session_optimize(TrainletSession *s);
+/* Gives up the train runs since the gradients were last overwritten: gradients, running statistics and random state are as before them. */
+void trainlet_session_drop_grad(TrainletSession *s);
 void trainlet_session_reset_grad(TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
 double trainlet_session_lr(const TrainletSession *s);
@@ -95,6 +97,12 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
 
 int64_t trainlet_session_position(const TrainletSession *s, int i); /* data position: see checkpoint/checkpoint.h */
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);
+/* What a fit says of where it stands, beside the position: any text, "" for nothing. Saved in Trainlet's format, as is this: */
+const char *trainlet_session_fit(const TrainletSession *s);
+Status trainlet_session_set_fit(TrainletSession *s, const char *text);
+/* a second copy of trainable parameters and running statistics, of which there is one or none. */
+typedef enum TrainletBest { TRAINLET_BEST_FORGET, TRAINLET_BEST_KEEP, TRAINLET_BEST_RESTORE } TrainletBest;
+Status trainlet_session_best(TrainletSession *s, TrainletBest what);
 Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value);
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value);
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);

@@ -178,6 +178,7 @@ EXPORT(abi_session_output) const TrainletTensor *abi_session_output(TrainletSess
 EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) { return trainlet_session_step(s), session_status(s); }
 EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
 EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) { return trainlet_session_optimize(s), session_status(s); }
+EXPORT(abi_session_drop_grad) void abi_session_drop_grad(TrainletSession *s) { trainlet_session_drop_grad(s); }
 EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
 
 EXPORT(abi_session_lr) double abi_session_lr(TrainletSession *s) { return trainlet_session_lr(s); }
@@ -196,6 +197,10 @@ EXPORT(abi_session_copy_in) void abi_session_copy_in(TrainletSession *s, int tra
 
 EXPORT(abi_session_position) int64_t abi_session_position(TrainletSession *s, int i) { return trainlet_session_position(s, i); }
 EXPORT(abi_session_set_position) void abi_session_set_position(TrainletSession *s, int i, int64_t value) { trainlet_session_set_position(s, i, value); }
+
+EXPORT(abi_session_fit) const char *abi_session_fit(TrainletSession *s) { return trainlet_session_fit(s); }
+EXPORT(abi_session_set_fit) Status abi_session_set_fit(TrainletSession *s, const char *text) { return trainlet_session_set_fit(s, text), session_status(s); }
+EXPORT(abi_session_best) Status abi_session_best(TrainletSession *s, int what) { return trainlet_session_best(s, (TrainletBest)what), session_status(s); }
 
 EXPORT(abi_session_property_set_int) Status abi_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
   return trainlet_session_property_set_int(s, name, value), session_status(s);

@@ -44,10 +44,13 @@ typedef struct Checkpoint {
   int property_count;
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
+  const char *fit; /* the fit's own account of where it stands, NULL for none */
+  CheckpointTensor *best; /* what training changes, as it was at the fit's best */
+  int best_count;
 } Checkpoint;
 
-/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments or properties have one name, or
- * one has none. */
+/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments, properties or best
+ * parameters have one name, or one has none. */
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
 
 /* The most that a property which is set may have, in bytes of UTF-8. A file's larger ones are read, and written again. */
@@ -61,8 +64,8 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
 /* Written bytes go to `out`, their number to `out_bytes`. */
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);
 
-/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position and random
- * state have no place in it. A large one has its tensors in a second file, whose location is always the same here; what is read then points
+/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position, random
+ * state and what a fit keeps have no place in it. A large one has its tensors in a second file, whose location is always the same here; what is read then points
  * into it. */
 #define ORT_CHECKPOINT_DATA "checkpoint.data"
 enum { ORT_CHECKPOINT_NEWEST = 2 };

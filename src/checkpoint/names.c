@@ -45,14 +45,16 @@ Status property_check(const char *name, const char *value, Error *error) {
 
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
-  size_t properties = (size_t)c->property_count, most = tensors > moments ? tensors : moments;
-  const char **names = ARENA_ARRAY(arena, const char *, most > properties ? most : properties);
+  size_t properties = (size_t)c->property_count, best = (size_t)c->best_count;
+  const char **names = ARENA_ARRAY(arena, const char *, tensors + moments + properties + best);
   if (!names) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
   for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
   TRY(check_unique(names, tensors, "parameters", error));
   for (size_t i = 0; i < moments; i++) names[i] = c->moments[i].parameter;
   TRY(check_unique(names, moments, "sets of moments for a parameter", error));
+  for (size_t i = 0; i < best; i++) names[i] = c->best[i].name;
+  TRY(check_unique(names, best, "best parameters", error));
   for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
   return check_unique(names, properties, "properties", error);
 }

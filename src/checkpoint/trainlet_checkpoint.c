@@ -159,6 +159,7 @@ static Status read_properties(const Trainlet__PropertyBag *bag, Arena *arena, Er
 }
 
 static void read_run(const Trainlet__State *state, Checkpoint *out) {
+  out->fit = state->fit;
   if (state->rng) {
     out->rng_seed = state->rng->seed;
     out->rng_step = state->rng->counter;
@@ -181,6 +182,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   if (m->nominal) return corrupt(error, "the checkpoint is nominal: it holds names of parameters without their values");
   TRY(read_tensors(m->trainable, m->n_trainable, arena, error, &out->trainable, &out->trainable_count));
   TRY(read_tensors(m->frozen, m->n_frozen, arena, error, &out->frozen, &out->frozen_count));
+  TRY(read_tensors(state->best, state->n_best, arena, error, &out->best, &out->best_count));
   TRY(read_optimizer(state, arena, error, out));
   TRY(read_properties(state->properties, arena, error, out));
   read_run(state, out);
@@ -302,6 +304,7 @@ static Status write_envelope(const Trainlet__State *state, Error *error, Block *
 static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
   return write_tensors(c->trainable, c->trainable_count, arena, &state->module->n_trainable, &state->module->trainable) &&
          write_tensors(c->frozen, c->frozen_count, arena, &state->module->n_frozen, &state->module->frozen) &&
+         write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) &&
          write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
 }
 
@@ -315,6 +318,7 @@ Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Blo
   state.properties = &bag;
   state.rng = &rng;
   state.position = &position;
+  if (checkpoint->fit) state.fit = text(checkpoint->fit);
   write_run(checkpoint, &rng, &position);
   Arena arena = {0};
   Status status = checkpoint_check_names(checkpoint, &arena, error);

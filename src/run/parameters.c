@@ -7,7 +7,7 @@
 double trainlet_session_lr(const TrainletSession *s) { return s->lr; }
 void trainlet_session_set_lr(TrainletSession *s, double lr) { s->lr = (float)lr; }
 int64_t trainlet_session_steps(const TrainletSession *s) { return s->steps; }
-void trainlet_session_set_seed(TrainletSession *s, uint64_t seed) { s->rng = (Rng){.seed = seed}; }
+void trainlet_session_set_seed(TrainletSession *s, uint64_t seed) { s->rng = s->group_rng = (Rng){.seed = seed}; }
 
 int trainlet_session_parameter_count(const TrainletSession *s) { return s->state.count; }
 
@@ -54,6 +54,25 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
 int64_t trainlet_session_position(const TrainletSession *s, int i) { return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0; }
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value) {
   if (i >= 0 && i < POSITION_COUNT) s->checkpoint.position[i] = value;
+}
+
+const char *trainlet_session_fit(const TrainletSession *s) { return s->checkpoint.fit ? s->checkpoint.fit : ""; }
+
+Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
+  error_clear(&s->error);
+  size_t bytes = strlen(text) + 1;
+  s->checkpoint.fit = NULL;
+  if (!block_reserve(&s->fit, bytes)) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
+  if (*text) s->checkpoint.fit = memcpy(s->fit.data, text, bytes);
+  return STATUS_OK;
+}
+
+Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
+  error_clear(&s->error);
+  if (what == TRAINLET_BEST_KEEP) return state_keep_best(&s->state, s->limit_bytes, &s->error);
+  if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state);
+  else state_forget_best(&s->state);
+  return STATUS_OK;
 }
 
 /* ---- property bag ---- */

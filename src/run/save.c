@@ -40,11 +40,13 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
   c->trainable = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->frozen = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->moments = ARENA_ARRAY(arena, CheckpointMoments, s->state.count);
+  c->best = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   if (arena->failed) return out_of_memory(s);
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
     if (p->trainable) c->trainable[c->trainable_count++] = tensor_of(p, p->data, p->name);
     else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
+    if (p->best) c->best[c->best_count++] = tensor_of(p, p->best, p->name);
     if (moments && p->trainable) c->moments[c->moment_count++] = moments_of(s, p, zeros);
   }
   return STATUS_OK;
@@ -64,7 +66,8 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
                   .properties = s->properties,
                   .property_count = s->property_count,
                   .rng_seed = s->rng.seed,
-                  .rng_step = s->rng.step};
+                  .rng_step = s->rng.step,
+                  .fit = s->checkpoint.fit};
   memcpy(c.position, s->checkpoint.position, sizeof c.position);
   Arena arena = {0};
   Status status = gather(s, optimizer_state, format, &arena, &c);

@@ -26,6 +26,7 @@ void trainlet_session_free(TrainletSession *s) {
   transition_free(&s->transition);
   state_free(&s->state);
   block_free(&s->result);
+  block_free(&s->fit);
   block_free(&s->fetched);
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
@@ -144,6 +145,7 @@ Status trainlet_session_ready(TrainletSession *s) {
     TRY(prepare_model(s, &s->models[m]));
   }
   if (train) {
+    TRY(state_take_best(&s->state, &s->checkpoint, s->limit_bytes, &s->error));
     TRY(find_accumulators(s));
     TRY(check_all_train(s));
   }
@@ -300,7 +302,8 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
   r.effects = s->accumulators;
   r.effect_count = s->accumulator_count;
   s->reset_flag = s->reset_gradients;
-  state_keep_statistics(&s->state);
+  if (s->reset_gradients) state_keep_statistics(&s->state, UNDO_GROUP), s->group_rng = s->rng;
+  state_keep_statistics(&s->state, UNDO_RUN);
   TRY(run_model(s, m, &r));
   s->reset_gradients = false;
   s->rng.step++;
@@ -312,7 +315,7 @@ static void take_loss(TrainletSession *s) {
   const TrainletTensor *loss = trainlet_session_output(s, 0);
   if (!loss || loss->type != DTYPE_FLOAT32 || loss->count != 1) return;
   s->loss = *(const float *)loss->data;
-  if (!isfinite(s->loss)) state_restore_statistics(&s->state);
+  if (!isfinite(s->loss)) state_restore_statistics(&s->state, UNDO_RUN);
 }
 
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
@@ -347,7 +350,7 @@ static Status optimize(TrainletSession *s) {
   double norm_squared = optimizer_norm_squared(t->gradients, t->flat_count);
   if (!isfinite(norm_squared)) {
     const Parameter *p = non_finite_parameter(s);
-    state_restore_statistics(t);
+    state_restore_statistics(t, UNDO_RUN);
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
   }
   optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
@@ -367,6 +370,13 @@ Status trainlet_session_optimize(TrainletSession *s) {
 }
 
 void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true; }
+
+void trainlet_session_drop_grad(TrainletSession *s) {
+  if (s->reset_gradients) return;
+  s->reset_gradients = true;
+  s->rng = s->group_rng;
+  state_restore_statistics(&s->state, UNDO_GROUP);
+}
 
 Status trainlet_session_step(TrainletSession *s) {
   error_clear(&s->error);

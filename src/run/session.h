@@ -30,7 +30,7 @@ struct TrainletSession {
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
-  Rng rng;
+  Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
   double limit_bytes;
   unsigned passes; /* those that are on: passes.h */
   double loss;
@@ -39,6 +39,7 @@ struct TrainletSession {
   Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
   Arena fetch_arena; /* values named by the last run */
+  Block fit; /* the text that the checkpoint's `fit` is, once it was set here */
   Property *properties;
   int property_count, property_capacity;
   Block result;

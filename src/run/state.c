@@ -95,9 +95,9 @@ static Status no_room(const State *s, Error *error) {
 
 /* Room for all values, and for the moments that the optimizer keeps. */
 static Status allocate(State *s, bool trains, int moments, double limit, Error *error) {
-  size_t flat, frozen, undo, values, total;
-  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &undo) &&
-              size_add(flat, frozen, &values) && size_add(values, undo, &values) &&
+  size_t flat, frozen, undos, values, total;
+  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &s->undo_bytes) &&
+              size_multiply(s->undo_bytes, 2, &undos) && size_add(flat, frozen, &values) && size_add(values, undos, &values) &&
               size_multiply(flat, (size_t)(trains + moments), &total) && size_add(total, values, &total);
   s->total_bytes = fits ? total : SIZE_MAX;
   if (!fits || (limit > 0 && (double)total > limit) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
@@ -243,8 +243,8 @@ Status state_bind(State *s, Graph *g, Error *error) {
 
 /* ---- statistics ---- */
 
-static void copy_statistics(State *s, bool restore) {
-  char *at = s->undo;
+static void copy_statistics(State *s, Undo undo, bool restore) {
+  char *at = s->undo + (undo == UNDO_GROUP ? s->undo_bytes : 0);
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     if (!p->updated || p->trainable) continue;
@@ -252,8 +252,59 @@ static void copy_statistics(State *s, bool restore) {
     at += (p->bytes + 15) & ~(size_t)15;
   }
 }
-void state_keep_statistics(State *s) { copy_statistics(s, false); }
-void state_restore_statistics(State *s) { copy_statistics(s, true); }
+void state_keep_statistics(State *s, Undo undo) { copy_statistics(s, undo, false); }
+void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, true); }
+
+/* ---- the best so far ---- */
+
+static size_t best_bytes(const Parameter *p) { return p->trainable || p->updated ? (p->bytes + 15) & ~(size_t)15 : 0; }
+
+Status state_keep_best(State *s, double limit, Error *error) {
+  size_t bytes = 0;
+  for (int i = 0; i < s->count; i++) bytes += best_bytes(&s->parameters[i]); /* fits: they are in memory once */
+  if (!s->best.data) {
+    s->total_bytes += bytes;
+    if ((limit > 0 && (double)s->total_bytes > limit) || !block_reserve(&s->best, bytes)) {
+      no_room(s, error);
+      s->total_bytes -= bytes;
+      return error->status;
+    }
+  }
+  char *at = s->best.data;
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    if (!best_bytes(p)) continue;
+    p->best = memcpy(at, p->data, p->bytes);
+    at += best_bytes(p);
+  }
+  return STATUS_OK;
+}
+
+void state_restore_best(State *s) {
+  for (int i = 0; i < s->count; i++)
+    if (s->parameters[i].best) memcpy(s->parameters[i].data, s->parameters[i].best, s->parameters[i].bytes);
+}
+
+void state_forget_best(State *s) {
+  for (int i = 0; i < s->count; i++) {
+    if (s->parameters[i].best) s->total_bytes -= best_bytes(&s->parameters[i]);
+    s->parameters[i].best = NULL;
+  }
+  block_free(&s->best);
+}
+
+Status state_take_best(State *s, const Checkpoint *c, double limit, Error *error) {
+  if (!c->best_count) return STATUS_OK;
+  TRY(state_keep_best(s, limit, error));
+  for (int i = 0; i < c->best_count; i++) {
+    const CheckpointTensor *t = &c->best[i];
+    const Parameter *p = state_find(s, t->name);
+    if (!p || !p->best || p->type != t->type || p->bytes != t->bytes)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's best '%.200s' is none of the parameters that training changes, or of another size", t->name);
+    memcpy(p->best, t->data, t->bytes);
+  }
+  return STATUS_OK;
+}
 
 Status state_check_finite(const State *s, Error *error) {
   for (int i = 0; i < s->count; i++) {
@@ -271,5 +322,6 @@ void state_free(State *s) {
   block_free(&s->values);
   block_free(&s->gradient_block);
   block_free(&s->moment_block);
+  block_free(&s->best);
   *s = (State){0};
 }

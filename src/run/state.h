@@ -1,6 +1,6 @@
 /* State: the session's parameters, gradients and optimizer moments, flat.
  *
- *   │ trainable parameters │ frozen parameters │ undo of statistics │      │ gradients │      │ moment 0 │ moment 1 │
+ *   │ trainable parameters │ frozen parameters │ two undos of statistics │      │ gradients │      │ moment 0 │ moment 1 │
  *     a parameter has the same offset in the first and in each of the last three; every tensor starts on 16 bytes, gaps are zero
  */
 #pragma once
@@ -20,6 +20,7 @@ typedef struct Parameter {
   bool placed; /* only while the order is found */
   bool accumulated; /* a training model collects its gradient */
   bool updated; /* a running statistic: a train run writes it */
+  void *best; /* a copy of its values in `best`, NULL where there is none */
   size_t strange[3]; /* not finite, in values and moments, when it came from outside; a NaN counts twice */
 } Parameter;
 
@@ -27,11 +28,12 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name; /* sorted */
   int count;
-  Block values, gradient_block, moment_block;
+  Block values, gradient_block, moment_block, best;
   size_t total_bytes;
   float *trainable, *gradients, *moments[2];
   size_t flat_count; /* floats in each of the flat blocks, gaps included */
-  void *undo;
+  char *undo; /* of a run, then of a group of them */
+  size_t undo_bytes; /* of each */
 } State;
 
 /* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
@@ -43,9 +45,17 @@ Parameter *state_find(const State *s, const char *name);
 Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
 /* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
-/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite. */
-void state_keep_statistics(State *s);
-void state_restore_statistics(State *s);
+/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite, or the group of
+ * runs whose gradients were to be added up is given up. */
+typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
+void state_keep_statistics(State *s, Undo undo);
+void state_restore_statistics(State *s, Undo undo);
+/* A copy of what training changes, trainable parameters and running statistics, to go back to: one at a time. */
+Status state_keep_best(State *s, double limit, Error *error);
+void state_restore_best(State *s);
+void state_forget_best(State *s);
+/* The checkpoint's. */
+Status state_take_best(State *s, const Checkpoint *c, double limit, Error *error);
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 /* Refuses (non-finite-loss) where training has made values, running statistics or moments infinite or NaN. */

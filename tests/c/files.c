@@ -211,7 +211,8 @@ static Status write_checkpoint(Block *block, size_t *bytes, Error *error) {
       {"epoch", PROPERTY_INT, .i = -3}, {"best", PROPERTY_FLOAT, .f = 0.25f}, {"label", PROPERTY_STRING, .s = "größer"}};
   const Checkpoint c = {.trainable = trainable, .frozen = frozen, .trainable_count = 2, .frozen_count = 2, .has_optimizer = true,
                         .step = 41, .initial_learning_rate = 0.1f, .learning_rate = 0.05f, .moments = moments, .moment_count = 1,
-                        .properties = properties, .property_count = 3, .rng_seed = UINT64_MAX, .rng_step = 9, .position = {1, 2, 3, 4, 5}};
+                        .properties = properties, .property_count = 3, .rng_seed = UINT64_MAX, .rng_step = 9, .position = {1, 2, 3, 4, 5},
+                        .fit = "{\"step\": 3}", .best = trainable, .best_count = 1};
   return trainlet_checkpoint_write(&c, error, block, bytes);
 }
 
@@ -227,7 +228,8 @@ static void checkpoints_come_back(const void *argument) {
   check(c.trainable_count == 2 && c.frozen_count == 2 && c.moment_count == 1 && c.property_count == 3, "parts are missing");
   check(memcmp(c.trainable[0].data, weights, 24) == 0 && c.trainable[0].shape.dim[1] == 3 && c.trainable[1].shape.rank == 0, "w or b differs");
   check(c.has_optimizer && c.step == 41 && c.learning_rate == 0.05f && c.initial_learning_rate == 0.1f, "the optimizer's state differs");
-  check(c.rng_seed == UINT64_MAX && c.rng_step == 9 && c.position[4] == 5, "the run's state differs");
+  check(c.rng_seed == UINT64_MAX && c.rng_step == 9 && c.position[4] == 5 && strcmp(c.fit, "{\"step\": 3}") == 0, "the run's state differs");
+  check(c.best_count == 1 && memcmp(c.best[0].data, weights, 24) == 0, "the best differs");
   check(c.properties[0].i == -3 && strcmp(c.properties[2].s, "größer") == 0, "a property differs");
   trainlet_checkpoint_write(&c, &error, &again, &again_bytes);
   check(bytes == again_bytes && memcmp(block.data, again.data, bytes) == 0, "it is written otherwise the second time");
@@ -268,8 +270,9 @@ static void what_could_not_be_read_is_not_written(const void *argument) {
   const Checkpoint samples[] = {{.trainable = w, .trainable_count = 1, .properties = bad, .property_count = 1},
                                 {.trainable = w, .trainable_count = 1, .properties = twice, .property_count = 2},
                                 {.trainable = w, .trainable_count = 2},
-                                {.trainable = nameless, .trainable_count = 1}};
-  for (int i = 0; i < 4; i++) {
+                                {.trainable = nameless, .trainable_count = 1},
+                                {.trainable = w, .trainable_count = 1, .best = w, .best_count = 2}};
+  for (int i = 0; i < 5; i++) {
     for (int version = 0; version <= 2; version++) {
       Error error = {0};
       Block block = {0};

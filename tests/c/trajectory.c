@@ -188,6 +188,15 @@ static void other_batch_sizes_change_nothing(const void *argument) {
   golden_run_close(&run);
 }
 
+static bool same_parameters(TrainletSession *s, float *const *copies) {
+  bool same = true;
+  for (int k = 0; k < trainlet_session_parameter_count(s); k++) {
+    TrainletTensor p = trainlet_session_parameter(s, k);
+    same = same && memcmp(p.data, copies[k], p.bytes) == 0;
+  }
+  return same;
+}
+
 /* A loss that is not finite is an error, changes no parameter, and the next step works. */
 static void a_nan_changes_nothing(const void *argument) {
   GoldenRun run;
@@ -263,6 +272,66 @@ static void infinite_statistics_are_not_saved(const void *argument) {
   golden_run_close(&run);
 }
 
+/* The parameters after a step, with what was kept at it, saved and loaded: gone back to, and forgotten. */
+static void the_best_is_kept_with_the_checkpoint(const void *name) {
+  GoldenRun run;
+  TrainletSession *s = NULL, *t = NULL;
+  if (golden_run_open(&run, name) && (s = golden_session(&run, NULL, 0))) {
+    int count = trainlet_session_parameter_count(s);
+    size_t bytes, without;
+    for (int step = 0; step < 3; step++) golden_step(&run, s, step);
+    float **best = copy_parameters(s);
+    golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "save");
+    trainlet_session_result(s, &without);
+    golden_ok(s, trainlet_session_best(s, TRAINLET_BEST_KEEP), "keep");
+    for (int step = 3; step < 6; step++) golden_step(&run, s, step);
+    float **last = copy_parameters(s);
+    golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "save");
+    const void *saved = trainlet_session_result(s, &bytes);
+    check(bytes > without, "it is not in the checkpoint");
+    if ((t = golden_session(&run, saved, bytes))) {
+      check(same_parameters(t, last), "the checkpoint's parameters are others");
+      golden_ok(t, trainlet_session_best(t, TRAINLET_BEST_RESTORE), "restore");
+      check(same_parameters(t, best), "the best are others");
+      golden_ok(t, trainlet_session_best(t, TRAINLET_BEST_FORGET), "forget");
+      golden_ok(t, trainlet_session_save(t, true, TRAINLET_FORMAT_TRAINLET), "save");
+      trainlet_session_result(t, &bytes);
+      check(bytes == without, "%zu bytes are saved once it was forgotten, %zu without it", bytes, without);
+      trainlet_session_free(t);
+    }
+    free_copies(best, count);
+    free_copies(last, count);
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
+/* Runs that are given up leave no trace: not in running statistics, not in the random numbers of the runs after. */
+static void given_up_gradients_leave_no_trace(const void *name) {
+  GoldenRun run;
+  TrainletSession *a = NULL, *b = NULL;
+  if (golden_run_open(&run, name) && (a = golden_session(&run, NULL, 0)) && (b = golden_session(&run, NULL, 0))) {
+    golden_step(&run, a, 0);
+    golden_step(&run, b, 0);
+    for (int step = 1; step < 4; step++) {
+      golden_feed(&run, b, TRAINLET_TRAIN, step, 0);
+      golden_ok(b, trainlet_session_run(b, TRAINLET_TRAIN, NULL), "run");
+    }
+    trainlet_session_drop_grad(b);
+    trainlet_session_drop_grad(b);
+    for (int step = 1; step < 3; step++) {
+      double want = golden_step(&run, a, step), got = golden_step(&run, b, step);
+      check(got == want, "loss %d is %.9g, without the runs %.9g", step, got, want);
+    }
+    float **wanted = copy_parameters(a);
+    check(same_parameters(b, wanted), "a parameter or statistic is another");
+    free_copies(wanted, trainlet_session_parameter_count(a));
+  }
+  if (a) trainlet_session_free(a);
+  if (b) trainlet_session_free(b);
+  golden_run_close(&run);
+}
+
 static void wrong_feeds_are_refused(const void *argument) {
   GoldenRun run;
   TrainletSession *s = NULL;
@@ -294,6 +363,10 @@ int main(int argc, char **argv) {
   test_run("what_training_made_infinite_is_not_saved (momentum)", what_training_made_infinite_is_not_saved, "mlp_momentum");
   test_run("what_training_made_infinite_is_not_saved (AdamW)", what_training_made_infinite_is_not_saved, "cnn_bn");
   TEST(infinite_statistics_are_not_saved);
+  test_run("the_best_is_kept_with_the_checkpoint (frozen)", the_best_is_kept_with_the_checkpoint, "mlp_frozen");
+  test_run("the_best_is_kept_with_the_checkpoint (BatchNorm)", the_best_is_kept_with_the_checkpoint, "cnn_bn");
+  test_run("given_up_gradients_leave_no_trace (BatchNorm)", given_up_gradients_leave_no_trace, "cnn_bn");
+  test_run("given_up_gradients_leave_no_trace (Nesterov)", given_up_gradients_leave_no_trace, "mlp_nesterov");
   TEST(wrong_feeds_are_refused);
   return test_finish();
 }
