@@ -91,7 +91,7 @@ export class Core {
     this.#run('abi_session_ready', this.#session);
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
-    return { info, properties: this.#json('abi_session_properties'), limits: this.#constants.limits };
+    return { info, properties: this.#json('abi_session_properties'), limits: this.#constants.limits, fit: this.#text(this.#call('abi_session_fit', this.#session)) };
   }
 
   /**
@@ -155,6 +155,11 @@ export class Core {
 
   optimize() { this.#run('abi_session_optimize', this.#session); }
 
+  dropGrad() {
+    this.#accumulating = false;
+    this.#call('abi_session_drop_grad', this.#session);
+  }
+
   resetGrad() {
     this.#accumulating = false;
     this.#call('abi_session_reset_grad', this.#session);
@@ -210,6 +215,9 @@ export class Core {
     position.forEach((value, i) => { this.#call('abi_session_set_position', this.#session, i, BigInt(value)); });
   }
 
+  /** @param {Protocol['best']['in']} what */
+  best(what) { this.#run('abi_session_best', this.#session, ['forget', 'keep', 'restore'].indexOf(what)); }
+
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
     const lowered = type === 'int' ? BigInt(value) : /** @type {number | string} */ (value);
@@ -229,8 +237,9 @@ export class Core {
   }
 
   /** @param {Protocol['save']['in']} args */
-  save({ optimizerState, format }) {
+  save({ optimizerState, format, fit }) {
     for (const error of this.#lost.values()) throw error;
+    this.#run('abi_session_set_fit', this.#session, fit);
     this.#run('abi_session_save', this.#session, Number(optimizerState), this.#constants.formats[format]);
     return this.#result();
   }

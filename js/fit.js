@@ -1,24 +1,29 @@
 /** The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a place in the data to resume at. */
 
 import { close, isArrays, openData, permutation, splitData } from './data.js';
-import { checkKeys, checkSignal, checkWhole, TrainletError } from './errors.js';
+import { checkKeys, checkSignal, checkWhole, sentenceOf, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { accuracyPair, Tally } from './metrics.js';
 import { openSchedule } from './schedule.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
+/** @import { Best, Place } from './place.js' */
 /** @import { Ask, GraphInfo, NumberOutputs, Position, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
-/** @typedef {{ ask: Ask, info: SessionInfo, seed: number }} Session */
+/** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
 const KEYS = [
   'epochs', 'batchSize', 'shuffle', 'seed', 'resume', 'accumulate', 'maxSteps', 'validation', 'metrics', 'schedule',
-  'earlyStopping', 'checkpoint', 'onNaN', 'onBatch', 'onEpoch', 'signal',
+  'earlyStopping', 'checkpoint', 'onNaN', 'onBatch', 'onEpoch', 'onCheckpoint', 'signal',
 ];
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
 const UNSHUFFLED = -1;
+/** After a save that failed: the time to the next, doubled each time. */
+const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
+/** A store that takes longer has failed: this, and a thousandth of a second for each of so many bytes. */
+const [SAVE_MS, SAVE_BYTES_PER_MS] = [60_000, 1000];
 
 /**
  * @param {Session} session
@@ -52,9 +57,20 @@ function checkOptions(data, options) {
 /** @param {string} message */
 const invalid = (message) => new TrainletError('invalid-argument', message);
 
+/** @param {number} ms @param {Promise<unknown>} saving */
+async function within(ms, saving) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)), ms);
+  });
+  await Promise.race([saving, late]).finally(() => clearTimeout(timer));
+}
+
 class Fit {
   #ask;
   #info;
+  #place;
   #options;
   /** @type {Reader} */
   #train;
@@ -86,17 +102,22 @@ class Fit {
   #batchesDone = 0;
   #savedAt = performance.now();
   #savedStep = 0;
-  /** @type {{ value: number, epoch: number, parameters?: Float32Array<ArrayBuffer> } | undefined} */
+  /** Of the last save. @type {TrainletError | undefined} */
+  #failure;
+  #retryMs = 0;
+  #retryAt = 0;
+  /** @type {Best | undefined} */
   #best;
   /** @type {{ epochs: EpochEvent[], steps: number, skipped: number, stopped: History['stopped'] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options */
-  constructor({ ask, info, seed }, data, options) {
+  constructor({ ask, info, seed, place }, data, options) {
     const { epochs = 1, batchSize = 32, accumulate = 1, validation, metrics } = options;
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
+    this.#place = place;
     this.#options = options;
     this.#sessionSeed = seed;
     this.#epochs = epochs;
@@ -122,12 +143,37 @@ class Fit {
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
-    if (this.#canContinue(position)) [this.#epoch, this.#batch, this.#seed] = position;
-    else await ask('setPosition', NOWHERE);
-    this.#step = this.#batches ? this.#epoch * this.#stepsPerEpoch(this.#batches) + Math.floor(this.#batch / this.#accumulate) : 0;
+    if (this.#canContinue(position)) await this.#continue(position);
+    else await this.#leavePlace('forget');
     this.#firstStep = this.#step;
     this.#savedStep = this.#step;
-    this.#schedule = openSchedule(this.#options.schedule, this.#lastStep());
+    this.#schedule = openSchedule(this.#options.schedule, this.#wholeSteps() ?? this.#lastStep());
+  }
+
+  /** Takes over where a fit was cut: its position, and what the checkpoint says beside it unless another has moved the position since. @param {Position} position */
+  async #continue(position) {
+    [this.#epoch, this.#batch, this.#seed] = position;
+    const standing = String(this.#place.standing?.position) === String(position) ? this.#place.standing : undefined;
+    this.#tally = new Tally(standing?.tally);
+    this.#step = standing?.step ?? this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) + Math.floor(this.#batch / this.#accumulate);
+    const { best } = standing ?? {};
+    const { restoreBest = false } = this.#options.earlyStopping ?? {};
+    if (this.#options.earlyStopping && best?.monitor === this.#monitor && (best.kept || !restoreBest)) this.#best = { ...best, kept: restoreBest };
+    if (!this.#best?.kept) await this.#ask('best', 'forget');
+    this.#mark(position);
+  }
+
+  /** What a checkpoint says of the fit from now on. @param {Position} position */
+  #mark(position) {
+    if (!this.#train.examples) return;
+    this.#place.standing = { position, step: this.#step, tally: this.#tally.sums, best: this.#best };
+  }
+
+  /** The next fit begins anew. @param {'forget' | 'restore'} best */
+  async #leavePlace(best) {
+    const ask = this.#ask;
+    this.#place.standing = undefined;
+    await Promise.all([ask('best', best), ask('best', 'forget'), ask('setPosition', NOWHERE)]);
   }
 
   /** @param {Position} position */
@@ -143,20 +189,22 @@ class Fit {
       await this.#runEpochs();
       return this.#history;
     } catch (error) {
-      await this.#explain(error);
-      throw error;
+      if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {}); // a session that is gone has said so
+      throw await this.#explain(error);
     } finally {
-      if (this.#gradientsOpen) await this.#ask('resetGrad', undefined).catch(() => {}); // a session that is gone has said so
+      this.#place.settle();
     }
   }
 
-  /** Gives an error the history, and leaves a checkpoint when it is only the signal. @param {unknown} error */
+  /** Gives an error the history, and leaves a checkpoint when it is only the signal. @param {unknown} error @returns {Promise<unknown>} what to throw */
   async #explain(error) {
-    if (!(error instanceof TrainletError)) return;
+    if (!(error instanceof TrainletError)) return error;
     error.history = this.#history;
-    if (error.code !== 'aborted') return;
+    if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
-    await this.#save();
+    const failure = await this.#saveLast().catch((unsaved) => unsaved);
+    if (failure instanceof TrainletError) failure.history = this.#history;
+    return failure ?? error;
   }
 
   async #runEpochs() {
@@ -166,15 +214,13 @@ class Fit {
       this.#batch = 0;
       stop = await this.#runEpoch();
     }
-    if (stop !== 'max-steps') await this.#ask('setPosition', NOWHERE);
-    if (this.#best?.parameters) await this.#restore(this.#best.parameters);
     this.#history.stopped = stop ?? 'completed';
-    await this.#save();
+    if (stop !== 'max-steps') await this.#leavePlace(this.#best?.kept ? 'restore' : 'forget');
+    await this.#saveLast();
   }
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
   async #runEpoch() {
-    this.#tally = new Tally();
     const { examples } = this.#train;
     const order = examples && this.#seed !== UNSHUFFLED ? permutation(examples, this.#seed, this.#epoch) : undefined;
     const batches = this.#train.read(order, this.#batch);
@@ -196,12 +242,18 @@ class Fit {
       checkSignal(this.#options.signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
       const { value: batch } = next;
+      this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
       const running = this.#send(batch);
       [next] = await Promise.all([batches.next(), running]);
       const result = await running;
       this.#batch++;
       if (result.stop) return 'non-finite-loss';
-      if (!result.skip) this.#tell(batch, result);
+      const metrics = result.skip ? undefined : this.#tally.add(batch, result.loss, this.#pair && result.outputs[this.#pair.output]);
+      if (!this.#gradientsOpen) {
+        this.#mark(this.#positionAfter(this.#batch));
+        this.#place.settle();
+      }
+      if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
       await this.#saveIfDue();
     }
     return undefined;
@@ -239,7 +291,7 @@ class Fit {
     const { onNaN = 'throw' } = this.#options;
     if (!(error instanceof TrainletError) || error.code !== 'non-finite-loss' || onNaN === 'throw') throw error;
     this.#history.skipped++;
-    await this.#ask('resetGrad', undefined);
+    await Promise.all([this.#ask('resetGrad', undefined), this.#ask('setPosition', this.#positionAfter(this.#batch + 1))]);
     this.#gradientsOpen = false;
     return { loss: NaN, outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
   }
@@ -254,18 +306,14 @@ class Fit {
 
   /** The place to go on at when so many batches of the epoch are done. @param {number} done @returns {Position} */
   #positionAfter(done) {
-    const over = done === this.#batches;
-    if (!this.#train.examples || (over && this.#epoch + 1 === this.#epochs)) return NOWHERE;
-    return [this.#epoch + Number(over), over ? 0 : done, this.#seed, this.#train.examples, this.#batchSize];
+    return this.#train.examples ? [this.#epoch, done, this.#seed, this.#train.examples, this.#batchSize] : NOWHERE;
   }
 
-  /** @param {Batch} batch @param {{ loss: number, outputs: NumberOutputs }} result */
-  #tell(batch, { loss, outputs }) {
-    /** @type {Record<string, number>} */
-    const metrics = { loss, ...this.#tally.add(batch, loss, this.#pair && outputs[this.#pair.output]) };
+  /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
+  #tell(batch, metrics) {
     this.#examplesDone += batch.examples;
     this.#batchesDone++;
-    this.#options.onBatch?.({ ...this.#progress(), steps: this.#lastStep(), batch: this.#batch, batches: this.#batches, loss, metrics });
+    this.#options.onBatch?.({ ...this.#progress(), steps: this.#lastStep(), batch: this.#batch, batches: this.#batches, loss: metrics.loss, metrics });
   }
 
   async #endEpoch() {
@@ -276,9 +324,21 @@ class Fit {
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = await this.#earlyStop(metrics);
-    if (!stop && this.#epoch + 1 < this.#epochs) await this.#save();
+    this.#tally = new Tally();
+    if (!stop && this.#epoch + 1 < this.#epochs) {
+      await this.#enterNextEpoch();
+      await this.#save();
+    }
     this.#options.onEpoch?.(event);
     return stop;
+  }
+
+  async #enterNextEpoch() {
+    if (!this.#train.examples) return;
+    /** @type {Position} */
+    const position = [this.#epoch + 1, 0, this.#seed, this.#train.examples, this.#batchSize];
+    this.#mark(position);
+    await this.#ask('setPosition', position);
   }
 
   /** @param {Dataset} data */
@@ -292,35 +352,61 @@ class Fit {
   async #earlyStop(metrics) {
     const { earlyStopping } = this.#options;
     if (!earlyStopping) return undefined;
-    const { patience, monitor = this.#validation ? 'val_loss' : 'loss', minDelta = 0, restoreBest } = earlyStopping;
+    const { patience, minDelta = 0, restoreBest = false } = earlyStopping;
+    const monitor = this.#monitor;
     if (!Object.hasOwn(metrics, monitor)) throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
     const value = monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
-    if (!this.#best || value < this.#best.value - minDelta) {
-      this.#best = { value, epoch: this.#epoch, parameters: restoreBest ? await this.#ask('copyOut', false) : undefined };
+    if (!this.#best || Number.isNaN(this.#best.value) || value < this.#best.value - minDelta) {
+      if (restoreBest) await this.#ask('best', 'keep');
+      this.#best = { monitor, value, epoch: this.#epoch, kept: restoreBest };
     }
     return this.#epoch - this.#best.epoch >= patience ? 'early-stopping' : undefined;
   }
 
-  /** @param {Float32Array<ArrayBuffer>} parameters */
-  async #restore({ buffer }) {
-    await this.#ask('copyIn', { trainableOnly: false, bytes: new Uint8Array(buffer) }, [buffer]);
-  }
+  get #monitor() { return this.#options.earlyStopping?.monitor ?? (this.#validation ? 'val_loss' : 'loss'); }
 
   async #saveIfDue() {
     const { everySteps = Infinity, everyMs = Infinity } = this.#options.checkpoint ?? {};
     if (this.#gradientsOpen || this.#step === this.#savedStep) return;
-    if (this.#step - this.#savedStep >= everySteps || performance.now() - this.#savedAt >= everyMs) await this.#save();
+    if (this.#failure || this.#step - this.#savedStep >= everySteps || performance.now() - this.#savedAt >= everyMs) await this.#save();
   }
 
-  async #save() {
-    const { checkpoint } = this.#options;
-    if (!checkpoint) return;
+  /** A save that fails is told and tried again, after a second at first and a minute at most; training goes on. @param {boolean} [last] */
+  async #save(last = false) {
+    const { checkpoint, onCheckpoint } = this.#options;
     const since = performance.now();
-    const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet' });
-    await checkpoint.store.save(checkpoint.name, bytes, { epoch: this.#epoch, step: this.#step });
-    this.#savedStep = this.#step;
-    this.#savedAt = performance.now();
-    this.#awayMs += this.#savedAt - since;
+    if (!checkpoint || (!last && since < this.#retryAt)) return;
+    const { step, epoch } = { step: this.#step, epoch: this.#epoch };
+    this.#failure = await this.#store(checkpoint);
+    const now = performance.now();
+    this.#awayMs += now - since;
+    this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
+    this.#retryAt = now + this.#retryMs;
+    if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
+    onCheckpoint?.({ step, epoch, ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }) });
+  }
+
+  /** @param {NonNullable<FitOptions['checkpoint']>} checkpoint @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later */
+  async #store({ store, name }) {
+    try {
+      const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
+      await within(SAVE_MS + bytes.length / SAVE_BYTES_PER_MS, store.save(name, bytes, { epoch: this.#epoch, step: this.#step }));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TrainletError)) return new TrainletError('store-failed', sentenceOf(error), { cause: error });
+      if (!['quota-exceeded', 'store-failed', 'out-of-memory'].includes(error.code)) throw error;
+      return error;
+    }
+  }
+
+  /** The save that nothing comes after: what it could not save is an error. */
+  async #saveLast() {
+    await this.#save(true);
+    const { code, message } = this.#failure ?? {};
+    if (!code) return;
+    const left = this.#step - this.#savedStep;
+    const what = left ? `the ${left} steps since step ${this.#savedStep}, up to epoch ${this.#epoch}, are` : 'the end of the fit is';
+    throw new TrainletError(code, `checkpoint '${this.#options.checkpoint?.name}': ${what} not saved, only in the session: ${message}`, { cause: this.#failure });
   }
 
   /** What every event tells of the time. */
@@ -341,10 +427,12 @@ class Fit {
     return Math.min(cap, left) === Infinity ? undefined : Math.min(cap, left);
   }
 
+  /** Of the whole fit, however it is cut up. */
+  #wholeSteps() { return this.#batches === undefined ? undefined : this.#epochs * this.#stepsPerEpoch(this.#batches); }
+
   #lastStep() {
     const { maxSteps = Infinity } = this.#options;
-    const whole = this.#batches === undefined ? Infinity : this.#epochs * this.#stepsPerEpoch(this.#batches);
-    const last = Math.min(whole, this.#firstStep + maxSteps);
+    const last = Math.min(this.#wholeSteps() ?? Infinity, this.#firstStep + maxSteps);
     return last === Infinity ? undefined : last;
   }
 

@@ -29,10 +29,20 @@ export function accuracyPair(info, metrics) {
 }
 
 export class Tally {
-  #loss = 0;
-  #examples = 0;
-  #right = 0;
-  #labels = 0;
+  #loss;
+  #examples;
+  #right;
+  #labels;
+
+  /** @param {number[]} [sums] of a tally that is to go on */
+  constructor([loss, examples, right, labels] = [0, 0, 0, 0]) {
+    this.#loss = loss;
+    this.#examples = examples;
+    this.#right = right;
+    this.#labels = labels;
+  }
+
+  get sums() { return [this.#loss, this.#examples, this.#right, this.#labels]; }
 
   /** @param {Batch} batch @param {number} loss @param {PlainTensor<TypedArray>} [prediction] @returns {Record<string, number>} of this batch */
   add({ examples, labels }, loss, prediction) {

@@ -55,7 +55,7 @@ export interface Protocol {
   };
   load: {
     in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; passes?: readonly string[] };
-    out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits };
+    out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
@@ -64,6 +64,8 @@ export interface Protocol {
     out: { loss: number; outputs: NumberOutputs };
   };
   optimize: { in: void; out: void };
+  /** Gives up the batches whose gradients are added up already: the random state and running statistics are as before them. */
+  dropGrad: { in: void; out: void };
   resetGrad: { in: void; out: void };
   getLearningRate: { in: void; out: number };
   setLearningRate: { in: number; out: void };
@@ -76,10 +78,13 @@ export interface Protocol {
   copyIn: { in: { trainableOnly: boolean; bytes: Uint8Array }; out: void };
   getPosition: { in: void; out: Position };
   setPosition: { in: Position; out: void };
+  /** A copy of what training changes, in the engine and its checkpoints. */
+  best: { in: 'forget' | 'keep' | 'restore'; out: void };
   /** One that fails is told by the next `save` as well, since nobody waits for this answer. */
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
-  save: { in: { optimizerState: boolean; format: CheckpointFormat }; out: Uint8Array };
+  /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
+  save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array };
   export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array };
   memoryPlan: { in: void; out: MemoryPlan };
 }

@@ -5,6 +5,7 @@ import { withClient } from './client.js';
 import { checkKeys, checkWhole, TrainletError } from './errors.js';
 import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
+import { Place } from './place.js';
 import { PropertyBag } from './properties.js';
 import { runGraph } from './run.js';
 import { copyExternal, readSource } from './source.js';
@@ -61,12 +62,14 @@ export class TrainingSession {
   #info;
   #seed = 0;
   #fitting = false;
+  #place;
 
   /** @param {Client} client @param {Protocol['load']['out']} loaded */
-  constructor(client, { info, properties, limits }) {
+  constructor(client, { info, properties, limits, fit }) {
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
+    this.#place = new Place(fit);
     this.parameters = info.parameters;
     this.properties = new PropertyBag(client.ask, properties, limits);
     this.trainingInputs = this.#train().inputs;
@@ -130,7 +133,7 @@ export class TrainingSession {
     if (this.#fitting) throw new TrainletError('invalid-argument', 'a fit of this session is running already');
     this.#fitting = true;
     try {
-      return await fit({ ask: this.#ask, info: this.#info, seed: this.#seed }, data, options);
+      return await fit({ ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place }, data, options);
     } finally {
       this.#fitting = false;
     }
@@ -190,7 +193,8 @@ export class TrainingSession {
   /** @param {CheckpointOptions} [options] */
   async saveCheckpoint(options = {}) {
     checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version']);
-    return await this.#ask('save', { optimizerState: options.optimizerState ?? true, format: formatOf(options) });
+    const [optimizerState, format] = [options.optimizerState ?? true, formatOf(options)];
+    return await this.#place.between(() => this.#ask('save', { optimizerState, format, fit: this.#place.text }));
   }
 
   /** @param {ExportOptions} [options] */

@@ -282,8 +282,10 @@ export class TrainingSession {
    * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a kill, an
    * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number of examples and
    * the same batch size, in this session or in one made from a checkpoint of it: `epochs` then counts those already done, and
-   * the batches left are taken in the same shuffled order; a schedule goes on, early stopping counts anew. `resume: false` starts
-   * anew. A fit that came to its end leaves no place.
+   * the batches left are taken in the same shuffled order. Schedule, the means of an epoch and early stopping go on where they were, with the
+   * parameters that `restoreBest` has found best: with the same options all is as if the fit had not been cut. Where options differ, those of this
+   * call hold from here on; the best so far counts as long as `monitor` is the same and, with `restoreBest`, its parameters were kept.
+   * `resume: false` starts anew. A fit that came to its end leaves no place. A `history` has the epochs that ended in its own call.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /** Mean loss over the examples, and the metrics. */
@@ -360,8 +362,9 @@ export type Metric = 'loss' | 'accuracy';
 
 /**
  * The learning rate of each optimizer step, counted from the start of the fit (a continued fit counts on). `warmup` steps
- * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps` (default: the
- * last step of this fit, so give it where a fit is cut up by `maxSteps`); step multiplies by `factor` every `every` steps.
+ * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps` (default: all
+ * steps of `epochs`, whatever `maxSteps` cuts off; of batches as they come, whose number is not known, `maxSteps`); step multiplies by `factor`
+ * every `every` steps.
  */
 export type Schedule =
   | ((step: number) => number)
@@ -396,14 +399,23 @@ export interface FitOptions {
   validation?: Dataset | number;
   metrics?: readonly Metric[];
   schedule?: Schedule;
-  /** `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when larger. */
+  /**
+   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when larger. With `restoreBest` a fit
+   * ends with the best epoch's parameters; one that `maxSteps` or the signal cuts short keeps them, in its checkpoints too, for the fit that goes on.
+   */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
-  /** Saved at the intervals given, after each epoch, at the end, and when it is aborted. */
+  /**
+   * Saved at the intervals given, after each epoch, at the end, and when it is aborted. A save that fails (no room, a store that does not answer within a
+   * minute and a second for each MB) ends nothing: `onCheckpoint` tells, and it is tried again after 1, 2, 4 … 60 seconds. Where the last state of all
+   * could not be saved, fit is rejected with the store's code and what is not saved, `cause` and `history`. Parameters that are not finite are never
+   * saved over good ones: fit is rejected with `non-finite-loss`.
+   */
   checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
   /** What a loss or gradient does that is not finite; no parameter is changed by it. Default `throw`. */
   onNaN?: 'throw' | 'stop' | 'skip';
   onBatch?: (event: BatchEvent) => void;
   onEpoch?: (event: EpochEvent) => void;
+  onCheckpoint?: (event: CheckpointEvent) => void;
   /** Stops between two steps: fit is rejected with the code `aborted` (the error has the `history` so far) and the session stays usable. */
   signal?: AbortSignal;
 }
@@ -438,6 +450,16 @@ export interface EpochEvent {
   readonly etaMs?: number;
   /** `loss`, `accuracy` where known, and `val_…` of the validation data. */
   readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** A checkpoint was saved, or with `error` could not be. */
+export interface CheckpointEvent {
+  /** As in a BatchEvent. */
+  readonly step: number;
+  readonly epoch: number;
+  readonly error?: TrainletError;
+  /** When it will be tried again at the earliest; not at all at the fit's end. */
+  readonly retryMs?: number;
 }
 
 export interface History {

@@ -29,7 +29,7 @@ function instanceWith(more, info = { parameters: [] }) {
   const exports = {
     memory, abi_alloc: alloc, abi_free() {}, abi_json: () => json, abi_error_node: () => empty,
     abi_session_new: () => 8, abi_session_limit() {}, abi_session_ready: () => 0, abi_session_json: () => described,
-    abi_session_properties: () => properties, ...more(memory, put),
+    abi_session_properties: () => properties, abi_session_fit: () => empty, abi_session_set_fit: () => 0, ...more(memory, put),
   };
   return { exports };
 }
@@ -112,7 +112,7 @@ test('a property that the engine had no room for is told when the checkpoint wou
   })));
   core.load(LOAD);
   const set = (name) => core.setProperty({ name, type: 'string', value: 'x' });
-  const save = () => core.save({ optimizerState: true, format: 'trainlet' }).length;
+  const save = () => core.save({ optimizerState: true, format: 'trainlet', fit: '' }).length;
   assert.throws(() => set('a'), /out of memory/);
   assert.throws(save, /out of memory for property 'a'/);
   full = false;

@@ -114,6 +114,38 @@ test('a fit that is stopped leaves a checkpoint that another session continues',
   await rm(directory, { recursive: true });
 });
 
+for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
+  test(`${name}: stopped after any batch, in the middle of a group too, or saved in a step's time, a fit goes on to the same bits`, async () => {
+    const here = { worker: false };
+    const parts = name === 'mlp_small.onnx' ? artifacts : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
+    const data = name === 'mlp_small.onnx' ? clusters(50, 3) : await imagesFor(parts);
+    const options = {
+      epochs: 3, batchSize: 16, seed: 9, accumulate: 3, validation: 0.2, schedule: { type: 'linear', lr: 0.05 }, earlyStopping: { patience: 1, restoreBest: true },
+    };
+    const whole = await create(parts, here);
+    const { epochs, stopped } = await whole.fit(data, options);
+    const wanted = [await whole.saveCheckpoint(), epochs.at(-1).metrics, stopped];
+    const continueFrom = async (checkpointState, cut) => {
+      const second = await create({ ...parts, checkpointState }, here);
+      const history = await second.fit(data, options);
+      assert.deepEqual([await second.saveCheckpoint(), history.epochs.at(-1).metrics, history.stopped], wanted, cut);
+    };
+    const batches = epochs.length * Math.ceil((name === 'mlp_small.onnx' ? 40 : 80) / 16);
+    for (let k = 1; k <= batches; k++) {
+      const [first, stop] = [await create(parts, here), new AbortController()];
+      let left = k;
+      const saving = [];
+      const onBatch = () => {
+        if (--left === 1) setTimeout(() => saving.push(first.saveCheckpoint()));
+        if (!left) stop.abort();
+      };
+      await assert.rejects(first.fit(data, { ...options, onBatch, signal: stop.signal }), (error) => error.code === 'aborted', `${k}`);
+      await continueFrom(await first.saveCheckpoint(), `cut after ${k} of ${batches} batches`);
+      for (const bytes of await Promise.all(saving)) await continueFrom(bytes, `saved about batch ${k}`);
+    }
+  });
+}
+
 test('restoreBest brings the parameters of the best epoch back', async () => {
   const session = await create();
   const kept = [];

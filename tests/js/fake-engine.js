@@ -1,6 +1,7 @@
 /** An engine of one number, for tests of what surrounds the engine: what it learns depends on every batch and on their order. */
 
 import { TrainletError } from '../../js/errors.js';
+import { Place } from '../../js/place.js';
 
 /** @typedef {import('../../js/protocol.js').Methods} Methods */
 
@@ -33,9 +34,14 @@ export class FakeEngine {
   /** @type {number[]} */
   evalLosses = [];
   resets = 0;
+  fit = '';
+  /** @type {number | undefined} */
+  kept;
+  /** The page's, of the session around it. */
+  place = new Place();
 
   open() {}
-  load() { return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 } }; }
+  load() { return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 }, fit: this.fit }; }
   getPosition() { return this.position; }
   setPosition(position) { this.position = position; }
   steps() { return this.done; }
@@ -46,6 +52,13 @@ export class FakeEngine {
   copyOut() { return new Float32Array([this.w]); }
   copyIn({ bytes }) { [this.w] = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 4)); }
   optimize() { this.#learn(); }
+
+  best(what) {
+    if (what === 'restore') this.w = this.kept;
+    else this.kept = what === 'keep' ? Math.fround(this.w) : undefined;
+  }
+
+  dropGrad() { this.resetGrad(); }
 
   resetGrad() {
     this.resets++;
@@ -69,9 +82,14 @@ export class FakeEngine {
     return { loss: { type: 'float32', data: new Float32Array([loss]), dims: [] }, logits: logits(feeds) };
   }
 
-  save() { return new TextEncoder().encode(JSON.stringify({ w: this.w, done: this.done, lr: this.lr, position: this.position })); }
+  save({ fit = this.place.text } = {}) {
+    return new TextEncoder().encode(JSON.stringify({ w: this.w, done: this.done, lr: this.lr, position: this.position, kept: this.kept, fit }));
+  }
 
-  restore(bytes) { Object.assign(this, JSON.parse(new TextDecoder().decode(bytes))); }
+  restore(bytes) {
+    Object.assign(this, JSON.parse(new TextDecoder().decode(bytes)));
+    this.place = new Place(this.fit);
+  }
 
   #learn() {
     this.w -= this.lr * this.gradient;
@@ -94,7 +112,7 @@ const logits = (feeds) => {
 };
 
 /** A session as fit wants it, without worker. @param {FakeEngine} engine */
-export const sessionOf = (engine, info = INFO) => ({ ask: async (method, args) => engine[method](args), info, seed: 0 });
+export const sessionOf = (engine, info = INFO) => ({ ask: async (method, args) => engine[method](args), info, seed: 0, place: engine.place });
 
 /** Examples (i + 1, −i − 1): class 0 by the logits. */
 export function examples(n, labelOf = () => 0n) {

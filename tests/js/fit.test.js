@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TrainletError } from '../../js/errors.js';
 import { evaluate } from '../../js/evaluate.js';
 import { fit } from '../../js/fit.js';
 import { permutation } from '../../js/data.js';
@@ -47,6 +48,105 @@ test('k steps, save, load and the rest are the same to the bit as all at once, w
     assert.deepEqual([...before.engine.seen, ...engine.seen], whole.engine.seen, `cut after ${k}`);
     assert.equal(engine.w, whole.engine.w);
     assert.equal(after.history.steps, 9 - k);
+  }
+});
+
+/** Everything that a fit tells but the time, in one list. @param {object} options @param {object[]} told */
+const telling = (options, told) => ({
+  ...options,
+  onBatch: ({ step, epoch, batch, loss, lr, metrics }) => told.push({ step, epoch, batch, loss, lr, metrics }),
+  onEpoch: ({ step, epoch, loss, lr, metrics }) => told.push({ step, epoch, loss, lr, metrics }),
+});
+const withNaN = () => {
+  const data = examples(10);
+  data.inputs.input.data[8] = NaN;
+  return data;
+};
+const STOPPING = { validation: examples(2), earlyStopping: { patience: 2, restoreBest: true } };
+
+for (const [what, options, data] of [
+  ['without a schedule', {}], ['constant', { schedule: { type: 'constant', lr: 0.3, warmup: 4 } }], ['linear', { schedule: { type: 'linear', lr: 0.3 } }],
+  ['cosine', { schedule: { type: 'cosine', lr: 0.3, warmup: 2, end: 0.01 } }], ['step', { schedule: { type: 'step', lr: 0.3, every: 2, factor: 0.5 } }],
+  ['a function', { schedule: (step) => 0.3 / (step + 1) }], ['groups', { accumulate: 2, schedule: { type: 'linear', lr: 0.3 } }],
+  ['early stopping', { ...STOPPING, schedule: { type: 'linear', lr: 3 } }], ['early stopping, groups', { ...STOPPING, accumulate: 2, schedule: { type: 'constant', lr: 3 } }],
+  ['early stopping by the loss', { earlyStopping: { patience: 1, restoreBest: true }, schedule: { type: 'constant', lr: 2 } }],
+  ['batches left out', { onNaN: 'skip', schedule: { type: 'linear', lr: 0.3 } }, withNaN],
+  ['batches left out of groups', { onNaN: 'skip', accumulate: 2, schedule: { type: 'linear', lr: 0.3 } }, withNaN],
+]) {
+  test(`cut by maxSteps after every step, in new sessions, a fit is what it is in one piece: ${what}`, async () => {
+    const all = { epochs: 6, seed: 11, ...options };
+    const told = [];
+    const whole = await train(telling(all, told), (data ?? examples)(10));
+    assert.equal(whole.history.stopped, all.earlyStopping ? 'early-stopping' : 'completed');
+    for (let k = 1; k <= whole.history.steps; k++) {
+      const pieces = [];
+      let engine = new FakeEngine();
+      for (let stopped = 'max-steps', rounds = 0; stopped === 'max-steps' && rounds < 40; rounds++) {
+        ({ history: { stopped } } = await train(telling({ ...all, maxSteps: k }, pieces), (data ?? examples)(10), engine));
+        if (stopped !== 'max-steps') assert.equal(stopped, whole.history.stopped);
+        const bytes = engine.save();
+        engine = new FakeEngine();
+        engine.restore(bytes);
+      }
+      assert.deepEqual(pieces, told, `cut every ${k} steps`);
+      assert.equal(engine.w, whole.engine.w);
+      assert.deepEqual([engine.position, engine.fit, engine.kept], [[0, 0, 0, 0, 0], '', undefined]);
+    }
+  });
+}
+
+test('what is saved at any moment of a fit goes on to the same bits: after a batch, before the validation, in it, after it', async () => {
+  const options = { epochs: 4, seed: 3, accumulate: 2, ...STOPPING, schedule: { type: 'linear', lr: 3 } };
+  const whole = await train(options);
+  const saved = [];
+  const engine = new FakeEngine();
+  const session = sessionOf(engine);
+  const ask = async (method, args) => {
+    await null; // answers come later
+    const answer = await session.ask(method, args);
+    engine.place.between(() => saved.push(engine.save()));
+    return answer;
+  };
+  await fit({ ...session, ask }, examples(10), { batchSize: 4, ...options });
+  assert.ok(saved.length > 20, `${saved.length}`);
+  for (const [i, bytes] of saved.entries()) {
+    const again = new FakeEngine();
+    again.restore(bytes);
+    if (!again.position[0] && !again.position[1]) continue; // the beginning, or the end
+    const { history } = await train(options, examples(10), again);
+    assert.deepEqual([again.w, history.stopped, history.epochs.at(-1).loss], [whole.engine.w, whole.history.stopped, whole.history.epochs.at(-1).loss], `save ${i}`);
+  }
+});
+
+test('a fit that goes on with other options has the best of before where the monitor is the same, and its parameters where they are wanted', async () => {
+  const cut = async (earlyStopping) => {
+    const { engine } = await train({ epochs: 9, seed: 1, validation: examples(2), earlyStopping, maxSteps: 6 });
+    assert.equal(engine.place.standing.best?.epoch, earlyStopping && 1);
+    return engine;
+  };
+  const rest = async (engine, earlyStopping) => {
+    engine.evalLosses = [9, 9, 9, 9, 9, 9, 9];
+    const { history } = await train({ epochs: 9, seed: 1, validation: examples(2), earlyStopping }, examples(10), engine);
+    return history.epochs.at(-1).epoch;
+  };
+  assert.equal(await rest(await cut({ patience: 5 }), { patience: 2 }), 3, 'the best of epoch 1');
+  assert.equal(await rest(await cut({ patience: 5 }), { patience: 2, restoreBest: true }), 4, 'it has no parameters, so epoch 2 is the first');
+  assert.equal(await rest(await cut({ patience: 5, monitor: 'loss' }), { patience: 2 }), 4);
+  assert.equal(await rest(await cut(undefined), { patience: 2 }), 4);
+  const kept = await cut({ patience: 5, restoreBest: true });
+  assert.equal(await rest(kept, { patience: 2 }), 3);
+  assert.equal(kept.kept, undefined);
+});
+
+test('checkpoints of before, and ones that make no sense, are read', async () => {
+  const options = { epochs: 3, seed: 11, schedule: { type: 'linear', lr: 0.3 } };
+  const whole = await train(options);
+  for (const fit of ['', 'null', '[]', '{', '{"step":1}', '{"step":3,"tally":[1,2,3,"x"]}', '{"step":0.5,"tally":[0,0,0,0]}', '{"step":7,"tally":[0,0,0,0],"best":7}']) {
+    const { engine: { w, done, lr, position } } = await train({ ...options, maxSteps: 4 });
+    const engine = new FakeEngine();
+    engine.restore(new TextEncoder().encode(JSON.stringify({ w, done, lr, position, fit })));
+    await train(options, examples(10), engine);
+    assert.equal(engine.w, whole.engine.w, fit);
   }
 });
 
@@ -157,6 +257,71 @@ test('checkpoints are saved every so many steps, after each epoch, at the end an
   const stop = new AbortController();
   await assert.rejects(train({ checkpoint: { store, name: 'run' }, signal: stop.signal, onBatch: () => stop.abort() }), code('aborted'));
   assert.deepEqual(saved.map(({ step, name }) => [step, name]), [[1, 'run']]);
+});
+
+/** A store that fails as often as it is told to. @param {number} failures @param {() => unknown} fail */
+function storeThatFails(failures, fail = () => { throw new TrainletError('quota-exceeded', "checkpoint 'run' could not be saved: the storage is full"); }) {
+  const store = { tried: 0, saved: [], save: async (_, bytes, meta) => {
+    if (store.tried++ < failures) await fail();
+    store.saved.push({ ...meta, bytes });
+  } };
+  return store;
+}
+
+test('a save that fails is told, training goes on, and the next one comes after a while, not at each step', async () => {
+  const store = storeThatFails(Infinity);
+  const events = [];
+  const failing = train({ epochs: 40, checkpoint: { store, name: 'run', everySteps: 1 }, onCheckpoint: (e) => events.push(e) });
+  await assert.rejects(failing, (error) => error.code === 'quota-exceeded' && error.cause.code === 'quota-exceeded' && error.history.steps === 120
+    && error.history.stopped === 'completed' && /'run': the 120 steps since step 0, up to epoch 39, are not saved, only in the session: .*storage is full/.test(error.message));
+  assert.deepEqual(events.map(({ step, error, retryMs }) => [step, error.code, retryMs]), [[1, 'quota-exceeded', 1000], [120, 'quota-exceeded', undefined]]);
+});
+
+test('a save that fails once is made up for, and one that fails at the end alone names what is not saved', async () => {
+  const batch = { ...examples(3).inputs, ...examples(3).labels };
+  async function* slowly() {
+    for (let i = 0; i < 3; i++) {
+      if (i === 2) await new Promise((resolve) => { setTimeout(resolve, 1100); });
+      yield batch;
+    }
+  }
+  const [store, steps] = [storeThatFails(1), []];
+  await train({ batchSize: undefined, checkpoint: { store, name: 'run', everySteps: 1 }, onCheckpoint: ({ step, error }) => steps.push([step, error?.code]) }, slowly());
+  assert.deepEqual(steps, [[1, 'quota-exceeded'], [2, undefined], [3, undefined], [3, undefined]]);
+  const last = { tried: 0, save: async () => { if (++last.tried >= 3) throw new Error('no disk'); } };
+  await assert.rejects(train({ checkpoint: { store: last, name: 'run', everySteps: 1 } }),
+    (error) => error.code === 'store-failed' && /the 1 steps since step 2.*no disk/.test(error.message) && error.cause.cause.message === 'no disk');
+  const end = { tried: 0, save: async () => { if (++end.tried === 4) throw new Error('no disk'); } };
+  await assert.rejects(train({ checkpoint: { store: end, name: 'run', everySteps: 1 } }), /the end of the fit is not saved, only in the session: no disk/);
+});
+
+test('aborted and not saved is told as not saved', async () => {
+  const stop = new AbortController();
+  const options = { checkpoint: { store: storeThatFails(9), name: 'run' }, signal: stop.signal, onBatch: () => stop.abort() };
+  await assert.rejects(train(options), (error) => error.code === 'quota-exceeded' && error.history.stopped === 'aborted' && /the 1 steps since step 0/.test(error.message));
+});
+
+test('a store that does not answer fails after a minute', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const store = storeThatFails(2, () => new Promise(() => {}));
+  const failing = train({ checkpoint: { store, name: 'run', everySteps: 2 } });
+  const rejected = assert.rejects(failing, (error) => error.code === 'store-failed' && /not answered for 60 seconds/.test(error.message) && error.history.steps === 3);
+  for (let i = 0; i < 2; i++) {
+    while (store.tried === i) await new Promise((resolve) => { setImmediate(resolve); });
+    t.mock.timers.tick(59_000);
+    t.mock.timers.tick(2000);
+  }
+  await rejected;
+});
+
+test('what cannot be saved at any time ends the fit: a name that the store refuses, parameters that are not finite', async () => {
+  const wrong = { save: async () => { throw new TrainletError('invalid-argument', 'a name must not be empty'); } };
+  await assert.rejects(train({ epochs: 9, checkpoint: { store: wrong, name: '' } }), (error) => error.code === 'invalid-argument' && error.history.steps === 3);
+  const engine = new FakeEngine();
+  engine.save = () => { throw new TrainletError('non-finite-loss', "parameter 'w' has 1 values that are not finite"); };
+  const store = storeThatFails(0);
+  await assert.rejects(train({ epochs: 9, checkpoint: { store, name: 'run' } }, examples(10), engine), (error) => error.code === 'non-finite-loss' && error.history.steps === 3);
+  assert.equal(store.tried, 0);
 });
 
 test('schedules: warm-up, constant, linear, cosine, step, function', async () => {

@@ -1,0 +1,53 @@
+/** Where a fit stands: what a checkpoint keeps of it beside the engine's position, and the moments at which both say the same. */
+
+/** @import { Position } from './protocol.js' */
+
+/**
+ * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether the engine keeps its parameters
+ * @typedef {{ position: Position, step: number, tally: number[], best?: Best }} Standing
+ */
+
+export class Place {
+  /** @type {Standing | undefined} */
+  standing;
+  /** A step is under way, or a group of batches open: the engine is ahead of `standing`. */
+  busy = false;
+  /** @type {(() => void)[]} */
+  #waiting = [];
+
+  /** @param {string} [text] of a checkpoint */
+  constructor(text = '') { this.standing = read(text); }
+
+  /** For a checkpoint. JSON has no infinities, so the best value is a string. */
+  get text() {
+    const { best, ...rest } = this.standing ?? {};
+    return this.standing ? JSON.stringify({ ...rest, best: best && { ...best, value: String(best.value) } }) : '';
+  }
+
+  /**
+   * Does the work, a save, where engine and page agree.
+   * @template T
+   * @param {() => T} work
+   * @returns {T | Promise<Awaited<T>>}
+   */
+  between(work) {
+    if (!this.busy) return work();
+    return new Promise((resolve) => { this.#waiting.push(() => resolve(/** @type {Awaited<T>} */ (work()))); });
+  }
+
+  settle() {
+    this.busy = false;
+    for (const go of this.#waiting.splice(0)) go();
+  }
+}
+
+/** What anybody may have written. @param {string} text @returns {Standing | undefined} */
+function read(text) {
+  try {
+    const { position, step, tally, best } = JSON.parse(text);
+    if (!Number.isSafeInteger(step) || tally.length !== 4 || !tally.every(Number.isFinite)) return undefined;
+    return { position, step, tally, best: best && { monitor: best.monitor, value: Number(best.value), epoch: Number(best.epoch), kept: best.kept === true } };
+  } catch {
+    return undefined;
+  }
+}
