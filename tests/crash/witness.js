@@ -22,6 +22,12 @@ export function startWriter(...values) {
     told,
     begun,
     ended,
+    /** Holds the process still for some time. @param {number} ms */
+    suspend: async (ms) => {
+      child.kill('SIGSTOP');
+      await new Promise((resolve) => { setTimeout(resolve, ms); });
+      child.kill('SIGCONT');
+    },
     kill: async () => {
       child.kill('SIGKILL');
       await ended;
