@@ -7,6 +7,8 @@ import { hostname, tmpdir } from 'node:os';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
 import { readSource } from '../../js/source.js';
 import { CheckpointStore } from '../../js/store.js';
 
@@ -215,4 +217,18 @@ test('what killed writers left is removed, and nothing of a living one', async (
   }
   await (await open()).save('run', bytes(1));
   assert.deepEqual(await listed(), ['run.00000001.trainlet', ...stay.map(({ file }) => file)].sort());
+});
+
+test('a bundle for browsers has no folders, and says so', async () => {
+  const entryPoints = [fileURLToPath(new URL('../../js/store.js', import.meta.url))];
+  const outfile = at('bundle.mjs');
+  for (const [platform, check] of [
+    ['browser', (opening) => assert.rejects(opening, { code: 'unsupported-browser', message: /this build is for browsers/ })],
+    ['node', async (opening) => assert.equal(await (await opening).save('run', bytes(1)), 1)],
+  ]) {
+    const { warnings } = await build({ entryPoints, bundle: true, format: 'esm', platform, outfile, logLevel: 'silent' });
+    assert.deepEqual(warnings, []);
+    const bundle = await import(`${pathToFileURL(outfile)}?${platform}`);
+    await check(bundle.CheckpointStore.open({ directory }));
+  }
 });
