@@ -2,7 +2,7 @@
 
 import { printable } from './terminal.js';
 
-/** @import { BatchEvent, EpochEvent } from '../types.js' */
+/** @import { BatchEvent, CheckpointEvent, EpochEvent } from '../types.js' */
 
 const BAR_WIDTH = 24;
 const PLAIN_EVERY_MS = 5000;
@@ -46,6 +46,13 @@ export class Progress {
   onEpoch = ({ epoch, epochs, metrics }) => {
     this.end();
     this.#out.write(`${printable(`epoch ${epoch + 1}/${epochs} done: ${describe(metrics)}`)}\n`);
+  };
+
+  /** @param {CheckpointEvent} event */
+  onCheckpoint = ({ error, retryMs }) => {
+    if (!error || !retryMs) return; // the last one's error ends the fit
+    this.end();
+    this.#out.write(`${printable(`not saved: ${error.message}; training goes on, and it is tried again`)}\n`);
   };
 
   /** Leaves the bar's line. */

@@ -11,9 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { readArrays } from '../../js/cli/arrays.js';
 import { COMMANDS } from '../../js/cli/commands.js';
 import { artifactsIn } from '../../js/cli/files.js';
+import { Progress } from '../../js/cli/progress.js';
 import { startServer } from '../../js/cli/serve-demo.js';
 import { printable } from '../../js/cli/terminal.js';
-import { TrainingSession } from '../../js/index.js';
+import { TrainingSession, TrainletError } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
 import { clusters } from './clusters.js';
 
@@ -243,4 +244,15 @@ test('the demo is served with types and a strict policy, and nothing outside its
   } finally {
     await close();
   }
+});
+
+test('a checkpoint that could not be saved is told while the training goes on', () => {
+  const written = [];
+  const { onCheckpoint } = new Progress(/** @type {any} */ ({ isTTY: false, write: (text) => { written.push(text); } }));
+  onCheckpoint({ step: 1, epoch: 0 });
+  onCheckpoint({ step: 2, epoch: 0, error: new TrainletError('store-failed', 'a\x1b[2Jb could not be written: ENOSPC'), retryMs: 1000 });
+  onCheckpoint({ step: 3, epoch: 0, error: new TrainletError('store-failed', 'the fit is rejected with this') });
+  assert.equal(written.length, 1);
+  assert.match(written[0], /^not saved: a.*b could not be written: ENOSPC; training goes on/);
+  assert.ok(!written[0].includes('\x1b'));
 });
