@@ -328,8 +328,8 @@ export interface CheckpointOptions {
   /** Moments and steps of the optimizer; default true. */
   optimizerState?: boolean;
   /**
-   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for the position in the data and the
-   * state of the random numbers, and for the learning rate only with the optimizer's state.
+   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for where a fit stands and the state of the random
+   * numbers, and for the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** Of `ort`: 2 (default) is read by ONNX Runtime from 1.18 on, 1 by 1.16 and 1.17. */
