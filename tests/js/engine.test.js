@@ -146,6 +146,20 @@ for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
   });
 }
 
+test('a fit whose parameters became infinite says so, and leaves the last good checkpoint', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-infinite-'));
+  const store = await CheckpointStore.open({ directory });
+  const session = await create(artifacts, { worker: false });
+  const fitting = session.fit(DATA, { seed: 3, schedule: (step) => (step < 3 ? 0.01 : 3e38), checkpoint: { store, name: 'run', everySteps: 1 } });
+  await assert.rejects(fitting, (error) => error.code === 'non-finite-loss' && error.history.steps === 4 && /has \d+ values that are not finite/.test(error.message));
+  const { bytes, meta } = await store.load('run');
+  assert.equal(meta.step, 3);
+  const good = await create({ ...artifacts, checkpointState: bytes }, { worker: false });
+  assert.ok((await parametersOf(good)).every(Number.isFinite));
+  await good.fit(DATA, { seed: 3, maxSteps: 1 });
+  await rm(directory, { recursive: true });
+});
+
 test('restoreBest brings the parameters of the best epoch back', async () => {
   const session = await create();
   const kept = [];
