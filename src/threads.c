@@ -34,6 +34,21 @@ static struct {
 
 static _Thread_local int this_thread;
 
+/* ---- stopping: the thread that began a region asks; helpers just find no more chunks ---- */
+
+static _Thread_local const ThreadsStop *watched;
+static _Thread_local bool given_up;
+
+void threads_watch(const ThreadsStop *stop) {
+  watched = stop && stop->asked ? stop : NULL;
+  given_up = false;
+}
+
+bool threads_stopped(void) {
+  if (watched && !given_up) given_up = watched->asked(watched->context);
+  return given_up;
+}
+
 /* ---- chunks ---- */
 
 /* Does one chunk of a hand; false when there is none. Once it is taken its region lasts until it is done, so that what is read after
@@ -49,10 +64,19 @@ static bool do_chunk(Hand *hand, bool own) {
   return true;
 }
 
+/* Takes all that is left of a hand, and gives its number. */
+static uint32_t leave_chunks(Hand *hand) {
+  uint64_t left = atomic_exchange(&hand->left, 0);
+  return (uint32_t)left - (uint32_t)(left >> 32);
+}
+
 static void work(void) {
   uint32_t done = 0;
-  for (int i = 0, count = threads_count(); i < count; i++)
-    while (do_chunk(&pool.hands[(this_thread + i) % count], i == 0)) done++;
+  for (int i = 0, count = threads_count(); i < count; i++) {
+    Hand *hand = &pool.hands[(this_thread + i) % count];
+    for (bool more = !given_up; more && do_chunk(hand, i == 0); more = !threads_stopped()) done++;
+    if (given_up) done += leave_chunks(hand);
+  }
   if (done && atomic_fetch_sub(&pool.unfinished, done) == done && atomic_load(&pool.caller_sleeps)) sleep_end(&pool.unfinished);
 }
 
@@ -117,7 +141,10 @@ static void deal(uint32_t chunks, ThreadsTask *task, void *context) {
 }
 
 static void run_here(size_t chunks, ThreadsTask *task, void *context) {
-  for (size_t i = 0; i < chunks; i++) task(context, i, this_thread);
+  for (size_t i = 0; i < chunks; i++) {
+    task(context, i, this_thread);
+    if (chunks > 1 && threads_stopped()) return;
+  }
 }
 
 void threads_run(size_t chunks, ThreadsTask *task, void *context) {

@@ -17,6 +17,18 @@ typedef void ThreadsTask(void *context, size_t chunk, int thread);
  * threads_count(), so that every thread count gives the same bits. A call from inside a task runs its chunks where it is. */
 void threads_run(size_t chunks, ThreadsTask *task, void *context);
 
+/* Whether to give up what a thread computes. */
+typedef struct ThreadsStop {
+  bool (*asked)(void *context); /* NULL: never */
+  void *context;
+} ThreadsStop;
+
+/* From here on the calling thread's regions ask after each chunk, and leave out those that are left once they are to stop: what they were to
+ * write is not there then. NULL: they do not ask. */
+void threads_watch(const ThreadsStop *stop);
+/* Asks; once it is true, it is until the next threads_watch. */
+bool threads_stopped(void);
+
 /* Does items from … to - 1, which no other call does. */
 typedef void ThreadsRange(void *context, size_t from, size_t to);
 

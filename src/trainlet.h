@@ -55,6 +55,10 @@ void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */
+/* Asked while a run or step computes, between operators and within long ones, in the thread that called it: once it says yes the run fails with
+ * STATUS_ABORTED, and the session is as if it had not begun, but for gradients that were being added up: these are dropped. An optimizer's
+ * step is done as a whole. NULL: nobody is asked. */
+void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
 /* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data": ONNX Runtime's second file of a large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
 /* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights exist once then. */

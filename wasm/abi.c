@@ -130,10 +130,14 @@ EXPORT(abi_artifacts_free) void abi_artifacts_free(TrainletArtifacts *a) { train
 
 /* ---- sessions ---- */
 
+__attribute__((import_module("env"), import_name("stopped"))) int stopped(void);
+static bool is_stopped(void *context) { return stopped() != 0; }
+
 EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
   error_clear(&last_error);
   TrainletSession *s = trainlet_session_new();
-  if (!s) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a session");
+  if (s) trainlet_session_stop_when(s, is_stopped, NULL);
+  else error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a session");
   return s;
 }
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }

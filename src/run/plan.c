@@ -223,6 +223,10 @@ void plan_resolve(Program *p, void *base) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->data = root_of(g->values[i])->data;
 }
 
-void plan_execute(const Program *p) {
-  for (int i = 0; i < p->step_count; i++) p->steps[i]->op->run(p->steps[i]);
+Status plan_execute(const Program *p, const ThreadsStop *stop) {
+  threads_watch(stop);
+  for (int i = 0; i < p->step_count && !threads_stopped(); i++) p->steps[i]->op->run(p->steps[i]);
+  bool stopped = threads_stopped(); /* in the last step, perhaps */
+  threads_watch(NULL);
+  return stopped ? error_set(p->graph->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed") : STATUS_OK;
 }

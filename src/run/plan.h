@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "graph/graph.h"
+#include "threads.h"
 
 typedef struct Program {
   Graph *graph;
@@ -25,5 +26,5 @@ Status plan(Graph *graph, bool overwrite_gradients, Program *out);
 /* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */
 void plan_resolve(Program *p, void *base);
 
-/* Runs the steps in order. */
-void plan_execute(const Program *p);
+/* Runs the steps in order; fails with `aborted` when it is told to stop before the last is done. */
+Status plan_execute(const Program *p, const ThreadsStop *stop);

@@ -38,6 +38,8 @@ void trainlet_session_free(TrainletSession *s) {
 const Error *trainlet_session_error(const TrainletSession *s) { return &s->error; }
 void trainlet_session_limit(TrainletSession *s, double bytes) { s->limit_bytes = bytes > 0 ? bytes : 0; }
 
+void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context) { s->stop = (ThreadsStop){asked, context}; }
+
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
 const char *trainlet_pass_name(int i) { return passes_name(i); }
 
@@ -288,15 +290,34 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   Program *p = check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   forget_feeds(m);
   if (!p || !reserve_outputs(s, p, r->fetch_count)) return out_of_memory(s); /* the first error wins */
-  plan_execute(p);
+  TRY(plan_execute(p, r->stop));
   for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
 }
 
+/* Each draws anew. */
+static Status run_inference(TrainletSession *s, Model *m, Request *r) {
+  s->rng.step++;
+  Status status = run_model(s, m, r);
+  if (status != STATUS_OK) s->rng.step--;
+  return status;
+}
+
+/* A train run that did not end has left its traces: running statistics, and gradients that were written or added to in part. */
+static Status forget_run(TrainletSession *s) {
+  state_restore_statistics(&s->state, UNDO_RUN);
+  if (s->error.status != STATUS_ABORTED) return s->error.status;
+  state_zero_gradients(&s->state);
+  if (s->reset_gradients) return STATUS_ABORTED;
+  trainlet_session_drop_grad(s);
+  error_clear(&s->error);
+  return error_set(&s->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped");
+}
+
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
-  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .memory_limit = arena_limit(s)};
-  if (part == TRAINLET_MODEL) s->rng.step++;
+  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .memory_limit = arena_limit(s), .stop = &s->stop};
+  if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
   r.effects = s->accumulators;
@@ -304,7 +325,7 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
   s->reset_flag = s->reset_gradients;
   if (s->reset_gradients) state_keep_statistics(&s->state, UNDO_GROUP), s->group_rng = s->rng;
   state_keep_statistics(&s->state, UNDO_RUN);
-  TRY(run_model(s, m, &r));
+  if (run_model(s, m, &r) != STATUS_OK) return forget_run(s);
   s->reset_gradients = false;
   s->rng.step++;
   return STATUS_OK;

@@ -32,6 +32,7 @@ struct TrainletSession {
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
   Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
   double limit_bytes;
+  ThreadsStop stop;
   unsigned passes; /* those that are on: passes.h */
   double loss;
   float lr;

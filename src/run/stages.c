@@ -82,8 +82,7 @@ static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *err
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes", program.arena_bytes);
   s->attach(s->context, stage);
   plan_resolve(&program, memory->data);
-  plan_execute(&program);
-  return STATUS_OK;
+  return plan_execute(&program, s->stop);
 }
 
 static Status out_of_memory(Error *error) { return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on"); }

@@ -8,6 +8,7 @@
  */
 #pragma once
 #include "graph/graph.h"
+#include "threads.h"
 
 /* As graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. memory_limit: bytes of a stage's arena, 0 = none. */
 typedef struct Stages {
@@ -17,6 +18,7 @@ typedef struct Stages {
   void (*attach)(void *context, Graph *stage);
   void *context;
   bool computed; /* set where contents were: the clone is good for these alone */
+  const ThreadsStop *stop;
   int inlined; /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);

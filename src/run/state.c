@@ -241,6 +241,10 @@ Status state_bind(State *s, Graph *g, Error *error) {
   return STATUS_OK;
 }
 
+void state_zero_gradients(State *s) {
+  if (s->flat_count) memset(s->gradients, 0, s->flat_count * sizeof(float));
+}
+
 /* ---- statistics ---- */
 
 static void copy_statistics(State *s, Undo undo, bool restore) {

@@ -45,6 +45,7 @@ Parameter *state_find(const State *s, const char *name);
 Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
 /* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
+void state_zero_gradients(State *s);
 /* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite, or the group of
  * runs whose gradients were to be added up is given up. */
 typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;

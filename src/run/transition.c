@@ -112,7 +112,7 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
-  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false, 0};
+  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false, r->stop, 0};
   Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
   return bound;

@@ -40,6 +40,7 @@ typedef struct Request {
   Value *const *effects; /* values computed for what they do (accumulators), not read */
   int effect_count;
   double memory_limit; /* bytes for the step arena; 0 = none */
+  const ThreadsStop *stop;
 } Request;
 
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`. */
