@@ -1,100 +1,155 @@
-/** The page's half of the conversation: asks the worker, and rejects every question left open when the worker dies. */
+/** The page's half of the conversation: asks the engine one question at a time, stops what is to stop, and leaves nothing open when a worker dies. */
 
 import { compileEngine } from './compile.js';
-import { checkSignal, sentenceOf, TrainletError } from './errors.js';
-import { isNode, locate, nodeModule } from './platform.js';
+import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { openHere, openWorker } from './line.js';
+import { isNode, locate } from './platform.js';
 import { threadsFor } from './threads.js';
 
 /** @import { EngineOptions } from './types.js' */
-/** @import { Answer, Ask, Port } from './protocol.js' */
+/** @import { Line } from './line.js' */
+/** @import { Answer, Ask, Protocol } from './protocol.js' */
 
 /**
- * The near end of a line, whatever is at its far end.
- * @typedef {object} Line
- * @property {(message: unknown, transfer: ArrayBuffer[]) => void} post
- * @property {(hear: (answer: Answer) => void, dead: (reason: string) => void) => void} listen
- * @property {(busy: boolean) => void} hold while busy, Node's process stays alive for it
- * @property {() => unknown} close
+ * What was asked and is not answered yet.
+ * @typedef {object} Call
+ * @property {string} method
+ * @property {unknown} args
+ * @property {ArrayBuffer[]} transfer
+ * @property {AbortSignal} [signal]
+ * @property {(out: any) => void} resolve
+ * @property {(error: unknown) => void} reject
  */
+
+/** How long a call may go on that is to stop, and all that are left when the session is released. */
+const GRACE_MS = 3000;
+const LEFT = 'what is left of the session is the last checkpoint that was saved; make a new session of it';
 
 export class Client {
   #line;
-  /** @type {Map<number, { resolve: (out: any) => void, reject: (error: TrainletError) => void }>} */
-  #pending = new Map();
+  #workerUrl;
+  /** At most the first is with the engine: the others can be taken back, and the word that stops it means no other. @type {Call[]} */
+  #calls = [];
   #asked = 0;
-  /** @type {TrainletError | undefined} */
+  /** What the engine looks at while it computes, where memory can be shared. */
+  #stop = isNode || globalThis.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
+  /** Why no more is asked. @type {TrainletError | undefined} */
   #ended;
+  /** @type {Promise<void> | undefined} */
+  #released;
   #idle = () => {};
+  #forgive = () => {};
   /** Starts the helpers of the engine's pool. */
   #startHelpers = async () => {};
   /** @type {Line[]} */
   #helpers = [];
 
-  /** @param {Line} line */
-  constructor(line) {
+  /** @param {Line} line @param {EngineOptions['workerUrl']} [workerUrl] of helpers */
+  constructor(line, workerUrl) {
     this.#line = line;
+    this.#workerUrl = workerUrl;
     line.listen(
       (answer) => this.#hear(answer),
       (reason) => this.end(new TrainletError('worker-died', `the session's worker died (${reason}); make a new session`)));
     line.hold(false);
   }
 
-  /**
-   * A client with an engine at the other end.
-   * @param {EngineOptions} options
-   */
-  static async connect({ worker = true, workerUrl, ...options }) {
-    const opening = worker ? openWorker(workerUrl) : openHere(); // first, because it takes longest
-    const compiling = compileFor(options); // while the worker starts
-    compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
-    const client = new Client(await opening);
-    try {
-      const { module, threads } = await compiling;
-      const opened = client.ask('open', { module, threads });
-      opened.catch(() => {}); // what is asked next fails alike
-      client.#startHelpers = async () => {
-        const pool = await opened;
-        for (let thread = 1; pool && thread < pool.threads; thread++) client.#help(workerUrl, { module, memory: pool.memory, thread });
-      };
-    } catch (error) {
-      await client.release();
-      throw error;
-    }
-    return client;
+  /** Gives the worker its engine. @param {ReturnType<typeof compileFor>} compiling */
+  async open(compiling) {
+    const { module, threads } = await compiling;
+    const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
+    opened.then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
+    this.#startHelpers = async () => {
+      const pool = await opened;
+      for (let thread = 1; pool && thread < pool.threads; thread++) this.#help({ module, memory: pool.memory, thread });
+    };
   }
 
   /** @type {Ask} */
-  ask = (method, args, transfer = []) => {
-    if (this.#ended) return Promise.reject(new TrainletError(this.#ended.code, this.#ended.message));
-    return new Promise((resolve, reject) => {
-      const id = ++this.#asked;
-      this.#line.post({ id, method, args }, transfer);
-      this.#pending.set(id, { resolve, reject });
-      this.#line.hold(true);
+  ask = async (method, args, transfer = [], signal = undefined) => {
+    if (this.#ended) throw new TrainletError(this.#ended.code, this.#ended.message);
+    checkSignal(signal);
+    return await new Promise((resolve, reject) => {
+      const abort = () => this.#abort(call);
+      const settled = (/** @type {(value: any) => void} */ settle) => (/** @type {unknown} */ value) => {
+        signal?.removeEventListener('abort', abort);
+        settle(value);
+      };
+      /** @type {Call} */
+      const call = { method, args, transfer, signal, resolve: settled(resolve), reject: settled(reject) };
+      signal?.addEventListener('abort', abort);
+      if (this.#calls.push(call) === 1) this.#send();
     });
   };
+
+  /** Asks the first of the questions. */
+  #send() {
+    const [call] = this.#calls;
+    this.#line.hold(Boolean(call));
+    if (!call) return this.#idle();
+    if (this.#stop) Atomics.store(this.#stop, 0, 0);
+    try {
+      this.#line.post({ id: ++this.#asked, method: call.method, args: call.args }, call.transfer);
+    } catch (error) {
+      this.#settle(call).reject(new TrainletError('internal', `the question could not be sent: ${sentenceOf(error)}`, { cause: error }));
+    }
+  }
+
+  /** It is answered or taken back: the next one's turn, if it was the first. @param {Call} call */
+  #settle(call) {
+    const at = this.#calls.indexOf(call);
+    this.#calls.splice(at, 1);
+    if (at) return call;
+    this.#forgive();
+    this.#send();
+    return call;
+  }
+
+  /** @param {Answer} answer */
+  #hear(answer) {
+    const [call] = this.#calls;
+    if (!call || answer.id !== this.#asked) return; // of a client that has ended: the line is held until it is closed
+    this.#settle(call);
+    if ('out' in answer) return call.resolve(answer.out);
+    const { code, message, node } = answer.error;
+    call.reject(code === 'aborted' ? abortedBy(call.signal, message) : new TrainletError(code, message, { node }));
+  }
+
+  /** A call's signal has come. @param {Call} call */
+  #abort(call) {
+    if (call !== this.#calls[0]) return this.#settle(call).reject(abortedBy(call.signal));
+    if (this.#stop) Atomics.store(this.#stop, 0, 1);
+    this.#forgive = afterGrace(() => {
+      this.#calls.shift();
+      call.reject(abortedBy(call.signal, `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`));
+      this.end(new TrainletError('worker-died', `the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`));
+    });
+  }
 
   /** Brings the engine's helpers up, if it has a pool. Nobody waits for them: each joins in when it is there. */
   startHelpers() { this.#startHelpers().catch((error) => this.#tellOfHelper(sentenceOf(error))); }
 
-  /** @param {EngineOptions['workerUrl']} workerUrl @param {import('./protocol.js').Protocol['help']['in']} args */
-  async #help(workerUrl, args) {
+  /** @param {Protocol['help']['in']} args */
+  async #help(args) {
     let joined = false;
     const stopped = (/** @type {string} */ reason) => {
       if (joined) this.end(new TrainletError('worker-died', `a helper of the session's worker died (${reason}); make a new session`));
       else this.#tellOfHelper(reason);
     };
-    const hear = (/** @type {Answer} */ answer) => {
-      if ('error' in answer) stopped(answer.error.message);
-      else joined = true;
-    };
     try {
-      const line = await openWorker(workerUrl);
+      const line = await openWorker(this.#workerUrl);
+      const hear = (/** @type {Answer} */ answer) => {
+        if ('error' in answer) return stopped(answer.error.message);
+        if (joined) return;
+        joined = true; // from here on its end is noticed; not before is it given work, which the others would wait for
+        line.watch?.();
+        line.post({ id: args.thread, method: 'work' }, []);
+      };
       this.#helpers.push(line);
       line.listen(hear, stopped);
       line.hold(false);
       if (this.#ended) line.close();
-      else line.post({ id: args.thread, method: 'help', args }, []);
+      else line.post({ id: args.thread, method: 'help', args: { ...args, lock: line.lock } }, []);
     } catch (error) {
       stopped(sentenceOf(error));
     }
@@ -105,10 +160,26 @@ export class Client {
     if (!this.#ended) console.info(`trainlet: a helper thread could not be started (${reason}); fewer threads compute`);
   }
 
-  /** Lets what was asked so far be answered, refuses all that comes later, and ends the worker. */
-  async release() {
+  /**
+   * Lets what was asked so far be answered if it does not take too long, refuses all that comes later, and ends the worker.
+   * @param {{ signal?: AbortSignal }} [options] the signal ends it at once
+   */
+  async release(options = {}) {
+    checkKeys('release', options, ['signal']);
+    const { signal } = options;
     this.#ended ??= new TrainletError('released', 'the session was released and cannot be used any more');
-    if (this.#pending.size) await new Promise((resolve) => { this.#idle = () => resolve(undefined); });
+    const end = () => this.end(new TrainletError('released', 'the session was released, and its worker ended, before this was answered'));
+    this.#released ??= this.#finish(end);
+    if (signal?.aborted) end();
+    signal?.addEventListener('abort', end);
+    await this.#released.finally(() => signal?.removeEventListener('abort', end));
+  }
+
+  /** @param {() => void} end */
+  async #finish(end) {
+    const forgive = afterGrace(end);
+    if (this.#calls.length) await new Promise((resolve) => { this.#idle = () => resolve(undefined); });
+    forgive();
     await this.#close();
   }
 
@@ -118,25 +189,17 @@ export class Client {
   /** Ends the worker at once; `error` is the answer to everything. @param {TrainletError} error */
   end(error) {
     this.#ended ??= error;
-    for (const { reject } of this.#pending.values()) reject(new TrainletError(error.code, error.message));
-    this.#pending.clear();
+    this.#forgive();
+    for (const { reject } of this.#calls.splice(0)) reject(new TrainletError(error.code, error.message, { cause: error.cause }));
     this.#close();
     this.#idle();
   }
+}
 
-  /** @param {Answer} answer */
-  #hear(answer) {
-    const waiting = this.#pending.get(answer.id);
-    if (!waiting) return; // of a client that has ended: the line is held until it is closed
-    this.#pending.delete(answer.id);
-    if (!this.#pending.size) {
-      this.#line.hold(false);
-      this.#idle();
-    }
-    if ('out' in answer) return waiting.resolve(answer.out);
-    const { code, message, node } = answer.error;
-    waiting.reject(new TrainletError(code, message, { node }));
-  }
+/** Calls back after GRACE_MS, unless it is called off. Two timers: what came while this thread was busy or asleep is heard first. @param {() => void} callback */
+function afterGrace(callback) {
+  let timer = setTimeout(() => { timer = setTimeout(callback, GRACE_MS / 10); }, 0.9 * GRACE_MS);
+  return () => clearTimeout(timer);
 }
 
 /**
@@ -144,22 +207,35 @@ export class Client {
  * @template T
  * @param {EngineOptions} options
  * @param {(client: Client) => Promise<T>} make
+ * @returns {Promise<T>}
  */
 export async function withClient(options, make) {
   const { signal } = options;
   checkSignal(signal);
-  const client = await Client.connect(options);
-  const abort = () => client.end(new TrainletError('aborted', 'stopped by the signal'));
-  signal?.addEventListener('abort', abort);
-  try {
-    checkSignal(signal);
-    return await make(client);
-  } catch (error) {
-    await client.release();
-    throw error;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
+  /** @type {Client | undefined} */
+  let client;
+  const making = async () => {
+    const opening = (options.worker ?? true) ? openWorker(options.workerUrl) : openHere(); // first, because it takes longest
+    const compiling = compileFor(options); // while the worker starts
+    compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
+    client = new Client(await opening, options.workerUrl);
+    try {
+      checkSignal(signal);
+      await client.open(compiling);
+      return await make(client);
+    } catch (error) {
+      await client.release();
+      throw error;
+    }
+  };
+  return await new Promise((resolve, reject) => {
+    const abort = () => {
+      client?.end(abortedBy(signal));
+      reject(abortedBy(signal));
+    };
+    signal?.addEventListener('abort', abort);
+    making().then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
+  });
 }
 
 /** The engine, and how many threads it is to use. @param {EngineOptions} options */
@@ -167,81 +243,4 @@ async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', repro
   const threads = await threadsFor(wanted);
   const place = { wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary };
   return { threads, module: await compileEngine({ ...place, threads, reproducible }) };
-}
-
-/** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
-async function openHere() {
-  const { serve } = await import('./serve.js');
-  const { port1, port2 } = new MessageChannel();
-  serve(/** @type {Port} */ (/** @type {unknown} */ (port2)));
-  return portLine(port1, port2);
-}
-
-/**
- * @param {MessagePort} near
- * @param {MessagePort} far in this thread too, so Node holds its process for both or for none
- * @returns {Line}
- */
-export function portLine(near, far) {
-  const ports = /** @type {(MessagePort & { ref?(): void, unref?(): void })[]} */ ([near, far]);
-  return {
-    post: (message, transfer) => near.postMessage(message, transfer),
-    listen: (hear) => { near.onmessage = ({ data }) => hear(data); },
-    hold: (busy) => { for (const port of ports) busy ? port.ref?.() : port.unref?.(); },
-    close: () => {
-      far.onmessage = null;
-      near.close();
-    },
-  };
-}
-
-/** @param {string | URL | undefined} url @returns {Promise<Line>} */
-async function openWorker(url) {
-  return isNode ? threadLine(await startThread(url)) : workerLine(startWorker(url));
-}
-
-/** @param {string | URL | undefined} url */
-function startWorker(url) {
-  try {
-    return url
-      ? new Worker(url, { type: 'module' })
-      : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-  } catch (error) {
-    throw new TrainletError('worker-died', `no worker could be started: ${sentenceOf(error)}`, { cause: error });
-  }
-}
-
-/** @param {Worker} worker @returns {Line} */
-function workerLine(worker) {
-  return {
-    post: (message, transfer) => worker.postMessage(message, transfer),
-    listen: (hear, dead) => {
-      worker.onmessage = ({ data }) => hear(data);
-      worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
-      worker.onmessageerror = () => dead('an answer could not be read');
-    },
-    hold: () => {},
-    close: () => worker.terminate(),
-  };
-}
-
-/** @param {string | URL | undefined} url */
-async function startThread(url) {
-  const { Worker: Thread } = await nodeModule('worker_threads');
-  return new Thread(url ? await locate(url) : new URL('./worker-node.js', import.meta.url), { execArgv: [] });
-}
-
-/** @param {import('node:worker_threads').Worker} thread @returns {Line} */
-function threadLine(thread) {
-  return {
-    post: (message, transfer) => thread.postMessage(message, transfer),
-    listen: (hear, dead) => {
-      thread.on('message', hear);
-      thread.on('error', (error) => dead(sentenceOf(error)));
-      thread.on('messageerror', () => dead('an answer could not be read'));
-      thread.on('exit', (code) => dead(`it exited with code ${code}`));
-    },
-    hold: (busy) => { busy ? thread.ref() : thread.unref(); },
-    close: () => thread.terminate(),
-  };
 }

@@ -50,9 +50,9 @@ export class Core {
   }
 
   /** @param {Protocol['open']['in']} args */
-  static async create({ module, threads }) {
+  static async create({ module, threads, stop }) {
     const wanted = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;
-    return new Core(await instantiate(module, wanted?.memory), wanted);
+    return new Core(await instantiate(module, wanted?.memory, stop && (() => Atomics.load(stop, 0))), wanted);
   }
 
   open() { return this.#pool; }
@@ -142,7 +142,12 @@ export class Core {
 
   /** A batch whose gradients are added to those before it, and used if it is the last. @param {boolean} last */
   #accumulate(last) {
-    this.#run('abi_session_run', this.#session, this.#constants.artifacts.train, 0);
+    try {
+      this.#run('abi_session_run', this.#session, this.#constants.artifacts.train, 0);
+    } catch (error) {
+      if (error instanceof TrainletError && error.code === 'aborted') this.#accumulating = false;
+      throw error;
+    }
     const loss = this.#loss();
     if (!Number.isFinite(loss)) throw new TrainletError('non-finite-loss', `the loss is ${loss}; no parameter was changed`);
     this.#accumulating = true;
@@ -430,9 +435,9 @@ export async function createHelper({ module, memory, thread }) {
   };
 }
 
-/** @param {WebAssembly.Module} module @param {WebAssembly.Memory} [memory] */
-const instantiate = (module, memory) =>
-  WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {}, ...(memory && { memory }) } });
+/** @param {WebAssembly.Module} module @param {WebAssembly.Memory} [memory] @param {() => number} [stopped] */
+const instantiate = (module, memory, stopped = () => 0) =>
+  WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {}, stopped, ...(memory && { memory }) } });
 
 /** @param {WebAssembly.Instance} instance */
 const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));

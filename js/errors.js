@@ -51,5 +51,11 @@ export function checkWhole(where, value, least) {
 
 /** @param {AbortSignal | undefined} signal */
 export function checkSignal(signal) {
-  if (signal?.aborted) throw new TrainletError('aborted', 'stopped by the signal', { cause: signal.reason });
+  if (signal && typeof signal.aborted !== 'boolean') throw new TrainletError('invalid-argument', 'signal must be an AbortSignal');
+  if (signal?.aborted) throw abortedBy(signal);
+}
+
+/** @param {AbortSignal | undefined} signal */
+export function abortedBy(signal, message = 'stopped by the signal') {
+  return new TrainletError('aborted', message, { cause: signal?.reason });
 }

@@ -25,7 +25,7 @@ export async function evaluate({ ask, info }, data, options) {
     for (let next = await batches.next(); !next.done;) {
       checkSignal(signal);
       const { value: batch } = next;
-      const running = ask('run', { graph: 'eval', feeds: batch.feeds, fetches }, [batch.feeds.buffer]);
+      const running = ask('run', { graph: 'eval', feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);
       [next] = await Promise.all([batches.next(), running]);
       const outputs = /** @type {NumberOutputs} */ (await running);
       tally.add(batch, Number(outputs[lossName].data[0]), pair && outputs[pair.output]);

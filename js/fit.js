@@ -272,7 +272,7 @@ class Fit {
     const position = optimize ? this.#positionAfter(done) : undefined;
     this.#gradientsOpen = true;
     try {
-      const result = await this.#ask('step', { feeds, fetches: this.#fetches, optimize, lr, position }, [feeds.buffer]);
+      const result = await this.#ask('step', { feeds, fetches: this.#fetches, optimize, lr, position }, [feeds.buffer], this.#options.signal);
       if (optimize) this.#countStep();
       return result;
     } catch (error) {

@@ -46,9 +46,12 @@ export interface ExternalFile { location: string; bytes: Uint8Array<ArrayBuffer>
 export interface Pool { memory: WebAssembly.Memory; threads: number }
 
 export interface Protocol {
-  open: { in: { module: WebAssembly.Module; threads: number }; out: Pool | undefined };
-  /** Makes a worker the pool's helper number `thread`: answered when it has joined, and a second time, with an error, if it ever stops. */
-  help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number }; out: void };
+  /** `stop`: one number, which the page makes 1 when a run is to stop. `lock`: a name of a lock that the worker holds as long as it lives. */
+  open: { in: { module: WebAssembly.Module; threads: number; stop?: Int32Array; lock?: string }; out: Pool | undefined };
+  /** Makes a worker the pool's helper number `thread`. */
+  help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number; lock?: string }; out: void };
+  /** It helps: answered if it ever stops, with an error. */
+  work: { in: void; out: void };
   artifacts: {
     in: { model: Uint8Array; external: ExternalFile[]; settings: [string, string][] };
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
@@ -89,8 +92,9 @@ export interface Protocol {
   memoryPlan: { in: void; out: MemoryPlan };
 }
 export type Method = keyof Protocol;
-export type Methods = { [M in Exclude<Method, 'help'>]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
-export type Ask = <M extends Method>(method: M, args: Protocol[M]['in'], transfer?: ArrayBuffer[]) => Promise<Protocol[M]['out']>;
+export type Methods = { [M in Exclude<Method, 'help' | 'work'>]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
+/** Rejected with `aborted` once the signal comes, unless it was done before that could stop it. */
+export type Ask = <M extends Method>(method: M, args: Protocol[M]['in'], transfer?: ArrayBuffer[], signal?: AbortSignal) => Promise<Protocol[M]['out']>;
 
 export interface Question { id: number; method: Method; args: unknown }
 export type Answer = { id: number; out: unknown } | { id: number; error: { code: ErrorCode; message: string; node?: string } };

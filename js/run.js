@@ -1,6 +1,6 @@
 /** Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has or in a structure. */
 
-import { checkKeys, TrainletError } from './errors.js';
+import { checkKeys, checkSignal, TrainletError } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
@@ -8,8 +8,9 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
-/** What ONNX Runtime's runs may be told; nothing of it has a meaning here. */
-const RUN_OPTIONS = ['logSeverityLevel', 'logVerbosityLevel', 'terminate', 'tag', 'extra'];
+/** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
+const RUN_OPTIONS = ['signal', 'terminate', 'logSeverityLevel', 'logVerbosityLevel', 'tag', 'extra'];
+const LOOK_MS = 50;
 
 /** @param {string} message */
 const invalid = (message) => new TrainletError('invalid-argument', message);
@@ -21,20 +22,46 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | RunOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {RunOptions} [options]
+ * @param {string[]} [own] the outputs where none are asked for; undefined: the graph's
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
-export async function runGraph(ask, graph, info, feeds, fetches, options) {
+export async function runGraph(ask, graph, info, feeds, fetches, options, own) {
   const alone = isRunOptions(fetches);
-  checkKeys('the options of a run', alone ? fetches : options, RUN_OPTIONS);
-  const { names, arrange } = alone || fetches === undefined ? ALL : wantedOf(fetches);
-  const packed = pack(bind(feeds, info.inputs));
-  const outputs = await ask('run', { graph, feeds: packed, fetches: names }, [packed.buffer]);
-  return arrange(tensorsOf(outputs));
+  return await withSignal(alone ? fetches : options, async (signal) => {
+    const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
+    const packed = pack(bind(feeds, info.inputs));
+    const outputs = await ask('run', { graph, feeds: packed, fetches: names }, [packed.buffer], signal);
+    return arrange(tensorsOf(outputs));
+  });
 }
+
+/**
+ * Does what a run's options may stop. ONNX Runtime's `terminate` has no event: it is looked at now and then.
+ * @template T
+ * @param {RunOptions | undefined} options
+ * @param {(signal?: AbortSignal) => Promise<T>} act
+ */
+export async function withSignal(options = {}, act) {
+  checkKeys('the options of a run', options, RUN_OPTIONS);
+  checkSignal(options.signal);
+  if (!('terminate' in options)) return await act(options.signal);
+  const stop = new AbortController();
+  const look = () => { if (options.terminate || options.signal?.aborted) stop.abort(options.signal?.reason); };
+  look();
+  const looking = setInterval(look, LOOK_MS);
+  try {
+    return await act(stop.signal);
+  } finally {
+    clearInterval(looking);
+  }
+}
+
+/** And not an output of that name. @param {any} value */
+const isSignal = (value) => value === undefined || typeof value?.aborted === 'boolean';
 
 /** @param {unknown} value @returns {value is RunOptions} */
 const isRunOptions = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  && Object.entries(value).every(([key, option]) => RUN_OPTIONS.includes(key) && option !== null && !looksLikeTensor(option));
+  && Object.entries(value).every(([key, option]) => RUN_OPTIONS.includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)));
 
 /**
  * @typedef {Record<string, OutputValue>} Tensors

@@ -13,13 +13,16 @@ export function serve(port, createCore = Core.create) {
   /** @type {Promise<Methods>} */
   let core;
   let turn = Promise.resolve();
+  let work = () => {};
 
   /** @param {Question} question */
   async function answer({ id, method, args }) {
     try {
-      if (method === 'help') return await help(id, /** @type {any} */ (args));
+      if (method === 'work') return work(); // until the worker is ended
+      if (method === 'open' || method === 'help') await hold(/** @type {any} */ (args).lock);
       if (method === 'open') core = createCore(/** @type {any} */ (args));
-      const out = await (await core)[method](/** @type {never} */ (args));
+      if (method === 'help') work = await createHelper(/** @type {any} */ (args));
+      const out = method === 'help' ? undefined : await (await core)[method](/** @type {never} */ (args));
       port.postMessage({ id, out }, buffersOf(out));
     } catch (error) {
       const { code = 'internal', node = undefined } = error instanceof TrainletError ? error : {};
@@ -27,15 +30,16 @@ export function serve(port, createCore = Core.create) {
     }
   }
 
-  /** @param {number} id @param {import('./protocol.js').Protocol['help']['in']} args */
-  async function help(id, args) {
-    const work = await createHelper(args);
-    port.postMessage({ id, out: undefined }, []);
-    work(); // until the worker is ended
-  }
-
   port.onmessage = ({ data }) => { turn = turn.then(() => answer(data)); };
 }
+
+/** Takes a lock that nothing but this worker's end lets go of. @param {string | undefined} name */
+const hold = (name) => name && new Promise((resolve, reject) => {
+  navigator.locks.request(name, () => {
+    resolve(undefined);
+    return new Promise(() => {});
+  }).catch(reject);
+});
 
 /**
  * The buffers of all arrays in an answer; the engine has copied them, so they can leave.

@@ -7,7 +7,7 @@ import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { Place } from './place.js';
 import { PropertyBag } from './properties.js';
-import { runGraph } from './run.js';
+import { runGraph, withSignal } from './run.js';
 import { copyExternal, readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
@@ -51,7 +51,8 @@ export class InferenceSession {
 
   async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
 
-  async release() { await this.#client.release(); }
+  /** @param {{ signal?: AbortSignal }} [options] */
+  async release(options) { await this.#client.release(options); }
 
   [Symbol.asyncDispose]() { return this.release(); }
 }
@@ -98,9 +99,10 @@ export class TrainingSession {
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async runEvalStep(feeds, fetches, options) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options); }
 
-  async runOptimizerStep() {
+  /** @param {RunOptions} [options] */
+  async runOptimizerStep(options) {
     this.#needOptimizer();
-    await this.#ask('optimize', undefined);
+    await withSignal(options, (signal) => this.#ask('optimize', undefined, [], signal));
   }
 
   async lazyResetGrad() { await this.#ask('resetGrad', undefined); }
@@ -119,12 +121,14 @@ export class TrainingSession {
     await this.#ask('copyIn', { trainableOnly, bytes: copy }, [copy.buffer]);
   }
 
-  /** @param {Feeds} feeds */
-  async step(feeds) {
+  /** @param {Feeds} feeds @param {RunOptions} [options] */
+  async step(feeds, options) {
     this.#needOptimizer();
-    const packed = pack(bind(feeds, this.#train().inputs));
-    const { loss } = await this.#ask('step', { feeds: packed, optimize: true }, [packed.buffer]);
-    return { loss };
+    return await withSignal(options, async (signal) => {
+      const packed = pack(bind(feeds, this.#train().inputs));
+      const { loss } = await this.#ask('step', { feeds: packed, optimize: true }, [packed.buffer], signal);
+      return { loss };
+    });
   }
 
   /** @param {Dataset} data @param {FitOptions} [options] */
@@ -145,9 +149,9 @@ export class TrainingSession {
     return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure} [fetches] */
-  async predict(feeds, fetches = this.#info.predict) {
-    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches);
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  async predict(feeds, fetches, options) {
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, this.#info.predict);
   }
 
   async getMemoryPlan() { return await this.#ask('memoryPlan', undefined); }
@@ -203,7 +207,8 @@ export class TrainingSession {
     return await this.#ask('export', { outputs: options.outputs, trainingInfo: options.trainingInfo ?? false });
   }
 
-  async release() { await this.#client.release(); }
+  /** @param {{ signal?: AbortSignal }} [options] */
+  async release(options) { await this.#client.release(options); }
 
   [Symbol.asyncDispose]() { return this.release(); }
 

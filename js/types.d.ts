@@ -57,11 +57,20 @@ export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 /** What an output may be: a tensor, a sequence of them, or an optional without an element. */
 export type OutputValue = Tensor | Tensor<string[]> | Tensor[] | Tensor<string[]>[] | null;
-/** ONNX Runtime's options of a run: accepted, so that code written for it runs, and without a meaning here. */
+/** Of ONNX Runtime's options, all but `terminate` are accepted, so that code written for it runs, and without a meaning here. */
 export interface RunOptions {
+  /**
+   * Stops the run: it is rejected with the code `aborted`, and the session is as if it had not been asked, except that gradients which were being
+   * added up are dropped. A call that waits for others is taken back at once; the one that runs ends within about 100 ms where memory can be
+   * shared (in Node, and in a page that is `crossOriginIsolated`), with `worker: true`. Elsewhere the engine cannot hear: what is done
+   * within 3 s of the signal counts as done (the promise resolves). A call that is not over by then is rejected with `aborted` and its worker ended:
+   * what is left is the last checkpoint that was saved, and all other calls of the session are rejected with `worker-died`.
+   */
+  readonly signal?: AbortSignal;
+  /** As if there were such a signal, which comes as soon as this is true: at the call, or set to true while the run goes on. */
+  terminate?: boolean;
   readonly logSeverityLevel?: number;
   readonly logVerbosityLevel?: number;
-  readonly terminate?: boolean;
   readonly tag?: string;
   readonly extra?: unknown;
 }
@@ -75,7 +84,11 @@ export interface LoadProgress {
 }
 
 export interface EngineOptions {
-  /** Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling thread. */
+  /**
+   * Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling thread. A worker that dies
+   * rejects every call with `worker-died`. Where a browser does not tell of that, as when it was ended from outside, Web Locks do: in secure
+   * contexts, once the engine is there; a `signal` is heard everywhere.
+   */
   worker?: boolean;
   /**
    * How many threads compute, at most 16. Default 'auto': the cores, at most 8. More than one need memory that can be shared: in Node always, in
@@ -107,7 +120,7 @@ export interface EngineOptions {
    * more) is `checkpoint.data`. The bytes are copied, never taken.
    */
   externalData?: Readonly<Record<string, Uint8Array>>;
-  /** Stops the loading; the promise is then rejected with the code `aborted`. */
+  /** Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it is not heard while the engine computes. */
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;
 }
@@ -144,7 +157,11 @@ export class InferenceSession {
   /** `run<Tensor[]>(…)` and the like say that the outputs are of another kind than tensors of numbers. */
   run<V extends OutputValue = Tensor>(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
-  release(): Promise<void>;
+  /**
+   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or as soon as the signal comes.
+   * Twice is fine.
+   */
+  release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -260,6 +277,7 @@ export class TrainingSession {
   runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   runEvalStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  /** An optimizer's step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
   /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
@@ -272,12 +290,16 @@ export class TrainingSession {
   readonly trainingOutputNames: readonly string[];
   readonly evalInputNames: readonly string[];
   readonly evalOutputNames: readonly string[];
-  release(): Promise<void>;
+  /**
+   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or as soon as the signal comes.
+   * Twice is fine.
+   */
+  release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 
   // — beyond it —
   /** Train, optimize and reset in one message to the worker. A loss that is not finite changes no parameter and is an error. */
-  step(feeds: Feeds): Promise<{ loss: number }>;
+  step(feeds: Feeds, options?: RunOptions): Promise<{ loss: number }>;
   /**
    * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a kill, an
    * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number of examples and
@@ -291,8 +313,8 @@ export class TrainingSession {
   /** Mean loss over the examples, and the metrics. */
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Forward without labels; the model's own outputs unless `fetches` says which. */
-  predict(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>>;
-  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F): Promise<Fetched<F>>;
+  predict(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
   readonly parameters: readonly ParameterInfo[];
@@ -377,6 +399,7 @@ export interface EvaluateOptions {
   batchSize?: number;
   /** Beside the loss; default: accuracy where the labels are class indices. */
   metrics?: readonly Metric[];
+  /** Stops it, within a batch too: as a run's. */
   signal?: AbortSignal;
 }
 
@@ -416,7 +439,8 @@ export interface FitOptions {
   onBatch?: (event: BatchEvent) => void;
   onEpoch?: (event: EpochEvent) => void;
   onCheckpoint?: (event: CheckpointEvent) => void;
-  /** Stops between two steps: fit is rejected with the code `aborted` (the error has the `history` so far) and the session stays usable. */
+  /** Stops between two steps, or within one (as a run's), which then is as if it had not begun: fit is rejected with the code `aborted` (the error has
+   * the `history` so far) and the session stays usable. */
   signal?: AbortSignal;
 }
 

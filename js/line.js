@@ -1,0 +1,109 @@
+/** The near end of a line to an engine: a worker of a page, a thread of Node, or this very thread. */
+
+import { sentenceOf, TrainletError } from './errors.js';
+import { isNode, locate, nodeModule } from './platform.js';
+
+/** @import { Answer, Port } from './protocol.js' */
+
+/**
+ * @typedef {object} Line
+ * @property {(message: unknown, transfer: ArrayBuffer[]) => void} post
+ * @property {(hear: (answer: Answer) => void, dead: (reason: string) => void) => void} listen
+ * @property {(busy: boolean) => void} hold while busy, Node's process stays alive for it
+ * @property {() => unknown} close
+ * @property {string} [lock] a browser's worker is to hold it as long as it lives
+ * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
+ */
+
+/** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
+export async function openHere() {
+  const { serve } = await import('./serve.js');
+  const { port1, port2 } = new MessageChannel();
+  serve(/** @type {Port} */ (/** @type {unknown} */ (port2)));
+  return portLine(port1, port2);
+}
+
+/**
+ * @param {MessagePort} near
+ * @param {MessagePort} far in this thread too, so Node holds its process for both or for none
+ * @returns {Line}
+ */
+export function portLine(near, far) {
+  const ports = /** @type {(MessagePort & { ref?(): void, unref?(): void })[]} */ ([near, far]);
+  return {
+    post: (message, transfer) => near.postMessage(message, transfer),
+    listen: (hear) => { near.onmessage = ({ data }) => hear(data); },
+    hold: (busy) => { for (const port of ports) busy ? port.ref?.() : port.unref?.(); },
+    close: () => {
+      far.onmessage = null;
+      near.close();
+    },
+  };
+}
+
+/** @param {string | URL | undefined} url @returns {Promise<Line>} */
+export async function openWorker(url) {
+  if (isNode) return threadLine(await startThread(url));
+  const worker = startWorker(url);
+  return workerLine(worker, await lockName());
+}
+
+/** @param {string | URL | undefined} url */
+function startWorker(url) {
+  try {
+    return url
+      ? new Worker(url, { type: 'module' })
+      : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  } catch (error) {
+    throw new TrainletError('worker-died', `no worker could be started: ${sentenceOf(error)}`, { cause: error });
+  }
+}
+
+/** Where pages and workers have locks: in secure contexts that may keep anything at all. */
+async function lockName() {
+  try {
+    await navigator.locks.query();
+    return `trainlet-${crypto.randomUUID()}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Worker} worker @param {string} [lock] @returns {Line} */
+function workerLine(worker, lock) {
+  let dead = (/** @type {string} */ _reason) => {};
+  return {
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    listen: (hear, died) => {
+      dead = died;
+      worker.onmessage = ({ data }) => hear(data);
+      worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
+      worker.onmessageerror = () => dead('an answer could not be read');
+    },
+    hold: () => {},
+    close: () => worker.terminate(),
+    lock,
+    watch: () => { if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {}); },
+  };
+}
+
+/** @param {string | URL | undefined} url */
+async function startThread(url) {
+  const { Worker: Thread } = await nodeModule('worker_threads');
+  return new Thread(url ? await locate(url) : new URL('./worker-node.js', import.meta.url), { execArgv: [] });
+}
+
+/** @param {import('node:worker_threads').Worker} thread @returns {Line} */
+function threadLine(thread) {
+  return {
+    post: (message, transfer) => thread.postMessage(message, transfer),
+    listen: (hear, dead) => {
+      thread.on('message', hear);
+      thread.on('error', (error) => dead(sentenceOf(error)));
+      thread.on('messageerror', () => dead('an answer could not be read'));
+      thread.on('exit', (code) => dead(`it exited with code ${code}`));
+    },
+    hold: (busy) => { busy ? thread.ref() : thread.unref(); },
+    close: () => thread.terminate(),
+  };
+}

@@ -1,0 +1,87 @@
+// Workers that are ended from outside, close themselves or throw, in Chromium and Firefox: no call stays open, and a signal is heard amid a step.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startFirefox } from './firefox.js';
+import { openRepository } from './repository.js';
+import { launch } from './visitor.js';
+
+const DIED = /^worker-died: /;
+/** In pages of both kinds; `ms` after a step began, or before it. */
+const CASES = [
+  { kind: 'isolated', end: 'engine', ms: -200, threads: 2 },
+  { kind: 'isolated', end: 'engine', ms: 150, threads: 2 },
+  { kind: 'isolated', end: 'helper', ms: 200, threads: 2 },
+  { kind: 'isolated', end: 'helper', ms: -200, threads: 3 },
+  { kind: 'isolated', end: 'throws', ms: -200, threads: 1 },
+  { kind: 'isolated', end: 'signal', ms: 300, threads: 2 },
+  { kind: 'isolated', end: 'signal', ms: 300, threads: 1 },
+  { kind: 'plain', end: 'engine', ms: 150, threads: 1 },
+  { kind: 'plain', end: 'closes', ms: -200, threads: 1 },
+  { kind: 'plain', end: 'signal', ms: 300, threads: 1 },
+];
+
+function check({ kind, end, threads }, { error, became, later, released, took, workers, isolated }) {
+  assert.equal(error, undefined);
+  assert.deepEqual([isolated, workers], [kind === 'isolated', threads]);
+  assert.equal(released, 'done');
+  const all = [...became, ...later].join('\n');
+  if (end !== 'signal') {
+    for (const result of [...became, ...later]) assert.match(result, DIED, all);
+    assert.ok(took < 10_000, `${took} ms`);
+  } else if (isolated) {
+    assert.match(became[0], /^aborted: the run was stopped/);
+    assert.deepEqual([became[1], ...later], ['done', 'done', 'done'], all);
+    assert.ok(took < 2500, `${took} ms`);
+  } else if (became[0] !== 'done') { // a machine so fast that the step was done
+    assert.match(became[0], /^aborted: .*within 3 s/);
+    for (const result of [became[1], ...later]) assert.match(result, DIED, all);
+    assert.ok(took > 2500 && took < 10_000, `${took} ms`);
+  }
+}
+
+const nameOf = ({ kind, end, ms, threads }) => `${kind} page, ${threads} threads, ${end} ${Math.abs(ms)} ms ${ms < 0 ? 'before' : 'into'} a step`;
+
+let browser, firefox, site;
+const answers = CASES.map(() => Promise.withResolvers?.() ?? deferred());
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  return made;
+}
+
+/** Firefox's page does one case and goes to the next one's. */
+const script = `
+  import { ended } from './tests/browser/death-in-page.js';
+  const cases = ${JSON.stringify(CASES)};
+  const i = Number(location.hash.slice(1));
+  if (location.hash) {
+    const answer = await ended(cases[i]).catch((error) => ({ error: String(error) }));
+    await fetch('/talk/' + i, { method: 'POST', body: JSON.stringify(answer) });
+    if (cases[i + 1]) location.href = '/' + cases[i + 1].kind + '/?' + i + '#' + (i + 1);
+  }`;
+
+before(async () => {
+  site = await openRepository({ script, talk: async (request, response) => {
+    answers[Number(request.url.split('/').at(-1))].resolve(await new Response(request).json());
+    response.end();
+  } });
+  browser = await launch();
+  firefox = startFirefox(`${site.url(CASES[0].kind)}#0`);
+  firefox.ended.then((error) => { for (const { resolve } of answers) resolve({ error }); });
+});
+after(async () => {
+  await browser?.close();
+  await firefox?.close();
+  site.close();
+});
+
+for (const [i, how] of CASES.entries()) {
+  test(`Chromium: ${nameOf(how)}`, { timeout: 120_000 }, async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(site.url(how.kind));
+    check(how, await page.evaluate(async (given) => (await import(`${location.pathname}tests/browser/death-in-page.js`)).ended(given), how));
+    await context.close();
+  });
+  test(`Firefox: ${nameOf(how)}`, { timeout: 300_000 }, async () => { check(how, await answers[i].promise); });
+}

@@ -1,0 +1,14 @@
+/** A worker thread whose engine of one number never comes back from a step, or from loading models of two bytes. */
+
+import { parentPort } from 'node:worker_threads';
+import { serve } from '../../js/serve.js';
+import { FakeEngine } from './fake-engine.js';
+
+const forever = () => { for (;;); };
+
+class DeafEngine extends FakeEngine {
+  load({ parts }) { return parts[0].bytes.length === 2 ? forever() : super.load(); }
+  step() { forever(); }
+}
+
+serve(parentPort, async () => new DeafEngine());

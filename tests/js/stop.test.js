@@ -1,0 +1,218 @@
+/** Stopping: by signal or terminate, before, amid and after; what is left is as if nothing had been asked, and no promise stays open. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { Core } from '../../js/core.js';
+import { generateArtifacts, InferenceSession, TrainingSession } from '../../js/index.js';
+import { bind, pack } from '../../js/tensor.js';
+import { examples } from './fake-engine.js';
+import { RANDOM_MODEL, randomFeeds, slowFeeds, slowInput, slowModel } from './slow-models.js';
+
+const OPTIONS = { loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 } };
+const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
+const random = await generateArtifacts(RANDOM_MODEL, OPTIONS);
+const slow = await generateArtifacts(slowModel(40), OPTIONS);
+const is = (code, message = /./) => (error) => error.name === 'TrainletError' && error.code === code && message.test(error.message);
+
+/** A signal that comes after some time, and when it came. */
+function signalAfter(ms) {
+  const controller = new AbortController();
+  const stop = { signal: controller.signal, at: NaN };
+  setTimeout(() => {
+    stop.at = performance.now();
+    controller.abort();
+  }, ms);
+  return stop;
+}
+
+// ── the engine itself, told to stop at a moment of the test's choice ──
+
+/** An engine whose n-th question from now, counted by `left`, is answered with yes. */
+async function coreOf(artifacts) {
+  const stop = { left: Infinity };
+  const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
+  const env = { emscripten_notify_memory_growth() {}, stopped: () => Number(stop.left-- <= 0) };
+  const core = new Core(await WebAssembly.instantiate(module, { env }));
+  const parts = Object.entries(PARTS).map(([name, which]) => ({ which, bytes: artifacts[name] }));
+  const { info } = core.load({ parts, external: [], maxMemoryBytes: 0 });
+  const feeds = (seed) => pack(bind(randomFeeds(seed), info.train.inputs));
+  return { core, stop, feeds };
+}
+
+test('an engine asks nothing else of its surroundings', async () => {
+  for (const name of ['trainlet', 'trainlet-threads', 'trainlet-relaxed', 'trainlet-threads-relaxed']) {
+    const bytes = readFileSync(new URL(`../../js/${name}.wasm`, import.meta.url));
+    if (!WebAssembly.validate(bytes)) continue; // an older Node's, without relaxed SIMD
+    const module = await WebAssembly.compile(bytes);
+    const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`).sort();
+    const memory = name.includes('threads') ? ['env.memory'] : [];
+    assert.deepEqual(imports, ['env.emscripten_notify_memory_growth', ...memory, 'env.stopped'], name);
+  }
+});
+
+for (const accumulate of [1, 3]) {
+  test(`a step stopped at any moment leaves the bits of the next as they were (${accumulate} batches to a step)`, async () => {
+    const plain = await coreOf(random), stopped = await coreOf(random);
+    const step = ({ core, feeds }, i) => core.step({ feeds: feeds(i), optimize: (i + 1) % accumulate === 0 }).loss;
+    let stops = 0;
+    for (let i = 0; i < 6 * accumulate; i++) {
+      const losses = [step(plain, i)];
+      for (let left = Math.floor(i / accumulate); i % accumulate === 0; left += 2) {
+        stopped.stop.left = left;
+        const save = stopped.core.save({ optimizerState: true, format: 'trainlet' });
+        try {
+          losses.push(step(stopped, i));
+          break;
+        } catch (error) {
+          assert.ok(is('aborted', /^the run was stopped; no parameter was changed$/)(error), String(error));
+          stops++;
+        }
+        stopped.stop.left = Infinity;
+        assert.deepEqual(stopped.core.save({ optimizerState: true, format: 'trainlet' }), save); // random state, statistics and all
+      }
+      stopped.stop.left = Infinity;
+      if (losses.length === 1) losses.push(step(stopped, i));
+      assert.equal(losses[1], losses[0], `batch ${i}`);
+    }
+    assert.deepEqual(stopped.core.copyOut(false), plain.core.copyOut(false));
+    assert.ok(stops > 20, `${stops} stops`);
+  });
+}
+
+test('gradients that were being added up are dropped by a stop amid them, and the sentence says so', async () => {
+  const { core, stop, feeds } = await coreOf(random), other = await coreOf(random);
+  const step = (which, i, optimize) => which.step({ feeds: feeds(i), optimize }).loss;
+  step(core, 0, false);
+  stop.left = 8;
+  assert.throws(() => step(core, 1, false), is('aborted', /the gradients that were added up so far are dropped/));
+  stop.left = Infinity;
+  step(other.core, 5, true);
+  step(other.core, 5, true);
+  core.setSeed(1n);
+  other.core.setSeed(1n);
+  core.copyIn({ trainableOnly: false, bytes: new Uint8Array(other.core.copyOut(false).buffer) });
+  assert.equal(step(core, 2, true), step(other.core, 2, true)); // a step of its own, and no other gradient in it
+});
+
+// ── sessions ──
+
+for (const [what, call] of Object.entries({
+  step: (session, options) => session.step(slowFeeds(), options),
+  runTrainStep: (session, options) => session.runTrainStep(slowFeeds(), options),
+  runEvalStep: (session, options) => session.runEvalStep(slowFeeds(), ['loss'], options),
+  predict: (session, options) => session.predict(slowInput(), options),
+  evaluate: (session, { signal }) => session.evaluate({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
+  fit: (session, { signal }) => session.fit({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
+})) {
+  for (const threads of [1, 2]) {
+    test(`${what} is stopped while it computes (${threads} threads)`, { timeout: 60_000 }, async () => {
+      const session = await TrainingSession.create(slow, { threads, reproducible: true });
+      await session.predict(slowInput(1)); // planned, and helpers have come
+      const before = await session.getContiguousParameters(false);
+      const stop = signalAfter(300);
+      await assert.rejects(call(session, { signal: stop.signal }), is('aborted', /stopped/));
+      const late = performance.now() - stop.at;
+      assert.ok(late < 1500, `${late} ms after the signal`);
+      assert.deepEqual(await session.getContiguousParameters(false), before);
+      assert.ok(Number.isFinite((await session.step(slowFeeds(2))).loss));
+      await session.release();
+    });
+  }
+}
+
+test('an inference is stopped, and drawn anew the same', { timeout: 60_000 }, async () => {
+  const session = await InferenceSession.create(slowModel(40), { threads: 2 });
+  const { signal } = signalAfter(300);
+  await assert.rejects(session.run(slowInput(), { signal }), is('aborted'));
+  assert.equal((await session.run(slowInput(2))).logits.dims[0], 2);
+  await session.release();
+});
+
+test('terminate is honoured at the call and while the run goes on', { timeout: 60_000 }, async () => {
+  const session = await TrainingSession.create(slow, { threads: 2 });
+  await assert.rejects(session.runTrainStep(slowFeeds(), { terminate: true }), is('aborted'));
+  const options = { terminate: false };
+  setTimeout(() => { options.terminate = true; }, 300);
+  await assert.rejects(session.step(slowFeeds(), options), is('aborted'));
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error('enough')), 300);
+  await assert.rejects(session.step(slowFeeds(), { terminate: false, signal: controller.signal }), (error) => is('aborted')(error) && error.cause.message === 'enough');
+  assert.ok((await session.step(slowFeeds(2), { terminate: false })).loss > 0);
+  await session.release();
+});
+
+test('a call that waits for others is taken back, and they are not touched', { timeout: 60_000 }, async () => {
+  const session = await TrainingSession.create(slow, { threads: 2 });
+  const controller = new AbortController();
+  const calls = [session.step(slowFeeds(64)), session.step(slowFeeds(64), { signal: controller.signal }), session.step(slowFeeds(64))];
+  controller.abort();
+  const [first, second, third] = await Promise.allSettled(calls);
+  assert.ok(is('aborted')(second.reason));
+  assert.deepEqual([first.status, third.status], ['fulfilled', 'fulfilled']);
+  await assert.rejects(session.step(slowFeeds(1), { signal: controller.signal }), is('aborted'));
+  await assert.rejects(session.step(slowFeeds(1), { signal: 'now' }), is('invalid-argument', /AbortSignal/));
+  await session.release();
+});
+
+test('an output may be called signal', async () => {
+  const session = await TrainingSession.create(random);
+  await assert.rejects(session.runEvalStep(randomFeeds(0), { signal: null }), is('invalid-feed', /'signal'/));
+  await session.release();
+});
+
+// ── engines that do not answer ──
+
+const DEAF = { workerUrl: new URL('./deaf-worker.js', import.meta.url) };
+const NOTHING = new Uint8Array(1);
+const FAKE = { trainModel: NOTHING, evalModel: NOTHING, optimizerModel: NOTHING, checkpointState: NOTHING };
+const FEEDS = { ...examples(2).inputs, ...examples(2).labels };
+
+test('an engine that does not stop within 3 s is ended, and every call hears of it', { timeout: 30_000 }, async () => {
+  const session = await TrainingSession.create(FAKE, DEAF);
+  const stop = signalAfter(100);
+  const calls = [session.step(FEEDS, { signal: stop.signal }), session.getLearningRate(), session.step(FEEDS)];
+  const [asked, ...others] = await Promise.allSettled(calls);
+  const late = performance.now() - stop.at;
+  assert.ok(is('aborted', /within 3 s.*last checkpoint/)(asked.reason), String(asked.reason));
+  for (const { reason } of others) assert.ok(is('worker-died', /last checkpoint/)(reason), String(reason));
+  assert.ok(late > 2500 && late < 6000, `${late} ms`);
+  await assert.rejects(session.getLearningRate(), is('worker-died', /last checkpoint/));
+  await session.release();
+});
+
+test('release waits 3 s at most, at once with a signal, and may be called again', { timeout: 30_000 }, async () => {
+  for (const [options, most, least] of [[undefined, 6000, 2500], [{ signal: AbortSignal.abort() }, 2000, 0]]) {
+    const session = await TrainingSession.create(FAKE, DEAF);
+    const calls = [session.step(FEEDS), session.getLearningRate()];
+    const since = performance.now();
+    const released = [session.release(), session.release(options)];
+    for (const { reason } of await Promise.allSettled(calls)) assert.ok(is('released', /before this was answered/)(reason), String(reason));
+    await Promise.all(released);
+    const took = performance.now() - since;
+    assert.ok(took > least && took < most, `${took} ms`);
+    await session.release();
+    await assert.rejects(session.step(FEEDS), is('released'));
+  }
+});
+
+test('a creation is stopped while the engine is fetched, and while it loads', { timeout: 30_000 }, async (t) => {
+  const server = createServer(() => {}); // never answers
+  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const silent = `http://localhost:${server.address().port}/`;
+  for (const make of [
+    (signal) => TrainingSession.create(FAKE, { signal, wasmUrl: `${silent}engine.wasm` }),
+    (signal) => TrainingSession.create({ ...FAKE, trainModel: `${silent}model.onnx` }, { signal }),
+    (signal) => generateArtifacts(new Response(new ReadableStream({})), { signal }),
+    (signal) => TrainingSession.create({ ...FAKE, trainModel: new Uint8Array(2) }, { ...DEAF, signal }),
+  ]) {
+    const stop = signalAfter(400);
+    await assert.rejects(make(stop.signal), is('aborted'));
+    assert.ok(performance.now() - stop.at < 1000, `${performance.now() - stop.at} ms`);
+  }
+});
