@@ -85,7 +85,7 @@ async function fuzz(name, bits, seeds, limit) {
   for (const folder of inputs.slice(1)) for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(corpus, file));
   const before = new Set(readdirSync(found));
   const start = performance.now();
-  const args = [corpus, ...inputs.slice(0, 1), ...limit, `-artifact_prefix=${found}/`, '-timeout=20', '-rss_limit_mb=3000', '-malloc_limit_mb=3000', '-print_final_stats=1'];
+  const args = [corpus, ...inputs.slice(0, 1), ...limit, `-artifact_prefix=${found}/`, '-timeout=60', '-rss_limit_mb=3000', '-malloc_limit_mb=3000', '-print_final_stats=1'];
   const { code, text } = await ended(join(FUZZ, String(bits), `fuzz_${name}`), args);
   const last = [...text.matchAll(/^#(\d+)\s.*?cov: (\d+) ft: \d+ corp: (\d+)/gm)].at(-1) ?? [];
   const executions = Number(/number_of_executed_units: (\d+)/.exec(text)?.[1] ?? last[1] ?? 0);
