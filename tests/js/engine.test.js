@@ -146,6 +146,31 @@ for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
   });
 }
 
+test('stopped at any moment, amid a run of a group too, a fit goes on to the same bits', async (t) => {
+  const parts = await generateArtifacts(golden('cnn_bn.onnx'), { ...OPTIONS, additionalOutputs: [] });
+  const data = await imagesFor(parts);
+  const options = { epochs: 30, batchSize: 50, seed: 9, accumulate: 2 };
+  const whole = await create(parts);
+  await whole.fit(data, options);
+  const wanted = await whole.saveCheckpoint();
+  let amid = 0;
+  for (let k = 0; k < 12; k++) {
+    const [first, stop] = [await create(parts), new AbortController()];
+    let left = 2 + 4 * k;
+    const onBatch = () => { if (!--left) setTimeout(() => stop.abort(), k % 4); };
+    await first.fit(data, { ...options, onBatch, signal: stop.signal }).catch((error) => {
+      assert.equal(error.code, 'aborted');
+      amid += Number(/the run was stopped|amid/.test(error.message));
+    });
+    const second = await create({ ...parts, checkpointState: await first.saveCheckpoint() });
+    await first.release();
+    await second.fit(data, options);
+    assert.deepEqual(await second.saveCheckpoint(), wanted, `stopped about batch ${2 + 4 * k}`);
+    await second.release();
+  }
+  t.diagnostic(`${amid} of 12 were stopped amid a run`);
+});
+
 test('a fit whose parameters became infinite says so, and leaves the last good checkpoint', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-infinite-'));
   const store = await CheckpointStore.open({ directory });
