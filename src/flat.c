@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 /* Little-endian, at any alignment. */
 static uint64_t read_bytes(const FlatBytes *f, size_t at, size_t bytes) {
   uint64_t x = 0;
@@ -110,7 +112,7 @@ static const char *copy_string(FlatVector v, Arena *arena) {
   char *copy = arena_alloc(arena, v.count + 1);
   if (!copy || !v.count) return copy;
   memcpy(copy, flat_data(v), v.count);
-  if (strlen(copy) != v.count) v.from->damaged = true;
+  if (strlen(copy) != v.count || text_whole(copy, v.count) != v.count) v.from->damaged = true;
   return copy;
 }
 

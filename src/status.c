@@ -24,6 +24,12 @@ static void trim_partial_character(char *text) {
   if (n - (start - 1) < want) text[start - 1] = 0;
 }
 
+/* Names may have line breaks, a sentence has none. */
+static void join_lines(char *text) {
+  for (; *text; text++)
+    if (*text == '\n' || *text == '\r') *text = ' ';
+}
+
 Status error_set(Error *error, Status status, const char *node, const char *format, ...) {
   if (error->status != STATUS_OK) return error->status;
   error->status = status;
@@ -34,6 +40,7 @@ Status error_set(Error *error, Status status, const char *node, const char *form
   vsnprintf(error->text, sizeof error->text, format, args);
   va_end(args);
   trim_partial_character(error->text);
+  join_lines(error->text);
   return status;
 }
 

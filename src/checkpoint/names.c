@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "text.h"
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
@@ -17,22 +18,11 @@ static Status check_unique(const char **names, size_t count, const char *what, E
   return STATUS_OK;
 }
 
-/* Bytes of the character at `s`, 0 where there is none: a start, its length, and no code point that is too short for it, a surrogate or beyond. */
-static size_t character_bytes(const uint8_t *s) {
-  if (s[0] < 0x80) return 1;
-  size_t bytes = s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-  for (size_t i = 1; i < bytes; i++)
-    if ((s[i] & 0xC0) != 0x80) return 0;
-  bool strange = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F);
-  return strange ? 0 : bytes;
-}
-
 static Status check_text(const char *text, size_t most, const char *what, Error *error) {
   size_t length = strlen(text);
   if (length > most) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s has %zu bytes, at most %zu are possible", what, length, most);
-  for (size_t i = 0, bytes; i < length; i += bytes)
-    if (!(bytes = character_bytes((const uint8_t *)text + i))) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, i);
-  return STATUS_OK;
+  size_t whole = text_whole(text, length);
+  return whole == length ? STATUS_OK : error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, whole);
 }
 
 Status property_check(const char *name, const char *value, Error *error) {

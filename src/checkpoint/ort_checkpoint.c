@@ -197,7 +197,7 @@ Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *e
   TRY(read_module(&r, root, out));
   TRY(read_optimizer(&r, root, out));
   TRY(read_properties(&r, root, out));
-  if (r.bytes.damaged) return corrupt(&r, "an offset leads outside of the file");
+  if (r.bytes.damaged) return corrupt(&r, "an offset leads outside of the file, or a text is not UTF-8");
   return checkpoint_check_names(out, arena, error);
 }
 

@@ -103,8 +103,9 @@ Status graph_rename(Graph *g, Value *v, const char *stem) {
 Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind) {
   if (!name && !(name = graph_fresh_name(g, "v"))) return NULL;
   if (!slots_grow(g)) return out_of_memory(g), NULL;
-  if (graph_find(g, name)) {
-    error_set(g->error, STATUS_INVALID_MODEL, NULL, "the name '%s' is given to two values", name);
+  bool twice = graph_find(g, name), broken = strchr(name, '\n'); /* lists of names have one a line */
+  if (twice || broken) {
+    error_set(g->error, STATUS_INVALID_MODEL, NULL, twice ? "the name '%.200s' is given to two values" : "the name '%.200s' has a line break in it", name);
     return NULL;
   }
   Value *v = ARENA_NEW(g->arena, Value);

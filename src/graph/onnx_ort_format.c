@@ -280,7 +280,7 @@ const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count,
   Reader r = {flat_bytes(bytes, count), arena};
   Onnx__ModelProto *model = ARENA_NEW(arena, Onnx__ModelProto);
   bool good = model && read_model(&r, flat_table(flat_root(&r.bytes), SESSION_MODEL), model);
-  if (r.bytes.damaged) error_set(error, STATUS_INVALID_MODEL, NULL, "the ORT-format model is damaged: an offset leads outside of the file");
+  if (r.bytes.damaged) error_set(error, STATUS_INVALID_MODEL, NULL, "the ORT-format model is damaged: an offset leads outside of the file, or a text is not UTF-8");
   else if (!good || arena->failed) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading an ORT-format model of %zu bytes", count);
   else return model;
   return NULL;

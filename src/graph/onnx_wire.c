@@ -2,12 +2,15 @@
  *
  * protobuf-c recurses once a nested message on a stack that is small in wasm, merges a message field that comes twice by
  * copying both, ends strings at a NUL, and multiplies element counts in size_t. So a walk along its own descriptors first
- * refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, counts that could overflow. */
+ * refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, names that are not UTF-8 (JavaScript would
+ * take one for another), counts that could overflow. */
 #include "graph/onnx_wire.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "text.h"
 
 enum { DEPTH_MAX = 32 }; /* a sequence-typed value in a subgraph of a subgraph is 15 deep; a level costs about 1.2 KB of stack */
 
@@ -44,6 +47,13 @@ static bool skip(Span *s, uint64_t bytes) {
   return true;
 }
 
+static Status check_text(Walk *w, Span s) {
+  size_t count = (size_t)(s.end - s.at), whole = text_whole(s.at, count), start = (size_t)(s.at - w->start);
+  if (whole < count) return error_set(w->error, w->status, NULL, "a text of the %s is not UTF-8, at byte %zu", w->what, start + whole);
+  if (!memchr(s.at, 0, count)) return STATUS_OK;
+  return error_set(w->error, w->status, NULL, "a text of the %s has a zero byte in it, at byte %zu", w->what, start);
+}
+
 static Status walk_message(Walk *w, const ProtobufCMessageDescriptor *type, Span s, int depth);
 
 /* One length-delimited field whose contents are `inner`. */
@@ -51,10 +61,7 @@ static Status walk_field(Walk *w, const ProtobufCFieldDescriptor *field, Span in
   switch (field->type) {
     case PROTOBUF_C_TYPE_MESSAGE: return walk_message(w, field->descriptor, inner, depth + 1);
     case PROTOBUF_C_TYPE_BYTES: return STATUS_OK;
-    case PROTOBUF_C_TYPE_STRING:
-      if (!memchr(inner.at, 0, (size_t)(inner.end - inner.at))) return STATUS_OK;
-      return error_set(w->error, w->status, NULL, "a text of the %s has a zero byte in it, at byte %zu", w->what,
-                       (size_t)(inner.at - w->start));
+    case PROTOBUF_C_TYPE_STRING: return check_text(w, inner);
     default:
       w->packed += (size_t)(inner.end - inner.at);
       if (w->packed <= SIZE_MAX / 16) return STATUS_OK;

@@ -101,9 +101,9 @@ const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart pa
 }
 
 static void warn(TrainletArtifacts *a, const char *format, const char *name) {
-  char sentence[400];
-  snprintf(sentence, sizeof sentence, format, name);
-  const char *more = arena_print(&a->arena, "%s%s\n", a->warnings, sentence);
+  Error sentence = {0};
+  error_set(&sentence, STATUS_INTERNAL, NULL, format, name);
+  const char *more = arena_print(&a->arena, "%s%s\n", a->warnings, sentence.text);
   if (more) a->warnings = more;
 }
 

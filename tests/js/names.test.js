@@ -1,9 +1,10 @@
 /** Names are only names: those that JavaScript's objects have of their own arrive like any other, both ways and through a worker. */
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { onnxFile } from '../bench/models/onnx_file.js';
+import { info, message, onnxFile } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false };
 const [X, WEIGHT, HIDDEN, LOGITS] = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
@@ -99,4 +100,79 @@ test('names that no model has are refused, not taken for others', async () => {
   }
   assert.deepEqual([...(await session.run(feeds))['y\uFFFD'].data], WANTED[1]);
   await session.release();
+});
+
+/** The file with other bytes where a text stands. @param {Uint8Array} file @param {string} text @param {Uint8Array} bytes as many */
+function replaced(file, text, bytes) {
+  const copy = Buffer.from(file);
+  const found = [];
+  for (let at = copy.indexOf(text); at >= 0; at = copy.indexOf(text, at + 1)) found.push(at);
+  assert.ok(found.length > 0 && bytes.length === text.length);
+  for (const at of found) copy.set(bytes, at);
+  return new Uint8Array(copy);
+}
+const refused = (model, message) => Promise.all([
+  assert.rejects(InferenceSession.create(model, HERE), { name: 'TrainletError', code: 'invalid-model', message }),
+  assert.rejects(generateArtifacts(model, { loss: 'mse', ...HERE }), { name: 'TrainletError', code: 'invalid-model', message }),
+]);
+const PARTS = ['input', 'parameter', 'hidden', 'logits', 'op'];
+
+test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands', async () => {
+  const broken = [[0x61, 0x61, 0x61, 0xff], [0x61, 0x61, 0xc0, 0x80], [0x61, 0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x61, 0x61, 0xe2, 0x82], [0x61, 0x80, 0x61, 0x61]];
+  for (const part of PARTS) {
+    const file = model({ [part]: 'QQQQ' });
+    for (const bytes of broken) await refused(replaced(file, 'QQQQ', Uint8Array.from(bytes)), /^a text of the ONNX model is not UTF-8, at byte \d+$/);
+    await refused(replaced(file, 'QQQQ', Uint8Array.of(0x61, 0, 0x61, 0x61)), /^a text of the ONNX model has a zero byte in it, at byte \d+$/);
+  }
+  const artifacts = await generateArtifacts(model({ parameter: 'QQQQ' }), { loss: 'mse', optimizer: 'sgd', ...HERE });
+  for (const key of /** @type {const} */ (['trainModel', 'evalModel'])) {
+    const damaged = { ...artifacts, [key]: replaced(artifacts[key], 'QQQQ', Uint8Array.from(broken[0])) };
+    await assert.rejects(TrainingSession.create(damaged, HERE), { code: 'invalid-model', message: /^a text of the ONNX model is not UTF-8/ });
+  }
+  const directory = new URL('../golden/ort/ort_testdata_ortformat/', import.meta.url);
+  const [train, checkpoint] = await Promise.all(['training_model.ort', 'checkpoint'].map((name) => readFile(new URL(name, directory))));
+  const ort = { trainModel: replaced(train, 'fc1.weight', Uint8Array.from('fc1.weigh\xff', (c) => c.charCodeAt(0))), checkpointState: checkpoint };
+  await assert.rejects(TrainingSession.create(ort, HERE), { code: 'invalid-model', message: /or a text is not UTF-8$/ });
+  const theirs = { trainModel: train, checkpointState: replaced(checkpoint, 'fc1.weight', Uint8Array.from('fc1.weigh\xff', (c) => c.charCodeAt(0))) };
+  await assert.rejects(TrainingSession.create(theirs, HERE), { code: 'checkpoint-corrupt', message: /or a text is not UTF-8$/ });
+});
+
+test('a value with a line break in its name is refused; other names may have one, and a sentence stays one', async () => {
+  for (const part of PARTS.slice(0, 4)) await refused(model({ [part]: 'Q\nQQ' }), /^the name 'Q QQ' has a line break in it$/);
+  await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), HERE), { code: 'unsupported-op', message: /^the model uses an operator we lack: Re lu $/ });
+  const notes = [['two', 'lines\nhere']];
+  const texts = message([6, Uint8Array.of(0xff, 0x0a, 0)], ...notes.map(([key, text]) => [14, message([1, key], [2, text])]));
+  const noted = Buffer.concat([model({ input: 'x', logits: 'y' }), texts]);
+  const made = await generateArtifacts(new Uint8Array(noted), { loss: 'mse', ...HERE });
+  assert.ok(Buffer.from(made.trainModel).includes('lines\nhere'));
+  await (await TrainingSession.create(made, HERE)).release();
+});
+
+test('names that differ only late, and names of 2 MB, are told apart', { timeout: 120_000 }, async () => {
+  const long = 'n'.repeat(2e6);
+  const [input, parameter, hidden, logits] = ['a', 'b', 'c', 'd'].map((end) => long + end);
+  const session = await InferenceSession.create(model({ input, parameter, hidden, logits }), HERE);
+  const found = await session.run({ [input]: x }, [hidden, logits]);
+  assert.deepEqual([hidden, logits].map((name) => [...found[name].data]), WANTED);
+  await assert.rejects(session.run({ [input]: x }, [parameter.slice(0, -1)]), (error) => error.message.length < 600);
+  await session.release();
+  const made = await generateArtifacts(model({ input, parameter, hidden, logits }), { loss: 'mse', optimizer: 'sgd', ...HERE });
+  const training = await TrainingSession.create(made, HERE);
+  assert.equal(training.parameters[0].name, parameter);
+  await training.release();
+});
+
+test('functions are called by their whole names, however domain and name divide', async () => {
+  const body = (op) => [[4, 'a'], [5, 'b'], [7, message([1, 'a'], [2, 'b'], [3, op], [4, op])], [9, message([1, ''], [2, 17])]];
+  const call = ([domain, op], from, to) => message([1, from], [2, to], [3, to], [4, op], [7, domain]);
+  const calling = (one, other) => {
+    const graph = message([1, call(one, 'x', 'h')], [1, call(other, 'h', 'y')], [2, 'g'], [11, info('x', 1, ['N', 2])], [12, info('y', 1, ['N', 2])]);
+    const opsets = [['', 17], [one[0], 1], [other[0], 1]].map(([domain, version]) => [8, message([1, domain], [2, version])]);
+    const functions = [[one, 'Relu'], [other, 'Neg']].map(([[domain, name], op]) => [25, message([1, name], [10, domain], ...body(op))]);
+    return message([1, 8], [7, graph], ...opsets, ...functions);
+  };
+  const session = await InferenceSession.create(calling(['dF', 'G'], ['d', 'FG']), HERE);
+  assert.deepEqual([...(await session.run({ x: new Tensor('float32', [1, -2], [1, 2]) })).y.data], [-1, -0]);
+  await session.release();
+  await refused(calling(['d\nF', 'G'], ['d', 'F\nG']), /^the name 'd FG.*' has a line break in it$/);
 });
