@@ -69,6 +69,7 @@ Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
 
 Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
   error_clear(&s->error);
+  if (!s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is not ready: there are no parameters to keep");
   if (what == TRAINLET_BEST_KEEP) return state_keep_best(&s->state, s->limit_bytes, &s->error);
   if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state);
   else state_forget_best(&s->state);

@@ -66,6 +66,7 @@ typedef struct Run {
   TrainletArtifacts *artifacts;
   TrainletSession *sessions[SESSIONS];
   char text[2][INPUT_TEXT];
+  int questions[SESSIONS];
 } Run;
 
 static TrainletPart any_part(Input *in) { return (TrainletPart)(input_below(in, 8) - 1); }
@@ -211,10 +212,27 @@ static void export(Run *r, TrainletSession *s) {
   }
 }
 
+/* After so many questions it says yes. */
+static bool asked(void *context) {
+  int *left = context;
+  return (*left)-- <= 0;
+}
+
+static void stop_later(Run *r, TrainletSession *s) {
+  r->questions[s == r->sessions[1]] = input_byte(&r->in);
+  trainlet_session_stop_when(s, input_below(&r->in, 3) ? asked : NULL, &r->questions[s == r->sessions[1]]);
+}
+
+/* What a fit keeps comes back, whatever text it is. */
+static void keep_fit(Run *r, TrainletSession *s) {
+  const char *text = input_text(&r->in, r->text[0]);
+  if (trainlet_session_set_fit(s, text) == STATUS_OK) hold(strcmp(trainlet_session_fit(s), text) == 0);
+}
+
 static void call_session(Run *r, int which) {
   TrainletSession *s = r->sessions[which];
   TrainletPart part;
-  switch (input_below(&r->in, 18)) {
+  switch (input_below(&r->in, 22)) {
     case 0: load(r, s); break;
     case 1: case 2: load_whole(r, s); break;
     case 3: trainlet_session_ready(s); break;
@@ -232,6 +250,10 @@ static void call_session(Run *r, int which) {
     case 14: set_numbers(r, s); break;
     case 15: set_property(r, s); break;
     case 16: save(r, s); break;
+    case 18: stop_later(r, s); break;
+    case 19: trainlet_session_drop_grad(s); break;
+    case 20: keep_fit(r, s); break;
+    case 21: trainlet_session_best(s, (TrainletBest)input_below(&r->in, 4)); break;
     default: export(r, s);
   }
   hold_sentence(trainlet_session_error(s));
