@@ -6,6 +6,8 @@
 Value emit_absent;
 enum { EMIT_INPUTS = 16 }; /* of an operator composed within another */
 
+static void out_of_memory(Graph *g) { error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the graph"); }
+
 Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want) {
   const Op *op = op_find(op_name);
   if (!op) {
@@ -15,7 +17,7 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
   Value **inputs = ARENA_ARRAY(g->arena, Value *, in_count);
   const char **names = ARENA_ARRAY(g->arena, const char *, out_count);
   Attr *kept = ARENA_ARRAY(g->arena, Attr, attrs.count);
-  if (!inputs || !names || !kept) return NULL;
+  if (!inputs || !names || !kept) return out_of_memory(g), NULL;
   for (int i = 0; i < in_count; i++) {
     if (!in[i]) return NULL;
     inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
@@ -24,7 +26,7 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
     kept[i] = attrs.items[i];
     if (attrs.items[i].kind != ATTR_INTS) continue;
     int64_t *ints = ARENA_ARRAY(g->arena, int64_t, attrs.items[i].count);
-    if (!ints) return NULL;
+    if (!ints) return out_of_memory(g), NULL;
     if (attrs.items[i].count) memcpy(ints, attrs.items[i].ints, (size_t)attrs.items[i].count * sizeof *ints);
     kept[i].ints = ints;
   }
@@ -54,7 +56,7 @@ Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *i
 
 static Value *emit_constant(Graph *g, DType type, const Shape *shape, const void *data, size_t bytes) {
   void *copy = arena_alloc(g->arena, bytes);
-  if (!copy) return NULL;
+  if (!copy) return out_of_memory(g), NULL;
   if (bytes) memcpy(copy, data, bytes);
   const char *name = graph_fresh_name(g, "const");
   return name ? graph_constant(g, name, type, shape, copy) : NULL;

@@ -24,12 +24,16 @@ static Status out_of_memory(Graph *g) {
                    g->arena->used_bytes);
 }
 
-/* Room for one more item of a list of g. */
-#define ROOM(g, items, count, capacity)                                                                                \
-  (((g)->items = arena_list_grow((g)->arena, (g)->items, (g)->count, &(g)->capacity, sizeof *(g)->items)) != NULL)
-/* A failed growth loses the list, which nobody reads after out-of-memory, but its count must not outlive it. */
+/* Room for one more item of the list of g whose pointer stands at `list`; it stays as it is when there is none. */
+static bool room(Graph *g, void *list, int count, int *capacity, size_t item_bytes) {
+  void *items;
+  memcpy(&items, list, sizeof items);
+  items = arena_list_grow(g->arena, items, count, capacity, item_bytes);
+  if (items) memcpy(list, &items, sizeof items);
+  return items;
+}
 #define PUSH(g, items, count, capacity, item)                                                                          \
-  (ROOM(g, items, count, capacity) ? ((g)->items[(g)->count++] = (item), true) : ((g)->count = (g)->capacity = 0, false))
+  (room(g, &(g)->items, (g)->count, &(g)->capacity, sizeof *(g)->items) && ((g)->items[(g)->count++] = (item), true))
 
 int graph_opset(const Graph *g, const char *domain) {
   for (int i = 0; i < g->opset_count; i++)
@@ -82,6 +86,7 @@ static bool slots_grow(Graph *g) {
 }
 
 const char *graph_fresh_name(Graph *g, const char *stem) {
+  if (!stem) return out_of_memory(g), NULL;
   if (!graph_find(g, stem)) return stem;
   for (;;) {
     const char *name = arena_print(g->arena, "%s_%d", stem, ++g->made);
@@ -157,9 +162,8 @@ const char *graph_metadata(const Graph *g, const char *key) {
 
 Status graph_set_metadata(Graph *g, const char *key, const char *text) {
   int capacity = g->metadata.capacity;
-  g->metadata.keys = arena_list_grow(g->arena, g->metadata.keys, g->metadata.count, &capacity, sizeof(char *));
-  g->metadata.texts = arena_list_grow(g->arena, g->metadata.texts, g->metadata.count, &g->metadata.capacity, sizeof(char *));
-  if (!g->metadata.keys || !g->metadata.texts) return g->metadata.count = 0, out_of_memory(g);
+  if (!room(g, &g->metadata.keys, g->metadata.count, &capacity, sizeof(char *))) return out_of_memory(g);
+  if (!room(g, &g->metadata.texts, g->metadata.count, &g->metadata.capacity, sizeof(char *))) return out_of_memory(g);
   g->metadata.keys[g->metadata.count] = key;
   g->metadata.texts[g->metadata.count++] = text;
   return STATUS_OK;

@@ -71,8 +71,8 @@ static Value *emit_counts(Graph *g, const Pool *pool, int rank) {
 
 /* (N, C, W) as planes (N, C, 1, W): ONNX Runtime's ConvGrad of groups crashes in one dimension. */
 static Value *emit_planes(Graph *g, Value *v) {
-  int64_t dims[] = {0, v->shape.dim[1], 1, v->shape.dim[2]};
-  return v->shape.rank == 4 ? v : emit(g, "Reshape", v, emit_ints(g, dims, 4));
+  if (!v || v->shape.rank == 4) return v;
+  return emit(g, "Reshape", v, emit_ints(g, (int64_t[]){0, v->shape.dim[1], 1, v->shape.dim[2]}, 4));
 }
 
 /* At the end as many pads as the last window hangs over, for Conv knows no ceil_mode. */

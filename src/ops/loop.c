@@ -67,7 +67,8 @@ static Status iterate(Loop *l) {
 static Value *stacked(Loop *l, int k) {
   int count = l->scans ? l->scanned_count / l->scans : 0;
   Value **items = ARENA_ARRAY(l->n->graph->arena, Value *, count);
-  for (int i = 0; items && i < count; i++) items[i] = l->scanned[i * l->scans + k];
+  if (!items) return node_fail(l->n, STATUS_OUT_OF_MEMORY, "out of memory for its outputs"), NULL;
+  for (int i = 0; i < count; i++) items[i] = l->scanned[i * l->scans + k];
   return subgraph_stack(l->n->graph, l->n->done ? l->n->in[2 + l->carried + k] : NULL, items, count, 0);
 }
 
@@ -76,7 +77,7 @@ static Status emit_outputs(Loop *l, Value **out) {
   for (int k = 0; k < l->n->out_count; k++) {
     int scan = k - l->carried;
     if (scan < 0) out[k] = l->slots[2 + k];
-    else if (!(out[k] = stacked(l, scan)) && !(out[k] = subgraph_nothing(g, &l->body->declared[1 + k], 0))) return g->error->status;
+    else if (!(out[k] = stacked(l, scan)) && (g->error->status != STATUS_OK || !(out[k] = subgraph_nothing(g, &l->body->declared[1 + k], 0)))) return g->error->status;
   }
   return STATUS_OK;
 }
