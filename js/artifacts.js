@@ -61,10 +61,10 @@ function settingsOf(options) {
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
   const flags = [...flag('nominal', options.nominal), ...flag('initialize', options.initialize)];
-  const { passes } = options;
+  const { passes, maxMemoryBytes = 0 } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
-  return [...lossSettings(loss), ...optimizerSettings(optimizer), ...lists, ...flags, ...chosen];
+  return [['maxMemoryBytes', String(maxMemoryBytes)], ...lossSettings(loss), ...optimizerSettings(optimizer), ...lists, ...flags, ...chosen];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */

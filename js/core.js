@@ -61,13 +61,13 @@ export class Core {
   artifacts({ model, external, settings }) {
     const builder = this.#pointer('abi_artifacts_new');
     try {
+      for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#takeExternal('abi_artifacts_external', builder, external);
       this.#run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
-      for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
       const part = (/** @type {number} */ which) =>
-        this.#copy(this.#call('abi_artifacts_bytes', builder, which), this.#call('abi_artifacts_length', builder, which));
+        this.#copy(this.#pointer('abi_artifacts_bytes', builder, which), this.#call('abi_artifacts_length', builder, which));
       return {
         trainModel: part(ids.train), evalModel: part(ids.eval), optimizerModel: part(ids.optimizer),
         checkpointState: part(ids.checkpoint),
@@ -257,7 +257,7 @@ export class Core {
 
   #result() {
     const bytes = this.#copy(
-      this.#call('abi_session_result', this.#session), this.#call('abi_session_result_length', this.#session));
+      this.#pointer('abi_session_result', this.#session), this.#call('abi_session_result_length', this.#session));
     this.#call('abi_session_result_free', this.#session);
     return bytes;
   }
@@ -344,13 +344,13 @@ export class Core {
 
   /** @param {number} status */
   #error(status) {
-    const message = this.#text(this.#call('abi_error_message'));
+    const message = this.#text(this.#call('abi_error_message')) || 'the engine failed and did not say why';
     const node = this.#text(this.#call('abi_error_node')) || undefined;
-    return new TrainletError(this.#constants.codes[status] ?? 'internal', message, { node });
+    return new TrainletError((status && this.#constants.codes[status]) || 'internal', message, { node });
   }
 
   /** @param {string} name @returns {any} */
-  #json(name) { return JSON.parse(this.#text(this.#call(name, this.#session))); }
+  #json(name) { return JSON.parse(this.#text(this.#pointer(name, this.#session))); }
 
   /**
    * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the engine.

@@ -100,7 +100,12 @@ export interface EngineOptions {
    * instead of two if the processor is faster so, and another processor may give other last bits.
    */
   reproducible?: boolean;
-  /** Where a plan would pass it, cheap values are computed twice instead of kept; if that does not do, it is refused before anything is allocated. */
+  /**
+   * The most bytes that the engine takes for this session, or to make these artifacts: models and files as they are read, state, feeds, plans,
+   * what a step works in, checkpoints being written. Default: as many as there are. Where a step would pass it, cheap values are computed twice
+   * instead of kept and what was kept for speed is dropped; if that does not do, the call fails with `out-of-memory`, which says how many bytes
+   * were wanted, and the session goes on. `getMemoryPlan().takenBytes` tells how many are taken.
+   */
   maxMemoryBytes?: number;
   /**
    * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
@@ -190,6 +195,8 @@ export interface MemoryPlan {
   readonly peakBytes: number;
   /** The most that is alive at one time: no plan can be smaller. */
   readonly lowerBoundBytes: number;
+  /** All that the session has taken by now, models and plans themselves too: what `maxMemoryBytes` bounds. */
+  readonly takenBytes: number;
   /** Frozen weights in the form that convolutions read, a second copy of them where that pays and `maxMemoryBytes` has room. */
   readonly packedBytes: number;
 }

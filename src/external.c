@@ -1,28 +1,55 @@
 /* External data: a list of files by name. */
 #include "external.h"
 
+#include <stdio.h>
 #include <string.h>
-
-void *external_add(External *x, const char *location, size_t bytes, Arena *arena) {
-  ExternalFile *grown = arena_list_grow(arena, x->files, x->count, &x->capacity, sizeof *grown);
-  if (!grown) return NULL;
-  x->files = grown;
-  ExternalFile *file = &x->files[x->count];
-  *file = (ExternalFile){.location = arena_copy_text(arena, location), .bytes = bytes};
-  if (!file->location || !block_reserve(&file->block, bytes)) return NULL;
-  x->count++;
-  return file->block.data;
-}
 
 enum { OWN = 1 }; /* the first letter of a name that no user gives */
 
+/* The file that the new one replaces: one of that location, or, of our own files, any that nobody needs. */
+static ExternalFile *find_replaced(External *x, const char *location) {
+  for (int i = 0; i < x->count; i++) {
+    ExternalFile *file = &x->files[i];
+    bool same = *location == OWN ? *file->location == OWN && (file->done || file->spent) : strcmp(file->location, location) == 0;
+    if (same && !file->in_place) return file;
+  }
+  return NULL;
+}
+
+/* One more place at the end of the list, which is not counted yet. */
+static ExternalFile *append(External *x, const char *location, Arena *arena) {
+  ExternalFile *grown = arena_list_grow(arena, x->files, x->count, &x->capacity, sizeof *grown);
+  if (!grown) return NULL;
+  x->files = grown;
+  grown[x->count] = (ExternalFile){.location = arena_copy_text(arena, location)};
+  return grown[x->count].location ? &grown[x->count] : NULL;
+}
+
+void *external_add(External *x, const char *location, size_t bytes, Arena *arena) {
+  ExternalFile *replaced = find_replaced(x, location), *file = replaced ? replaced : append(x, location, arena);
+  if (!file) return NULL;
+  file->bytes = 0;
+  if (!block_reserve(&file->block, bytes)) return NULL;
+  file->bytes = bytes;
+  file->done = file->spent = false;
+  x->count += !replaced;
+  return file->block.data;
+}
+
 void *external_add_file(External *x, size_t bytes, Arena *arena) {
-  const char *name = arena_print(arena, "%c%d", OWN, x->count);
-  return name ? external_add(x, name, bytes, arena) : NULL;
+  char name[16];
+  snprintf(name, sizeof name, "%c%d", OWN, x->count);
+  return external_add(x, name, bytes, arena);
+}
+
+void external_settle(ExternalFile *file, bool good, bool needed) {
+  file->in_place &= good;
+  file->spent = !good;
+  file->done = good && !file->in_place && !needed;
 }
 
 ExternalFile *external_at(const External *x, const void *bytes) {
-  for (int i = 0; x && i < x->count; i++)
+  for (int i = 0; bytes && x && i < x->count; i++)
     if (x->files[i].block.data == bytes) return &x->files[i];
   return NULL;
 }

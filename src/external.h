@@ -7,6 +7,8 @@ typedef struct ExternalFile {
   Block block;
   size_t bytes;
   bool in_place; /* values point into it */
+  bool done;     /* it was read, and nothing needs it any more */
+  bool spent;    /* reading it in place failed: it may have been changed */
 } ExternalFile;
 
 typedef struct External {
@@ -17,11 +19,14 @@ typedef struct External {
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
 void *external_add(External *x, const char *location, size_t bytes, Arena *arena);
 
-/* Where to write a file that is no external data itself, but is to be read in place. */
+/* Where to write a file that is no external data itself, but is to be read in place. A file that is done or spent makes room for it. */
 void *external_add_file(External *x, size_t bytes, Arena *arena);
 
 /* The file whose bytes these are; NULL when they are somewhere else. */
 ExternalFile *external_at(const External *x, const void *bytes);
+
+/* After a file was read, `good` or not; `needed`: it stays all the same. */
+void external_settle(ExternalFile *file, bool good, bool needed);
 
 /* NULL when there is none. "./a" and "a" are one location, nothing else is understood as a path. x may be NULL: no files. */
 ExternalFile *external_find(const External *x, const char *location);

@@ -3,7 +3,7 @@
  *   artifacts_new ─ load ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
  *
  * Status-returning functions give 0 (TRAINLET_OK) or an error whose sentence *_error returns until the next call. A session
- * that reported an error stays usable. Nothing here is thread-safe: one session, one thread. */
+ * that reported an error stays usable, but for one that could not be made ready. Nothing here is thread-safe: one session, one thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ typedef struct TrainletTensor {
 TrainletSession *trainlet_session_new(void);
 void trainlet_session_free(TrainletSession *s);
 const Error *trainlet_session_error(const TrainletSession *s);
-void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take; 0 = no limit */
+void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take from here on, of all kinds; 0 = no limit */
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */
@@ -61,7 +61,8 @@ const char *trainlet_pass_name(int i); /* NULL past the last */
 void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
 /* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data": ONNX Runtime's second file of a large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
-/* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights exist once then. */
+/* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights exist once then. It must be
+ * asked for and written again after a load that failed; once it is loaded, the next such file may take its place. */
 void *trainlet_session_file(TrainletSession *s, size_t bytes);
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 Status trainlet_session_ready(TrainletSession *s);

@@ -47,7 +47,12 @@ EXPORT(abi_json) const char *abi_json(void) {
   return text;
 }
 
-EXPORT(abi_alloc) void *abi_alloc(size_t bytes) { return memory_take(bytes); }
+EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
+  void *block = memory_take(bytes);
+  error_clear(&last_error);
+  if (!block) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
+  return block;
+}
 EXPORT(abi_free) void abi_free(void *p) { memory_give(p); }
 
 /* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own variables ---- */
@@ -158,7 +163,11 @@ EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, 
   return session_status(s);
 }
 EXPORT(abi_session_ready) Status abi_session_ready(TrainletSession *s) { return trainlet_session_ready(s), session_status(s); }
-EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) { return trainlet_session_json(s); }
+EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) {
+  const char *text = trainlet_session_json(s);
+  session_status(s);
+  return text;
+}
 
 EXPORT(abi_session_feed) void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_session_feed(s, (TrainletPart)which, name, type, rank, dims);
@@ -216,7 +225,11 @@ EXPORT(abi_session_property_set_string) Status abi_session_property_set_string(T
   return trainlet_session_property_set_string(s, name, value), session_status(s);
 }
 EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) { trainlet_session_property_delete(s, name); }
-EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) { return trainlet_session_properties(s); }
+EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) {
+  const char *text = trainlet_session_properties(s);
+  session_status(s);
+  return text;
+}
 
 EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);

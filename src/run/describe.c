@@ -9,7 +9,7 @@
 typedef struct Json {
   Arena *arena;
   char *text;
-  size_t length, capacity;
+  size_t length, capacity, taken; /* bytes: of the text, of its room, and by the session without it */
 } Json;
 
 static void put_bytes(Json *j, const char *bytes, size_t count) {
@@ -131,17 +131,26 @@ static void put_memory(Json *j, const TrainletSession *s) {
   put_size(j, "arenaBytes", t->largest_bytes, ",");
   put_size(j, "lowerBoundBytes", t->lower_bound_bytes, ",");
   put_size(j, "packedBytes", t->packed.bytes, ",");
-  put_size(j, "peakBytes", s->state.total_bytes + t->largest_bytes + t->packed.bytes + feeds, "}");
+  put_size(j, "peakBytes", s->state.total_bytes + t->largest_bytes + t->packed.bytes + feeds, ",");
+  put_size(j, "takenBytes", j->taken, "}");
 }
 
+/* What a session says of itself counts, and is not refused: one that is at its limit can be asked why. */
 static Json json_new(TrainletSession *s) {
+  s->budget.limit_bytes = -s->budget.limit_bytes;
   arena_free(&s->text);
-  Json j = {.arena = &s->text, .capacity = 1024};
+  Json j = {.arena = &s->text, .capacity = 1024, .taken = s->budget.used_bytes};
   j.text = ARENA_ARRAY(j.arena, char, j.capacity);
   return j;
 }
 
+static const char *json_end(TrainletSession *s, const Json *j) {
+  s->budget.limit_bytes = -s->budget.limit_bytes;
+  return session_leave(s, j->text) == STATUS_OK ? j->text : NULL;
+}
+
 const char *trainlet_session_json(TrainletSession *s) {
+  session_enter(s);
   Json j = json_new(s);
   put(&j, "{");
   put_model(&j, "train", &s->models[MODEL_TRAIN]);
@@ -154,7 +163,7 @@ const char *trainlet_session_json(TrainletSession *s) {
   put_predict(&j, s);
   put_memory(&j, s);
   put(&j, "}");
-  return j.text;
+  return json_end(s, &j);
 }
 
 static void put_property(Json *j, const Property *p) {
@@ -172,9 +181,10 @@ static void put_property(Json *j, const Property *p) {
 }
 
 const char *trainlet_session_properties(TrainletSession *s) {
+  session_enter(s);
   Json j = json_new(s);
   put(&j, "[");
   for (int i = 0; i < s->property_count; i++) put(&j, i ? ",{" : "{"), put_property(&j, &s->properties[i]), put(&j, "}");
   put(&j, "]");
-  return j.text;
+  return json_end(s, &j);
 }

@@ -36,13 +36,13 @@ static Feed *next_item(Feed *f, Error *error) {
   return NULL;
 }
 
-void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, double limit, Error *error) {
+void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Error *error) {
   Feed *sequence = is_sequence(f) ? f : NULL;
   if (check(f, type, shape, error) != STATUS_OK || (sequence && !(f = next_item(f, error)))) return NULL;
   size_t count, bytes, whole;
   bool strings = type == DTYPE_STRING;
   if (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) || !size_add(bytes, text_bytes, &whole) || whole > PTRDIFF_MAX ||
-      (limit > 0 && (double)whole > limit) || !block_reserve(&f->block, bytes) || (strings && !block_reserve(&f->text, text_bytes))) {
+      !block_reserve(&f->block, bytes) || (strings && !block_reserve(&f->text, text_bytes))) {
     error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", f->input->name);
     return NULL;
   }

@@ -18,8 +18,8 @@ typedef struct Feed {
   int item_count, came; /* announced for the next run, and fed so far */
 } Feed;
 
-/* Where to write the tensor's bytes (of strings: `text_bytes` of text); NULL with a sentence. `limit`: bytes it may take, 0 = none. */
-void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, double limit, Error *error);
+/* Where to write the tensor's bytes (of strings: `text_bytes` of text); NULL with a sentence. */
+void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Error *error);
 /* The next `count` tensors fed are the sequence's. Their names and list are in memory of `arena`. */
 Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error);
 /* All that was announced has come, and text is as many strings as were said: turns it into pointers. */

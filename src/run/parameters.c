@@ -58,22 +58,28 @@ void trainlet_session_set_position(TrainletSession *s, int i, int64_t value) {
 
 const char *trainlet_session_fit(const TrainletSession *s) { return s->checkpoint.fit ? s->checkpoint.fit : ""; }
 
-Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
-  error_clear(&s->error);
+static Status set_fit(TrainletSession *s, const char *text) {
   size_t bytes = strlen(text) + 1;
-  s->checkpoint.fit = NULL;
-  if (!block_reserve(&s->fit, bytes)) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
-  if (*text) s->checkpoint.fit = memcpy(s->fit.data, text, bytes);
+  Block fit = {0};
+  if (!block_reserve(&fit, bytes)) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
+  block_free(&s->fit);
+  s->fit = fit;
+  s->checkpoint.fit = *text ? memcpy(fit.data, text, bytes) : NULL;
   return STATUS_OK;
 }
 
+Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
+  session_enter(s);
+  return session_leave(s, set_fit(s, text) == STATUS_OK);
+}
+
 Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
-  error_clear(&s->error);
-  if (!s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is not ready: there are no parameters to keep");
-  if (what == TRAINLET_BEST_KEEP) return state_keep_best(&s->state, s->limit_bytes, &s->error);
+  session_enter(s);
+  if (!s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is not ready: there are no parameters to keep"), session_leave(s, false);
+  Status status = what == TRAINLET_BEST_KEEP ? state_keep_best(&s->state, &s->error) : STATUS_OK;
   if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state);
-  else state_forget_best(&s->state);
-  return STATUS_OK;
+  else if (what != TRAINLET_BEST_KEEP) state_forget_best(&s->state);
+  return session_leave(s, status == STATUS_OK);
 }
 
 /* ---- property bag ---- */
@@ -84,45 +90,71 @@ static Property *find_property(const TrainletSession *s, const char *name) {
   return NULL;
 }
 
-static Property *property_to_set(TrainletSession *s, const char *name, PropertyKind kind) {
-  Property *p = find_property(s, name);
-  if (!p) {
-    Property *grown = arena_list_grow(&s->arena, s->properties, s->property_count, &s->property_capacity, sizeof *s->properties);
-    const char *copy = arena_copy_text(&s->arena, name);
-    if (!grown || !copy) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", name), NULL;
-    s->properties = grown;
-    p = &s->properties[s->property_count++];
-    p->name = copy;
-  }
-  p->kind = kind;
-  return p;
+/* So much of the bag may be texts that were replaced, or half of it. */
+enum { BAG_WASTE = 1 << 19 };
+
+static bool copy_property(Property *to, const Property *from, Arena *bag) {
+  *to = *from;
+  to->name = arena_copy_text(bag, from->name);
+  if (from->kind == PROPERTY_STRING) to->s = arena_copy_text(bag, from->s);
+  return to->name && (from->kind != PROPERTY_STRING || to->s);
 }
 
-Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
-  error_clear(&s->error);
-  TRY(property_check(name, NULL, &s->error));
-  Property *p = property_to_set(s, name, PROPERTY_INT);
-  if (p) p->i = value;
-  return s->error.status;
+static size_t property_bytes(const Property *p) { return sizeof *p + strlen(p->name) + (p->kind == PROPERTY_STRING ? strlen(p->s) : 0) + 34; }
+
+/* Moves the bag to a fresh arena where much of its own is waste. */
+static bool tidy(TrainletSession *s) {
+  size_t used = 0;
+  for (int i = 0; i < s->property_count; i++) used += property_bytes(&s->properties[i]);
+  if (s->bag.used_bytes < 2 * used + BAG_WASTE) return true;
+  Arena bag = {0};
+  Property *copies = ARENA_ARRAY(&bag, Property, s->property_count);
+  for (int i = 0; i < s->property_count && copies; i++)
+    if (!copy_property(&copies[i], &s->properties[i], &bag)) copies = NULL;
+  if (!copies) return arena_free(&bag), false;
+  arena_free(&s->bag);
+  s->bag = bag;
+  s->properties = copies;
+  s->property_capacity = s->property_count;
+  return true;
 }
+
+static Property *append_property(TrainletSession *s) {
+  int capacity = s->property_capacity;
+  Property *grown = arena_list_grow(&s->bag, s->properties, s->property_count, &capacity, sizeof *s->properties);
+  if (!grown) return NULL;
+  s->properties = grown;
+  s->property_capacity = capacity;
+  return &s->properties[s->property_count];
+}
+
+/* All or nothing. */
+static Status set_property(TrainletSession *s, const Property *wanted) {
+  Property copy;
+  TRY(property_check(wanted->name, wanted->kind == PROPERTY_STRING ? wanted->s : NULL, &s->error));
+  bool copied = tidy(s) && copy_property(&copy, wanted, &s->bag);
+  Property *p = find_property(s, wanted->name), *to = !copied || p ? p : append_property(s);
+  if (!copied || !to) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", wanted->name);
+  s->property_count += !p;
+  *to = copy;
+  return STATUS_OK;
+}
+
+static Status set(TrainletSession *s, Property wanted) {
+  session_enter(s);
+  return session_leave(s, set_property(s, &wanted) == STATUS_OK);
+}
+
+Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) { return set(s, (Property){name, PROPERTY_INT, .i = value}); }
 
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
   error_clear(&s->error);
+  if (isfinite((float)value)) return set(s, (Property){name, PROPERTY_FLOAT, .f = (float)value});
   TRY(property_check(name, NULL, &s->error));
-  if (!isfinite((float)value)) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
-  Property *p = property_to_set(s, name, PROPERTY_FLOAT);
-  if (p) p->f = (float)value;
-  return s->error.status;
+  return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
 }
 
-Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
-  error_clear(&s->error);
-  TRY(property_check(name, value, &s->error));
-  const char *copy = arena_copy_text(&s->arena, value);
-  Property *p = copy ? property_to_set(s, name, PROPERTY_STRING) : NULL;
-  if (p) p->s = copy;
-  return p ? STATUS_OK : error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", name);
-}
+Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) { return set(s, (Property){name, PROPERTY_STRING, .s = value}); }
 
 void trainlet_session_property_delete(TrainletSession *s, const char *name) {
   Property *p = find_property(s, name);

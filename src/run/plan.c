@@ -163,11 +163,11 @@ static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive
   return most;
 }
 
-static Status place(Graph *g, Program *out) {
+static Status place_in(Graph *g, Arena *arena, Program *out) {
   int most = g->value_count + g->node_count, count = 0;
-  Span *spans = ARENA_ARRAY(g->arena, Span, most);
-  int *order = ARENA_ARRAY(g->arena, int, most);
-  size_t *alive = ARENA_ARRAY(g->arena, size_t, g->node_count);
+  Span *spans = ARENA_ARRAY(arena, Span, most);
+  int *order = ARENA_ARRAY(arena, int, most);
+  size_t *alive = ARENA_ARRAY(arena, size_t, g->node_count);
   if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   if (!collect_spans(g, spans, &count)) goto too_large;
   size_t by_size, by_life;
@@ -189,6 +189,13 @@ static Status place(Graph *g, Program *out) {
   return STATUS_OK;
 too_large:
   return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs more memory than a machine of this kind can address");
+}
+
+static Status place(Graph *g, Program *out) {
+  Arena scratch = {0};
+  Status status = place_in(g, &scratch, out);
+  arena_free(&scratch);
+  return status;
 }
 
 Status plan(Graph *g, bool overwrite_gradients, Program *out) {

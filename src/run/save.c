@@ -8,9 +8,21 @@
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) { return *bytes = s->result_bytes, s->result.data; }
 
-void trainlet_session_result_free(TrainletSession *s) {
+static void forget_result(TrainletSession *s) {
   block_free(&s->result);
   s->result_bytes = 0;
+}
+
+void trainlet_session_result_free(TrainletSession *s) {
+  session_enter(s);
+  forget_result(s);
+  session_leave(s, true);
+}
+
+/* What came of a save or an export; nothing is left of one that failed. */
+static Status finish(TrainletSession *s, Status status) {
+  if (status != STATUS_OK || budget_missed()) forget_result(s);
+  return session_leave(s, status == STATUS_OK);
 }
 
 static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the file to save"); }
@@ -52,8 +64,7 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
   return STATUS_OK;
 }
 
-Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
-  error_clear(&s->error);
+static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
   if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
   if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
   TRY(session_check_values(s));
@@ -74,6 +85,11 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
   if (status == STATUS_OK) status = write_checkpoint(s, &c, format);
   arena_free(&arena);
   return status;
+}
+
+Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
+  session_enter(s);
+  return finish(s, save(s, optimizer_state, format));
 }
 
 /* ---- export ---- */
@@ -123,8 +139,7 @@ static Status export_graph(TrainletSession *s, const char *outputs, bool trainin
   return onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 
-Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info) {
-  error_clear(&s->error);
+static Status export(TrainletSession *s, const char *outputs, bool training_info) {
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
@@ -133,4 +148,9 @@ Status trainlet_session_export(TrainletSession *s, const char *outputs, bool tra
   Status status = export_graph(s, outputs, training_info, &arena);
   arena_free(&arena);
   return status;
+}
+
+Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info) {
+  session_enter(s);
+  return finish(s, export(s, outputs, training_info));
 }

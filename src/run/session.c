@@ -10,9 +10,13 @@
 
 TrainletSession *trainlet_session_new(void) {
   Arena arena = {0};
+  Budget budget = {0};
+  Error error = {0};
+  budget_enter(&budget, &error);
   TrainletSession *s = ARENA_NEW(&arena, TrainletSession);
-  if (!s) return NULL;
+  if (budget_leave(&budget, &error, s) != STATUS_OK) return arena_free(&arena), NULL;
   s->arena = arena;
+  s->budget = budget;
   s->lr = 1e-3f;
   s->passes = PASSES_ALL;
   s->reset_gradients = true;
@@ -30,13 +34,15 @@ void trainlet_session_free(TrainletSession *s) {
   block_free(&s->fetched);
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
+  arena_free(&s->bag);
+  for (int i = 0; i <= TRAINLET_MODEL; i++) arena_free(&s->parts[i]);
   external_free(&s->external);
   Arena arena = s->arena; /* s itself lies in it */
   arena_free(&arena);
 }
 
 const Error *trainlet_session_error(const TrainletSession *s) { return &s->error; }
-void trainlet_session_limit(TrainletSession *s, double bytes) { s->limit_bytes = bytes > 0 ? bytes : 0; }
+void trainlet_session_limit(TrainletSession *s, double bytes) { s->budget.limit_bytes = bytes > 0 ? bytes : 0; }
 
 void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context) { s->stop = (ThreadsStop){asked, context}; }
 
@@ -49,39 +55,61 @@ static int model_of(TrainletPart part) {
   return part == TRAINLET_TRAIN ? MODEL_TRAIN : part == TRAINLET_EVAL ? MODEL_EVAL : part == TRAINLET_MODEL ? MODEL_INFERENCE : -1;
 }
 
-static Status load_checkpoint(TrainletSession *s, const void *bytes, size_t count) {
-  if (ort_checkpoint_is(bytes, count)) TRY(ort_checkpoint_read(bytes, count, &s->external, &s->arena, &s->error, &s->checkpoint));
-  else TRY(trainlet_checkpoint_read(bytes, count, &s->arena, &s->error, &s->checkpoint));
-  s->has_checkpoint = true;
-  return STATUS_OK;
+static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
+  if (ort_checkpoint_is(bytes, count)) return ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
+  return trainlet_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
 }
 
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
-  error_clear(&s->error);
+  session_enter(s);
   void *to = external_add(&s->external, location, bytes, &s->arena);
   if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
-  return to;
+  return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
 void *trainlet_session_file(TrainletSession *s, size_t bytes) {
-  error_clear(&s->error);
+  session_enter(s);
   void *to = external_add_file(&s->external, bytes, &s->arena);
   if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a file of %zu bytes", bytes);
-  return to;
+  return session_leave(s, to) == STATUS_OK ? to : NULL;
+}
+
+/* Takes what was loaded of a part away again. */
+static void forget_part(TrainletSession *s, TrainletPart part) {
+  int m = model_of(part);
+  if (m >= 0) s->models[m].graph = NULL;
+  if (part == TRAINLET_CHECKPOINT) s->has_checkpoint = false;
+  if (part == TRAINLET_OPTIMIZER) s->has_optimizer = false;
+  arena_free(&s->parts[part]);
+}
+
+static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
+  int m = model_of(part);
+  Arena *arena = &s->parts[part];
+  if (part == TRAINLET_CHECKPOINT) TRY(read_checkpoint(s, bytes, count, arena));
+  if (part == TRAINLET_OPTIMIZER) TRY(optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer));
+  s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
+  s->has_optimizer |= part == TRAINLET_OPTIMIZER;
+  if (m >= 0) s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena, &s->error);
+  if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
+  return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
+}
+
+static Status load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
+  if (s->ready || s->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again", s->ready ? "ready" : "spent");
+  if ((unsigned)part > TRAINLET_MODEL) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
+  ExternalFile *file = external_at(&s->external, bytes);
+  if (file && file->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "loading this file in place has failed before: it must be written again");
+  forget_part(s, part);
+  Status status = read_part(s, part, bytes, count);
+  if (file) external_settle(file, status == STATUS_OK, part == TRAINLET_CHECKPOINT);
+  if (status != STATUS_OK) forget_part(s, part);
+  return status;
 }
 
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
-  error_clear(&s->error);
-  if (s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is ready: its parts cannot be loaded again");
-  if (part == TRAINLET_CHECKPOINT) return load_checkpoint(s, bytes, count);
-  if (part == TRAINLET_OPTIMIZER) {
-    s->has_optimizer = true;
-    return optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer);
-  }
-  int m = model_of(part);
-  if (m < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
-  s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, &s->arena, &s->error);
-  return s->error.status;
+  session_enter(s);
+  return session_leave(s, load(s, part, bytes, count) == STATUS_OK);
 }
 
 static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session"); }
@@ -129,15 +157,9 @@ static Status check_all_train(TrainletSession *s) {
   return STATUS_OK;
 }
 
-Status trainlet_session_ready(TrainletSession *s) {
-  error_clear(&s->error);
-  if (s->ready) return STATUS_OK;
+static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
-  if ((train || s->models[MODEL_EVAL].graph) && !s->has_checkpoint)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
-  if (!train && !s->models[MODEL_EVAL].graph && !s->models[MODEL_INFERENCE].graph)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
-  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, s->limit_bytes, &s->arena, &s->error));
+  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
   external_free_unused(&s->external); /* a checkpoint's is in the state now */
   if (train) TRY(state_add_gradients(&s->state, &s->error));
   if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
@@ -147,13 +169,29 @@ Status trainlet_session_ready(TrainletSession *s) {
     TRY(prepare_model(s, &s->models[m]));
   }
   if (train) {
-    TRY(state_take_best(&s->state, &s->checkpoint, s->limit_bytes, &s->error));
+    TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
     TRY(find_accumulators(s));
     TRY(check_all_train(s));
   }
+  if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   take_checkpoint(s);
-  s->ready = true;
   return STATUS_OK;
+}
+
+static Status make_ready(TrainletSession *s) {
+  bool train = s->models[MODEL_TRAIN].graph, eval = s->models[MODEL_EVAL].graph;
+  if (s->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session could not be made ready before: its parts must be loaded into a new one");
+  if ((train || eval) && !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
+  if (!train && !eval && !s->models[MODEL_INFERENCE].graph) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
+  Status status = join_parts(s);
+  s->ready = status == STATUS_OK;
+  s->spent = !s->ready;
+  return status;
+}
+
+Status trainlet_session_ready(TrainletSession *s) {
+  session_enter(s);
+  return session_leave(s, s->ready || make_ready(s) == STATUS_OK);
 }
 
 Status session_check_values(TrainletSession *s) {
@@ -199,16 +237,16 @@ static void *feed_model(TrainletSession *s, Model *m, const char *name, int type
     return NULL;
   }
   Shape shape = shape_of(rank, dims);
-  return feed_tensor(feed, (DType)type, &shape, text_bytes, s->limit_bytes, &s->error);
+  return feed_tensor(feed, (DType)type, &shape, text_bytes, &s->error);
 }
 
 /* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
 static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
-  error_clear(&s->error);
+  session_enter(s);
   Model *m = ready_model(s, part);
   void *to = m ? feed_model(s, m, name, type, rank, dims, text_bytes) : NULL;
   if (m && !to) forget_feeds(m);
-  return to;
+  return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
 void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
@@ -220,12 +258,12 @@ void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const ch
 }
 
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count) {
-  error_clear(&s->error);
+  session_enter(s);
   Model *m = ready_model(s, part);
   Feed *feed = m ? find_feed(s, m, name) : NULL;
   Status status = feed ? feed_sequence(feed, m->graph, count, &s->arena, &s->error) : s->error.status;
   if (m && status != STATUS_OK) forget_feeds(m);
-  return status;
+  return session_leave(s, status == STATUS_OK);
 }
 
 static Status check_feeds(TrainletSession *s, Model *m) {
@@ -251,15 +289,6 @@ Status session_find_values(TrainletSession *s, Graph *graph, const char *names, 
     at = end ? end + 1 : NULL;
   }
   return STATUS_OK;
-}
-
-/* What the state and the feeds leave of the limit for the step arena. */
-static double arena_limit(const TrainletSession *s) {
-  if (s->limit_bytes <= 0) return 0;
-  double left = s->limit_bytes - (double)s->state.total_bytes - (double)s->transition.packed.bytes;
-  for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) left -= (double)feed_bytes(&s->models[m].feeds[i]);
-  return left > 1 ? left : 1;
 }
 
 static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.data; }
@@ -291,6 +320,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   forget_feeds(m);
   if (!p || !reserve_outputs(s, p, r->fetch_count)) return out_of_memory(s); /* the first error wins */
   TRY(plan_execute(p, r->stop));
+  if (budget_missed()) return out_of_memory(s);
   for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
 }
@@ -316,7 +346,7 @@ static Status forget_run(TrainletSession *s) {
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
-  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .memory_limit = arena_limit(s), .stop = &s->stop};
+  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .stop = &s->stop};
   if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
@@ -339,8 +369,7 @@ static void take_loss(TrainletSession *s) {
   if (!isfinite(s->loss)) state_restore_statistics(&s->state, UNDO_RUN);
 }
 
-Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
-  error_clear(&s->error);
+static Status run(TrainletSession *s, TrainletPart part, const char *fetches) {
   Model *m = ready_model(s, part);
   if (!m) return s->error.status;
   arena_free(&s->fetch_arena);
@@ -350,6 +379,11 @@ Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *f
   TRY(run_fetching(s, part, values, count));
   if (part == TRAINLET_TRAIN && !fetches) take_loss(s);
   return STATUS_OK;
+}
+
+Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
+  session_enter(s);
+  return session_leave(s, run(s, part, fetches) == STATUS_OK);
 }
 
 int trainlet_session_output_count(const TrainletSession *s) { return s->fetched_count; }
@@ -385,9 +419,8 @@ static Status check_optimizer(TrainletSession *s) {
 }
 
 Status trainlet_session_optimize(TrainletSession *s) {
-  error_clear(&s->error);
-  TRY(check_optimizer(s));
-  return optimize(s);
+  session_enter(s);
+  return session_leave(s, check_optimizer(s) == STATUS_OK && optimize(s) == STATUS_OK);
 }
 
 void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true; }
@@ -399,8 +432,7 @@ void trainlet_session_drop_grad(TrainletSession *s) {
   state_restore_statistics(&s->state, UNDO_GROUP);
 }
 
-Status trainlet_session_step(TrainletSession *s) {
-  error_clear(&s->error);
+static Status step(TrainletSession *s) {
   TRY(check_optimizer(s));
   arena_free(&s->fetch_arena);
   s->reset_gradients = true;
@@ -410,4 +442,9 @@ Status trainlet_session_step(TrainletSession *s) {
   if (!isfinite(s->loss))
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed", (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
   return optimize(s);
+}
+
+Status trainlet_session_step(TrainletSession *s) {
+  session_enter(s);
+  return session_leave(s, step(s) == STATUS_OK);
 }

@@ -1,5 +1,6 @@
 /* Session: the parts of a training or inference run, as the files of this folder share them. */
 #pragma once
+#include "budget.h"
 #include "graph/onnx.h"
 #include "run/state.h"
 #include "run/transition.h"
@@ -16,11 +17,14 @@ typedef struct Model {
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
-  Arena arena; /* the parsed models and checkpoint */
+  Arena arena; /* itself, and what is as old as it */
+  Arena parts[TRAINLET_MODEL + 1]; /* the parsed models and checkpoint */
+  Budget budget;
   External external;
   Error error;
   Model models[MODEL_COUNT];
   bool has_optimizer, has_checkpoint, ready;
+  bool spent; /* it could not be made ready, and its parts are not what they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
   Optimizer optimizer;
   Checkpoint checkpoint;
@@ -31,7 +35,6 @@ struct TrainletSession {
   bool reset_gradients; /* the next train run overwrites them */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
   Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
-  double limit_bytes;
   ThreadsStop stop;
   unsigned passes; /* those that are on: passes.h */
   double loss;
@@ -43,11 +46,15 @@ struct TrainletSession {
   Block fit; /* the text that the checkpoint's `fit` is, once it was set here */
   Property *properties;
   int property_count, property_capacity;
+  Arena bag; /* properties that were set */
   Block result;
   size_t result_bytes;
   Arena text; /* of the last JSON */
 };
 
+/* The edge of a call: what it takes counts, and it does not fail without a sentence. */
+static inline void session_enter(TrainletSession *s) { budget_enter(&s->budget, &s->error); }
+static inline Status session_leave(TrainletSession *s, bool done) { return budget_leave(&s->budget, &s->error, done); }
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */

@@ -78,7 +78,7 @@ Value **stages_spread(Graph *g) {
 static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *error) {
   Program program;
   TRY(plan(stage, false, &program));
-  if ((s->memory_limit > 0 && (double)program.arena_bytes > s->memory_limit) || !block_reserve(memory, program.arena_bytes))
+  if (!block_reserve(memory, program.arena_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes", program.arena_bytes);
   s->attach(s->context, stage);
   plan_resolve(&program, memory->data);

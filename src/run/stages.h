@@ -10,11 +10,10 @@
 #include "graph/graph.h"
 #include "threads.h"
 
-/* As graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. memory_limit: bytes of a stage's arena, 0 = none. */
+/* As graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. */
 typedef struct Stages {
   Graph *graph;
   const Dim *numbers;
-  double memory_limit;
   void (*attach)(void *context, Graph *stage);
   void *context;
   bool computed; /* set where contents were: the clone is good for these alone */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "ops/op.h"
 
 static int compare_parameters(const void *a, const void *b) { return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name); }
@@ -94,13 +95,13 @@ static Status no_room(const State *s, Error *error) {
 }
 
 /* Room for all values, and for the moments that the optimizer keeps. */
-static Status allocate(State *s, bool trains, int moments, double limit, Error *error) {
+static Status allocate(State *s, bool trains, int moments, Error *error) {
   size_t flat, frozen, undos, values, total;
   bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &s->undo_bytes) &&
               size_multiply(s->undo_bytes, 2, &undos) && size_add(flat, frozen, &values) && size_add(values, undos, &values) &&
               size_multiply(flat, (size_t)(trains + moments), &total) && size_add(total, values, &total);
   s->total_bytes = fits ? total : SIZE_MAX;
-  if (!fits || (limit > 0 && (double)total > limit) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
+  if (!fits || (double)total > budget_room() || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
   if (moments && !block_reserve_zeroed(&s->moment_block, flat * (size_t)moments)) return no_room(s, error);
   s->flat_count = flat / sizeof(float);
   s->trainable = s->values.data;
@@ -168,14 +169,14 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
   return STATUS_OK;
 }
 
-Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error) {
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error) {
   if (order_parameters(s, c, train, arena) != STATUS_OK) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   if (c->nominal) TRY(take_shapes(s, train, error));
   mark_updated(s, train);
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name, dtype_name(s->parameters[i].type));
-  TRY(allocate(s, train, train ? optimizer_moment_count(o) : 0, limit, error));
+  TRY(allocate(s, train, train ? optimizer_moment_count(o) : 0, error));
   copy_values(s, c);
   return train ? copy_moments(s, c, o, error) : STATUS_OK;
 }
@@ -263,12 +264,12 @@ void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, tr
 
 static size_t best_bytes(const Parameter *p) { return p->trainable || p->updated ? (p->bytes + 15) & ~(size_t)15 : 0; }
 
-Status state_keep_best(State *s, double limit, Error *error) {
+Status state_keep_best(State *s, Error *error) {
   size_t bytes = 0;
   for (int i = 0; i < s->count; i++) bytes += best_bytes(&s->parameters[i]); /* fits: they are in memory once */
   if (!s->best.data) {
     s->total_bytes += bytes;
-    if ((limit > 0 && (double)s->total_bytes > limit) || !block_reserve(&s->best, bytes)) {
+    if (!block_reserve(&s->best, bytes)) {
       no_room(s, error);
       s->total_bytes -= bytes;
       return error->status;
@@ -297,9 +298,9 @@ void state_forget_best(State *s) {
   block_free(&s->best);
 }
 
-Status state_take_best(State *s, const Checkpoint *c, double limit, Error *error) {
+Status state_take_best(State *s, const Checkpoint *c, Error *error) {
   if (!c->best_count) return STATUS_OK;
-  TRY(state_keep_best(s, limit, error));
+  TRY(state_keep_best(s, error));
   for (int i = 0; i < c->best_count; i++) {
     const CheckpointTensor *t = &c->best[i];
     const Parameter *p = state_find(s, t->name);

@@ -36,8 +36,8 @@ typedef struct State {
   size_t undo_bytes; /* of each */
 } State;
 
-/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails with out-of-memory when `limit` (bytes, 0 = none) is passed. */
-Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, double limit, Arena *arena, Error *error);
+/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails before anything is allocated where the budget has no room for them. */
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error);
 /* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good for the gradients. */
 Status state_add_gradients(State *s, Error *error);
 Parameter *state_find(const State *s, const char *name);
@@ -52,11 +52,11 @@ typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
 void state_keep_statistics(State *s, Undo undo);
 void state_restore_statistics(State *s, Undo undo);
 /* A copy of what training changes, trainable parameters and running statistics, to go back to: one at a time. */
-Status state_keep_best(State *s, double limit, Error *error);
+Status state_keep_best(State *s, Error *error);
 void state_restore_best(State *s);
 void state_forget_best(State *s);
 /* The checkpoint's. */
-Status state_take_best(State *s, const Checkpoint *c, double limit, Error *error);
+Status state_take_best(State *s, const Checkpoint *c, Error *error);
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 /* Refuses (non-finite-loss) where training has made values, running statistics or moments infinite or NaN. */

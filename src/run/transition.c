@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "ops/op.h"
 #include "passes/passes.h"
 #include "run/recompute.h"
@@ -97,7 +98,10 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
-static bool is_too_large(const Request *r, const Program *p) { return r->memory_limit > 0 && (double)p->arena_bytes > r->memory_limit; }
+/* What the budget has for a step arena, which takes the place of the one there is. */
+static double arena_room(const Transition *t) { return budget_room() + (double)t->step_arena.capacity - (t->step_arena.raw ? 0 : BLOCK_EXTRA); }
+
+static bool is_too_large(const Transition *t, const Program *p) { return (double)p->arena_bytes > arena_room(t); }
 
 static void attach_stage(void *context, Graph *stage) {
   const Request *r = context;
@@ -112,15 +116,15 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
-  Stages stages = {r->graph, numbers, r->memory_limit, attach_stage, (void *)(uintptr_t)r, false, r->stop, 0};
+  Stages stages = {r->graph, numbers, attach_stage, (void *)(uintptr_t)r, false, r->stop, 0};
   Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
   return bound;
 }
 
 static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
-  if (pin_declared(r, &c->arena) != STATUS_OK) return NULL;
-  Graph *bound = bind_open(r, c, numbers, wanted, count, error);
+  bool pinned = pin_declared(r, &c->arena) == STATUS_OK;
+  Graph *bound = pinned ? bind_open(r, c, numbers, wanted, count, error) : NULL;
   for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
   return bound;
 }
@@ -138,16 +142,17 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(r, &c->program); tries--) {
+  for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(t, &c->program); tries--) {
     if (!recompute_at_peak(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
-  if (is_too_large(r, &c->program))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside the model, maxMemoryBytes leaves %.0f",
-                     c->program.arena_bytes, r->memory_limit);
+  if (is_too_large(t, &c->program))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside what is taken, maxMemoryBytes leaves %.0f",
+                     c->program.arena_bytes, fmax(arena_room(t), 0));
+  if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   c->program.fetched = fetched;
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
-  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, r->memory_limit > 0 ? r->memory_limit - (double)arena : INFINITY);
+  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, arena_room(t) - (double)arena);
   return STATUS_OK;
 }
 
@@ -184,27 +189,41 @@ static CachedProgram *cache_build(Transition *t, CachedProgram *c, const Request
   return NULL;
 }
 
-/* Once more without packed weights, where these and the plan together pass the limit: the programs that read them go, too. */
-static CachedProgram *build_unpacked(Transition *t, const Request *r, size_t key_count, Error *error) {
-  if (r->memory_limit <= 0 || !t->packed.bytes || error->status != STATUS_OUT_OF_MEMORY) return NULL;
-  Request unpacked = *r;
-  unpacked.memory_limit += (double)t->packed.bytes;
-  unpacked.passes &= ~(1u << PASS_pack);
+/* With all the memory that it needs; NULL when there is none. */
+static CachedProgram *prepare(Transition *t, const Request *r, size_t key_count, Error *error) {
+  CachedProgram *c = cache_find(t, key_count);
+  if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error))) return NULL;
+  return reserve(t, &c->program, error) == STATUS_OK ? c : NULL;
+}
+
+/* Gives back what a session can do without: the other programs, and the packed weights that they read. */
+static bool drop_caches(Transition *t) {
+  bool any = t->packed.bytes > 0;
   for (int i = 0; i < PROGRAMS_MAX; i++) {
+    any |= t->programs[i].key != NULL;
     arena_free(&t->programs[i].arena);
     t->programs[i] = (CachedProgram){0};
   }
   packed_free(&t->packed);
+  return any;
+}
+
+/* Once more with room made, and without packed weights. */
+static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_count, Error *error) {
+  if (error->status != STATUS_OUT_OF_MEMORY || !drop_caches(t)) return NULL;
+  Request unpacked = *r;
+  unpacked.passes &= ~(1u << PASS_pack);
   error_clear(error);
-  return cache_build(t, &t->programs[0], &unpacked, key_count, error);
+  budget_forgive();
+  return prepare(t, &unpacked, key_count, error);
 }
 
 Program *transition_program(Transition *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
-  CachedProgram *c = cache_find(t, key_count);
-  if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error)) && !(c = build_unpacked(t, r, key_count, error))) return NULL;
+  if (!key_count) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"), NULL;
+  CachedProgram *c = prepare(t, r, key_count, error);
+  if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
-  if (reserve(t, &c->program, error) != STATUS_OK) return NULL;
   attach(t, r, &c->program);
   packed_refresh(&t->packed);
   return &c->program;

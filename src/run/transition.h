@@ -39,7 +39,6 @@ typedef struct Request {
   int fetch_count; /* outputs of the program: these, in this order */
   Value *const *effects; /* values computed for what they do (accumulators), not read */
   int effect_count;
-  double memory_limit; /* bytes for the step arena; 0 = none */
   const ThreadsStop *stop;
 } Request;
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checkpoint/checkpoint.h"
 #include "graph/onnx.h"
 #include "ops/op.h"
@@ -28,7 +29,11 @@ typedef struct NameList {
 } NameList;
 
 struct TrainletArtifacts {
-  Arena arena; /* the parsed model and the options' text */
+  Arena arena;    /* itself, and the options' text */
+  Arena parsed;   /* the model */
+  Arena read;     /* what its training_info gives */
+  Arena building; /* of one build: marks, lists, warnings */
+  Budget budget;
   External external;
   Error error;
   Graph *model;
@@ -43,6 +48,7 @@ struct TrainletArtifacts {
   bool has_settings;     /* others of its options are */
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
+  Block weights; /* loss.weights */
   Block bytes[4];
   size_t lengths[4];
   const char *warnings; /* a sentence a line */
@@ -52,11 +58,18 @@ static Status invalid(TrainletArtifacts *a, const char *key, const char *value, 
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: '%.100s' is not %s", key, value, wanted);
 }
 
+static void enter(TrainletArtifacts *a) { budget_enter(&a->budget, &a->error); }
+static Status leave(TrainletArtifacts *a, bool done) { return budget_leave(&a->budget, &a->error, done); }
+
 TrainletArtifacts *trainlet_artifacts_new(void) {
   Arena arena = {0};
+  Budget budget = {0};
+  Error error = {0};
+  budget_enter(&budget, &error);
   TrainletArtifacts *a = ARENA_NEW(&arena, TrainletArtifacts);
-  if (!a) return NULL;
+  if (budget_leave(&budget, &error, a) != STATUS_OK) return arena_free(&arena), NULL;
   a->arena = arena;
+  a->budget = budget;
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
   a->passes = PASSES_ALL;
   a->warnings = "";
@@ -65,29 +78,51 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
 }
 
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
-  error_clear(&a->error);
+  enter(a);
   void *to = external_add(&a->external, location, bytes, &a->arena);
   if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
-  return to;
+  return leave(a, to) == STATUS_OK ? to : NULL;
 }
 
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
-  error_clear(&a->error);
+  enter(a);
   void *to = external_add_file(&a->external, bytes, &a->arena);
   if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu bytes", bytes);
-  return to;
+  return leave(a, to) == STATUS_OK ? to : NULL;
+}
+
+static void forget_model(TrainletArtifacts *a) {
+  a->model = NULL;
+  a->training = (OnnxTraining){0};
+  a->info = (TrainingInfo){0};
+  arena_free(&a->parsed);
+  arena_free(&a->read);
+}
+
+static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
+  ExternalFile *file = external_at(&a->external, model);
+  if (file && file->spent) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "loading this file in place has failed before: it must be written again");
+  forget_model(a);
+  a->model = onnx_read_training(model, bytes, &a->external, &a->parsed, &a->error, &a->training);
+  bool good = a->model && a->error.status == STATUS_OK && !budget_missed();
+  if (file) external_settle(file, good, false);
+  if (!good) forget_model(a);
+  return good ? STATUS_OK : STATUS_INTERNAL;
 }
 
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
-  error_clear(&a->error);
-  a->model = onnx_read_training(model, bytes, &a->external, &a->arena, &a->error, &a->training);
-  return a->error.status;
+  enter(a);
+  return leave(a, load(a, model, bytes) == STATUS_OK);
 }
 
 void trainlet_artifacts_free(TrainletArtifacts *a) {
   if (!a) return;
   for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
+  block_free(&a->weights);
   external_free(&a->external);
+  arena_free(&a->parsed);
+  arena_free(&a->read);
+  arena_free(&a->building);
   Arena arena = a->arena; /* a itself lies in it */
   arena_free(&arena);
 }
@@ -103,7 +138,7 @@ const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart pa
 static void warn(TrainletArtifacts *a, const char *format, const char *name) {
   Error sentence = {0};
   error_set(&sentence, STATUS_INTERNAL, NULL, format, name);
-  const char *more = arena_print(&a->arena, "%s%s\n", a->warnings, sentence.text);
+  const char *more = arena_print(&a->building, "%s%s\n", a->warnings, sentence.text);
   if (more) a->warnings = more;
 }
 
@@ -111,8 +146,11 @@ static void warn(TrainletArtifacts *a, const char *format, const char *name) {
 
 static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) {
   const char *copy = arena_copy_text(&a->arena, value);
-  list->names = arena_list_grow(&a->arena, list->names, list->count, &list->capacity, sizeof *list->names);
-  if (!copy || !list->names) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  int capacity = list->capacity;
+  const char **names = arena_list_grow(&a->arena, list->names, list->count, &capacity, sizeof *names);
+  if (!copy || !names) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  list->names = names;
+  list->capacity = capacity;
   list->names[list->count++] = copy;
   return STATUS_OK;
 }
@@ -129,7 +167,8 @@ static Status parse_number(TrainletArtifacts *a, const char *key, const char *va
 static Status parse_weights(TrainletArtifacts *a, const char *key, const char *value) {
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
-  float *weights = ARENA_ARRAY(&a->arena, float, count);
+  a->loss.weights = NULL;
+  float *weights = block_reserve(&a->weights, (size_t)count * sizeof *weights) ? a->weights.data : NULL;
   if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   for (const char *p = value; at < count; p++) {
     char *end;
@@ -213,8 +252,15 @@ static Status set_passes(TrainletArtifacts *a, const char *key, const char *valu
   return STATUS_OK;
 }
 
-Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
-  error_clear(&a->error);
+static Status set_limit(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  double bytes = strtod(value, &end);
+  if (end == value || *end || !(bytes >= 0)) return invalid(a, key, value, "a number of bytes");
+  a->budget.limit_bytes = bytes;
+  return STATUS_OK;
+}
+
+static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
   if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
   if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
@@ -224,7 +270,13 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
   if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
+  if (strcmp(key, "maxMemoryBytes") == 0) return set_limit(a, key, value);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+}
+
+Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
+  enter(a);
+  return leave(a, set(a, key, value) == STATUS_OK);
 }
 
 /* ---- which parameters train ---- */
@@ -422,12 +474,14 @@ static Status take_training_info(TrainletArtifacts *a) {
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "options of an optimizer need its type here: the training_info's own is taken whole or not at all");
   if (a->training.error.status != STATUS_OK) return a->error = a->training.error, a->error.status;
   TrainingInfo info;
-  TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->arena, &a->error, &info));
+  arena_free(&a->read);
+  TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->read, &a->error, &info));
+  TRY(list_add(a, &a->loss_inputs, info.loss->name));
   a->info = info;
   a->model = a->info.model;
   a->loss.kind = LOSS_NONE;
   if (!a->has_optimizer) a->optimizer = a->info.optimizer;
-  return list_add(a, &a->loss_inputs, a->info.loss->name);
+  return STATUS_OK;
 }
 
 static CheckpointTensor moment_tensor(const Value *v, const char *name) {
@@ -438,7 +492,7 @@ static CheckpointTensor moment_tensor(const Value *v, const char *name) {
 static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Checkpoint *c) {
   int count = optimizer_moment_count(&a->optimizer);
   if (a->has_optimizer || a->nominal || !a->info.model || !count) return STATUS_OK;
-  if (!(c->moments = ARENA_ARRAY(&a->arena, CheckpointMoments, a->info.parameter_count)))
+  if (!(c->moments = ARENA_ARRAY(&a->building, CheckpointMoments, a->info.parameter_count)))
     return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   c->has_optimizer = true;
   c->step = a->info.steps;
@@ -455,7 +509,7 @@ static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Che
 
 static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   Graph *m = a->model;
-  CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->arena, CheckpointTensor, m->value_count)};
+  CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count)};
   int counts[2] = {0, 0};
   if (!tensors[0] || !tensors[1]) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < m->value_count; i++) {
@@ -469,9 +523,8 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
-Status trainlet_artifacts_build(TrainletArtifacts *a) {
-  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded"), a->error.status;
-  error_clear(&a->error);
+static Status build(TrainletArtifacts *a) {
+  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
   if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option optimizer.nesterov needs optimizer.momentum above 0");
@@ -479,10 +532,27 @@ Status trainlet_artifacts_build(TrainletArtifacts *a) {
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
   TRY(check_patterns(a, "requiresGrad", &a->requires_grad));
   TRY(check_patterns(a, "frozen", &a->frozen));
-  bool *trained = ARENA_ARRAY(&a->arena, bool, a->model->value_count);
+  bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(build_train(a, trained));
   TRY(build_eval(a));
   TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
   return build_checkpoint(a, trained);
+}
+
+static void forget_parts(TrainletArtifacts *a) {
+  for (int i = 0; i < 4; i++) {
+    block_free(&a->bytes[i]);
+    a->lengths[i] = 0;
+  }
+  a->warnings = "";
+  arena_free(&a->building);
+}
+
+Status trainlet_artifacts_build(TrainletArtifacts *a) {
+  enter(a);
+  forget_parts(a);
+  Status status = build(a);
+  if (status != STATUS_OK || budget_missed()) forget_parts(a);
+  return leave(a, status == STATUS_OK);
 }

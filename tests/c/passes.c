@@ -141,29 +141,34 @@ static double memory_of(TrainletSession *s, const char *key) {
   return bytes;
 }
 
+/* Ten steps with these passes under a limit (0: none); what was taken after them goes to `taken` and `arena`. Gives how the last ended. */
+static Status steps_under(const GoldenRun *run, unsigned mask, double limit, double losses[GOLDEN_STEPS], double *taken, double *arena) {
+  TrainletSession *s = golden_session(run, NULL, 0);
+  Status status = s ? STATUS_OK : STATUS_INTERNAL;
+  if (s) trainlet_session_limit(s, limit), trainlet_session_set_passes(s, mask);
+  for (int step = 0; step < GOLDEN_STEPS && status == STATUS_OK; step++) {
+    status = golden_feed(run, s, TRAINLET_TRAIN, step, 0) ? trainlet_session_step(s) : STATUS_INTERNAL;
+    losses[step] = trainlet_session_loss(s);
+  }
+  if (s) *taken = memory_of(s, "takenBytes"), *arena = memory_of(s, "arenaBytes");
+  trainlet_session_free(s);
+  return status;
+}
+
 /* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is refused. */
 static void a_limit_is_kept_by_computing_again(const void *name) {
   GoldenRun run;
-  double losses[GOLDEN_STEPS], limit = 0, arena = 0;
-  TrainletSession *s = golden_run_open(&run, name) ? golden_session(&run, NULL, 0) : NULL;
-  for (int step = 0; s && step < GOLDEN_STEPS; step++) losses[step] = golden_step(&run, s, step);
-  if (s) arena = memory_of(s, "arenaBytes"), limit = memory_of(s, "peakBytes") - 0.06 * arena, trainlet_session_free(s);
-  for (int on = 0; arena > 0 && on < 2; on++) {
-    s = golden_session(&run, NULL, 0);
-    trainlet_session_limit(s, limit);
-    if (on) {
-      for (int step = 0; step < GOLDEN_STEPS; step++) {
-        double loss = golden_step(&run, s, step);
-        check(loss == losses[step], "loss %d is %.9g, without the limit %.9g", step, loss, losses[step]);
-      }
-      check(memory_of(s, "peakBytes") <= limit, "%.0f bytes are taken, the limit is %.0f", memory_of(s, "peakBytes"), limit);
-      test_note("%.1f %% of the step's memory", 100 * memory_of(s, "arenaBytes") / arena);
-    } else {
-      trainlet_session_set_passes(s, 0);
-      golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
-      check(trainlet_session_step(s) == STATUS_OUT_OF_MEMORY, "the limit does not bind");
-    }
-    trainlet_session_free(s);
+  double losses[GOLDEN_STEPS], again[GOLDEN_STEPS], taken, arena, less, lowest;
+  const unsigned all = ~0u, none = 0;
+  if (golden_run_open(&run, name) && steps_under(&run, all, 0, losses, &taken, &arena) == STATUS_OK) {
+    double limit = taken - 0.06 * arena;
+    Status status = steps_under(&run, all, limit, again, &less, &lowest);
+    check(status == STATUS_OK && less <= limit, "the steps take %.0f bytes, the limit is %.0f", less, limit);
+    check(lowest <= 0.94 * arena, "the arena has %.0f bytes of %.0f", lowest, arena);
+    for (int step = 0; step < GOLDEN_STEPS; step++) check(again[step] == losses[step], "loss %d is %.9g, without the limit %.9g", step, again[step], losses[step]);
+    test_note("%.1f %% of the step's memory", 100 * lowest / arena);
+    steps_under(&run, none, 0, again, &taken, &arena);
+    check(steps_under(&run, none, taken - 0.06 * arena, again, &less, &lowest) == STATUS_OUT_OF_MEMORY, "the limit does not bind");
   }
   golden_run_close(&run);
 }

@@ -1,0 +1,65 @@
+/* Budget: the one that is entered, and what a call ends with. */
+#include "budget.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __wasm__ /* only the engine's own thread allocates, and objects with variables of a thread cannot be linked for both builds */
+static Budget *entered;
+#else
+static _Thread_local Budget *entered;
+#endif
+
+void budget_enter(Budget *b, Error *error) {
+  error_clear(error);
+  b->missed = false;
+  b->refused_bytes = 0;
+  entered = b;
+}
+
+static Status missed(const Budget *b, Error *error) {
+  if (error->status != STATUS_OUT_OF_MEMORY) error_clear(error); /* it follows from what is not there */
+  Status status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory");
+  size_t at = strlen(error->text);
+  if (b->refused_bytes && !strstr(error->text, "maxMemoryBytes"))
+    snprintf(error->text + at, sizeof error->text - at, ": maxMemoryBytes is %.0f, %zu are taken, and %zu more were wanted", b->limit_bytes, b->used_bytes, b->refused_bytes);
+  return status;
+}
+
+Status budget_leave(Budget *b, Error *error, bool done) {
+  entered = NULL;
+  if (b->missed) return missed(b, error);
+  if (done && error->status == STATUS_OK) return STATUS_OK;
+  return error_set(error, STATUS_INTERNAL, NULL, "the engine could not do this and does not know why; please tell us");
+}
+
+bool budget_missed(void) { return entered && entered->missed; }
+
+void budget_forgive(void) {
+  if (!entered) return;
+  entered->missed = false;
+  entered->refused_bytes = 0;
+}
+
+double budget_room(void) {
+  if (!entered || entered->limit_bytes <= 0) return INFINITY;
+  return entered->limit_bytes - (double)entered->used_bytes;
+}
+
+bool budget_take(size_t bytes) {
+  if ((double)bytes > budget_room()) {
+    if (!entered->refused_bytes) entered->refused_bytes = bytes;
+    return false;
+  }
+  if (entered) entered->used_bytes += bytes;
+  return true;
+}
+
+void budget_miss(void) {
+  if (entered) entered->missed = true;
+}
+
+void budget_give(size_t bytes) {
+  if (entered) entered->used_bytes -= bytes < entered->used_bytes ? bytes : entered->used_bytes;
+}
