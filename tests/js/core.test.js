@@ -125,3 +125,12 @@ test('a property that the engine had no room for is told when the checkpoint wou
   core.deleteProperty('a');
   assert.equal(save(), 4);
 });
+
+test('an address of 0 is never success, even where no error was told', () => {
+  const more = (_, put) => ({ abi_error_code: () => 0, abi_error_message: () => put(''), abi_session_result: () => 0, abi_session_result_length: () => 0, abi_session_save: () => 0 });
+  const core = new Core(instanceWith(more));
+  core.load(LOAD);
+  const untold = { name: 'TrainletError', code: 'internal', message: /did not say why/ };
+  assert.throws(() => core.save({ optimizerState: true, format: 'trainlet' }), untold);
+  assert.throws(() => new Core(instanceWith((memory, put) => ({ ...more(memory, put), abi_session_json: () => 0 }))).load(LOAD), untold);
+});
