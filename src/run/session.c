@@ -121,6 +121,7 @@ static Status prepare_model(TrainletSession *s, Model *m) {
   m->feeds = ARENA_ARRAY(&s->arena, Feed, g->input_count);
   m->outputs = ARENA_ARRAY(&s->arena, Value *, g->output_count);
   if (!m->feeds || !m->outputs) return out_of_memory(s);
+  m->output_count = 0; /* another part may have been refused since they were counted */
   for (int i = 0; i < g->input_count; i++) m->feeds[i].input = g->inputs[i];
   for (int i = 0; i < g->output_count; i++) {
     const Node *from = g->outputs[i]->producer;
@@ -133,6 +134,7 @@ static Status find_accumulators(TrainletSession *s) {
   Graph *g = s->models[MODEL_TRAIN].graph;
   s->accumulators = ARENA_ARRAY(&s->arena, Value *, g->node_count);
   if (!s->accumulators) return out_of_memory(s);
+  s->accumulator_count = 0;
   for (int i = 0; i < g->node_count; i++)
     if (op_is_accumulator(g->nodes[i])) s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
   return STATUS_OK;
