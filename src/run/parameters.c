@@ -149,6 +149,7 @@ Status trainlet_session_property_set_int(TrainletSession *s, const char *name, i
 
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
   error_clear(&s->error);
+  TRY(property_check("fit", text, &s->error)); /* the reader wants UTF-8 */
   if (isfinite((float)value)) return set(s, (Property){name, PROPERTY_FLOAT, .f = (float)value});
   TRY(property_check(name, NULL, &s->error));
   return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
