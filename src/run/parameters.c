@@ -70,7 +70,7 @@ static Status set_fit(TrainletSession *s, const char *text) {
 
 Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
   session_enter(s);
-  return session_leave(s, set_fit(s, text) == STATUS_OK);
+  return session_leave(s, property_check("fit", text, &s->error) == STATUS_OK && set_fit(s, text) == STATUS_OK); /* its reader wants UTF-8 */
 }
 
 Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
@@ -149,7 +149,6 @@ Status trainlet_session_property_set_int(TrainletSession *s, const char *name, i
 
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
   error_clear(&s->error);
-  TRY(property_check("fit", text, &s->error)); /* the reader wants UTF-8 */
   if (isfinite((float)value)) return set(s, (Property){name, PROPERTY_FLOAT, .f = (float)value});
   TRY(property_check(name, NULL, &s->error));
   return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
