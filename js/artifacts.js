@@ -7,7 +7,7 @@ import { copyExternal, readSource } from './source.js';
 /** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
 
 const ENGINE_KEYS = [
-  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
+  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'maxWork', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
 ];
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 
@@ -21,11 +21,12 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...ENGINE_KEYS, ...more]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkExternal(`${where}: externalData`, options.externalData);
-  const { threads = 'auto', maxMemoryBytes = 0, passes = 'none' } = options;
+  const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
   const isCount = Number.isInteger(threads) && Number(threads) >= 1;
   if (threads !== 'auto' && !isCount) throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
   if (passes !== 'none' && !Array.isArray(passes)) throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
   if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
+  if (!(maxWork > 0)) throw invalid(`${where}: maxWork must be a number above 0, not ${maxWork}`);
 }
 
 /** @param {string} where @param {EngineOptions['externalData']} externalData */

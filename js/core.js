@@ -79,9 +79,10 @@ export class Core {
   }
 
   /** @param {Protocol['load']['in']} args */
-  load({ parts, external, maxMemoryBytes, passes }) {
+  load({ parts, external, maxMemoryBytes, maxWork = 0, passes }) {
     this.#session = this.#pointer('abi_session_new');
     this.#call('abi_session_limit', this.#session, maxMemoryBytes);
+    this.#call('abi_session_limit_work', this.#session, maxWork);
     if (passes) this.#call('abi_session_set_passes', this.#session, this.#maskOf(passes));
     this.#takeExternal('abi_session_external', this.#session, external);
     for (const { which, bytes } of parts) {

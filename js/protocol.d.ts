@@ -57,7 +57,7 @@ export interface Protocol {
     out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
   };
   load: {
-    in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; passes?: readonly string[] };
+    in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; maxWork?: number; passes?: readonly string[] };
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };

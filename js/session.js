@@ -250,8 +250,8 @@ const names = (values = []) => Object.freeze(values.map(({ name }) => name));
  * @param {(client: Client, loaded: Protocol['load']['out']) => T} make
  */
 async function open(sources, options, make) {
-  const { maxMemoryBytes = 0, passes } = options;
-  const settings = { maxMemoryBytes, passes: passes === 'none' ? [] : passes };
+  const { maxMemoryBytes = 0, maxWork, passes } = options;
+  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes };
   const reading = Promise.resolve().then(() => readParts(sources, options)); // while the worker starts, which is under way by then
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {

@@ -108,6 +108,12 @@ export interface EngineOptions {
    */
   maxMemoryBytes?: number;
   /**
+   * Multiply-adds that one run or step may take, as its shapes say before anything of it is computed; more is refused with the code `too-much-work`
+   * and the name of the most expensive node. Default 1e13, a dozen steps of a language model of 135 million parameters on 2,048 tokens; with one
+   * thread that is about half an hour. `Infinity`: no limit.
+   */
+  maxWork?: number;
+  /**
    * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
    * `generateArtifacts` knows two of them, which find LayerNormalization and Gelu in their pieces: `layer_norm` and `gelu`.
    * A loss that changes by more than rounding with `'none'` is a bug of ours, please tell us.
@@ -548,7 +554,7 @@ export interface CheckpointVersion {
 }
 
 export type ErrorCode =
-  | 'invalid-model' | 'unsupported-op' | 'invalid-feed' | 'invalid-argument' | 'out-of-memory' | 'checkpoint-mismatch'
+  | 'invalid-model' | 'unsupported-op' | 'invalid-feed' | 'invalid-argument' | 'out-of-memory' | 'too-much-work' | 'checkpoint-mismatch'
   | 'checkpoint-corrupt' | 'non-finite-loss' | 'aborted' | 'released' | 'worker-died' | 'quota-exceeded' | 'source-unreadable'
   | 'integrity-mismatch' | 'store-failed' | 'unsupported-browser' | 'internal';
 

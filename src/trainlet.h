@@ -52,6 +52,7 @@ TrainletSession *trainlet_session_new(void);
 void trainlet_session_free(TrainletSession *s);
 const Error *trainlet_session_error(const TrainletSession *s);
 void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take from here on, of all kinds; 0 = no limit */
+void trainlet_session_limit_work(TrainletSession *s, double work); /* most multiply-adds of a run; 0 = 1e13, the default */
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */

@@ -146,6 +146,7 @@ EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
   return s;
 }
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }
+EXPORT(abi_session_limit_work) void abi_session_limit_work(TrainletSession *s, double work) { trainlet_session_limit_work(s, work); }
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
 EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) { trainlet_session_set_passes(s, mask); }
 EXPORT(abi_session_external) void *abi_session_external(TrainletSession *s, const char *location, size_t bytes) {

@@ -56,32 +56,40 @@ static uint32_t name_hash(const char *s) { /* FNV-1a */
   return h;
 }
 
+static const char *name_at(const Graph *g, const NameTable *t, int i) { return t == &g->symbol_names ? g->symbols[i] : g->values[i]->name; }
+
 /* The slot that holds `name`, or the empty one where it belongs. */
-static int *slot_of(const Graph *g, const char *name) {
-  uint32_t mask = (uint32_t)g->slot_count - 1, at = name_hash(name) & mask;
-  while (g->slots[at] && strcmp(g->values[g->slots[at] - 1]->name, name) != 0) at = (at + 1) & mask;
-  return &g->slots[at];
+static int *slot_of(const Graph *g, const NameTable *t, const char *name) {
+  uint32_t mask = (uint32_t)t->slot_count - 1, at = name_hash(name) & mask;
+  while (t->slots[at] && strcmp(name_at(g, t, t->slots[at] - 1), name) != 0) at = (at + 1) & mask;
+  return &t->slots[at];
 }
+
+static int find_name(const Graph *g, const NameTable *t, const char *name) { return t->slot_count ? *slot_of(g, t, name) - 1 : -1; }
 
 Value *graph_find(const Graph *g, const char *name) {
-  if (!g->slot_count) return NULL;
-  int slot = *slot_of(g, name);
-  return slot ? g->values[slot - 1] : NULL;
+  int i = find_name(g, &g->value_names, name);
+  return i < 0 ? NULL : g->values[i];
 }
 
-static void slots_fill(Graph *g) {
-  for (int i = 0; i < g->slot_count; i++) g->slots[i] = 0;
-  for (int i = 0; i < g->value_count; i++) *slot_of(g, g->values[i]->name) = i + 1;
+/* Takes the names up to `count` in; a symbol without a name is found by none. */
+static void names_fill(Graph *g, NameTable *t, int count) {
+  for (int i = t->count; i < count; i++) {
+    const char *name = name_at(g, t, i);
+    if (*name || t != &g->symbol_names) *slot_of(g, t, name) = i + 1;
+  }
+  t->count = count;
 }
 
-static bool slots_grow(Graph *g) {
-  if (g->slot_count && g->value_count * 2 < g->slot_count) return true;
-  int count = g->slot_count ? g->slot_count * 2 : 64;
-  int *slots = ARENA_ARRAY(g->arena, int, count);
-  if (!slots) return false;
-  g->slots = slots;
-  g->slot_count = count;
-  slots_fill(g);
+/* Room for one more than `count` names, which are in it afterwards. */
+static bool names_grow(Graph *g, NameTable *t, int count) {
+  int slots = t->slot_count ? t->slot_count : 64;
+  while (count * 2 >= slots) slots *= 2;
+  if (slots != t->slot_count) {
+    *t = (NameTable){ARENA_ARRAY(g->arena, int, slots), slots, 0};
+    if (!t->slots) return *t = (NameTable){0}, false;
+  }
+  names_fill(g, t, count);
   return true;
 }
 
@@ -99,15 +107,25 @@ Status graph_rename(Graph *g, Value *v, const char *stem) {
   const char *name = graph_fresh_name(g, stem);
   if (!name) return g->error->status;
   v->name = name;
-  slots_fill(g);
+  g->value_names.count = 0;
+  memset(g->value_names.slots, 0, (size_t)g->value_names.slot_count * sizeof *g->value_names.slots);
+  names_fill(g, &g->value_names, g->value_count);
   return STATUS_OK;
+}
+
+char *graph_list_names(Value *const *values, int count, const char *between, Arena *arena) {
+  size_t bytes = 1;
+  for (int i = 0; i < count; i++) bytes += strlen(values[i]->name) + strlen(between);
+  char *text = arena_alloc(arena, bytes), *at = text;
+  for (int i = 0; text && i < count; i++) at += sprintf(at, "%s%s", i ? between : "", values[i]->name);
+  return text;
 }
 
 /* ---- values ---- */
 
 Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind) {
   if (!name && !(name = graph_fresh_name(g, "v"))) return NULL;
-  if (!slots_grow(g)) return out_of_memory(g), NULL;
+  if (!names_grow(g, &g->value_names, g->value_count)) return out_of_memory(g), NULL;
   bool twice = graph_find(g, name), broken = strchr(name, '\n'); /* lists of names have one a line */
   if (twice || broken) {
     error_set(g->error, STATUS_INVALID_MODEL, NULL, twice ? "the name '%.200s' is given to two values" : "the name '%.200s' has a line break in it", name);
@@ -117,7 +135,7 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
   if (!v || !PUSH(g, values, value_count, value_capacity, v)) return out_of_memory(g), NULL;
   *v = (Value){.name = name, .type = type, .kind = kind, .root = v};
   if (shape) v->shape = *shape;
-  *slot_of(g, name) = g->value_count;
+  names_fill(g, &g->value_names, g->value_count);
   return v;
 }
 
@@ -177,8 +195,9 @@ Dim graph_fresh_dim(Graph *g) {
 }
 
 Dim graph_symbol(Graph *g, const char *name) {
-  for (int i = 0; i < g->symbol_count; i++)
-    if (*name && strcmp(g->symbols[i], name) == 0) return SYMBOL_0 - i;
+  if (!names_grow(g, &g->symbol_names, g->symbol_count)) return out_of_memory(g), SYMBOL_0;
+  int i = *name ? find_name(g, &g->symbol_names, name) : -1;
+  if (i >= 0) return SYMBOL_0 - i;
   Dim d = graph_fresh_dim(g);
   if (g->symbol_count) g->symbols[g->symbol_count - 1] = name;
   return d;
@@ -477,6 +496,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->rng = g->rng;
   to->defers = g->defers;
   to->inlined = g->inlined;
+  to->work_ahead = g->work_ahead;
   to->made = g->made; /* what becomes nodes in a clone takes no name of a value that is cloned after it */
   to->ir_version = g->ir_version;
   to->file_opset = g->file_opset;

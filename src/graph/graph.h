@@ -51,6 +51,8 @@ typedef struct Value {
   bool in_state;      /* a root computed straight into the session's state, not into the arena */
   int first, last;    /* steps that write and last read the root's bytes */
   int readers;        /* nodes and fetches that still want it */
+  bool fetched;       /* passes and train/mode.c only: an output of the graph */
+  bool statistic;     /* train/mode.h only: running mean or variance of a BatchNormalization */
   struct Value *twin; /* the same value in the graph that this one was cloned to */
   const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what was fed (run/feed.h) */
   bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
@@ -99,6 +101,12 @@ typedef struct Opset {
   int version;
 } Opset;
 
+/* Hash table: name → index + 1 in the list of values or of symbols, whose first `count` are in it. */
+typedef struct NameTable {
+  int *slots;
+  int slot_count, count;
+} NameTable;
+
 struct Graph {
   Arena *arena;
   Error *error;
@@ -114,10 +122,10 @@ struct Graph {
   int symbol_count, symbol_capacity;
   Opset *opsets;
   int opset_count, opset_capacity;
-  int *slots; /* hash table: name → index in values + 1 */
-  int slot_count;
+  NameTable value_names, symbol_names;
   int made; /* counter for made-up names */
   int first_stream; /* Node.stream of the first node */
+  double work_ahead; /* multiply-adds computed while it was built or planned (ops/work.h) */
   int inlined;  /* how much of subgraphs was added (graph/subgraph.h) */
   bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */
   bool defers;    /* nodes are let in whose infer must know contents that are not known before a run */
@@ -144,6 +152,7 @@ Status graph_add_input(Graph *g, Value *v);
 Status graph_add_output(Graph *g, Value *v);
 Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_name(stem) */
 const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_1" … if taken */
+char *graph_list_names(Value *const *values, int count, const char *between, Arena *arena); /* one text; NULL when memory is out */
 bool graph_know(Graph *g, Value *v); /* sets `known` from the data of a small integer value; false when memory is out */
 const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
 Status graph_set_metadata(Graph *g, const char *key, const char *text);

@@ -2,6 +2,7 @@
 #include "graph/known.h"
 
 #include "ops/op.h"
+#include "ops/work.h"
 
 enum { DEPTH_MAX = 256, BYTES_MAX = 1 << 16 };
 
@@ -31,6 +32,7 @@ static bool run(Node *n, int depth) {
   if (!n->op->run || n->deferred || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
+  if (!work_may_go_ahead(n)) return false;
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i] && !allocate(n->out[i])) return false;
   if (!(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;

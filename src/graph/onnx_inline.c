@@ -9,11 +9,13 @@
 #include "graph/onnx_parts.h"
 #include "ops/op.h"
 
-enum { DEPTH_MAX = 64, INLINED_MAX = 1 << 21 }; /* of calls within calls; nodes, inputs, outputs and attributes of all bodies */
+/* Of calls within calls; nodes, inputs, outputs and attributes of all bodies; bytes of these, and of the data in all calls of a function but one:
+ * it is read and written once a call. */
+enum { DEPTH_MAX = 64, INLINED_MAX = 1 << 19, BYTES_MAX = 1 << 26 };
 
 typedef struct Function {
   const Onnx__FunctionProto *from;
-  bool checked, open; /* its imports are those of the model; a call of it is being inlined */
+  bool checked, open, called; /* its imports are those of the model; a call of it is being inlined; one was */
 } Function;
 
 typedef struct Inliner {
@@ -24,6 +26,7 @@ typedef struct Inliner {
   Arena *arena;
   Error *error;
   int inlined, depth;
+  size_t bytes; /* of data in calls; and what the arena had at first, which wraps */
 } Inliner;
 
 /* One call; the model's own graph is one without a function. */
@@ -31,6 +34,7 @@ typedef struct Call {
   Function *function;
   const Onnx__NodeProto *node;
   Graph *names; /* of the body; `twin` is the value outside, NULL where an input is absent */
+  bool again;
 } Call;
 
 typedef struct Nodes {
@@ -40,6 +44,28 @@ typedef struct Nodes {
 
 static char *or_empty(char *s) { return s ? s : (char *)(uintptr_t) ""; }
 static bool out_of_memory(Inliner *in) { return error_set(in->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model's functions"), false; }
+
+/* ---- how much there is ---- */
+
+static size_t tensor_bytes(const Onnx__TensorProto *t) {
+  size_t bytes = t->raw_data.len + 4 * (t->n_float_data + t->n_int32_data) + 8 * (t->n_int64_data + t->n_double_data + t->n_uint64_data);
+  for (size_t i = 0; i < t->n_string_data; i++) bytes += t->string_data[i].len + sizeof(char *);
+  return bytes;
+}
+
+static size_t attribute_bytes(const Onnx__AttributeProto *a) {
+  size_t bytes = a->s.len + 4 * a->n_floats + 8 * a->n_ints + (a->t ? tensor_bytes(a->t) : 0);
+  for (size_t i = 0; i < a->n_strings; i++) bytes += a->strings[i].len + sizeof(char *);
+  return bytes;
+}
+
+static bool count(Inliner *in, const Call *call, size_t nodes, size_t bytes) {
+  if (!call->function) return true;
+  if (call->again) in->bytes += bytes;
+  bool fits = nodes <= INLINED_MAX && (in->inlined += (int)nodes) <= INLINED_MAX && in->bytes + in->arena->used_bytes <= BYTES_MAX;
+  return fits || (error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(call->node), "'%.128s' calls function '%.64s': written out, the model's functions are too large",
+                            onnx_node_title(call->node), call->function->from->name), false);
+}
 
 /* ---- names ---- */
 
@@ -107,6 +133,7 @@ static bool inline_attribute(Inliner *in, Call *call, Onnx__AttributeProto *a, O
     Onnx__AttributeProto *given = find(call->node->attribute, call->node->n_attribute, ref);
     if (!given) given = find(f->attribute_proto, f->n_attribute_proto, ref);
     if (!(*out = given)) return true;
+    in->bytes += attribute_bytes(given);
     if (a->has_type && given->has_type && a->type != given->type)
       return error_set(in->error, STATUS_INVALID_MODEL, NULL, "'%.128s' gives function '%.64s' an attribute '%.64s' of another type than its body reads",
                        onnx_node_title(call->node), f->name, ref), false;
@@ -132,10 +159,9 @@ static bool push(Inliner *in, Nodes *to, Onnx__NodeProto *n) {
 
 static Onnx__NodeProto *copy_node(Inliner *in, Call *call, const Onnx__NodeProto *from) {
   Onnx__NodeProto *n = ARENA_NEW(in->arena, Onnx__NodeProto);
-  size_t size = 1 + from->n_input + from->n_output + from->n_attribute;
-  if (!n) return NULL;
-  if (call->function && (size > INLINED_MAX || (in->inlined += (int)size) > INLINED_MAX))
-    return error_set(in->error, STATUS_INVALID_MODEL, NULL, "the model's functions, written out, are too many nodes"), NULL;
+  size_t size = 1 + from->n_input + from->n_output + from->n_attribute, bytes = 0;
+  for (size_t i = 0; i < from->n_attribute; i++) bytes += attribute_bytes(from->attribute[i]);
+  if (!n || !count(in, call, size, bytes)) return NULL;
   *n = *from;
   n->n_attribute = 0;
   n->input = outsides(in, call, from->input, from->n_input);
@@ -226,13 +252,13 @@ static bool bind_ports(Inliner *in, Call *call, Nodes *copies) {
 static bool inline_nodes(Inliner *in, Call *call, Onnx__NodeProto *const *from, size_t count, Nodes *to);
 
 static bool inline_call(Inliner *in, Function *f, const Onnx__NodeProto *n, Nodes *to) {
-  Call call = {f, n, graph_new(in->arena, in->error)};
+  Call call = {f, n, graph_new(in->arena, in->error), f->called};
   Nodes copies = {0};
   if (f->open || in->depth == DEPTH_MAX)
     return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n), f->open ? "function '%.64s' calls itself" : "function '%.64s' is called deeper than we follow",
                      f->from->name), false;
   if (!call.names || !check_imports(in, f)) return false;
-  f->open = true;
+  f->open = f->called = true;
   in->depth++;
   bool good = bind_ports(in, &call, &copies) && inline_nodes(in, &call, f->from->node, f->from->n_node, to);
   for (int i = 0; good && i < copies.count; i++) good = push(in, to, copies.items[i]);
@@ -253,6 +279,9 @@ static bool inline_nodes(Inliner *in, Call *call, Onnx__NodeProto *const *from, 
 /* A subgraph: its own names are as unique as those around it, and so are what they become. */
 static bool inline_graph(Inliner *in, Call *call, const Onnx__GraphProto *from, Onnx__GraphProto *to) {
   Nodes nodes = {0};
+  size_t bytes = 0;
+  for (size_t i = 0; i < from->n_initializer; i++) bytes += tensor_bytes(from->initializer[i]);
+  if (!count(in, call, from->n_initializer + from->n_input + from->n_output, bytes)) return false;
   *to = *from;
   to->n_value_info = 0;
   to->initializer = ARENA_ARRAY(in->arena, Onnx__TensorProto *, from->n_initializer);
@@ -292,8 +321,9 @@ static bool list_functions(Inliner *in) {
 
 Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error) {
   if (!model->n_functions) return STATUS_OK;
-  Inliner in = {(Onnx__ModelProto *)(uintptr_t)model, NULL, graph_new(arena, error), graph_new(arena, error), arena, error, 0, 0};
+  Inliner in = {(Onnx__ModelProto *)(uintptr_t)model, NULL, graph_new(arena, error), graph_new(arena, error), arena, error, 0, 0, 0};
   Nodes nodes = {0};
+  in.bytes -= arena->used_bytes;
   if (!in.table || !in.names || !list_functions(&in) || !note_graph(&in, model->graph)) return error->status;
   if (!inline_nodes(&in, &(Call){0}, model->graph->node, model->graph->n_node, &nodes)) return out_of_memory(&in), error->status;
   model->graph->node = nodes.items;

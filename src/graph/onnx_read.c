@@ -7,7 +7,7 @@
 #include "graph/onnx_wire.h"
 #include "ops/op.h"
 
-enum { OPSET_MAX = 24, NODE_PORTS_MAX = 1 << 20 };
+enum { OPSET_MAX = 24, IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
 
@@ -43,6 +43,8 @@ Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
   if (!model->graph) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
   if (!model->n_opset_import)
     return error_set(error, STATUS_INVALID_MODEL, NULL, "the model does not say which operator sets it imports (opset_import)");
+  if (model->n_opset_import > IMPORTS_MAX)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports %zu operator sets, we read up to %d", model->n_opset_import, IMPORTS_MAX);
   for (size_t i = 0; i < model->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = model->opset_import[i];
     bool main_domain = !*onnx_domain(opset->domain);

@@ -43,8 +43,9 @@ Status dft_read(Node *n, const Shape *x, int axis, int length, Shape *y, Dft **o
   if (!shape_is_concrete(x) || !shape_is_concrete(y)) return STATUS_OK;
   d.outer = shape_span(x, 0, axis), d.inner = shape_span(x, axis + 1, x->rank - 1);
   d.x_length = (size_t)x->dim[axis], d.y_length = (size_t)y->dim[axis];
+  if (!fft_takes((size_t)size)) return node_fail(n, STATUS_UNSUPPORTED_OP, "a transform of %lld numbers, which has a prime factor above 128, is one of more than 2^21", (long long)size);
   if (!(*out = NODE_PARAMS(n, Dft)) || !fft_new(&d.fft, (size_t)size, n->graph->arena)) return STATUS_OUT_OF_MEMORY;
-  if (!size_multiply(3 * (size_t)size, (size_t)threads_count() * sizeof(Complex), &bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its lines are too long");
+  if (!size_multiply(2 * (size_t)size + fft_spare(&d.fft), (size_t)threads_count() * sizeof(Complex), &bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its lines are too long");
   n->scratch_bytes = bytes;
   **out = d;
   return STATUS_OK;
@@ -89,7 +90,7 @@ static void run_lines(void *context, size_t chunk, int thread) {
   const Lines *l = context;
   const Dft *d = l->d;
   size_t n = d->fft.n, each = CHUNK / n + 1, lines = d->outer * d->inner;
-  Complex *x = l->scratch + 3 * n * (size_t)thread;
+  Complex *x = l->scratch + (2 * n + fft_spare(&d->fft)) * (size_t)thread;
   for (size_t i = chunk * each; i < lines && i < (chunk + 1) * each; i++) {
     size_t o = i / d->inner, rest = i % d->inner;
     load_line(l, l->from + (o * l->from_length * d->inner + rest) * (size_t)l->from_parts, x);
@@ -102,6 +103,13 @@ static void run(Lines l) {
   size_t each = CHUNK / l.d->fft.n + 1;
   l.scale = l.d->inverse ? 1 / (float)l.d->fft.n : 1;
   threads_run((l.d->outer * l.d->inner + each - 1) / each, run_lines, &l);
+}
+
+double dft_work(const Dft *d) {
+  const Fft *f = &d->fft;
+  double each = 64; /* a number's share of Bluestein's three transforms and of what is around them */
+  for (int i = 0; !f->power && i < 40; i++) each += (double)f->factors[i];
+  return (double)d->outer * (double)d->inner * (double)(f->power ? 4 * f->power->n : f->n) * each;
 }
 
 void dft_forward(const Dft *d, const float *x, float *y, void *scratch) {

@@ -14,5 +14,6 @@ typedef struct Dft {
 /* Of X's shape, with the transform's length in input `length` (it may be absent). Gives Y's shape and where every shape is numbers the parameters (NULL
  * otherwise), and sets scratch_bytes. */
 Status dft_read(Node *n, const Shape *x, int axis, int length, Shape *y, Dft **out);
+double dft_work(const Dft *d); /* multiply-adds, about */
 void dft_forward(const Dft *d, const float *x, float *y, void *scratch);
 void dft_gradient(const Dft *d, const float *dy, float *dx, void *scratch);

@@ -3,24 +3,43 @@
 
 #include "kernels/double_math.h"
 
-bool fft_new(Fft *f, size_t n, Arena *arena) {
-  size_t rest = n, p = 4;
+enum { PRIME_MAX = 128, BLUESTEIN_MAX = 1 << 21 }; /* a larger factor is dearer than Bluestein's way, whose tables are four times as long */
+
+/* False when one of them is larger than that. */
+static bool find_factors(Fft *f) {
+  size_t rest = f->n, p = 4;
   int count = 0;
-  f->n = n;
   while (rest > 1) {
     for (; rest % p; p = p == 4 ? 2 : p == 2 ? 3 : p + 2)
-      if (p > 4 && p * p > rest) p = rest - 2; /* it is prime */
+      if (p > PRIME_MAX) return false;
+    if (p > PRIME_MAX) return false;
     f->factors[count++] = p;
     rest /= p;
   }
   if (!count) f->factors[0] = 1;
-  if (!(f->turns = ARENA_ARRAY(arena, Complex, n))) return false;
-  for (size_t k = 0; k < n; k++) {
+  return true;
+}
+
+static bool turns_new(Fft *f, Arena *arena) {
+  if (!(f->turns = ARENA_ARRAY(arena, Complex, f->n))) return false;
+  for (size_t k = 0; k < f->n; k++) {
     double cosine, sine;
-    double_turn(k, n, &cosine, &sine);
+    double_turn(k, f->n, &cosine, &sine);
     f->turns[k] = (Complex){(float)cosine, (float)-sine};
   }
   return true;
+}
+
+static bool bluestein_new(Fft *f, Arena *arena);
+
+bool fft_takes(size_t n) {
+  Fft f = {.n = n};
+  return n <= BLUESTEIN_MAX || find_factors(&f);
+}
+
+bool fft_new(Fft *f, size_t n, Arena *arena) {
+  *f = (Fft){.n = n};
+  return find_factors(f) ? turns_new(f, arena) : bluestein_new(f, arena);
 }
 
 static inline Complex times(Complex a, Complex b) { return (Complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
@@ -74,4 +93,60 @@ static void transform(const Fft *f, const size_t *factor, const Complex *x, size
   else join(f, y, p, m, step, spare);
 }
 
-void fft_run(const Fft *f, const Complex *x, Complex *y, Complex *spare) { transform(f, f->factors, x, 1, y, spare); }
+/* ---- Bluestein ---- */
+
+enum { FINE = 1024 };
+
+/* e^(-2πi·k / of), or of k²: a coarse turn times a fine one, in double. */
+static bool turns_by_two(Fft *f, size_t of, bool squared, Arena *arena) {
+  size_t coarse = of / FINE + 1;
+  double(*turn)[2] = arena_alloc_array(arena, coarse + FINE, sizeof *turn);
+  if (!turn || !(f->turns = ARENA_ARRAY(arena, Complex, f->n))) return false;
+  for (size_t i = 0; i < coarse + FINE; i++) double_turn((i < coarse ? i * FINE : i - coarse) % of, of, &turn[i][0], &turn[i][1]);
+  for (size_t k = 0; k < f->n; k++) {
+    size_t at = squared ? (size_t)((uint64_t)k * k % of) : k;
+    const double *a = turn[at / FINE], *b = turn[coarse + at % FINE];
+    f->turns[k] = (Complex){(float)(a[0] * b[0] - a[1] * b[1]), (float)-(a[0] * b[1] + a[1] * b[0])};
+  }
+  return true;
+}
+
+static bool bluestein_new(Fft *f, Arena *arena) {
+  if (!(f->power = ARENA_NEW(arena, Fft))) return false;
+  for (f->power->n = 1; f->power->n < 2 * f->n;) f->power->n *= 2;
+  return find_factors(f->power) && turns_by_two(f->power, f->power->n, false, arena) && turns_by_two(f, 2 * f->n, true, arena);
+}
+
+/* c̄, of negative places too, and over the power's length: that of the transform back. */
+static void write_filter(const Fft *f, Complex *to) {
+  size_t m = f->power->n;
+  float scale = 1 / (float)m;
+  for (size_t k = 0; k < m; k++) {
+    size_t place = k < f->n ? k : m - k;
+    to[k] = place < f->n ? (Complex){scale * f->turns[place].re, -scale * f->turns[place].im} : (Complex){0, 0};
+  }
+}
+
+/* The transform back is that of the conjugates. `spare` holds three lines of the power's length. */
+static void bluestein(const Fft *f, const Complex *x, Complex *y, Complex *spare) {
+  const Fft *power = f->power;
+  size_t m = power->n;
+  Complex *line = spare, *filter = spare + m, *turned = spare + 2 * m;
+  write_filter(f, line);
+  transform(power, power->factors, line, 1, filter, NULL);
+  for (size_t t = 0; t < m; t++) line[t] = t < f->n ? times(x[t], f->turns[t]) : (Complex){0, 0};
+  transform(power, power->factors, line, 1, turned, NULL);
+  for (size_t k = 0; k < m; k++) {
+    Complex product = times(turned[k], filter[k]);
+    line[k] = (Complex){product.re, -product.im};
+  }
+  transform(power, power->factors, line, 1, turned, NULL);
+  for (size_t k = 0; k < f->n; k++) y[k] = times((Complex){turned[k].re, -turned[k].im}, f->turns[k]);
+}
+
+size_t fft_spare(const Fft *f) { return f->power ? 3 * f->power->n : f->n; }
+
+void fft_run(const Fft *f, const Complex *x, Complex *y, Complex *spare) {
+  if (f->power) bluestein(f, x, y, spare);
+  else transform(f, f->factors, x, 1, y, spare);
+}

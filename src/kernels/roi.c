@@ -44,6 +44,12 @@ Status roi_read(Node *n, int at, Shape *y, RoiAlign **out) {
   return STATUS_OK;
 }
 
+/* As many as a bin has pixels: in one that is larger than two pictures, what lies outside need not be told apart. */
+size_t roi_most_samples(const RoiAlign *r, int a) {
+  size_t most = 2 * r->in[a] + 2;
+  return r->ratio ? (size_t)r->ratio : most < SAMPLES_MAX ? most : SAMPLES_MAX;
+}
+
 RoiBox roi_box(const RoiAlign *r, const Value *rois, const Value *batch_indices, size_t i) {
   const float *roi = (const float *)rois->data + i * 4;
   int64_t batch = index_wrap(index_at(batch_indices, i), (int64_t)r->batch);
@@ -55,7 +61,8 @@ RoiBox roi_box(const RoiAlign *r, const Value *rois, const Value *batch_indices,
     b.start[a] = start;
     b.bin[a] = size / (float)r->out[a];
     float samples = r->ratio ? (float)r->ratio : ceilf(b.bin[a]);
-    b.samples[a] = samples > 0 ? samples < SAMPLES_MAX ? (size_t)samples : SAMPLES_MAX : 0;
+    size_t most = roi_most_samples(r, a);
+    b.samples[a] = samples > 0 ? samples < (float)most ? (size_t)samples : most : 0;
   }
   return b;
 }

@@ -12,17 +12,26 @@ static bool rewrite(Graph *g, Node *n) {
   return rewrite_as(n, sum ? emit(g, "InPlaceAccumulatorV2", n->in[0], sum, n->in[2]) : NULL);
 }
 
+static bool is_moved(const Node *n) { return op_is_accumulator(n) && n->in[1]->kind == VALUE_NODE; }
+
 /* An accumulator stands right behind the node whose gradient it adds; the graph has them all at its end, where every gradient would wait. */
 static Status move_forward(Graph *g) {
   Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
-  int count = 0;
-  if (!nodes) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count), count = 0; /* lists of accumulators, place + 1 */
+  if (!nodes || !first || !next) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  for (int i = 0; i < g->node_count; i++)
+    for (int k = 0; k < g->nodes[i]->out_count; k++)
+      if (g->nodes[i]->out[k]) g->nodes[i]->out[k]->first = i;
+  for (int i = g->node_count - 1; i >= 0; i--) {
+    if (!is_moved(g->nodes[i])) continue;
+    int at = g->nodes[i]->in[1]->first;
+    next[i] = first[at];
+    first[at] = i + 1;
+  }
   for (int i = 0; i < g->node_count; i++) {
-    Node *n = g->nodes[i];
-    if (op_is_accumulator(n) && n->in[1]->kind == VALUE_NODE) continue;
-    nodes[count++] = n;
-    for (int k = i + 1; k < g->node_count; k++)
-      if (op_is_accumulator(g->nodes[k]) && g->nodes[k]->in[1]->kind == VALUE_NODE && g->nodes[k]->in[1]->producer == n) nodes[count++] = g->nodes[k];
+    if (is_moved(g->nodes[i])) continue;
+    nodes[count++] = g->nodes[i];
+    for (int k = first[i]; k; k = next[k - 1]) nodes[count++] = g->nodes[k - 1];
   }
   g->nodes = nodes;
   g->node_count = g->node_capacity = count;

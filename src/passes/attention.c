@@ -258,9 +258,21 @@ static int index_of(const Graph *g, const Node *n) {
   return i;
 }
 
+/* A list of nodes beside the graph's own, to be exchanged with it. */
+typedef struct Spare {
+  Node **nodes;
+  int capacity;
+} Spare;
+
+static Node **room_for(Graph *g, Spare *s, int count) {
+  if (s->capacity >= count) return s->nodes;
+  s->capacity = 2 * count;
+  return s->nodes = ARENA_ARRAY(g->arena, Node *, s->capacity);
+}
+
 /* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is taken off the end and put where it belongs; what it replaces is no
  * longer read or written, so it is dead. */
-static bool replace(Graph *g, Match *m, int at) {
+static bool replace(Graph *g, Match *m, int at, Spare *spare) {
   Node *forward = NULL, *backward = NULL;
   int count = g->node_count, first = count;
   if (m->trains) {
@@ -269,7 +281,7 @@ static bool replace(Graph *g, Match *m, int at) {
   }
   emit_attention(g, m, &forward, &backward);
   int made = g->node_count - count;
-  Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
+  Node **nodes = room_for(g, spare, g->node_count);
   if (!forward || (m->trains && !backward) || !nodes) return false;
   int to = 0;
   for (int i = 0; i < count; i++) {
@@ -281,20 +293,28 @@ static bool replace(Graph *g, Match *m, int at) {
     for (int k = 0; k < n->out_count; k++) replaced |= n->out[k] && n->out[k]->producer != n;
     if (!replaced) nodes[to++] = n;
   }
+  Spare before = {g->nodes, g->node_capacity};
   g->nodes = nodes;
-  g->node_count = g->node_capacity = to;
+  g->node_count = to;
+  g->node_capacity = spare->capacity;
+  *spare = before;
   return true;
 }
 
+/* Each match walks the graph several times: nodes walked after which what is left stays in its pieces. */
+enum { WALK_MAX = 1 << 25 };
+
 Status pass_attention(Graph *g) {
-  for (int i = 0; i < g->node_count; i++) {
+  Spare spare = {0};
+  for (int i = 0, walked = 0; i < g->node_count && walked < WALK_MAX; i++) {
     Match m;
     if (i == 0) rewrite_drop_dead(g);
     if (i >= g->node_count || !match_forward(&m, g->nodes[i])) continue;
     m.trains = m.shares->readers > 1;
     if (m.trains && !match_backward(g, &m)) continue;
-    if (!replace(g, &m, i)) return g->error->status;
+    if (!replace(g, &m, i, &spare)) return g->error->status;
     rewrite_drop_dead(g);
+    walked += g->node_count;
     i = -1; /* what stood before it may be gone: from the start */
   }
   return STATUS_OK;

@@ -3,6 +3,7 @@
 
 #include "graph/known.h"
 #include "ops/op.h"
+#include "ops/work.h"
 #include "passes/passes.h"
 
 /* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. */
@@ -55,12 +56,17 @@ static Status fold_node(Node *n, bool known) {
   return STATUS_OK;
 }
 
+/* What is made of a large constant costs about what reading it did. */
+enum { WORK_OF_ELEMENT = 64 };
+
 Status pass_fold(Graph *g) {
+  for (int i = 0; i < g->value_count; i++)
+    if (g->values[i]->kind == VALUE_CONSTANT) g->work_ahead -= WORK_OF_ELEMENT * (double)shape_elements(&g->values[i]->shape);
   int kept = 0;
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     bool known = !(n->op->flags & (OP_RANDOM | OP_UPDATES)) && all_known(n);
-    if (known || foldable(n)) TRY(fold_node(n, known));
+    if (known || (foldable(n) && work_may_go_ahead(n))) TRY(fold_node(n, known));
     else g->nodes[kept++] = n;
   }
   g->node_count = kept;

@@ -2,11 +2,11 @@
 #include "passes/rewrite.h"
 
 static void count_readers(Graph *g) {
-  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL, g->values[i]->fetched = false;
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->in_count; k++)
       if (g->nodes[i]->in[k]) g->nodes[i]->in[k]->readers++;
-  for (int i = 0; i < g->output_count; i++) g->outputs[i]->readers++;
+  for (int i = 0; i < g->output_count; i++) g->outputs[i]->readers++, g->outputs[i]->fetched = true;
 }
 
 static bool is_dead(const Node *n) {
@@ -38,7 +38,14 @@ static Status keep(Graph *g, Node *n) {
   return STATUS_OK;
 }
 
-Status rewrite_each(Graph *g, RewriteNode *rewrite) {
+/* A chain of values that others stand for gets shorter each time somebody walks it. */
+static Value *last_twin(Value *v) {
+  for (; v->twin; v = v->twin)
+    if (v->twin->twin) v->twin = v->twin->twin;
+  return v;
+}
+
+Status rewrite_each_with(Graph *g, RewriteNodeWith *rewrite, void *context) {
   Node **nodes = g->nodes;
   int count = g->node_count;
   count_readers(g);
@@ -47,13 +54,17 @@ Status rewrite_each(Graph *g, RewriteNode *rewrite) {
   for (int i = 0; i < count; i++) {
     Node *n = nodes[i];
     for (int k = 0; k < n->in_count; k++)
-      while (n->in[k] && n->in[k]->twin) n->in[k] = n->in[k]->twin;
-    if (!rewrite(g, n)) TRY(keep(g, n));
+      if (n->in[k]) n->in[k] = last_twin(n->in[k]);
+    if (!rewrite(g, n, context)) TRY(keep(g, n));
     TRY(g->error->status);
   }
   rewrite_drop_dead(g);
   return STATUS_OK;
 }
+
+static bool rewrite_alone(Graph *g, Node *n, void *rewrite) { return (*(RewriteNode **)rewrite)(g, n); }
+
+Status rewrite_each(Graph *g, RewriteNode *rewrite) { return rewrite_each_with(g, rewrite_alone, &rewrite); }
 
 bool rewrite_as(Node *n, Value *made) {
   if (!made) return false;
@@ -65,14 +76,8 @@ bool rewrite_as(Node *n, Value *made) {
   return true;
 }
 
-static bool is_output(const Graph *g, const Value *v) {
-  for (int i = 0; i < g->output_count; i++)
-    if (g->outputs[i] == v) return true;
-  return false;
-}
-
 bool rewrite_value(Value *v, Value *by) {
-  if (is_output(v->producer->graph, v)) return false;
+  if (v->fetched) return false;
   by->readers += v->readers;
   v->twin = by;
   return true;

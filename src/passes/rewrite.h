@@ -11,6 +11,8 @@
 /* Whether n was taken; with values' readers (nodes and the graph's outputs) counted as they were before the rewrite. */
 typedef bool RewriteNode(Graph *g, Node *n);
 Status rewrite_each(Graph *g, RewriteNode *rewrite);
+typedef bool RewriteNodeWith(Graph *g, Node *n, void *context);
+Status rewrite_each_with(Graph *g, RewriteNodeWith *rewrite, void *context);
 
 /* `made`, just emitted, is what n's output 0 was: its node now writes n->out[0]. Gives true: n is taken. False when `made` is NULL. */
 bool rewrite_as(Node *n, Value *made);

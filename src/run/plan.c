@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "ops/op.h"
+#include "ops/work.h"
 
-enum { ALIGNMENT = 64 };
+enum {
+  ALIGNMENT = 64,
+  FITTED_MAX = 1 << 13, /* spans that look for the best gap among all before them; the smaller ones of a graph with more go by classes */
+};
 
 /* One stretch of bytes to place: a value's, or a step's scratch. */
 typedef struct Span {
@@ -37,10 +41,10 @@ static void share_roots(Graph *g) {
   }
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = n->in[0];
+    if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = root_of(n->in[0]);
     if (!(n->op->flags & OP_UPDATES)) continue;
     for (int k = 0; k < n->out_count && k < 8; k++)
-      if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = n->in[n->op->updates[k]];
+      if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = root_of(n->in[n->op->updates[k]]);
   }
 }
 
@@ -154,46 +158,99 @@ static bool collect_spans(Graph *g, Span *spans, int *count) {
   return true;
 }
 
+/* ---- many spans ----
+ * The largest come first and find their gaps; the rest, by far the most and the smallest, share bytes within classes of about one size, above them. */
+
+enum { CLASSES = 64 * 8 };
+
+/* Eight classes to a power of two, so at most an eighth is lost. */
+static int class_of(size_t units) {
+  int power = 0;
+  while (units >> power > 15) power++;
+  return power ? 8 * power + (int)(units >> power) + ((units & (((size_t)1 << power) - 1)) != 0) : (int)units;
+}
+
+static size_t class_units(int class) { return class < 16 ? (size_t)class : (size_t)(8 + class % 8) << (class / 8 - 1); }
+
+static int earlier_first(const void *a, const void *b) {
+  const Span *x = a, *y = b;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : larger_first(a, b);
+}
+
+/* Each takes the bytes of one of its class whose life is over, or new ones. `ends[t]` is a list, by `next`, of spans whose last step is t. */
+static bool place_by_class(Span *spans, int count, int steps, Arena *scratch, size_t *arena_bytes) {
+  int *ends = ARENA_ARRAY(scratch, int, steps + 1), *next = ARENA_ARRAY(scratch, int, count), free_of[CLASSES] = {0}, t = 0;
+  if (!ends || !next) return false;
+  qsort(spans, (size_t)count, sizeof *spans, earlier_first);
+  for (int i = 0; i < count; i++) {
+    Span *s = &spans[i];
+    for (; t < s->first; t++)
+      for (int k = ends[t], after; k; k = after) {
+        int class = class_of(spans[k - 1].bytes / ALIGNMENT);
+        after = next[k - 1];
+        next[k - 1] = free_of[class];
+        free_of[class] = k;
+      }
+    int class = class_of(s->bytes / ALIGNMENT), from = free_of[class];
+    s->offset = from ? spans[from - 1].offset : *arena_bytes;
+    if (from) free_of[class] = next[from - 1];
+    else if (!size_add(*arena_bytes, class_units(class) * ALIGNMENT, arena_bytes) || *arena_bytes > PTRDIFF_MAX) return false;
+    int last = s->last < steps ? s->last : steps;
+    next[i] = ends[last];
+    ends[last] = i + 1;
+  }
+  return true;
+}
+
+/* ---- both orders ---- */
+
 static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive, int *peak) {
-  size_t most = 0;
-  for (int i = 0; i < count; i++)
-    for (int t = spans[i].first; t <= spans[i].last && t < steps; t++) alive[t] += spans[i].bytes;
+  size_t most = 0, now = 0;
+  for (int i = 0; i < count; i++) {
+    alive[spans[i].first] += spans[i].bytes;
+    if (spans[i].last + 1 < steps) alive[spans[i].last + 1] -= spans[i].bytes; /* wraps, and back */
+  }
   for (int t = 0; t < steps; t++)
-    if (alive[t] > most) most = alive[t], *peak = t;
+    if ((now += alive[t]) > most) most = now, *peak = t;
   return most;
 }
 
-static Status place_in(Graph *g, Arena *arena, Program *out) {
-  int most = g->value_count + g->node_count, count = 0;
-  Span *spans = ARENA_ARRAY(arena, Span, most);
-  int *order = ARENA_ARRAY(arena, int, most);
-  size_t *alive = ARENA_ARRAY(arena, size_t, g->node_count);
-  if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
-  if (!collect_spans(g, spans, &count)) goto too_large;
+/* The `fitted` first spans by life or by size, whichever needs less. */
+static bool place_best(Span *spans, int fitted, int *order, size_t *arena_bytes) {
   size_t by_size, by_life;
-  qsort(spans, (size_t)count, sizeof *spans, longer_first);
-  bool fits = place_spans(spans, count, order, &by_life);
-  qsort(spans, (size_t)count, sizeof *spans, larger_first);
-  bool fits_by_size = place_spans(spans, count, order, &by_size);
-  if (!fits && !fits_by_size) goto too_large;
-  out->arena_bytes = by_size;
-  if (fits && (!fits_by_size || by_life < by_size)) {
-    qsort(spans, (size_t)count, sizeof *spans, longer_first);
-    place_spans(spans, count, order, &out->arena_bytes);
-  }
+  qsort(spans, (size_t)fitted, sizeof *spans, longer_first);
+  bool fits = place_spans(spans, fitted, order, &by_life);
+  qsort(spans, (size_t)fitted, sizeof *spans, larger_first);
+  bool fits_by_size = place_spans(spans, fitted, order, &by_size);
+  *arena_bytes = by_size;
+  if (!fits || (fits_by_size && by_life >= by_size)) return fits_by_size;
+  qsort(spans, (size_t)fitted, sizeof *spans, longer_first);
+  return place_spans(spans, fitted, order, arena_bytes);
+}
+
+static Status place_in(Graph *g, Program *out, Arena *scratch) {
+  int most = g->value_count + g->node_count, count = 0;
+  Span *spans = ARENA_ARRAY(scratch, Span, most);
+  int *order = ARENA_ARRAY(scratch, int, most);
+  size_t *alive = ARENA_ARRAY(scratch, size_t, g->node_count);
+  if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  bool fits = collect_spans(g, spans, &count);
+  int fitted = count < FITTED_MAX ? count : FITTED_MAX;
+  if (fits && count > fitted) qsort(spans, (size_t)count, sizeof *spans, larger_first);
+  fits = fits && place_best(spans, fitted, order, &out->arena_bytes);
+  if (fits && count > fitted) fits = place_by_class(spans + fitted, count - fitted, g->node_count, scratch, &out->arena_bytes);
+  if (!fits) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs more memory than a machine of this kind can address");
   out->lower_bound_bytes = lower_bound(spans, count, g->node_count, alive, &out->peak_step);
   for (int i = 0; i < count; i++) {
     if (spans[i].value) spans[i].value->offset = spans[i].offset;
     else spans[i].node->scratch = (void *)(uintptr_t)spans[i].offset; /* becomes an address in plan_resolve */
   }
   return STATUS_OK;
-too_large:
-  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs more memory than a machine of this kind can address");
 }
 
 static Status place(Graph *g, Program *out) {
   Arena scratch = {0};
-  Status status = place_in(g, &scratch, out);
+  Status status = place_in(g, out, &scratch);
   arena_free(&scratch);
   return status;
 }
@@ -211,6 +268,18 @@ Status plan(Graph *g, bool overwrite_gradients, Program *out) {
   }
   for (int i = 0; i < g->node_count; i++) share_in_place(g->nodes[i], i);
   return place(g, out);
+}
+
+Status plan_check_work(const Program *p, double limit, double *spent) {
+  const Node *heaviest = NULL;
+  double most = 0;
+  for (int i = 0; i < p->step_count; i++) {
+    double work = work_of(p->steps[i]);
+    *spent += work;
+    if (work > most) most = work, heaviest = p->steps[i];
+  }
+  if (limit <= 0 || !heaviest || *spent <= limit) return STATUS_OK;
+  return node_fail(heaviest, STATUS_TOO_MUCH_WORK, "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", most, *spent, limit);
 }
 
 void plan_resolve(Program *p, void *base) {

@@ -23,6 +23,9 @@ typedef struct Program {
  * so a gradient is written where it will lie. Everything comes from graph->arena. */
 Status plan(Graph *graph, bool overwrite_gradients, Program *out);
 
+/* Refuses a plan that, with the multiply-adds `spent` before it, takes more than `limit` (0: none); else adds its own to these. */
+Status plan_check_work(const Program *p, double limit, double *spent);
+
 /* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */
 void plan_resolve(Program *p, void *base);
 

@@ -103,11 +103,10 @@ static const char *scores_name(const Graph *g) {
 
 const char *session_default_outputs(TrainletSession *s, Arena *arena) {
   const Graph *eval = s->models[MODEL_EVAL].graph;
-  const char *text = "";
+  const char *text;
   if (eval) return (text = graph_metadata(eval, "trainlet.outputs")) ? text : scores_name(eval);
   const Graph *g = s->models[MODEL_INFERENCE].graph;
-  for (int i = 0; text && g && i < g->output_count; i++) text = arena_print(arena, "%s%s%s", text, i ? "\n" : "", g->outputs[i]->name);
-  return text;
+  return g ? graph_list_names(g->outputs, g->output_count, "\n", arena) : "";
 }
 
 /* What the values need of the eval graph; parameters become initializers. */

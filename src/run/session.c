@@ -6,6 +6,7 @@
 
 #include "graph/onnx.h"
 #include "ops/op.h"
+#include "ops/work.h"
 #include "passes/passes.h"
 
 TrainletSession *trainlet_session_new(void) {
@@ -18,6 +19,7 @@ TrainletSession *trainlet_session_new(void) {
   s->arena = arena;
   s->budget = budget;
   s->lr = 1e-3f;
+  s->limit_work = WORK_DEFAULT;
   s->passes = PASSES_ALL;
   s->reset_gradients = true;
   return s;
@@ -43,6 +45,7 @@ void trainlet_session_free(TrainletSession *s) {
 
 const Error *trainlet_session_error(const TrainletSession *s) { return &s->error; }
 void trainlet_session_limit(TrainletSession *s, double bytes) { s->budget.limit_bytes = bytes > 0 ? bytes : 0; }
+void trainlet_session_limit_work(TrainletSession *s, double work) { s->limit_work = work > 0 ? work : WORK_DEFAULT; }
 
 void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context) { s->stop = (ThreadsStop){asked, context}; }
 
@@ -122,7 +125,10 @@ static Status prepare_model(TrainletSession *s, Model *m) {
   m->outputs = ARENA_ARRAY(&s->arena, Value *, g->output_count);
   if (!m->feeds || !m->outputs) return out_of_memory(s);
   m->output_count = 0; /* another part may have been refused since they were counted */
-  for (int i = 0; i < g->input_count; i++) m->feeds[i].input = g->inputs[i];
+  for (int i = 0; i < g->input_count; i++) {
+    m->feeds[i].input = g->inputs[i];
+    g->inputs[i]->first = i; /* finds the feed by name */
+  }
   for (int i = 0; i < g->output_count; i++) {
     const Node *from = g->outputs[i]->producer;
     if (!from || !op_is_accumulator(from)) m->outputs[m->output_count++] = g->outputs[i];
@@ -212,17 +218,13 @@ static Model *ready_model(TrainletSession *s, TrainletPart part) {
 
 /* ---- feeding ---- */
 
-static const char *input_names(const Graph *g, Arena *arena) {
-  const char *text = "";
-  for (int i = 0; text && i < g->input_count; i++) text = arena_print(arena, "%s%s'%s'", text, i ? ", " : "", g->inputs[i]->name);
-  return text ? text : "";
-}
-
 static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
-  for (int i = 0; i < m->graph->input_count; i++)
-    if (strcmp(m->graph->inputs[i]->name, name) == 0) return &m->feeds[i];
+  const Graph *g = m->graph;
+  const Value *v = graph_find(g, name);
+  if (v && v->first < g->input_count && g->inputs[v->first] == v) return &m->feeds[v->first];
   Arena scratch = {0};
-  error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes %.300s", name, input_names(m->graph, &scratch));
+  const char *names = graph_list_names(g->inputs, g->input_count, "', '", &scratch);
+  error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes '%.298s'", name, names ? names : "");
   arena_free(&scratch);
   return NULL;
 }
@@ -348,7 +350,7 @@ static Status forget_run(TrainletSession *s) {
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
-  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .stop = &s->stop};
+  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .work_limit = s->limit_work, .stop = &s->stop};
   if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;

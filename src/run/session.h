@@ -35,6 +35,7 @@ struct TrainletSession {
   bool reset_gradients; /* the next train run overwrites them */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
   Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
+  double limit_work;
   ThreadsStop stop;
   unsigned passes; /* those that are on: passes.h */
   double loss;

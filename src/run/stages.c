@@ -10,9 +10,10 @@
 
 /* Notes that v must be known, once; a constant is. */
 static void await(Value *v, Value **out, int *count) {
-  int k = 0;
-  while (k < *count && out[k] != v) k++;
-  if (k == *count && v && v->kind != VALUE_CONSTANT && v->kind != VALUE_SEQUENCE && v->type != DTYPE_NONE) out[(*count)++] = v;
+  if (!v || v->kind == VALUE_CONSTANT || v->kind == VALUE_SEQUENCE || v->type == DTYPE_NONE) return;
+  if (v->first >= 0 && v->first < *count && out[v->first] == v) return;
+  v->first = *count; /* planned is a clone of it */
+  out[(*count)++] = v;
 }
 
 /* A Loop that is run by itself and has all inputs, be it with contents to come. */
@@ -75,11 +76,12 @@ Value **stages_spread(Graph *g) {
   return asked;
 }
 
-static Status run_stage(const Stages *s, Graph *stage, Block *memory, Error *error) {
+static Status run_stage(Stages *s, Graph *stage, Block *memory, Error *error) {
   Program program;
   TRY(plan(stage, false, &program));
   if (!block_reserve(memory, program.arena_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes", program.arena_bytes);
+  TRY(plan_check_work(&program, s->work_limit, &s->work));
   s->attach(s->context, stage);
   plan_resolve(&program, memory->data);
   return plan_execute(&program, s->stop);
@@ -101,6 +103,7 @@ static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Ar
   Graph *stage = wanted ? stages_clone(&of, &scratch, error, wanted, count) : NULL;
   Value **asked = stage ? stages_spread(stage) : NULL;
   s->inlined = of.inlined;
+  s->work = of.work;
   Status status = asked ? run_stage(s, stage, &memory, error) : out_of_memory(error);
   for (int i = 0; i < count && status == STATUS_OK; i++)
     if (!(wanted[i]->pin = pin_of(asked[i], arena))) status = out_of_memory(error);

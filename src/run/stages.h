@@ -18,6 +18,7 @@ typedef struct Stages {
   void *context;
   bool computed; /* set where contents were: the clone is good for these alone */
   const ThreadsStop *stop;
+  double work_limit, work; /* multiply-adds that they may take, and have taken: plan_check_work */
   int inlined; /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);

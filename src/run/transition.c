@@ -98,6 +98,12 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
+/* Each try plans again, which takes a step for every two nodes at worst. */
+static int most_tries(const Graph *g) {
+  int64_t pairs = (int64_t)g->node_count * (g->node_count < 8192 ? g->node_count : 8192), tries = pairs ? ((int64_t)1 << 33) / pairs : 0;
+  return (int)(tries < g->node_count ? tries : g->node_count);
+}
+
 /* What the budget has for a step arena, which takes the place of the one there is. */
 static double arena_room(const Transition *t) { return budget_room() + (double)t->step_arena.capacity - (t->step_arena.raw ? 0 : BLOCK_EXTRA); }
 
@@ -116,9 +122,10 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
-  Stages stages = {r->graph, numbers, attach_stage, (void *)(uintptr_t)r, false, r->stop, 0};
+  Stages stages = {.graph = r->graph, .numbers = numbers, .work_limit = r->work_limit, .attach = attach_stage, .context = (void *)(uintptr_t)r, .stop = r->stop};
   Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
+  c->stage_work = stages.work;
   return bound;
 }
 
@@ -142,7 +149,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  for (int tries = r->passes >> PASS_recompute & 1 ? bound->node_count : 0; tries > 0 && is_too_large(t, &c->program); tries--) {
+  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0; tries > 0 && is_too_large(t, &c->program); tries--) {
     if (!recompute_at_peak(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
@@ -150,6 +157,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside what is taken, maxMemoryBytes leaves %.0f",
                      c->program.arena_bytes, fmax(arena_room(t), 0));
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
+  TRY(plan_check_work(&c->program, r->work_limit, &c->stage_work));
   c->program.fetched = fetched;
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
   if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, arena_room(t) - (double)arena);

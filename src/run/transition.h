@@ -15,6 +15,7 @@ typedef struct CachedProgram {
   size_t key_count;
   Program program;
   uint64_t used; /* clock of the last use */
+  double stage_work; /* multiply-adds of its stages */
   bool for_once; /* contents that were fed have gone into it: the next run needs its own */
 } CachedProgram;
 
@@ -40,6 +41,7 @@ typedef struct Request {
   Value *const *effects; /* values computed for what they do (accumulators), not read */
   int effect_count;
   const ThreadsStop *stop;
+  double work_limit; /* multiply-adds of a run, its stages included; 0 = none */
 } Request;
 
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`. */

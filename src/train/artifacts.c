@@ -128,7 +128,7 @@ void trainlet_artifacts_free(TrainletArtifacts *a) {
 }
 
 const Error *trainlet_artifacts_error(const TrainletArtifacts *a) { return &a->error; }
-const char *trainlet_artifacts_warnings(const TrainletArtifacts *a) { return a->warnings; }
+const char *trainlet_artifacts_warnings(const TrainletArtifacts *a) { return a->warnings ? a->warnings : ""; }
 
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes) {
   *bytes = part <= TRAINLET_CHECKPOINT ? a->lengths[part] : 0;
@@ -302,7 +302,7 @@ static const TrainedParameter *trained_by_info(const TrainletArtifacts *a, const
 
 static bool trainable(const TrainletArtifacts *a, const Value *v) {
   if (a->by_training_info && !trained_by_info(a, v)) return false;
-  if (mode_is_statistic(a->model, v) || matches_any(&a->frozen, v->name)) return false;
+  if (v->statistic || matches_any(&a->frozen, v->name)) return false;
   return a->requires_grad.count == 0 || matches_any(&a->requires_grad, v->name);
 }
 
@@ -384,8 +384,9 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   int count = 0;
   Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count), **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-  for (int i = 0; i < m->value_count; i++)
-    if (mode_is_parameter(m->values[i]) && trainable(a, m->values[i])) wrt[count++] = m->values[i]->twin;
+  mode_mark_statistics(m);
+  for (int i = 0; i < m->value_count; i++) /* wanted of them; what is trained comes below */
+    if ((trained[i] = mode_is_parameter(m->values[i]) && trainable(a, m->values[i]))) wrt[count++] = m->values[i]->twin;
   float *one = ARENA_NEW(g->arena, float);
   if (!one) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   *one = 1;
@@ -397,15 +398,15 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   if (!reset) return a->error.status;
   int left = 0;
   for (int i = 0, at = 0; i < m->value_count; i++) {
-    if (!mode_is_parameter(m->values[i]) || !trainable(a, m->values[i])) continue;
+    if (!trained[i]) continue;
     Value *grad = grads[at], *parameter = wrt[at++];
     if (!grad && named_exactly(&a->requires_grad, parameter->name))
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'", parameter->name);
     if (!grad) {
       warn(a, "parameter '%s' stays frozen: the loss does not depend on it", parameter->name);
+      trained[i] = false;
       continue;
     }
-    trained[i] = true;
     left++;
     TRY(add_accumulator(g, parameter, grad, reset));
   }
@@ -455,10 +456,8 @@ static Status build_eval(TrainletArtifacts *a) {
   Arena arena = {0};
   Value *loss;
   Graph *g = forward_graph(a, false, &arena, &loss);
-  char *outputs = "";
-  for (int i = 0; g && outputs && i < a->model->output_count; i++)
-    outputs = arena_print(&arena, "%s%s%s", outputs, i ? "\n" : "", a->model->outputs[i]->name);
-  Status status = g ? graph_set_metadata(g, "trainlet.outputs", outputs) : a->error.status;
+  const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
+  Status status = outputs ? graph_set_metadata(g, "trainlet.outputs", outputs) : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
   return status;

@@ -7,13 +7,13 @@
 
 static bool is_op(const Node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
 
-bool mode_is_statistic(const Graph *m, const Value *v) {
+void mode_mark_statistics(Graph *m) {
   for (int i = 0; i < m->node_count; i++) {
     const Node *n = m->nodes[i];
-    if ((is_op(n, "BatchNormalization") || is_op(n, "BatchNormInternal")) && n->in_count == 5 && (n->in[3] == v || n->in[4] == v))
-      return true;
+    bool normalizes = (n->op == &op_batch_normalization || n->op == &op_batch_norm_internal) && n->in_count == 5;
+    for (int k = 3; normalizes && k < 5; k++)
+      if (n->in[k]) n->in[k]->statistic = true;
   }
-  return false;
 }
 
 /* Copies the attributes of n but the named one. */
@@ -38,9 +38,7 @@ static Status copy_node(Graph *to, Node *n, const Op *op, AttrList attrs, Value 
 /* BatchNormInternal: Y, running mean and variance (updated in place), saved mean, saved inverse standard deviation. */
 static Status copy_batch_norm(Graph *to, Node *n, Value *const *in, bool training) {
   for (int i = 1; i < n->out_count; i++)
-    for (int k = 0; n->out[i] && k < n->graph->output_count; k++)
-      if (n->graph->outputs[k] == n->out[i])
-        return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
+    if (n->out[i] && n->out[i]->fetched) return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
   AttrList attrs = attrs_without(n, "training_mode");
   return copy_node(to, n, training ? &op_batch_norm_internal : &op_batch_normalization, attrs, in, 5, training ? 5 : 1, 1);
 }
@@ -70,6 +68,7 @@ bool mode_is_parameter(const Value *v) {
 Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
   Graph *to = graph_new_like(m, arena, error);
   if (!to) return NULL;
+  for (int i = 0; i < m->output_count; i++) m->outputs[i]->fetched = true;
   for (int i = 0; i < m->input_count; i++) {
     Value *v = m->inputs[i];
     v->twin = graph_value(to, v->name, v->type, &v->shape, VALUE_INPUT);

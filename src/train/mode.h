@@ -2,8 +2,8 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Whether `v` of model `m` is a running statistic (inputs 3 and 4 of a BatchNormalization): never trained by gradient. */
-bool mode_is_statistic(const Graph *m, const Value *v);
+/* Marks the values of model `m` that are running statistics (inputs 3 and 4 of a BatchNormalization): never trained by gradient. */
+void mode_mark_statistics(Graph *m);
 
 /* Whether `v` of a model becomes a VALUE_STATE: a float32 initializer on whose contents no shape rests. */
 bool mode_is_parameter(const Value *v);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/op.h"
+#include "ops/work.h"
 #include "train/training_optimizer.h"
 
 typedef struct Reading {
@@ -59,16 +60,19 @@ static Status allocate(Node *n, double *left) {
   return scratch ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
 }
 
+#define INITIAL_WORK_MAX 1e11
+
 static Status initialize(Reading *r) {
   Graph *g = r->from->initialization;
   static const Rng rng = {0};
   if (!g) return STATUS_OK;
   TRY(check_bindings(r, r->from->initial, r->from->initial_count, g, "initialization_binding"));
-  double left = initialization_limit(r->from);
+  double left = initialization_limit(r->from), work = 0;
   g->rng = &rng;
   g->error = r->error;
   for (int i = 0; i < g->node_count; i++) {
     TRY(allocate(g->nodes[i], &left));
+    if ((work += work_of(g->nodes[i])) > INITIAL_WORK_MAX) return node_fail(g->nodes[i], STATUS_TOO_MUCH_WORK, "the initialization takes more than %.0e multiply-adds", INITIAL_WORK_MAX);
     g->nodes[i]->op->run(g->nodes[i]);
   }
   for (int i = 0; i < r->from->initial_count; i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernels/fft.h"
 #include "kernels/gauss.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
@@ -164,7 +165,39 @@ static void adjugates_are_cofactors(const void *argument) {
   }
 }
 
+/* Of every length up to 300, and of some large primes and their multiples: against the sum in double, as exact as powers of two are. */
+static void transforms_are_right(const void *argument) {
+  static const size_t large[] = {509, 1013, 1022, 1024, 2039, 3 * 719, 4093};
+  for (size_t i = 0; i < 300 + sizeof large / sizeof *large; i++) {
+    size_t n = i < 300 ? i + 1 : large[i - 300];
+    Arena arena = {0};
+    Fft f;
+    if (!check(fft_new(&f, n, &arena), "no memory for a transform of %zu", n)) return;
+    size_t rest = n;
+    for (size_t p = 2; p <= 128; p++)
+      while (rest % p == 0) rest /= p;
+    check((f.power != NULL) == (rest > 1), "a transform of %zu goes the wrong way", n);
+    Complex *x = ARENA_ARRAY(&arena, Complex, n), *y = ARENA_ARRAY(&arena, Complex, n), *spare = ARENA_ARRAY(&arena, Complex, fft_spare(&f));
+    for (size_t t = 0; t < n; t++) x[t] = (Complex){filled(t, 1), filled(t, 2)};
+    fft_run(&f, x, y, spare);
+    double worst = 0, size = 0;
+    for (size_t k = 0; k < n; k += n > 300 ? 7 : 1) {
+      double re = 0, im = 0;
+      for (size_t t = 0; t < n; t++) {
+        double angle = -2 * M_PI * (double)(k * t % n) / (double)n;
+        re += x[t].re * cos(angle) - x[t].im * sin(angle);
+        im += x[t].re * sin(angle) + x[t].im * cos(angle);
+      }
+      worst = fmax(worst, hypot(y[k].re - re, y[k].im - im));
+      size = fmax(size, hypot(re, im));
+    }
+    check(worst <= 2e-6 * size, "a transform of %zu is %g off where the largest number is %g", n, worst, size);
+    arena_free(&arena);
+  }
+}
+
 int main(void) {
+  TEST(transforms_are_right);
   TEST(panels_hold_their_lines);
   TEST(products_are_right);
   TEST(tiles_of_any_height_agree);

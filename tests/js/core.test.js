@@ -28,7 +28,7 @@ function instanceWith(more, info = { parameters: [] }) {
   const [json, described, properties, empty] = [CONSTANTS, info, []].map((v) => put(JSON.stringify(v))).concat(put(''));
   const exports = {
     memory, abi_alloc: alloc, abi_free() {}, abi_json: () => json, abi_error_node: () => empty,
-    abi_session_new: () => 8, abi_session_limit() {}, abi_session_ready: () => 0, abi_session_json: () => described,
+    abi_session_new: () => 8, abi_session_limit() {}, abi_session_limit_work() {}, abi_session_ready: () => 0, abi_session_json: () => described,
     abi_session_properties: () => properties, abi_session_fit: () => empty, abi_session_set_fit: () => 0, ...more(memory, put),
   };
   return { exports };

@@ -73,11 +73,11 @@ const f = (...args) => call('F', ['x'], ['logits'], 'local', args);
 const refused = {
   'that calls itself by way of another': [/function 'F' calls itself/, model([f()], [
     define('F', ['a'], ['b'], [call('G', ['a'], ['b'], 'local')]), define('G', ['a'], ['b'], [call('F', ['a'], ['b'], 'local')])])],
-  'that doubles at every level': [/written out, are too many nodes/, model([f()], [
+  'that doubles at every level': [/written out, the model's functions are too large/, model([f()], [
     define('F', ['a'], ['b'], [call('F0', ['a'], ['b'], 'local')]),
     ...Array.from({ length: 40 }, (_, i) => define(`F${i}`, ['a'], ['c'], [call(`F${i + 1}`, ['a'], ['b'], 'local'), call(`F${i + 1}`, ['b'], ['c'], 'local')])),
     define('F40', ['a'], ['b'], [call('Relu', ['a'], ['b'])])])],
-  'that doubles at every level and holds nothing': [/written out, are too many nodes/, model([f()], [
+  'that doubles at every level and holds nothing': [/written out, the model's functions are too large/, model([f()], [
     define('F', ['a'], ['b'], [call('F0', [], [], 'local')]),
     ...Array.from({ length: 40 }, (_, i) => define(`F${i}`, [], [], [call(`F${i + 1}`, [], [], 'local'), call(`F${i + 1}`, [], [], 'local')])),
     define('F40', [], [], [])])],
