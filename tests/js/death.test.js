@@ -38,12 +38,11 @@ const PROGRAM = `
     const session = await creating;
     const calls = [session.step(feeds, options), session.step(feeds), session.predict(slowInput(64), options), session.fit(data, { batchSize: 64, ...options }),
       session.evaluate(data, options), session.saveCheckpoint(), session.runOptimizerStep(options)];
+    const before = settled(calls); // from here on: the end may come at any moment
     await pause(draw(600));
     const ending = [end(session)];
-    calls.push(session.step(feeds), session.getLearningRate());
-    const results = await settled(calls);
-    results.push(...await settled([session.release(), session.release(), ...ending.filter((e) => e?.then)]));
-    return results;
+    const after = settled([session.step(feeds), session.getLearningRate(), ...ending.filter((e) => e?.then)]);
+    return [...await before, ...await after, ...await settled([session.release(), session.release()])];
   }
 
   for (let i = 0; i < ${SESSIONS}; i++) {
