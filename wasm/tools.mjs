@@ -76,9 +76,9 @@ export function run(log, sentence, program, args, options = {}) {
 }
 
 /** Runs `main` and turns a Failure, or what the file system refuses, into one sentence and exit code 1. */
-export function runMain(main) {
+export async function runMain(main) {
   try {
-    main();
+    await main();
   } catch (error) {
     if (!(error instanceof Failure) && !error.syscall) throw error;
     console.error(`[trainlet] ${error.message}`);

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, remove, root, run, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, remove, root, run, runMain, say } from '../../wasm/tools.mjs';
 import { makeSeeds } from '../fuzz/seeds.js';
 
 const HELP = `npm run coverage -- [options]
@@ -20,13 +20,7 @@ const PROFILES = join(FOLDER, 'profiles');
 const MERGED = join(FOLDER, 'merged.profdata');
 const COLUMNS = ['lines', 'ran', '%', 'branches', 'taken', '%'];
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof Failure)) throw error;
-  console.error(`[trainlet] ${error.message}`);
-  process.exitCode = 1;
-}
+await runMain(main);
 
 async function main() {
   const { values } = parseArgs({ options: {

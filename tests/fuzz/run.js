@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, root, run, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
 import { makeSeeds } from './seeds.js';
 
 const HELP = `npm run fuzz -- [options]
@@ -25,13 +25,7 @@ const MOST_PRINTED = 3000;
 const SANITIZERS = { ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0', UBSAN_OPTIONS: 'print_stacktrace=1' };
 const COLUMNS = ['executions', 'a second', 'edges', 'inputs', 'found'];
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof Failure)) throw error;
-  console.error(`[trainlet] ${error.message}`);
-  process.exitCode = 1;
-}
+await runMain(main);
 
 async function main() {
   const { values } = parseArgs({ options: {

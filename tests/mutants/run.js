@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, root, run, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
 import { gradientLines } from './lines.js';
 import { functionsOf, mutantsOf, withoutComments } from './mutate.js';
 
@@ -31,13 +31,7 @@ const KILLS = ['failed', 'crash', 'time'];
 /** The table's columns, of a file's row. */
 const COLUMNS = ['mutants', 'killed', ...KILLS, 'survived', 'equivalent'];
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof Failure)) throw error;
-  console.error(`[trainlet] ${error.message}`);
-  process.exitCode = 1;
-}
+await runMain(main);
 
 async function main() {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: {
