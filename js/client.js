@@ -23,6 +23,8 @@ import { threadsFor } from './threads.js';
 
 /** How long a call may go on that is to stop, and all that are left when the session is released. */
 const GRACE_MS = 3000;
+/** How long a worker may take until it has its engine: before that no browser tells that it was ended. */
+const START_MS = 60_000;
 const LEFT = 'what is left of the session is the last checkpoint that was saved; make a new session of it';
 
 export class Client {
@@ -58,7 +60,9 @@ export class Client {
   async open(compiling) {
     const { module, threads } = await compiling;
     const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
-    opened.then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
+    const started = after(START_MS, () =>
+      this.end(new TrainletError('worker-died', `the session's worker did not start within ${START_MS / 1000} s; make a new session`)));
+    opened.finally(started).then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
     this.#startHelpers = async () => {
       const pool = await opened;
       for (let thread = 1; pool && thread < pool.threads; thread++) this.#help({ module, memory: pool.memory, thread });
@@ -119,7 +123,7 @@ export class Client {
   #abort(call) {
     if (call !== this.#calls[0]) return this.#settle(call).reject(abortedBy(call.signal));
     if (this.#stop) Atomics.store(this.#stop, 0, 1);
-    this.#forgive = afterGrace(() => {
+    this.#forgive = after(GRACE_MS, () => {
       this.#calls.shift();
       call.reject(abortedBy(call.signal, `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`));
       this.end(new TrainletError('worker-died', `the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`));
@@ -177,7 +181,7 @@ export class Client {
 
   /** @param {() => void} end */
   async #finish(end) {
-    const forgive = afterGrace(end);
+    const forgive = after(GRACE_MS, end);
     if (this.#calls.length) await new Promise((resolve) => { this.#idle = () => resolve(undefined); });
     forgive();
     await this.#close();
@@ -196,9 +200,13 @@ export class Client {
   }
 }
 
-/** Calls back after GRACE_MS, unless it is called off. Two timers: what came while this thread was busy or asleep is heard first. @param {() => void} callback */
-function afterGrace(callback) {
-  let timer = setTimeout(() => { timer = setTimeout(callback, GRACE_MS / 10); }, 0.9 * GRACE_MS);
+/**
+ * Calls back then, unless it is called off. Two timers: what came while this thread was busy or asleep is heard first.
+ * @param {number} ms
+ * @param {() => void} callback
+ */
+function after(ms, callback) {
+  let timer = setTimeout(() => { timer = setTimeout(callback, ms / 10); }, 0.9 * ms);
   return () => clearTimeout(timer);
 }
 

@@ -50,6 +50,15 @@ test('an answer that comes after the end does not let go of a worker that is bei
   assert.deepEqual(held, [false, true]); // Node would end before the worker has, and leave release() waiting
 });
 
+test('a worker that was ended before it had an engine is not waited for without end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const client = new Client({ post() {}, listen() {}, hold() {}, close() {} });
+  await client.open(Promise.resolve({ module: undefined, threads: 1 }));
+  const loading = client.ask('load', {});
+  for (const ms of [54_000, 6000]) t.mock.timers.tick(ms);
+  await assert.rejects(loading, is('worker-died', /did not start within 60 s/));
+});
+
 test('a worker that cannot be started says so', async () => {
   const opening = TrainingSession.create(ARTIFACTS, { workerUrl: new URL('./no-such-worker.js', import.meta.url) });
   await assert.rejects(opening, is('worker-died', /no-such-worker/));
