@@ -51,7 +51,8 @@ struct TrainletArtifacts {
   Block weights; /* loss.weights */
   Block bytes[4];
   size_t lengths[4];
-  const char *warnings; /* a sentence a line */
+  char *warnings; /* a sentence a line; NULL: none */
+  int warned, warned_capacity;
 };
 
 static Status invalid(TrainletArtifacts *a, const char *key, const char *value, const char *wanted) {
@@ -72,7 +73,6 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
   a->budget = budget;
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
   a->passes = PASSES_ALL;
-  a->warnings = "";
   a->initialize = true;
   return a;
 }
@@ -135,11 +135,24 @@ const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart pa
   return part <= TRAINLET_CHECKPOINT ? a->bytes[part].data : NULL;
 }
 
+static bool add_letter(TrainletArtifacts *a, char letter) {
+  char *grown = arena_list_grow(&a->building, a->warnings, a->warned, &a->warned_capacity, 1);
+  if (!grown) return false;
+  a->warnings = grown;
+  grown[a->warned++] = letter;
+  return true;
+}
+
+/* One for which there is no room is left out. */
 static void warn(TrainletArtifacts *a, const char *format, const char *name) {
   Error sentence = {0};
+  int start = a->warned;
   error_set(&sentence, STATUS_INTERNAL, NULL, format, name);
-  const char *more = arena_print(&a->building, "%s%s\n", a->warnings, sentence.text);
-  if (more) a->warnings = more;
+  bool fits = true;
+  for (const char *letter = sentence.text; fits && *letter; letter++) fits = add_letter(a, *letter);
+  fits = fits && add_letter(a, '\n') && add_letter(a, '\0');
+  a->warned = fits ? a->warned - 1 : start;
+  if (a->warnings) a->warnings[a->warned] = '\0';
 }
 
 /* ---- options ---- */
@@ -544,7 +557,8 @@ static void forget_parts(TrainletArtifacts *a) {
     block_free(&a->bytes[i]);
     a->lengths[i] = 0;
   }
-  a->warnings = "";
+  a->warnings = NULL;
+  a->warned = a->warned_capacity = 0;
   arena_free(&a->building);
 }
 

@@ -59,3 +59,12 @@ for (const [name, bytes] of Object.entries(MODELS)) {
     assert.ok((user + system) / 1e6 < SECONDS, `it took ${(user + system) / 1e6} s`);
   });
 }
+
+test(`${NODES} warnings: each of them is there, and soon`, async () => {
+  const before = process.cpuUsage();
+  const { warnings } = await generateArtifacts(MODELS['weights that the loss does not depend on'], { loss: 'mse', lossInputs: ['y'], ...HERE });
+  const { user, system } = process.cpuUsage(before);
+  assert.equal(warnings.length, NODES);
+  assert.ok(list(NODES, (i) => i).every((i) => warnings[i] === `parameter 'w${i}' stays frozen: the loss does not depend on it`));
+  assert.ok((user + system) / 1e6 < SECONDS, `it took ${(user + system) / 1e6} s`);
+});
