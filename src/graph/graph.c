@@ -497,6 +497,8 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->defers = g->defers;
   to->inlined = g->inlined;
   to->work_ahead = g->work_ahead;
+  to->work_composed = g->work_composed;
+  to->work_limit = g->work_limit;
   to->made = g->made; /* what becomes nodes in a clone takes no name of a value that is cloned after it */
   to->ir_version = g->ir_version;
   to->file_opset = g->file_opset;

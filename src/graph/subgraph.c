@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/op.h"
+#include "ops/work.h"
 
 static const Attr *find_attr(const Node *n, const char *name, int *captured_before) {
   *captured_before = 0;
@@ -30,9 +31,12 @@ static Status fill_constants(Graph *g, const Subgraph *s, Value **slots) {
   return STATUS_OK;
 }
 
+enum { WORK_OF_PART = 1 << 10 }; /* multiply-adds in the time that one more node, input, output or attribute takes */
+
 /* A hostile file has subgraphs of subgraphs, each many times. */
 static Status count_size(const Node *n, int size) {
   n->graph->inlined += size;
+  TRY(work_compose(n, WORK_OF_PART * size));
   if (n->graph->inlined <= SUBGRAPH_MOST) return STATUS_OK;
   return node_fail(n, STATUS_UNSUPPORTED_OP, "with the nodes of its subgraphs once an iteration the model is too large: at most about %d nodes are added", SUBGRAPH_MOST / 5);
 }

@@ -1,6 +1,11 @@
 /* NonMaxSuppression: of boxes that overlap the best alone, class by class. Computed ahead, since its shape follows from them. */
+#include <math.h>
+
 #include "kernels/compose.h"
 #include "kernels/select.h"
+#include "ops/work.h"
+
+enum { COMPARISON = 64, OVERLAP = 8 }; /* multiply-adds in the time that these take */
 
 typedef struct Rule {
   bool centers, by_score; /* boxes are (center, size); boxes of a lower score are left out */
@@ -73,11 +78,15 @@ static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t 
   return kept;
 }
 
+/* Each box is held against those that are kept, of which there may be `most`. */
+static double work_of_boxes(double count, double most) { return count * log2(count + 2) * COMPARISON + most * (count - most / 2) * OVERLAP; }
+
 static Status suppress(Compose *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
   const Shape *s = compose_shape(c, 1);
   size_t count = (size_t)s->dim[2], classes = count ? (size_t)(s->dim[0] * s->dim[1]) : 0, found = 0;
   size_t most = r->most < 0 ? 0 : r->most < s->dim[2] ? (size_t)r->most : count;
   Arena *arena = c->graph->arena;
+  TRY(work_compose(c->node, (double)classes * work_of_boxes((double)count, (double)most)));
   size_t *order = arena_alloc_array(arena, count, sizeof *order);
   int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * most + 1);
   Box *box = arena_alloc_array(arena, count, sizeof *box);

@@ -118,8 +118,9 @@ static Status scan_compose(Compose *c) {
   s.trips = -1;
   for (int k = 0; k < s.scanned; k++) TRY(read_size(n, batched(n) + s.states + k, batched(n) ? 1 : entry(n, "scan_input_axes", k), &s.trips));
   for (int k = 0; k < s.states + s.scanned && batched(n); k++) TRY(read_size(n, 1 + k, 0, &batches));
-  if (s.trips > SCAN_MAX || batches > SCAN_MAX || batches == 0)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "%lld iterations of %lld batches are not what we unroll", (long long)s.trips, (long long)batches);
+  if (s.trips > SCAN_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)s.trips, SCAN_MAX);
+  if (batches > SCAN_MAX || batches == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld batches, it must be from 1 to %d", (long long)batches, SCAN_MAX);
   if (batched(n)) return scan_batches(&s, batches, c->out);
   for (int k = 0; k < s.states + s.scanned; k++) s.in[k] = n->in[k];
   TRY(scan_batch(&s));

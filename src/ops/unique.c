@@ -1,8 +1,13 @@
 /* Unique: the different elements of x, or its different slices along an axis, where each stood first, which of them each element of x is, and how often
  * it is there. Computed ahead, since the shapes follow from x. */
+#include <math.h>
+
 #include "kernels/compose.h"
 #include "kernels/number.h"
 #include "kernels/select.h"
+#include "ops/work.h"
+
+enum { COMPARISON = 256, ELEMENT = 16 }; /* multiply-adds in the time that these take */
 
 /* x as (outer, dim, inner): its slices along the middle. */
 typedef struct Slices {
@@ -80,6 +85,7 @@ static Status unique_compose(Compose *c) {
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
   else s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis], s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
+  TRY(work_compose(n, (double)s.dim * log2((double)s.dim + 2) * (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
   size_t *order = arena_alloc_array(g->arena, s.dim, sizeof *order);
   if (!order || !groups_new(&found, g->arena, s.dim)) return STATUS_OUT_OF_MEMORY;
   select_best(order, s.dim, s.dim, before, &s);

@@ -9,3 +9,5 @@ enum { WORK_AHEAD_MAX = 1 << 28 }; /* of all that is computed while a graph is b
 double work_of(const Node *n);
 /* Whether n may be computed ahead of a run; counts it if so. */
 bool work_may_go_ahead(Node *n);
+/* Counts what a composite is about to compute, or refuses it. */
+Status work_compose(const Node *n, double work);

@@ -116,6 +116,8 @@ static void attach_stage(void *context, Graph *stage) {
 
 /* The graph with numbers for symbols, and with contents that shapes depend on. That they do may only show once symbols are numbers. */
 static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+  r->graph->work_limit = r->work_limit;
+  r->graph->work_composed = 0;
   if (!r->graph->open) {
     Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
     if (!bound || !bound->open) return bound;
