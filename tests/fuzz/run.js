@@ -11,6 +11,7 @@ const HELP = `npm run fuzz -- [options]
 
   --seconds 60      so long a target
   --runs N          or so many executions a target, whatever time they take
+  --seed N          the same inputs every time, as many as there is time for (default: others each time)
   --only NAME,…     these targets alone (${targets().join(', ')})
   --m32             32-bit programs, where size_t is what it is in wasm
   --jobs 2          so many at a time
@@ -29,7 +30,7 @@ await runMain(main);
 
 async function main() {
   const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, seconds: { type: 'string', default: '60' }, runs: { type: 'string' }, only: { type: 'string' }, m32: { type: 'boolean' },
+    help: { type: 'boolean' }, seconds: { type: 'string', default: '60' }, runs: { type: 'string' }, seed: { type: 'string', default: '0' }, only: { type: 'string' }, m32: { type: 'boolean' },
     jobs: { type: 'string', default: '2' },
   } });
   if (values.help) return process.stdout.write(HELP);
@@ -38,7 +39,7 @@ async function main() {
   const bits = values.m32 ? 32 : 64;
   build(bits);
   const seeds = await makeSeeds(join(FUZZ, 'seeds'));
-  const limit = values.runs ? [`-runs=${values.runs}`] : [`-max_total_time=${values.seconds}`];
+  const limit = [values.runs ? `-runs=${values.runs}` : `-max_total_time=${values.seconds}`, `-seed=${values.seed}`];
   const rows = [];
   const waiting = [...names];
   const worker = async () => {
