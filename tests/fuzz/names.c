@@ -1,5 +1,5 @@
-/* Fuzzes names: of parameters, inputs, outputs, nodes, symbols, files and properties. A model with them is refused with a sentence; or what it becomes can be trained, saved in both
- * formats, loaded and exported, and every name comes back. */
+/* Fuzzes names: of parameters, inputs, outputs, nodes, symbols, files and properties. A model with them is refused with a sentence; or what it becomes can be trained, saved in one of
+ * the formats, loaded and exported, and every name comes back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ enum { PROPERTIES = 3, FILE_BYTES = 16 };
 typedef struct Names {
   const char *x, *w, *b, *y, *node, *symbol, *location, *property[PROPERTIES], *value;
   bool external;
+  TrainletFormat format;
   uint8_t kinds;
 } Names;
 
@@ -122,7 +123,7 @@ static void train(const TrainletArtifacts *a, const Names *n) {
   hold(json && is_utf8(json));
   json = trainlet_session_properties(s);
   hold(json && is_utf8(json));
-  for (TrainletFormat format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2; format++) save_and_load(a, s, format);
+  save_and_load(a, s, n->format);
   export_and_run(s, n);
   trainlet_session_free(s);
 }
@@ -131,7 +132,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static char memory[10 + PROPERTIES][INPUT_TEXT];
   static const float weights[] = {0.5f, -0.25f, 1, 0.125f};
   Input in = {bytes, bytes + count};
-  Names n = {.kinds = input_byte(&in), .external = input_byte(&in) & 1};
+  Names n = {.kinds = input_byte(&in)};
+  int ways = input_byte(&in);
+  n.external = ways & 1;
+  n.format = (TrainletFormat)(TRAINLET_FORMAT_TRAINLET + ways / 2 % (TRAINLET_FORMAT_ORT_2 - TRAINLET_FORMAT_TRAINLET + 1));
   /* A bit of the mask for each name that is the input's own: with all of them, hardly a model would be whole. */
   int chosen = input_byte(&in), k = 0;
   const char **names[] = {&n.x, &n.w, &n.b, &n.y, &n.node, &n.symbol, &n.location};
