@@ -23,8 +23,13 @@ typedef enum DType { /* ONNX's TensorProto.DataType */
 } DType;
 
 const char *dtype_name(DType type); /* "float32"; "type 99" style names do not exist: unknown gives "unknown" */
-size_t dtype_bytes(DType type);     /* of an element; a string's is a pointer (kernels/strings.h). 0 for an unknown one */
+size_t dtype_bytes(DType type);     /* of an element; a string's is a pointer (graph/strings.h). 0 for an unknown one */
 size_t dtype_raw_bytes(DType type); /* the same in files, 0 for strings: bytes from outside are no pointers */
+
+static inline bool dtype_is_float(DType type) {
+  return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+}
+static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL); }
 
 typedef int64_t Dim; /* symbol k of a graph is SYMBOL_0 - k: far away, since known contents (an axis, a shape's -1) may be negative */
 #define SYMBOL_0 (INT64_MIN / 2)

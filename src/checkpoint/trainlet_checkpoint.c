@@ -5,7 +5,7 @@
 #include "checkpoint.pb-c.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/crc32.h"
-#include "graph/onnx_wire.h"
+#include "wire.h"
 
 static const char group_name[] = "group0";
 static const char *const moment_names[] = {"momentum0", "momentum1"};
@@ -174,7 +174,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   *out = (Checkpoint){0};
   Span body = {bytes, bytes + count};
   TRY(open_envelope(&body, error));
-  const Trainlet__State *state = onnx_wire_unpack(&trainlet__state__descriptor, body.at, (size_t)(body.end - body.at), "checkpoint",
+  const Trainlet__State *state = wire_unpack(&trainlet__state__descriptor, body.at, (size_t)(body.end - body.at), "checkpoint",
                                                   STATUS_CHECKPOINT_CORRUPT, arena, error);
   if (!state) return error->status;
   const Trainlet__ModuleState *m = state->module;

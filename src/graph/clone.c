@@ -1,5 +1,5 @@
 /* Cloning: what is wanted of a graph in a new one, with numbers for symbols, and with pins for values that were settled. */
-#include "ops/op.h"
+#include "graph/op.h"
 
 /* `readers` > 0 marks a wanted value here; plan counts them anew in the clone. */
 static void want(Value *v) {

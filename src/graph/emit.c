@@ -1,7 +1,7 @@
 /* Emit: short words for the nodes that gradients and losses add; sticky, so a chain needs one check at its end. */
 #include <string.h>
 
-#include "ops/op.h"
+#include "graph/op.h"
 
 Value emit_absent;
 enum { EMIT_INPUTS = 16 }; /* of an operator composed within another */

@@ -6,7 +6,7 @@
 
 #include "kernels/number.h"
 #include "graph/upgrade.h"
-#include "ops/op.h"
+#include "graph/op.h"
 
 Graph *graph_new(Arena *arena, Error *error) {
   Graph *g = ARENA_NEW(arena, Graph);
@@ -413,7 +413,7 @@ static Status name_outputs(Graph *g, const Added *a, Value **out) {
       continue;
     }
     if (!out[i]) return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute", a->op->name, a->name ? a->name : "", i);
-    if (!graph_node(g, &op_identity, NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
+    if (!graph_node(g, op_find_in("", "Identity"), NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
   }
   return STATUS_OK;
 }

@@ -125,7 +125,7 @@ struct Graph {
   NameTable value_names, symbol_names;
   int made; /* counter for made-up names */
   int first_stream; /* Node.stream of the first node */
-  double work_ahead; /* multiply-adds computed while it was built or planned (ops/work.h) */
+  double work_ahead; /* multiply-adds computed while it was built or planned (graph/work.h) */
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
   int inlined;  /* how much of subgraphs was added (graph/subgraph.h) */
   bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */

@@ -1,8 +1,8 @@
 /* Known contents: nodes whose inputs are constants, or known in turn, run once. */
 #include "graph/known.h"
 
-#include "ops/op.h"
-#include "ops/work.h"
+#include "graph/op.h"
+#include "graph/work.h"
 
 enum { DEPTH_MAX = 256, BYTES_MAX = 1 << 16 };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "graph/op.h"
 
 typedef struct Text {
   char *at, *end; /* snprintf counts past the end are cut */

@@ -1,7 +1,7 @@
 /* Sequence: a list of values that exists while graphs are built alone; operators on sequences become the nodes of their items. An optional is its
  * element, or the one sequence that is `absent`. */
 #pragma once
-#include "ops/op.h"
+#include "graph/op.h"
 
 enum { SEQUENCE_MAX = 4096 };
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ops/op.h"
-#include "ops/work.h"
+#include "graph/op.h"
+#include "graph/work.h"
 
 static const Attr *find_attr(const Node *n, const char *name, int *captured_before) {
   *captured_before = 0;

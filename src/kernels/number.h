@@ -8,11 +8,6 @@ typedef union Numbers {
   int64_t ints[NUMBERS]; /* of uint64 the same bits */
 } Numbers;
 
-static inline bool dtype_is_float(DType type) {
-  return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
-}
-static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL); }
-
 /* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */
 void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count);
 /* Into elements at … of y. Ints wrap; a bool is x ≠ 0; floats become the nearest int there is, cut towards 0, and NaN is 0. */

@@ -2,7 +2,7 @@
  * wide enough to use every cache line whole. */
 #include "kernels/softmax.h"
 
-#include "kernels/reduce.h"
+#include "kernels/sums.h"
 #include "kernels/vector_math.h"
 #include "threads.h"
 

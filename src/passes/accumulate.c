@@ -1,6 +1,7 @@
 /* Accumulate: where gradients are added to those of batches before, each is as soon as it is there, by the product that makes it if one does:
  *   buffer += A · B */
 #include "passes/product.h"
+#include "ops/ops.h"
 
 static bool rewrite(Graph *g, Node *n) {
   Product p;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 /* The numbers that n keeps its input between: those of Relu or of a Clip with constant bounds. */
 static bool bounds_of(const Node *n, float bounds[2]) {

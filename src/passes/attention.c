@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "passes/product.h"
+#include "ops/ops.h"
 
 enum { HEADS, TOKENS, TURNED }; /* Attention's layouts: (N, H, T, D), (N, T, H, D), (N, H, D, T) */
 

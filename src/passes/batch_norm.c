@@ -2,6 +2,7 @@
  *   a = scale / √(var + ε);   W' = W · a,   b' = (b - mean) · a + B, a number a feature
  * Of constants, the weights are worked out while planning. Others are worked out in every run, so they must be fewer than what is saved. */
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 static bool uses_given_statistics(const Node *n) {
   return n->op == &op_batch_normalization && (n->version < 14 || !node_int(n, "training_mode", 0)) && n->out_count >= 1;

@@ -1,6 +1,7 @@
 /* Bias: MatMul + Add is Gemm, whether a bias or another matrix is added; a batch of rows under one B is flattened for it:
  *   (N, T, K) · (K, D) + (D)   =   Reshape(Gemm(Reshape(A), B, bias)) */
 #include "passes/product.h"
+#include "ops/ops.h"
 
 /* C of Gemm: `v` added to each row of (rows, columns), or to all of it; NULL when it is neither. */
 static Value *as_c(Graph *g, Value *v, const Shape *y, const Shape *matrix) {

@@ -1,5 +1,6 @@
 /* ClipGrad: the gradient of Clip, Where(And(Greater(y, low), Less(y, high)), dy, 0), in one walk. */
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 /* `v` says where y is on the inner side of a constant bound; takes the bound and y. */
 static bool takes_bound(const Value *v, const Op *op, Value **y, float *bound) {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "graph/known.h"
-#include "ops/op.h"
-#include "ops/work.h"
+#include "graph/op.h"
+#include "graph/work.h"
 #include "passes/passes.h"
 
 /* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. */

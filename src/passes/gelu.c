@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 static const Node *made_by(const Value *v, const Op *op) { return v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL; }
 

@@ -2,6 +2,7 @@
  * same shape (where a size was unknown, it stands for a broadcast that may have been), and a Transpose that moves no element is a Reshape, which is a
  * view. */
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 /* A flag that is absent or a constant false. */
 static bool is_off(const Node *n, int i) {

@@ -1,7 +1,8 @@
 /* LayerNormalization: the pieces that exporters write before opset 17 become one node again:
  *   d = x - mean(x);   y = d / √(mean(d²) + ε) · scale + B, the means over the last dims */
-#include "kernels/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "passes/rewrite.h"
+#include "ops/ops.h"
 
 static const Node *made_by(const Value *v, const Op *op) { return v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL; }
 

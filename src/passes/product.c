@@ -1,5 +1,6 @@
 /* Product: three operators read as one, and written as the plainest of them that does it. */
 #include "passes/product.h"
+#include "ops/ops.h"
 
 bool product_of(const Node *n, Product *p) {
   if ((n->op != &op_mat_mul && n->op != &op_fused_mat_mul && n->op != &op_gemm) || n->in[0]->type != DTYPE_FLOAT32) return false;

@@ -5,7 +5,7 @@
  *   then   MatMul ─▶ t    Gemm ─▶ y     and MatMul, which nobody reads, is dropped
  */
 #pragma once
-#include "ops/op.h"
+#include "graph/op.h"
 #include "passes/passes.h"
 
 /* Whether n was taken; with values' readers (nodes and the graph's outputs) counted as they were before the rewrite. */

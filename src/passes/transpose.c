@@ -1,6 +1,7 @@
 /* Transpose: two in a row become one, and those that swap the last two dims go into the product beside them:
  *   Transpose(Transpose(x)) = Transpose(x);   Aᵀ · B = Gemm or FusedMatMul with transA;   (A · B)ᵀ = Bᵀ · Aᵀ */
 #include "passes/product.h"
+#include "ops/ops.h"
 
 static Node *transpose_of(const Value *v) { return v && v->kind == VALUE_NODE && v->producer && v->producer->op == &op_transpose ? v->producer : NULL; }
 

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "ops/op.h"
-#include "ops/training_step.h"
+#include "ops/ops.h"
+#include "ops/optimizer/training_step.h"
 #include "run/session.h"
 
 Status session_check_training_info(TrainletSession *s) {

@@ -2,7 +2,7 @@
 #include "run/packed.h"
 
 #include "budget.h"
-#include "ops/op.h"
+#include "ops/ops.h"
 
 /* Packing costs a walk over the weights, the product as many as y has pixels: over more than these it no longer matters. */
 enum { PIXELS_MAX = 512 };

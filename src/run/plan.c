@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
-#include "ops/work.h"
+#include "ops/ops.h"
+#include "graph/work.h"
 
 enum {
   ALIGNMENT = 64,

@@ -2,7 +2,7 @@
  * before it whose values would else have to wait. */
 #include "run/recompute.h"
 
-#include "ops/op.h"
+#include "ops/ops.h"
 
 enum { DEPTH = 4 }; /* of cheap nodes in a row */
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/onnx.h"
-#include "ops/op.h"
+#include "onnx/onnx.h"
+#include "graph/op.h"
 #include "run/session.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) { return *bytes = s->result_bytes, s->result.data; }

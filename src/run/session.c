@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/onnx.h"
-#include "ops/op.h"
-#include "ops/work.h"
+#include "onnx/onnx.h"
+#include "ops/ops.h"
+#include "graph/work.h"
 #include "passes/passes.h"
 
 TrainletSession *trainlet_session_new(void) {

@@ -1,7 +1,7 @@
 /* Session: the parts of a training or inference run, as the files of this folder share them. */
 #pragma once
 #include "budget.h"
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "run/state.h"
 #include "run/transition.h"
 #include "trainlet.h"

@@ -5,7 +5,7 @@
 
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
-#include "kernels/strings.h"
+#include "graph/strings.h"
 #include "run/plan.h"
 
 /* Notes that v must be known, once; a constant is. */

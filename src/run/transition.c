@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "budget.h"
-#include "ops/op.h"
+#include "graph/op.h"
 #include "passes/passes.h"
 #include "run/recompute.h"
 #include "run/stages.h"

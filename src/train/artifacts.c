@@ -12,10 +12,10 @@
 
 #include "budget.h"
 #include "checkpoint/checkpoint.h"
-#include "graph/onnx.h"
-#include "ops/op.h"
+#include "onnx/onnx.h"
+#include "ops/ops.h"
 #include "passes/passes.h"
-#include "train/backward.h"
+#include "graph/backward.h"
 #include "train/glob.h"
 #include "train/loss.h"
 #include "train/mode.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ops/op.h"
+#include "graph/op.h"
 
 bool loss_kind(const char *name, LossKind *out) {
   static const char *const names[] = {"cross-entropy", "mse", "bce-with-logits", "l1", "none"};

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ops/op.h"
+#include "ops/ops.h"
 
 static bool is_op(const Node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "train/optimizer.h"
 
 #define MICROSOFT "com.microsoft"

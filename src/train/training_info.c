@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ops/op.h"
-#include "ops/work.h"
+#include "graph/op.h"
+#include "graph/work.h"
 #include "train/training_optimizer.h"
 
 typedef struct Reading {

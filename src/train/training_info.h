@@ -3,7 +3,7 @@
  *   model ∪ algorithm ─▶ Gradient(xs, y) ─▶ Adam | Momentum | Adagrad | Sub(x, Mul(lr, g)) ─▶ update_binding x ← new x, v ← new v, T ← T + 1
  */
 #pragma once
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "train/optimizer.h"
 
 typedef struct TrainedParameter {

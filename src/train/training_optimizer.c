@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/op.h"
-#include "ops/training_step.h"
+#include "ops/ops.h"
+#include "ops/optimizer/training_step.h"
 
 typedef struct Reading {
   const OnnxTraining *from;

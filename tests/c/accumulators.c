@@ -3,8 +3,8 @@
 
 #include "check.h"
 #include "golden_run.h"
-#include "graph/onnx.h"
-#include "ops/op.h"
+#include "onnx/onnx.h"
+#include "ops/ops.h"
 
 /* Spoils the two last accumulators of a training graph. */
 typedef void Spoil(Node *before, Node *last);

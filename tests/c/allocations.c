@@ -16,7 +16,8 @@
 #include "opcase.h"
 #include "passes/passes.h"
 #include "run/session.h"
-#include "train/backward.h"
+#include "graph/backward.h"
+#include "ops/ops.h"
 
 /* src/arena.c's and the sanitizer's, in builds for tests; elsewhere they are not there. */
 extern long memory_countdown __attribute__((weak));

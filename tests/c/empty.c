@@ -7,7 +7,8 @@
 #include "golden_run.h"
 #include "opcheck.h"
 #include "run/session.h"
-#include "train/backward.h"
+#include "graph/backward.h"
+#include "ops/ops.h"
 
 /* ---- operators ---- */
 

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "checkpoint/checkpoint.h"
 #include "flat.h"
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "hostile.h"
 #include "json.h"
 #include "run/session.h"

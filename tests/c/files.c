@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "checkpoint/checkpoint.h"
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "train/optimizer.h"
 
 /* ---- optimizers ---- */

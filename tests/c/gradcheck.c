@@ -6,7 +6,7 @@
 #include "batch.h"
 #include "check.h"
 #include "opcheck.h"
-#include "train/backward.h"
+#include "graph/backward.h"
 
 typedef struct Probe {
   const OpCase *c;

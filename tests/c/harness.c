@@ -10,8 +10,9 @@
 
 #include "check.h"
 #include "opcheck.h"
-#include "train/backward.h"
+#include "graph/backward.h"
 #include "trainlet.h"
+#include "ops/ops.h"
 
 static Golden *golden;
 static FILE *dump;

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "kernels/fft.h"
-#include "kernels/gauss.h"
+#include "ops/product/gauss.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "graph/op.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { GUARD_BYTES = 0 }; /* the sanitizer's own guards are better: they see reads too */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "graph/onnx_wire.h"
+#include "wire.h"
 #include "json.h"
 #include "onnx_value.h"
 
@@ -29,7 +29,7 @@ static Status open_model(OnnxCase *c) {
   size_t count;
   const void *bytes = file_read(&c->arena, arena_print(&c->arena, "%s/model.onnx", c->folder), &count);
   if (!bytes) return error_set(&c->error, STATUS_INVALID_MODEL, NULL, "its model cannot be read");
-  const Onnx__ModelProto *model = onnx_wire_unpack(&onnx__model_proto__descriptor, (const uint8_t *)bytes, count, "ONNX model", STATUS_INVALID_MODEL, &c->arena, &c->error);
+  const Onnx__ModelProto *model = wire_unpack(&onnx__model_proto__descriptor, (const uint8_t *)bytes, count, "ONNX model", STATUS_INVALID_MODEL, &c->arena, &c->error);
   if (!model) return c->error.status;
   c->graph = model->graph;
   TRY(of_session(c, trainlet_session_load(c->session, TRAINLET_MODEL, bytes, count)));

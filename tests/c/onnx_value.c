@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/onnx_wire.h"
+#include "wire.h"
 #include "kernels/number.h"
-#include "kernels/strings.h"
+#include "graph/strings.h"
 
 /* ---- read ---- */
 
@@ -37,7 +37,7 @@ static Status read_tensor(Onnx__TensorProto *from, const Onnx__TypeProto__Tensor
 Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error, OnnxValue *out) {
   const Onnx__TypeProto *type = info->type;
   bool tensor = type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE, sequence = type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
-  void *message = onnx_wire_unpack(tensor     ? &onnx__tensor_proto__descriptor
+  void *message = wire_unpack(tensor     ? &onnx__tensor_proto__descriptor
                                    : sequence ? &onnx__sequence_proto__descriptor
                                               : &onnx__optional_proto__descriptor,
                                    bytes, count, "value", STATUS_INVALID_MODEL, arena, error);

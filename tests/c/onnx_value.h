@@ -1,6 +1,6 @@
 /* OnnxValue: what a file of ONNX's cases holds for one input or output; it is fed to a session, or compared with what a session gives. */
 #pragma once
-#include "graph/onnx_parts.h"
+#include "onnx/parts.h"
 #include "trainlet.h"
 
 typedef struct OnnxValue {

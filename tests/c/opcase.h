@@ -1,9 +1,9 @@
-/* Opcase: the text of an operator's Case (ops/op.h) as tensors and attributes, and as a graph of one node.
+/* Opcase: the text of an operator's Case (graph/op.h) as tensors and attributes, and as a graph of one node.
  *
  *   Case text ─▶ OpCase ─▶ Graph with one node ─▶ Machine runs it
  */
 #pragma once
-#include "ops/op.h"
+#include "graph/op.h"
 
 enum { OPCASE_INPUTS = 16, OPCASE_ATTRS = 16 };
 

@@ -9,7 +9,8 @@
 #include "check.h"
 #include "kernels/number.h"
 #include "opcheck.h"
-#include "train/backward.h"
+#include "graph/backward.h"
+#include "ops/ops.h"
 
 /* In the page's order; a set of types has bits by place in this list. */
 static const DType types[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT8, DTYPE_INT16, DTYPE_INT32, DTYPE_INT64,

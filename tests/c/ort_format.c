@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "hostile.h"
 #include "json.h"
-#include "ops/op.h"
+#include "ops/ops.h"
 #include "train/optimizer.h"
 
 #define SET "tests/golden/ort/ort_testdata_ortformat/"

@@ -7,7 +7,8 @@
 #include "check.h"
 #include "kernels/number.h"
 #include "opcheck.h"
-#include "train/backward.h"
+#include "graph/backward.h"
+#include "ops/ops.h"
 
 static const struct {
   DType type;

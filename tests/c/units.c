@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "check.h"
 #include "graph/graph.h"
-#include "ops/op.h"
+#include "graph/op.h"
 #include "rng.h"
 #include "shape.h"
 #include "status.h"

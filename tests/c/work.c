@@ -5,7 +5,8 @@
 #include "check.h"
 #include "machine.h"
 #include "opcase.h"
-#include "ops/work.h"
+#include "graph/work.h"
+#include "ops/ops.h"
 
 /* Multiply-adds that a second holds, at most: what is measured must have been said to be more than a tenth of a slow, sanitized machine's. */
 static const double SLOWEST = 2e6;

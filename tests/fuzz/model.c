@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "graph/onnx.h"
+#include "onnx/onnx.h"
 #include "train/optimizer.h"
 
 /* Of two nodes of one name, the second is written without, and read under its first output's. */

@@ -23,14 +23,43 @@ async function filesWith(folders, kind, pattern) {
   return found.sort();
 }
 
-test('only onnx_*.c (by their own headers too) and trainlet_checkpoint.c see protobuf', async () => {
-  const including = (header) => filesWith(['src', 'wasm'], /\.[ch]$/, new RegExp(`#\\s*include\\s*[<"]([^>"]*/)?${header}[>"]`));
+/** From the ground up: a room includes what stands before it here, and itself. */
+const ROOMS = ['.', 'kernels', 'graph', 'ops', 'onnx', 'checkpoint', 'passes', 'train', 'run'];
+
+test('a room of src/ includes only rooms below it: kernels know numbers, operators no readers', async () => {
+  const roomOf = (/** @type {string} */ file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '.');
+  const files = (await filesWith(['src'], /\.[ch]$/, /./)).map((file) => path.relative('src', file).replaceAll(path.sep, '/'));
+  assert.deepEqual([...new Set(files.map(roomOf))].sort(), [...ROOMS].sort());
+  const upward = [];
+  for (const file of files) {
+    const text = await readFile(path.join(ROOT, 'src', file), 'utf8');
+    for (const [, included] of text.matchAll(/^#include "([^"]+)"/gm)) {
+      if (ROOMS.indexOf(roomOf(included)) > ROOMS.indexOf(roomOf(file))) upward.push(`${file} includes ${included}`);
+    }
+  }
+  assert.deepEqual(upward, []);
+});
+
+test('only src/onnx/ (by its own header too), the wire and trainlet_checkpoint.c see protobuf', async () => {
+  const including = (/** @type {string} */ header) => filesWith(['src', 'wasm'], /\.[ch]$/, new RegExp(`#\\s*include\\s*[<"]([^>"]*/)?${header}[>"]`));
   const files = await including('[^>"/]*\\.pb-c\\.h');
   assert.ok(files.length > 0);
+  const inside = /^src\/(onnx\/|checkpoint\/trainlet_checkpoint\.c$)/;
   for (const file of files) {
-    assert.match(path.basename(file), /^(onnx_\w+\.[ch]|trainlet_checkpoint\.c)$/);
-    if (file.endsWith('.h')) for (const user of await including(path.basename(file))) assert.match(path.basename(user), /^onnx_\w+\.c$/);
+    assert.match(file, inside);
+    if (file.endsWith('.h')) for (const user of await including(path.basename(file))) assert.match(user, inside);
   }
+});
+
+test('every operator has its line in ops.def, once, and every line its operator', async () => {
+  const lines = [...(await readFile(path.join(ROOT, 'src/ops/ops.def'), 'utf8')).matchAll(/^OP\((\w+)\)$/gm)].map(([, name]) => name);
+  const defined = [];
+  for (const file of await filesWith(['src/ops'], /\.c$/, /^OPERATOR\(/m)) {
+    const text = await readFile(path.join(ROOT, file), 'utf8');
+    for (const [, name] of text.matchAll(/^OPERATOR\((\w+)\)/gm)) defined.push({ name, file: path.basename(file, '.c') });
+  }
+  assert.deepEqual(defined.map(({ name }) => name).sort(), [...lines].sort());
+  for (const { name, file } of defined) assert.equal(file, name, 'an operator is found by its name');
 });
 
 test('only abi.c exports', async () => {

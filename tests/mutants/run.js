@@ -229,7 +229,7 @@ async function tested(made, folder, objects, name, args, limit) {
 
 /** By file, the operators in it and those that emit them as their gradient. */
 function operatorsOf() {
-  const files = readdirSync(join(root, 'src/ops')).filter((name) => name.endsWith('.c')).map((name) => `src/ops/${name}`);
+  const files = readdirSync(join(root, 'src/ops'), { recursive: true }).filter((name) => name.endsWith('.c')).map((name) => `src/ops/${name}`);
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   const named = (text) => [...text.matchAll(/^ *\.name = "(\w+)"/gm)].map((m) => m[1]);
   return (file) => {

@@ -1,0 +1,23 @@
+/* Compose: short words for operators that are made of others; they take opset and type from the node at hand. */
+#pragma once
+#include "graph/op.h"
+
+/* A scalar of x's type (float32 where x is no float64). */
+Value *compose_number(Compose *c, Value *like, double x);
+Value *compose_cast(Compose *c, Value *x, DType to); /* x itself when it is of that type */
+/* ReduceSum, ReduceMean … over axes, whose place is an attribute or an input, as the opset has it. */
+Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims);
+/* ReduceSum of x over the axes of the node itself, wherever they stand. */
+Value *compose_sum_as(Compose *c, Value *x);
+/* The dims as Reshape takes them: symbols that `like` (may be NULL) has at the same place are copied, one more is left over. */
+Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
+bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts); /* along the axis */
+/* Dim `axis` of x as a tensor, a scalar or a vector of one. */
+Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
+/* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */
+Status compose_want_number(const Compose *c, int input, int axis);
+/* 0, 1 … count-1 as int64, where count is a scalar. */
+Value *compose_range(Compose *c, Value *count);
+static inline const Shape *compose_shape(const Compose *c, int input) { return &c->node->in[input]->shape; }
+static inline Value *compose_in(const Compose *c, int i) { return has_in(c->node, i) ? c->node->in[i] : NULL; }
+static inline Status compose_done(Compose *c, Value *y) { return c->out[0] = y, c->graph->error->status; }

@@ -1,0 +1,17 @@
+/* Dims: quotients of dims that may be symbols, and contents that will be known once numbers stand for the symbols. */
+#pragma once
+#include "graph/op.h"
+
+/* Π a / Π b with equal symbols cancelled: a number or a symbol, a fresh one when it is no single symbol. False when the numbers
+ * do not divide or overflow. */
+bool dims_divide(Graph *g, const Dim *a, int a_count, const Dim *b, int b_count, Dim *out);
+
+/* For contents (a shape, starts, …) that an infer must know: as node_known, but while the graph's inputs still have symbols in
+ * their shapes, contents that follow from them may be missing: then STATUS_OK and *dims is NULL. */
+Status dims_known(const Node *n, int input, const Dim **dims, int *count);
+
+/* Both may be the same number: a symbol may turn out to be any. */
+static inline bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
+
+/* The set of axes as bits, negative ones counted from the end, each at most once. */
+Status dims_axes(const Node *n, const int64_t *axes, int count, int rank, unsigned *mask);

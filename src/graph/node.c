@@ -1,0 +1,158 @@
+/* What the infer functions of operators share: attributes, checks, outputs. */
+#include "graph/op.h"
+
+#include "graph/known.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+Status node_fail(const Node *n, Status status, const char *format, ...) {
+  char text[320];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+}
+
+/* ---- attributes ---- */
+
+const Attr *node_attr(const Node *n, const char *name, AttrKind kind) {
+  for (int i = 0; i < n->attr_count; i++)
+    if (n->attrs[i].kind == kind && strcmp(n->attrs[i].name, name) == 0) return &n->attrs[i];
+  return NULL;
+}
+int64_t node_int(const Node *n, const char *name, int64_t otherwise) {
+  const Attr *a = node_attr(n, name, ATTR_INT);
+  return a ? a->i : otherwise;
+}
+float node_float(const Node *n, const char *name, float otherwise) {
+  const Attr *a = node_attr(n, name, ATTR_FLOAT);
+  return a ? a->f : otherwise;
+}
+const char *node_string(const Node *n, const char *name, const char *otherwise) {
+  const Attr *a = node_attr(n, name, ATTR_STRING);
+  return a ? a->s : otherwise;
+}
+const int64_t *node_ints(const Node *n, const char *name, int *count) {
+  const Attr *a = node_attr(n, name, ATTR_INTS);
+  *count = a ? a->count : 0;
+  return a ? a->ints : NULL;
+}
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out) {
+  const char *given = node_string(n, name, otherwise);
+  for (*out = 0; *out < count; ++*out)
+    if (strcmp(given, choices[*out]) == 0) return STATUS_OK;
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "%s is '%.40s', which we do not know", name, given);
+}
+
+/* ---- checks ---- */
+
+Status node_want_type(const Node *n, int input, DType type) {
+  if (!has_in(n, input) || n->in[input]->type == type) return STATUS_OK;
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is %s, we compute it in %s", input, n->in[input]->name,
+                   dtype_name(n->in[input]->type), dtype_name(type));
+}
+
+Status node_want_index(const Node *n, int input) {
+  if (!has_in(n, input) || n->in[input]->type == DTYPE_INT64 || n->in[input]->type == DTYPE_INT32) return STATUS_OK;
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is %s, it must be int64 or int32", input, n->in[input]->name,
+                   dtype_name(n->in[input]->type));
+}
+
+Status node_want_rank(const Node *n, int input, int min, int max) {
+  if (!has_in(n, input)) return STATUS_OK;
+  int rank = n->in[input]->shape.rank;
+  if (rank >= min && rank <= max) return STATUS_OK;
+  char text[SHAPE_TEXT];
+  if (min == max)
+    return node_invalid(n, "input %d must have %d dimensions, it is %s", input, min, shape_print(&n->in[input]->shape, text));
+  return node_invalid(n, "input %d must have %d to %d dimensions, it is %s", input, min, max,
+                      shape_print(&n->in[input]->shape, text));
+}
+
+Status node_axis(const Node *n, int64_t axis, int rank, int *out) {
+  if (axis < -rank || axis >= rank)
+    return node_invalid(n, "axis %lld is outside of %d dimensions", (long long)axis, rank);
+  *out = (int)(axis < 0 ? axis + rank : axis);
+  return STATUS_OK;
+}
+
+bool node_is_known(const Node *n, int input) { return has_in(n, input) && n->in[input]->known != NULL; }
+
+void node_await(const Node *n, int input) {
+  if (n->in[input]->kind != VALUE_CONSTANT) n->graph->awaited = n->in[input];
+}
+
+Status node_contents(const Node *n, int input, const void **data) {
+  if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
+  if ((*data = known_data(n->in[input]))) return STATUS_OK;
+  node_await(n, input);
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values", input, n->in[input]->name);
+}
+
+Status node_known(const Node *n, int input, const Dim **dims, int *count) {
+  if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
+  if (!known_of(n->in[input]))
+    return node_await(n, input),
+           node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values",
+                     input, n->in[input]->name);
+  *dims = n->in[input]->known;
+  *count = (int)shape_elements(&n->in[input]->shape);
+  return STATUS_OK;
+}
+
+bool node_is_concrete(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && !shape_is_concrete(&n->in[i]->shape)) return false;
+  return true;
+}
+
+void *node_params(Node *n, size_t bytes) { return n->params = arena_alloc(n->graph->arena, bytes); }
+
+/* ---- outputs ---- */
+
+enum { KNOWN_MAX = 64 };
+
+Status node_output(Node *n, int i, DType type, const Shape *shape) {
+  if (!has_out(n, i)) return STATUS_OK;
+  size_t count, bytes;
+  char text[SHAPE_TEXT];
+  if (shape_is_concrete(shape) &&
+      (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) || bytes > PTRDIFF_MAX))
+    return node_fail(n, STATUS_OUT_OF_MEMORY, "its output %s of %s does not fit this machine's memory", shape_print(shape, text),
+                     dtype_name(type));
+  n->out[i]->type = type;
+  n->out[i]->shape = *shape;
+  n->out[i]->known = NULL;
+  return STATUS_OK;
+}
+
+void node_output_known(Node *n, int i, const Dim *dims, int count) {
+  if (!has_out(n, i) || count > KNOWN_MAX) return;
+  for (int k = 0; k < count; k++) /* arithmetic may land on a symbol that the graph does not have */
+    if (dim_is_symbol(dims[k]) && dim_symbol(dims[k]) >= n->graph->symbol_count) return;
+  Dim *copy = ARENA_ARRAY(n->graph->arena, Dim, count);
+  if (copy && count) memcpy(copy, dims, (size_t)count * sizeof *dims);
+  n->out[i]->known = copy;
+}
+
+/* One pair of dims that meet: 1 stretches, a number settles a symbol. */
+static bool broadcast_dim(Dim a, Dim b, Dim *out) {
+  if (a == b || b == 1) return *out = a, true;
+  if (a == 1) return *out = b, true;
+  if (dim_is_number(a) && dim_is_number(b)) return false;
+  return *out = dim_is_number(b) ? b : a, true;
+}
+
+Status node_broadcast(const Node *n, const Shape *a, const Shape *b, Shape *out) {
+  out->rank = a->rank > b->rank ? a->rank : b->rank;
+  for (int i = 1; i <= out->rank; i++) {
+    Dim da = i <= a->rank ? a->dim[a->rank - i] : 1, db = i <= b->rank ? b->dim[b->rank - i] : 1;
+    if (broadcast_dim(da, db, &out->dim[out->rank - i])) continue;
+    char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
+    return node_invalid(n, "shapes %s and %s do not broadcast", shape_print(a, ta), shape_print(b, tb));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,137 @@
+/* Op: an operator is one constant of this type in one file of its own, and one line in ops.def.
+ *
+ *   infer ─▶ (grad emits nodes) ─▶ plan gives memory ─▶ run, run, run …
+ */
+#pragma once
+#include "graph/graph.h"
+
+/* What the harness runs: inputs as text, attributes as text.
+ *   in:    "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  -"
+ *          f32 filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
+ *          `=` gives the contents and makes it a constant (so that shapes and axes are known), a `*` after the last number stands for all that are left; `v:` in front of it
+ *          (v:i64[2]=0,1) makes it an ordinary input with these contents; `-` is an absent optional input.
+ *   attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a point is a float, [..] a list (of words too)
+ *   opset: of the op's own domain; 0 is the newest we have (ai.onnx 17, com.microsoft 1)
+ *   outputs: how many outputs to ask for, 0 is 1
+ */
+typedef struct Case {
+  const char *in, *attrs;
+  int opset, outputs;
+  const char *no_grad; /* reason why the gradient is not checked by differences in this case; NULL when it is */
+  bool kink;           /* x lies where the slope is a choice: PyTorch's numbers alone hold the gradient */
+  bool sized;          /* the gradient may refuse a first dim that is a symbol */
+} Case;
+
+/* The gradient of one node, being written. */
+typedef struct Grad {
+  Graph *graph;
+  Node *node;
+  Value **dy;       /* gradient of each output; NULL where none flows */
+  Value **dx;       /* to fill where want[i]; its shape may be the broadcast one, backward un-broadcasts */
+  const bool *want; /* inputs whose gradient is needed */
+} Grad;
+
+/* A node being made of others: `node` is in no graph, and what emits its outputs fills `out`, up to node->out_count. */
+typedef struct Compose {
+  Graph *graph;
+  Node *node;
+  Value **out;
+  Added rest; /* or the node that is left to do, which has the same outputs: where its `op` is set, `out` is not */
+} Compose;
+
+typedef struct Upgrade Upgrade;
+
+enum {
+  OP_VIEW = 1,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
+  OP_RANDOM = 2,  /* draws from graph->rng: never folded */
+  OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
+  OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
+  OP_ANY_TYPE = 32, /* takes float64, float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
+  OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
+  OP_SMALL_IN_FLOAT = 128, /* small ints are computed in float32, which holds them, not in int64 */
+  OP_SUBGRAPHS = 256, /* it carries subgraphs, and captured values as its last inputs; what it is made of waits for contents by itself */
+  OP_SEQUENCES = 512, /* it takes sequences */
+  OP_FLOAT64 = 1024, /* takes float64 as it is; the others compute it in float32 */
+  OP_STRINGS = 2048, /* it takes and gives strings as well: no other operator meets them */
+  OP_STRAIGHT_THROUGH = 4096, /* its outputs carry a gradient, though they are ints */
+  OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
+};
+
+struct Op {
+  const char *name;
+  const char *domain; /* NULL is ai.onnx */
+  short since[12];    /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
+  signed char min_in, max_in;   /* inputs; the first min_in must be there. max_in -1: any number */
+  signed char min_out, max_out; /* outputs */
+  unsigned flags;
+  unsigned in_place;  /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
+  signed char updates[8]; /* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
+  Status (*infer)(Node *n);       /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
+  void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
+  Status (*grad)(Grad *g);        /* NULL: not differentiable */
+  bool (*reads)(const Node *n, int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
+  Status (*compose)(Compose *c);  /* in place of the three above: emits the operators that make it up, with their gradients */
+  bool (*composes)(const Added *a); /* whether it does; NULL: always. Where not, the others are there */
+  Status (*upgrade)(Upgrade *u);  /* a node of an opset before 13 becomes one of 13 (graph/upgrade.h); NULL: it is one */
+  double (*work)(const Node *n);  /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
+  const Case *cases;              /* ends with in == NULL */
+};
+
+/* The wasm build leaves the cases out: they are text for the harness. */
+#ifdef TRAINLET_NO_CASES
+#define CASES(list) NULL
+#else
+#define CASES(list) (list)
+#endif
+#define CASES_OF(name) static const Case name[] __attribute__((unused))
+
+/* Defines an operator; its line in ops.def puts it into the table. Who names other operators includes ops/ops.h. */
+#define OPERATOR(name) \
+  extern const Op op_##name; \
+  const Op op_##name
+
+/* In the table (src/ops/table.c). */
+const Op *op_find(const char *name); /* NULL when we lack it; of a name in two domains, ops.def's first */
+const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx */
+
+/* ---- for infer ---- */
+/* invalid-model (or another status): "Gemm 'fc1': " + the sentence. */
+Status node_fail(const Node *n, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define node_invalid(n, ...) node_fail(n, STATUS_INVALID_MODEL, __VA_ARGS__)
+
+const Attr *node_attr(const Node *n, const char *name, AttrKind kind); /* NULL when absent or of another kind */
+int64_t node_int(const Node *n, const char *name, int64_t otherwise);
+float node_float(const Node *n, const char *name, float otherwise);
+const char *node_string(const Node *n, const char *name, const char *otherwise);
+const int64_t *node_ints(const Node *n, const char *name, int *count); /* NULL, 0 when absent */
+/* Which of the words the attribute is; unsupported-op with a sentence when it is none of them. */
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out);
+
+Status node_want_type(const Node *n, int input, DType type); /* unsupported-op with a sentence when it has another */
+#define node_want_float(n, input) node_want_type(n, input, DTYPE_FLOAT32)
+Status node_want_index(const Node *n, int input);            /* int32 or int64 */
+Status node_want_rank(const Node *n, int input, int min, int max);
+Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative axes counted from the end, checked */
+/* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not known. */
+Status node_known(const Node *n, int input, const Dim **dims, int *count);
+/* The same for contents that are no dims, of any size. */
+Status node_contents(const Node *n, int input, const void **data);
+/* An infer that fails for want of this input's contents says so: a session that can compute them ahead then does. */
+void node_await(const Node *n, int input);
+bool node_is_known(const Node *n, int input);
+void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
+#define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))
+/* Sets output i if it is wanted; refuses a shape whose bytes overflow. */
+Status node_output(Node *n, int i, DType type, const Shape *shape);
+void node_output_known(Node *n, int i, const Dim *dims, int count); /* copied; ignored for more than 64 */
+/* NumPy broadcasting; symbols that differ are taken to be equal, a symbol against a number ≠ 1 gives the number. */
+Status node_broadcast(const Node *n, const Shape *a, const Shape *b, Shape *out);
+bool node_is_concrete(const Node *n); /* every input shape is numbers: scratch_bytes may be worked out */
+
+/* ---- for run ---- */
+static inline const float *in_f32(const Node *n, int i) { return (const float *)n->in[i]->data; }
+static inline float *out_f32(const Node *n, int i) { return (float *)n->out[i]->data; }
+static inline bool has_in(const Node *n, int i) { return i < n->in_count && n->in[i] != NULL; }
+static inline bool has_out(const Node *n, int i) { return i < n->out_count && n->out[i] != NULL; }
+static inline size_t in_count(const Node *n, int i) { return shape_elements(&n->in[i]->shape); }
+static inline size_t out_count(const Node *n, int i) { return shape_elements(&n->out[i]->shape); }

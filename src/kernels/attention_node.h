@@ -1,8 +1,0 @@
-/* What Attention and AttentionGrad share: their shapes and attributes, read into a kernel's Attention. */
-#pragma once
-#include "kernels/attention.h"
-#include "ops/op.h"
-
-/* Checks q, k, v at inputs `at` … at + 2 and the mask at input `mask`, which may be absent, and fills n->params (an Attention)
- * once all shapes are numbers. norm: the shape of (images, heads, queries); y: that of the result. */
-Status attention_infer(Node *n, int at, int mask, Shape *y, Shape *norm);

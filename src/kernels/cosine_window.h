@@ -1,6 +1,0 @@
-/* Cosine window: what HannWindow, HammingWindow and BlackmanWindow have in common. */
-#pragma once
-#include "kernels/compose.h"
-
-/* y(n) = a - b·cos φ + c·cos 2φ, φ = 2πn / size, or / (size - 1) where not periodic; size is input 0. */
-Status cosine_window_compose(Compose *compose, float a, float b, float c);

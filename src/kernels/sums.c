@@ -1,0 +1,168 @@
+/* Sums over some dims. Neighbouring dims of a kind are merged, so that four patterns decide:
+ *
+ *   (K, R)      a row a result           (R, K)        all columns at once: bias gradients
+ *   (R, K, R)   rows of one channel      (…, R, K)     columns, added up over what is left of R
+ */
+#include "kernels/sums.h"
+
+#include <string.h>
+
+#include "kernels/vector_math.h"
+#include "threads.h"
+
+/* ---- rows and columns ---- */
+
+double reduce_sum_row(const float *x, size_t n) {
+  enum { BLOCK = 512 };
+  double sum = 0;
+  for (size_t at = 0; at < n; at += BLOCK) {
+    size_t end = n - at < BLOCK ? n : at + BLOCK, i = at;
+    f32x4 lanes[4] = {{0}};
+    for (; i + 16 <= end; i += 16)
+      for (int k = 0; k < 4; k++) lanes[k] += f32x4_load(x + i + 4 * k);
+    for (; i + 4 <= end; i += 4) lanes[0] += f32x4_load(x + i);
+    float rest = f32x4_sum((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
+    for (; i < end; i++) rest += x[i];
+    sum += rest;
+  }
+  return sum;
+}
+
+enum { GRAIN = 32 * 1024 }; /* elements that are worth a thread's while */
+enum { STRIP = 16, ROWS = 128 }; /* vectors side by side; rows added up before they join the total, to keep it accurate */
+
+/* y[c] += Σ over rows of x[row·step + c] for up to STRIP × 4 columns */
+static void sum_strip(const float *x, size_t rows, size_t step, size_t columns, float *y) {
+  size_t vectors = (columns + 3) / 4;
+  for (size_t row = 0; row < rows; row += ROWS) {
+    size_t end = rows - row < ROWS ? rows : row + ROWS;
+    f32x4 sum[STRIP] = {{0}};
+    for (size_t r = row; r < end; r++)
+      for (size_t v = 0; v < vectors; v++) sum[v] += f32x4_load_up_to(x + r * step + 4 * v, columns - 4 * v);
+    for (size_t v = 0; v < vectors; v++) {
+      f32x4 total = f32x4_load_up_to(y + 4 * v, columns - 4 * v);
+      f32x4_store_up_to(y + 4 * v, total + sum[v], columns - 4 * v);
+    }
+  }
+}
+
+enum { WIDE = 8 }; /* vectors that stay in registers */
+
+/* The same for WIDE × 4 columns exactly. */
+static void sum_wide_strip(const float *x, size_t rows, size_t step, float *y) {
+  for (size_t row = 0; row < rows; row += ROWS) {
+    size_t end = rows - row < ROWS ? rows : row + ROWS;
+    f32x4 sum[WIDE] = {{0}};
+    const float *at = x + row * step;
+    for (size_t r = row; r < end; r++, at += step)
+      for (size_t v = 0; v < WIDE; v++) sum[v] += f32x4_load(at + 4 * v);
+    for (size_t v = 0; v < WIDE; v++) f32x4_store(y + 4 * v, f32x4_load(y + 4 * v) + sum[v]);
+  }
+}
+
+typedef struct Columns {
+  const float *x;
+  size_t rows, columns;
+  float *y;
+} Columns;
+
+/* Strips from … to of 4 · STRIP columns. */
+static void sum_strips(void *context, size_t from, size_t to) {
+  const Columns *s = context;
+  size_t c = from * 4 * STRIP, end = to * 4 * STRIP < s->columns ? to * 4 * STRIP : s->columns;
+  for (; c + 4 * WIDE <= end; c += 4 * WIDE) sum_wide_strip(s->x + c, s->rows, s->columns, s->y + c);
+  if (c < end) sum_strip(s->x + c, s->rows, s->columns, end - c, s->y + c);
+}
+
+static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
+  Columns s = {x, rows, columns, y};
+  size_t each = rows * 4 * STRIP;
+  threads_split((columns + 4 * STRIP - 1) / (4 * STRIP), GRAIN / (each + 1) + 1, sum_strips, &s);
+}
+
+/* ---- merged dims ---- */
+
+/* Some of the merged dims, to be counted through; dim 0 is the innermost. */
+typedef struct Loop {
+  int rank;
+  size_t dim[RANK_MAX], stride[RANK_MAX], index[RANK_MAX];
+} Loop;
+
+/* Moves x on; false after the last place, when x is back at the first. */
+static bool loop_next(Loop *l, const float **x) {
+  for (int d = 0; d < l->rank; d++) {
+    *x += l->stride[d];
+    if (++l->index[d] < l->dim[d]) return true;
+    *x -= l->stride[d] * l->dim[d];
+    l->index[d] = 0;
+  }
+  return false;
+}
+
+static void loop_push(Loop *l, size_t dim, size_t stride) {
+  l->dim[l->rank] = dim;
+  l->stride[l->rank++] = stride;
+}
+
+typedef struct Merged {
+  int rank;
+  size_t dim[RANK_MAX]; /* dim 0 is the innermost; kinds alternate */
+  bool reduced[RANK_MAX];
+} Merged;
+
+static Merged merge(const Shape *s, unsigned axes) {
+  Merged m = {0};
+  for (int i = s->rank - 1; i >= 0; i--) {
+    bool reduced = axes >> i & 1;
+    if (s->dim[i] == 1) continue;
+    if (m.rank && m.reduced[m.rank - 1] == reduced) m.dim[m.rank - 1] *= (size_t)s->dim[i];
+    else {
+      m.dim[m.rank] = (size_t)s->dim[i];
+      m.reduced[m.rank++] = reduced;
+    }
+  }
+  return m;
+}
+
+/* The dims from `from` on, apart by kind. */
+static void split_loops(const Merged *m, int from, Loop *kept, Loop *reduced) {
+  size_t stride = 1;
+  for (int i = 0; i < m->rank; i++) {
+    if (i >= from) loop_push(m->reduced[i] ? reduced : kept, m->dim[i], stride);
+    stride *= m->dim[i];
+  }
+}
+
+static void sum_of_rows(const Merged *m, const float *x, float *y) {
+  Loop kept = {0}, reduced = {0};
+  split_loops(m, 1, &kept, &reduced);
+  do {
+    double sum = 0;
+    do sum += reduce_sum_row(x, m->dim[0]);
+    while (loop_next(&reduced, &x));
+    *y++ = (float)sum;
+  } while (loop_next(&kept, &x));
+}
+
+static void sum_of_columns(const Merged *m, const float *x, float *y) {
+  Loop kept = {0}, reduced = {0};
+  size_t columns = m->dim[0], rows = m->rank > 1 ? m->dim[1] : 1;
+  split_loops(m, 2, &kept, &reduced);
+  do {
+    do sum_columns(x, rows, columns, y);
+    while (loop_next(&reduced, &x));
+    y += columns;
+  } while (loop_next(&kept, &x));
+}
+
+void reduce_sum(const Shape *shape, unsigned axes, const float *x, float *y) {
+  size_t results = 1;
+  for (int i = 0; i < shape->rank; i++)
+    if (!(axes >> i & 1)) results *= (size_t)shape->dim[i];
+  memset(y, 0, results * sizeof *y);
+  if (shape_elements(shape) == 0) return;
+  Merged m = merge(shape, axes);
+  if (m.rank == 0) *y = *x;
+  else if (m.reduced[0]) sum_of_rows(&m, x, y);
+  else sum_of_columns(&m, x, y);
+}

@@ -1,0 +1,116 @@
+/* External data of ONNX models: tensors whose data lies in files of their own become tensors like any other, before anything reads them.
+ *
+ *   data_location EXTERNAL, external_data {location, offset = 0, length = what the dims need} ─▶ raw_data, in place where it is aligned */
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/parts.h"
+#include "shape.h"
+
+typedef struct Resolver {
+  const External *external;
+  Arena *arena;
+  Error *error;
+} Resolver;
+
+/* The tensor as errors name it. */
+typedef struct Title {
+  const char *what, *name, *node;
+} Title;
+
+static const char *entry(const Onnx__TensorProto *t, const char *key) {
+  for (size_t i = 0; i < t->n_external_data; i++) {
+    const Onnx__StringStringEntryProto *e = t->external_data[i];
+    if (e->key && e->value && strcmp(e->key, key) == 0) return e->value;
+  }
+  return NULL;
+}
+
+static bool parse_bytes(const char *digits, size_t *out) {
+  const char *at = digits;
+  *out = 0;
+  for (; *at >= '0' && *at <= '9'; at++)
+    if (!size_multiply(*out, 10, out) || !size_add(*out, (size_t)(*at - '0'), out)) return false;
+  return at > digits && !*at;
+}
+
+/* 0 where the dims make no sense, which the reader of tensors says. */
+static size_t bytes_of_dims(const Onnx__TensorProto *t) {
+  size_t bytes = dtype_raw_bytes((DType)t->data_type);
+  for (size_t i = 0; i < t->n_dims; i++)
+    if (t->dims[i] < 0 || (uint64_t)t->dims[i] > SIZE_MAX || !size_multiply(bytes, (size_t)t->dims[i], &bytes)) return 0;
+  return bytes;
+}
+
+static Status absent(Resolver *r, Title title, const char *location) {
+  Arena scratch = {0};
+  error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' keeps its data in '%.100s', which is not in externalData, %.200s", title.what, title.name,
+            location, external_contents(r->external, &scratch));
+  arena_free(&scratch);
+  return r->error->status;
+}
+
+/* A number is only used where its type is aligned. */
+static Status use(Resolver *r, Title title, ExternalFile *file, size_t offset, size_t bytes, Onnx__TensorProto *t) {
+  uint8_t *at = (uint8_t *)file->block.data + offset;
+  size_t item = dtype_raw_bytes((DType)t->data_type);
+  t->has_raw_data = true;
+  t->raw_data = (ProtobufCBinaryData){bytes, at};
+  if (!item || offset % item == 0) return file->in_place = true, STATUS_OK;
+  if (!(t->raw_data.data = arena_alloc(r->arena, bytes)))
+    return error_set(r->error, STATUS_OUT_OF_MEMORY, title.node, "out of memory for %s '%.128s'", title.what, title.name);
+  memcpy(t->raw_data.data, at, bytes);
+  return STATUS_OK;
+}
+
+static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
+  if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return STATUS_OK;
+  const char *location = entry(t, "location"), *offset = entry(t, "offset"), *length = entry(t, "length");
+  if (!location)
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.128s' keeps its data outside of the model and does not say where (external_data has no location)",
+                     title.what, title.name);
+  if (t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' keeps strings in '%.100s': only numbers may lie outside of the model", title.what, title.name, location);
+  ExternalFile *file = external_find(r->external, location);
+  if (!file) return absent(r, title, location);
+  char needed[24];
+  size_t start, bytes;
+  snprintf(needed, sizeof needed, "%zu", bytes_of_dims(t));
+  if (!offset) offset = "0";
+  if (!length) length = needed;
+  if (!parse_bytes(offset, &start) || !parse_bytes(length, &bytes) || start > file->bytes || bytes > file->bytes - start)
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' wants %.24s bytes at offset %.24s of '%.100s', which has %zu bytes", title.what,
+                     title.name, length, offset, location, file->bytes);
+  return use(r, title, file, start, bytes, t);
+}
+
+static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g);
+
+static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+      const Onnx__AttributeProto *a = nodes[i]->attribute[k];
+      if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t));
+      if (a->g) TRY(resolve_graph(r, a->g));
+    }
+  return STATUS_OK;
+}
+
+static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g) {
+  for (size_t i = 0; g && i < g->n_initializer; i++) {
+    const char *name = g->initializer[i]->name;
+    TRY(resolve_tensor(r, (Title){"initializer", name ? name : "", NULL}, g->initializer[i]));
+  }
+  return g ? resolve_nodes(r, g->node, g->n_node) : STATUS_OK;
+}
+
+Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error) {
+  Resolver r = {external, arena, error};
+  TRY(resolve_graph(&r, model->graph));
+  for (size_t i = 0; i < model->n_functions; i++) TRY(resolve_nodes(&r, model->functions[i]->node, model->functions[i]->n_node));
+  for (size_t i = 0; i < model->n_training_info; i++) {
+    TRY(resolve_graph(&r, model->training_info[i]->initialization));
+    TRY(resolve_graph(&r, model->training_info[i]->algorithm));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,76 @@
+/* Parts of ONNX files in both directions, for onnx_*.c alone: tensors, attributes, and nodes apart from any graph. */
+#pragma once
+#include "onnx/onnx.h"
+#include "graph/subgraph.h"
+#include "onnx.pb-c.h"
+
+/* Reading one GraphProto, or several one after the other, into a graph. */
+typedef struct OnnxReader {
+  const Onnx__GraphProto *from;
+  Graph *graph;
+  Arena *arena;
+  Error *error;
+  OnnxTraining *training; /* takes note of Gradient nodes; NULL: they become nodes of a backward pass */
+} OnnxReader;
+Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
+Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
+Status onnx_outputs_read(OnnxReader *r);
+const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
+
+/* ai.onnx.preview.training's Gradient. */
+bool onnx_gradient_is(const Onnx__NodeProto *n);
+Status onnx_gradient_read(OnnxReader *r, const Onnx__NodeProto *n);
+/* Fills `out` from the model's training_info; what is wrong with it goes to out->error. */
+void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTraining *out);
+
+/* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
+Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out);
+
+/* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */
+Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error);
+
+/* The attributes of a node; `node` names it in errors. */
+Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs);
+
+/* A node's subgraph; which names are captured from around it is found here. Nesting is bounded by wire.c. */
+Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out);
+
+/* The tensor of a Constant node. */
+bool onnx_constant_is(const Onnx__NodeProto *n);
+Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out);
+
+/* "" for ai.onnx under either of its names. */
+const char *onnx_domain(const char *domain);
+
+/* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL with a sentence. */
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
+
+/* Gives raw data to every tensor that is read of those with their data in other files. */
+Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error);
+
+bool onnx_ort_format_is(const uint8_t *bytes, size_t count);
+const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
+
+/* The model's graph is there, and the opsets are ones we know; else a sentence. */
+Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
+
+/* Puts the bodies of the model's own functions in place of their calls. */
+Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error);
+
+/* Defines in `to` the operators of ours that the algorithm uses. */
+bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx__ModelProto *to);
+
+/* Writing: NULL when memory is out. A tensor's data is pointed to and not copied. */
+Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena);
+Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
+                                 const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena);
+/* The initializers, nodes and inputs of g that `without` (NULL: none) lacks. */
+bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to);
+/* A whole model with its outputs. */
+Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena);
+bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out);
+Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena); /* with an empty graph */
+bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model);
+/* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols' names. */
+Onnx__ValueInfoProto *onnx_value_write(const Graph *graph, const char *name, DType type, const Shape *shape, Arena *arena);
+Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes);

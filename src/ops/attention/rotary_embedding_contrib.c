@@ -1,0 +1,41 @@
+/* RotaryEmbedding (com.microsoft): as ai.onnx has it since opset 23, its inputs in another order; position_ids are of each token, or the first's alone. */
+#include "ops/attention/attention_pieces.h"
+#include "ops/attention/rotary.h"
+
+static Status rotary_embedding_contrib_compose(Compose *c) {
+  static const char *const lacking[] = {"is_packed_batching", NULL};
+  Graph *g = c->graph;
+  const Node *n = c->node;
+  Value *x = n->in[0], *places = n->in[1];
+  bool flat = x->shape.rank == 3;
+  TRY(attention_refuse(c, lacking));
+  TRY(node_want_rank(n, 0, 3, 4));
+  for (int i = 1; i < 4; i++) TRY(node_want_rank(n, i, i == 1 ? 1 : 2, 2));
+  int64_t heads = node_int(n, "num_heads", 0), width = node_int(n, "rotary_embedding_dim", 0);
+  Dim half = n->in[2]->shape.dim[1], all = x->shape.dim[2];
+  if (flat && !heads && half > 0 && dim_is_number(all)) heads = all / 2 / half;
+  if (flat && (heads < 1 || (dim_is_number(all) && all % heads))) return node_invalid(n, "the heads of its input are not given");
+  if (flat) x = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, heads, -1}, 4));
+  if (places->shape.rank == 1 && x) {
+    Value *tokens = compose_range(c, compose_dim(c, x, flat ? 1 : 2, false));
+    places = emit(g, "Reshape", emit(g, "Add", tokens, emit(g, "Reshape", places, emit_ints(g, (int64_t[]){1}, 1))), emit_ints(g, (int64_t[]){1, -1}, 2));
+  }
+  Value *cos = emit(g, "Gather", n->in[2], places), *sin = emit(g, "Gather", n->in[3], places);
+  Value *y = rotary_compose(c, x, flat ? 1 : 2, cos, sin, (Rotary){width, node_int(n, "interleaved", 0) != 0});
+  return compose_done(c, flat ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, -1}, 3)) : y);
+}
+
+CASES_OF(rotary_embedding_contrib_cases) = {
+    {"f32[2,3,12] v:i64[2,3]=0,1,2,4,0,1 f32[5,2] f32[5,2]"},
+    {"f32[2,3,4,6] v:i64[1]=1 f32[5,3] f32[5,3]", "interleaved=1"},
+    {"f32[1,3,12] v:i64[1]=0 f32[5,2] f32[5,2]", "num_heads=2 rotary_embedding_dim=4"},
+    {0}};
+
+OPERATOR(rotary_embedding_contrib) = {
+    .name = "RotaryEmbedding",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 4, .max_in = 4, .min_out = 1, .max_out = 1,
+    .compose = rotary_embedding_contrib_compose,
+    .cases = CASES(rotary_embedding_contrib_cases),
+};

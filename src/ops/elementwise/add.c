@@ -1,0 +1,35 @@
+/* Add: y = a + b with NumPy broadcasting.  da = db = dy. */
+#include "ops/elementwise/arithmetic.h"
+
+static int64_t add_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static double add_floats(double a, double b) { return a + b; }
+static const Arithmetic arithmetic = {add_floats, add_ints, NULL};
+BROADCAST_ROW_2(add_row, a + b)
+
+static Status add_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void add_run(const Node *n) { arithmetic_run(n, add_row); }
+
+static Status add_grad(Grad *g) {
+  g->dx[0] = g->dx[1] = g->dy[0];
+  return STATUS_OK;
+}
+
+CASES_OF(add_cases) = {
+    {"f32[2,3] f32[2,3]"},        {"f32[2,5] f32[]"},          {"f32[1] f32[7]"},
+    {"f32[3,5] f32[5]"},          {"f32[2,3,2,3] f32[3,1,1]"}, {"f32[2,1,3] f32[4,1]"},
+    {"f32[3,1] f32[2,3,5]"},      {"f32[0,3] f32[3]"},         {"i64[3]=1,2,3 i64[1]=-1"},
+    {"v:i64[2,2]=1,2,3,4 v:i64[2]=10,20"}, {"v:i32[3]=1,-2,3 v:i32[]=7"}, {"f32[2,3] f32[3]", .opset = 7},
+    {"f32[1,3] f32[4,3]"},
+    {0}};
+
+OPERATOR(add) = {
+    .name = "Add",
+    .since = {1, 6, 7, 13, 14},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
+    .infer = add_infer,
+    .run = add_run,
+    .grad = add_grad,
+    .cases = CASES(add_cases),
+};

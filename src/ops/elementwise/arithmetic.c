@@ -1,0 +1,76 @@
+/* Arithmetic: what Add, Sub, Mul, Div and their kin share. */
+#include "ops/elementwise/arithmetic.h"
+
+#include "kernels/number.h"
+
+static const Arithmetic *of(const Node *n) { return *(const Arithmetic *const *)n->params; }
+
+static void output_known(Node *n) {
+  int count = n->in_count == 2 && of(n)->ints ? broadcast_known_count(n) : -1;
+  Dim y[BROADCAST_KNOWN];
+  if (count < 0) return;
+  for (int i = 0; i < count; i++) {
+    Dim a = broadcast_known_at(n, 0, i), b = broadcast_known_at(n, 1, i);
+    if (dim_is_symbol(a) || dim_is_symbol(b)) return;
+    y[i] = of(n)->ints(a, b);
+  }
+  node_output_known(n, 0, y, count);
+}
+
+static Status check_types(const Node *n) {
+  DType type = n->in[0]->type;
+  for (int i = 1; i < n->in_count; i++)
+    if (has_in(n, i) && n->in[i]->type != type)
+      return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[i]->type));
+  bool computed = type == DTYPE_FLOAT32 || (dtype_is_number(type) && (dtype_is_float(type) ? of(n)->floats != NULL : of(n)->ints != NULL));
+  return computed ? STATUS_OK : node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));
+}
+
+static Status take(Node *n, const Arithmetic *arithmetic) {
+  const Arithmetic **p = NODE_PARAMS(n, const Arithmetic *);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  *p = arithmetic;
+  return check_types(n);
+}
+
+Status arithmetic_infer(Node *n, const Arithmetic *arithmetic) {
+  TRY(take(n, arithmetic));
+  TRY(broadcast_infer(n, n->in[0]->type));
+  output_known(n);
+  return STATUS_OK;
+}
+
+static void compute(const Arithmetic *f, DType type, const Numbers *a, const Numbers *b, Numbers *y, size_t count) {
+  if (dtype_is_float(type))
+    for (size_t i = 0; i < count; i++) y->floats[i] = f->floats(a->floats[i], b->floats[i]);
+  else if (type == DTYPE_UINT64 && f->naturals)
+    for (size_t i = 0; i < count; i++) y->ints[i] = (int64_t)f->naturals((uint64_t)a->ints[i], (uint64_t)b->ints[i]);
+  else
+    for (size_t i = 0; i < count; i++) y->ints[i] = f->ints(a->ints[i], b->ints[i]);
+}
+
+void arithmetic_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {
+  DType type = n->in[0]->type;
+  Numbers a, b;
+  for (size_t at = 0; at < total; at += NUMBERS) {
+    size_t count = total - at < NUMBERS ? total - at : NUMBERS;
+    numbers_load(&a, in[0], type, moves & 1 ? at : 0, moves & 1, count);
+    if (n->in_count > 1) numbers_load(&b, in[1], type, moves & 2 ? at : 0, moves >> 1 & 1, count);
+    compute(of(n), type, &a, n->in_count > 1 ? &b : &a, &a, count);
+    if (dtype_is_float(type)) numbers_store_floats(&a, y, type, at, count);
+    else numbers_store_ints(&a, y, type, at, count);
+  }
+}
+
+void arithmetic_run(const Node *n, BroadcastRow *floats) {
+  broadcast_run(n, n->in_count, n->in[0]->type == DTYPE_FLOAT32 ? floats : arithmetic_row);
+}
+
+Status arithmetic_fold_infer(Node *n, const Arithmetic *arithmetic) {
+  TRY(take(n, arithmetic));
+  return broadcast_fold_infer(n);
+}
+
+void arithmetic_fold_run(const Node *n, BroadcastRow *floats) {
+  broadcast_fold_run(n, n->in[0]->type == DTYPE_FLOAT32 ? floats : arithmetic_row);
+}

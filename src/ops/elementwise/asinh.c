@@ -1,0 +1,20 @@
+/* Asinh: y = sign x·log(|x| + √(x² + 1)). */
+#include "graph/compose.h"
+
+static Status asinh_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  Value *a = emit(g, "Abs", x), *root = emit(g, "Sqrt", emit(g, "Add", emit(g, "Mul", a, a), compose_number(c, x, 1)));
+  return compose_done(c, emit(g, "Mul", emit(g, "Sign", x), emit(g, "Log", emit(g, "Add", a, root))));
+}
+
+CASES_OF(asinh_cases) = {{"f32[2,3]"}, {"f32[9]:-50..50"}, {0}};
+
+OPERATOR(asinh) = {
+    .name = "Asinh",
+    .since = {9, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .compose = asinh_compose,
+    .cases = CASES(asinh_cases),
+};

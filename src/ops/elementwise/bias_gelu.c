@@ -1,0 +1,33 @@
+/* BiasGelu (com.microsoft): y = gelu(A + B), B a vector.  dA = dy·slope by BiasGeluGrad_dX, dB is its sum. */
+#include "ops/elementwise/gelu.h"
+
+static Status bias_gelu_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  TRY(node_want_float(n, 1));
+  TRY(node_want_rank(n, 1, 1, 1));
+  return broadcast_infer(n, DTYPE_FLOAT32);
+}
+
+BROADCAST_ROW_2(bias_gelu_row, f32x4_gelu(a + b))
+
+static void bias_gelu_run(const Node *n) { broadcast_run(n, 2, bias_gelu_row); }
+
+static Status bias_gelu_grad(Grad *g) {
+  Node *n = g->node;
+  g->dx[0] = g->dx[1] = emit(g->graph, "BiasGeluGrad_dX", g->dy[0], n->in[0], n->in[1]);
+  return STATUS_OK;
+}
+
+CASES_OF(bias_gelu_cases) = {{"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}, {0}};
+
+OPERATOR(bias_gelu) = {
+    .name = "BiasGelu",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = bias_gelu_infer,
+    .run = bias_gelu_run,
+    .grad = bias_gelu_grad,
+    .cases = CASES(bias_gelu_cases),
+};

@@ -1,0 +1,84 @@
+/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that of PyTorch's ReLU6 and
+ * of Relu is, and x need not be kept. */
+#include "ops/elementwise/broadcast.h"
+#include "kernels/number.h"
+#include "graph/upgrade.h"
+
+static Status clip_infer(Node *n) {
+  for (int i = 0; i < n->in_count; i++) {
+    size_t count;
+    if (has_in(n, i) && n->in[i]->type != n->in[0]->type) return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
+    if (i && has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
+      return node_invalid(n, "input %d must be a scalar", i);
+  }
+  if (!dtype_is_number(n->in[0]->type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which has no order", dtype_name(n->in[0]->type));
+  return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
+}
+
+static f32x4 clip(const Node *n, f32x4 x) {
+  f32x4 low = f32x4_splat(has_in(n, 1) ? *in_f32(n, 1) : -INFINITY);
+  f32x4 high = f32x4_splat(has_in(n, 2) ? *in_f32(n, 2) : INFINITY);
+  return f32x4_min(high, f32x4_max(low, x));
+}
+BROADCAST_ROW_1(clip_row, clip(n, x))
+
+/* The other types, one by one. */
+static void number_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {
+  DType type = n->in[0]->type;
+  Numbers x, bound;
+  for (size_t i = 0; i < total; i++) {
+    numbers_load(&x, in[0], type, i, 1, 1);
+    for (int k = 1; k <= 2; k++) {
+      if (!has_in(n, k)) continue;
+      numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
+      bool takes = dtype_is_float(type)        ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
+                   : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
+                                               : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
+      if (takes) x = bound;
+    }
+    if (dtype_is_float(type)) numbers_store_floats(&x, y, type, i, 1);
+    else numbers_store_ints(&x, y, type, i, 1);
+  }
+}
+
+static void clip_run(const Node *n) { broadcast_run(n, 1, n->in[0]->type == DTYPE_FLOAT32 ? clip_row : number_row); }
+
+static Value *bound_of(const Node *n, int i) { return has_in(n, i) ? n->in[i] : NULL; }
+
+static Status clip_grad(Grad *g) {
+  Value *y = g->node->out[0], *low = bound_of(g->node, 1), *high = bound_of(g->node, 2);
+  Value *over = low ? emit(g->graph, "Greater", y, low) : NULL, *under = high ? emit(g->graph, "Less", y, high) : NULL;
+  Value *inside = over && under ? emit(g->graph, "And", over, under) : over ? over : under;
+  g->dx[0] = inside ? emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0)) : g->dy[0];
+  return STATUS_OK;
+}
+
+static Status clip_upgrade(Upgrade *u) {
+  upgrade_move(u, "min", 1, 11);
+  upgrade_move(u, "max", 2, 11);
+  return STATUS_OK;
+}
+
+CASES_OF(clip_cases) = {
+    {"f32[2,3] f32[]=-0.5 f32[]=0.7"},
+    {"f32[7] - f32[]=0.3"},
+    {"f32[7] f32[]=-0.2"},
+    {"f32[7]"},
+    {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
+    {"f32[7]", "min=-0.5 max=0.25", 10},
+    {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
+    {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
+    {0}};
+
+OPERATOR(clip) = {
+    .name = "Clip",
+    .since = {1, 6, 11, 12, 13},
+    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .flags = OP_FLOAT64,
+    .infer = clip_infer,
+    .run = clip_run,
+    .grad = clip_grad,
+    .upgrade = clip_upgrade,
+    .cases = CASES(clip_cases),
+};

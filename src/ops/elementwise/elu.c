@@ -1,0 +1,39 @@
+/* Elu: y = x where x > 0, else alpha·(e^x - 1).  dx = dy where x > 0, else dy·(y + alpha). */
+#include "ops/elementwise/broadcast.h"
+
+typedef struct Elu {
+  float alpha;
+} Elu;
+
+static Status elu_infer(Node *n) {
+  Elu *p = NODE_PARAMS(n, Elu);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  *p = (Elu){node_float(n, "alpha", 1)};
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(elu_row, f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x) - 1.0f) * ((const Elu *)n->params)->alpha))
+
+static void elu_run(const Node *n) { broadcast_run(n, 1, elu_row); }
+
+static Status elu_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Value *x = grad->node->in[0], *y = grad->node->out[0], *dy = grad->dy[0];
+  Value *below = emit(g, "Mul", dy, emit(g, "Add", y, emit_float(g, ((const Elu *)grad->node->params)->alpha)));
+  grad->dx[0] = emit(g, "Where", emit(g, "Greater", x, emit_float(g, 0)), dy, below);
+  return STATUS_OK;
+}
+
+CASES_OF(elu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}, {0}};
+
+OPERATOR(elu) = {
+    .name = "Elu",
+    .since = {1, 6, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = elu_infer,
+    .run = elu_run,
+    .grad = elu_grad,
+    .cases = CASES(elu_cases),
+};

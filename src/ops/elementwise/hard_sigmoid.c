@@ -1,0 +1,40 @@
+/* HardSigmoid: y = alpha·x + beta, cut to 0 … 1.  dx = dy·alpha between, else 0. */
+#include "ops/elementwise/broadcast.h"
+
+typedef struct HardSigmoid {
+  float alpha, beta;
+} HardSigmoid;
+
+static Status hard_sigmoid_infer(Node *n) {
+  HardSigmoid *p = NODE_PARAMS(n, HardSigmoid);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  *p = (HardSigmoid){node_float(n, "alpha", 0.2f), node_float(n, "beta", 0.5f)};
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(hard_sigmoid_row, f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * ((const HardSigmoid *)n->params)->alpha + ((const HardSigmoid *)n->params)->beta)))
+
+static void hard_sigmoid_run(const Node *n) { broadcast_run(n, 1, hard_sigmoid_row); }
+
+static Status hard_sigmoid_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  const HardSigmoid *p = grad->node->params;
+  Value *y = grad->node->out[0], *zero = emit_float(g, 0);
+  Value *inside = emit(g, "And", emit(g, "Greater", y, zero), emit(g, "Less", y, emit_float(g, 1)));
+  grad->dx[0] = emit(g, "Where", inside, emit(g, "Mul", grad->dy[0], emit_float(g, p->alpha)), zero);
+  return STATUS_OK;
+}
+
+CASES_OF(hard_sigmoid_cases) = {{"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0.25"}, {0}};
+
+OPERATOR(hard_sigmoid) = {
+    .name = "HardSigmoid",
+    .since = {1, 6, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = hard_sigmoid_infer,
+    .run = hard_sigmoid_run,
+    .grad = hard_sigmoid_grad,
+    .cases = CASES(hard_sigmoid_cases),
+};

@@ -1,0 +1,34 @@
+/* HardSwish: y = x·h, h = x / 6 + ½ cut to 0 … 1.  dx = dy·(x / 3 + ½) where |x| ≤ 3, as in PyTorch, else dy·h. */
+#include "ops/elementwise/broadcast.h"
+
+static Status hard_swish_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(hard_swish_row, x * f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * 0.166666667f + 0.5f)))
+
+static void hard_swish_run(const Node *n) { broadcast_run(n, 1, hard_swish_row); }
+
+static Status hard_swish_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Value *x = grad->node->in[0], *zero = emit_float(g, 0);
+  Value *middle = emit(g, "Add", emit(g, "Mul", x, emit_float(g, 0.333333333f)), emit_float(g, 0.5f));
+  Value *ends = emit(g, "Where", emit(g, "Greater", x, zero), emit_float(g, 1), zero);
+  Value *slope = emit(g, "Where", emit(g, "LessOrEqual", emit(g, "Abs", x), emit_float(g, 3)), middle, ends);
+  grad->dx[0] = emit(g, "Mul", grad->dy[0], slope);
+  return STATUS_OK;
+}
+
+CASES_OF(hard_swish_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}, {0}};
+
+OPERATOR(hard_swish) = {
+    .name = "HardSwish",
+    .since = {14, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = hard_swish_infer,
+    .run = hard_swish_run,
+    .grad = hard_swish_grad,
+    .cases = CASES(hard_swish_cases),
+};

@@ -1,0 +1,18 @@
+/* IsNaN: y is true where x is not a number: x ≠ x. */
+#include "graph/compose.h"
+
+static Status is_nan_compose(Compose *c) {
+  Value *x = c->node->in[0];
+  return compose_done(c, emit(c->graph, "Not", emit(c->graph, "Equal", x, x)));
+}
+
+CASES_OF(is_nan_cases) = {{"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}, {0}};
+
+OPERATOR(is_nan) = {
+    .name = "IsNaN",
+    .since = {9, 13, 20},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .compose = is_nan_compose,
+    .cases = CASES(is_nan_cases),
+};

@@ -1,0 +1,39 @@
+/* Min: the smallest of its inputs, with NumPy broadcasting; NaN if one is.  dy goes to the first input that equals y. */
+#include "ops/elementwise/arithmetic.h"
+
+/* a unless b is beyond it or NaN. */
+static int64_t min_ints(int64_t a, int64_t b) { return b < a ? b : a; }
+static double min_floats(double a, double b) { return b < a || b != b ? b : a; }
+static uint64_t min_naturals(uint64_t a, uint64_t b) { return b < a ? b : a; }
+static const Arithmetic arithmetic = {min_floats, min_ints, min_naturals};
+BROADCAST_ROW_2(min_row, f32x4_select((b < a) | (b != b), b, a))
+
+static Status min_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
+static void min_run(const Node *n) { arithmetic_fold_run(n, min_row); }
+
+/* dxi = rest where xi = y, else 0, and the rest goes on: rest0 = dy; the last input takes what is left. */
+static Status min_grad(Grad *g) {
+  Value *rest = g->dy[0], *zero = emit_float(g->graph, 0);
+  int last = g->node->in_count - 1;
+  for (int i = 0; i < last; i++) {
+    Value *hit = emit(g->graph, "Equal", g->node->in[i], g->node->out[0]);
+    if (g->want[i]) g->dx[i] = emit(g->graph, "Where", hit, rest, zero);
+    rest = emit(g->graph, "Where", hit, zero, rest);
+  }
+  g->dx[last] = rest;
+  return STATUS_OK;
+}
+
+CASES_OF(min_cases) = {{"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}, {0}};
+
+OPERATOR(min) = {
+    .name = "Min",
+    .since = {1, 6, 8, 12, 13},
+    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .in_place = ~0u,
+    .flags = OP_FLOAT64,
+    .infer = min_infer,
+    .run = min_run,
+    .grad = min_grad,
+    .cases = CASES(min_cases),
+};

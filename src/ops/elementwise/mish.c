@@ -1,0 +1,18 @@
+/* Mish: y = x·tanh(log(1 + e^x)). */
+#include "graph/compose.h"
+
+static Status mish_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  return compose_done(c, emit(g, "Mul", x, emit(g, "Tanh", emit(g, "Softplus", x))));
+}
+
+CASES_OF(mish_cases) = {{"f32[2,3]", NULL, 18}, {"f32[9]:-5..5", NULL, 18}, {0}};
+
+OPERATOR(mish) = {
+    .name = "Mish",
+    .since = {18, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .compose = mish_compose,
+    .cases = CASES(mish_cases),
+};

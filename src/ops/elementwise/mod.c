@@ -1,0 +1,45 @@
+/* Mod: the remainder of a / b, with the sign of b, or with fmod (the only one of floats) that of a.  With fmod da = dy and
+ * db = -dy·trunc(a / b), else nothing flows. An integer modulo 0 is 0. */
+#include <math.h>
+
+#include "ops/elementwise/arithmetic.h"
+
+static int64_t fmod_ints(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+static int64_t mod_ints(int64_t a, int64_t b) {
+  int64_t r = fmod_ints(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+static uint64_t mod_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
+static const Arithmetic of_a = {fmod, fmod_ints, mod_naturals}, of_b = {NULL, mod_ints, mod_naturals};
+
+static Status mod_infer(Node *n) {
+  bool fmods = node_int(n, "fmod", 0) != 0;
+  if (!fmods && (n->in[0]->type == DTYPE_FLOAT32 || n->in[0]->type == DTYPE_FLOAT64)) return node_invalid(n, "floats need fmod = 1");
+  return arithmetic_infer(n, fmods ? &of_a : &of_b);
+}
+
+static void mod_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
+
+static Status mod_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Node *n = grad->node;
+  grad->dx[0] = grad->dy[0];
+  if (!grad->want[1]) return STATUS_OK;
+  Value *whole = emit(g, "Div", emit(g, "Sub", n->in[0], n->out[0]), n->in[1]);
+  grad->dx[1] = emit(g, "Neg", emit(g, "Mul", grad->dy[0], emit(g, "Round", whole)));
+  return STATUS_OK;
+}
+
+CASES_OF(mod_cases) = {{"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"}, {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
+                       {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"}, {"u8[4]:0..255 u8[]=7"}, {0}};
+
+OPERATOR(mod) = {
+    .name = "Mod",
+    .since = {10, 13},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .infer = mod_infer,
+    .run = mod_run,
+    .grad = mod_grad,
+    .cases = CASES(mod_cases),
+};

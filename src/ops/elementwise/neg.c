@@ -1,0 +1,29 @@
+/* Neg: y = -x.  dx = -dy. */
+#include "ops/elementwise/arithmetic.h"
+
+static int64_t neg_ints(int64_t a, int64_t b) { return (int64_t)(0 - (uint64_t)a); }
+static double neg_floats(double a, double b) { return -a; }
+static const Arithmetic arithmetic = {neg_floats, neg_ints, NULL};
+BROADCAST_ROW_1(neg_row, -x)
+
+static Status neg_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void neg_run(const Node *n) { arithmetic_run(n, neg_row); }
+
+static Status neg_grad(Grad *g) {
+  g->dx[0] = emit(g->graph, "Neg", g->dy[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(neg_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {0}};
+
+OPERATOR(neg) = {
+    .name = "Neg",
+    .since = {1, 6, 13},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .flags = OP_FLOAT64,
+    .infer = neg_infer,
+    .run = neg_run,
+    .grad = neg_grad,
+    .cases = CASES(neg_cases),
+};

@@ -1,0 +1,34 @@
+/* QuickGelu (com.microsoft): y = x / (1 + e^(-alpha·x)); SiLU where alpha is 1.  dx = dy·slope by QuickGeluGrad. */
+#include "ops/elementwise/gelu.h"
+
+static Status quick_gelu_infer(Node *n) {
+  float *alpha = NODE_PARAMS(n, float);
+  if (!alpha) return STATUS_OUT_OF_MEMORY;
+  *alpha = node_float(n, "alpha", 1.702f);
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(quick_gelu_row, f32x4_quick_gelu(x, *(const float *)n->params))
+
+static void quick_gelu_run(const Node *n) { broadcast_run(n, 1, quick_gelu_row); }
+
+static Status quick_gelu_grad(Grad *g) {
+  AttrList alpha = ATTRS(attr_of_float("alpha", *(const float *)g->node->params));
+  g->dx[0] = emit_with(g->graph, "QuickGeluGrad", alpha, g->dy[0], g->node->in[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(quick_gelu_cases) = {{"f32[2,3]"}, {"f32[5,3]:-5..5", "alpha=1.0"}, {"f32[5]", "alpha=-0.5"}, {0}};
+
+OPERATOR(quick_gelu) = {
+    .name = "QuickGelu",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = quick_gelu_infer,
+    .run = quick_gelu_run,
+    .grad = quick_gelu_grad,
+    .cases = CASES(quick_gelu_cases),
+};

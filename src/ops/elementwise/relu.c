@@ -1,0 +1,31 @@
+/* Relu: y = max(x, 0).  dx = dy where x > 0, else 0; at x = 0 the gradient is 0, as in PyTorch. */
+#include "ops/elementwise/arithmetic.h"
+
+static double relu_floats(double a, double b) { return a < 0 ? 0 : a; }
+static int64_t relu_ints(int64_t a, int64_t b) { return a < 0 ? 0 : a; }
+static const Arithmetic arithmetic = {relu_floats, relu_ints, NULL};
+
+static Status relu_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+
+BROADCAST_ROW_1(row_relu, f32x4_select(x < f32x4_splat(0), f32x4_splat(0), x)) /* NaN stays NaN */
+
+static void relu_run(const Node *n) { arithmetic_run(n, row_relu); }
+
+static Status relu_grad(Grad *g) {
+  g->dx[0] = emit(g->graph, "ReluGrad", g->dy[0], g->node->out[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(relu_cases) = {{"f32[2,3]"}, {"f32[5]"}, {"f32[]"}, {"v:f64[3]=-1,0,1e300"}, {"v:i64[3]=-5,0,9007199254740993"}, {"i8[4]:-100..100"}, {0}};
+
+OPERATOR(relu) = {
+    .name = "Relu",
+    .since = {1, 6, 13, 14},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .flags = OP_FLOAT64,
+    .infer = relu_infer,
+    .run = relu_run,
+    .grad = relu_grad,
+    .cases = CASES(relu_cases),
+};

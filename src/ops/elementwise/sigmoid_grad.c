@@ -1,0 +1,25 @@
+/* SigmoidGrad (com.microsoft): dx = dy·y·(1 - y), y is the output of Sigmoid. */
+#include "ops/elementwise/broadcast.h"
+
+static Status sigmoid_grad_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  TRY(node_want_float(n, 1));
+  return broadcast_infer(n, DTYPE_FLOAT32);
+}
+
+BROADCAST_ROW_2(sigmoid_grad_row, a *b *(1.0f - b))
+
+static void sigmoid_grad_run(const Node *n) { broadcast_run(n, 2, sigmoid_grad_row); }
+
+CASES_OF(sigmoid_grad_cases) = {{"f32[2,3] f32[2,3]"}, {0}};
+
+OPERATOR(sigmoid_grad) = {
+    .name = "SigmoidGrad",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .in_place = 1 | 2,
+    .infer = sigmoid_grad_infer,
+    .run = sigmoid_grad_run,
+    .cases = CASES(sigmoid_grad_cases),
+};

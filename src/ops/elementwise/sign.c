@@ -1,0 +1,34 @@
+/* Sign: y = -1, 0 or 1, and NaN of NaN.  It is flat: dx = 0. */
+#include "ops/elementwise/arithmetic.h"
+
+static f32x4 sign(f32x4 x) {
+  f32x4 zero = f32x4_splat(0), one = f32x4_splat(1);
+  return f32x4_select(x > zero, one, f32x4_select(x < zero, -one, x));
+}
+static int64_t sign_ints(int64_t a, int64_t b) { return (a > 0) - (a < 0); }
+static double sign_floats(double a, double b) { return (a > 0) - (a < 0); }
+static uint64_t sign_naturals(uint64_t a, uint64_t b) { return (a > 0); }
+static const Arithmetic arithmetic = {sign_floats, sign_ints, sign_naturals};
+BROADCAST_ROW_1(sign_row, sign(x))
+
+static Status sign_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void sign_run(const Node *n) { arithmetic_run(n, sign_row); }
+
+static Status sign_grad(Grad *g) {
+  g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0));
+  return STATUS_OK;
+}
+
+CASES_OF(sign_cases) = {{"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}, {0}};
+
+OPERATOR(sign) = {
+    .name = "Sign",
+    .since = {9, 13},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .flags = OP_FLOAT64,
+    .infer = sign_infer,
+    .run = sign_run,
+    .grad = sign_grad,
+    .cases = CASES(sign_cases),
+};

@@ -1,0 +1,30 @@
+/* Sin: y = sin x.  dx = dy·cos x. */
+#include "ops/elementwise/broadcast.h"
+#include "kernels/trig.h"
+
+static Status sin_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+BROADCAST_ROW_1(sin_row, f32x4_sin(x))
+
+static void sin_run(const Node *n) { broadcast_run(n, 1, sin_row); }
+
+static Status sin_grad(Grad *g) {
+  g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit(g->graph, "Cos", g->node->in[0]));
+  return STATUS_OK;
+}
+
+CASES_OF(sin_cases) = {{"f32[2,3]"}, {"f32[40]:-9..9"}, {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"}, {0}};
+
+OPERATOR(sin) = {
+    .name = "Sin",
+    .since = {7, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = sin_infer,
+    .run = sin_run,
+    .grad = sin_grad,
+    .cases = CASES(sin_cases),
+};

@@ -1,0 +1,33 @@
+/* Softplus: y = ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|).  dx = dy·sigmoid x. */
+#include "ops/elementwise/broadcast.h"
+
+static Status softplus_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+static f32x4 softplus(f32x4 x) {
+  f32x4 zero = f32x4_splat(0);
+  return f32x4_select(x < zero, zero, x) + f32x4_log1p_unit(f32x4_exp(-f32x4_abs(x)));
+}
+BROADCAST_ROW_1(softplus_row, softplus(x))
+
+static void softplus_run(const Node *n) { broadcast_run(n, 1, softplus_row); }
+
+static Status softplus_grad(Grad *g) {
+  g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit(g->graph, "Sigmoid", g->node->in[0]));
+  return STATUS_OK;
+}
+
+CASES_OF(softplus_cases) = {{"f32[2,3]"}, {"f32[4,2]:-9..9"}, {0}};
+
+OPERATOR(softplus) = {
+    .name = "Softplus",
+    .since = {1, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = softplus_infer,
+    .run = softplus_run,
+    .grad = softplus_grad,
+    .cases = CASES(softplus_cases),
+};

@@ -1,0 +1,29 @@
+/* Sqrt: y = √x.  dx = dy / 2y. */
+#include "ops/elementwise/arithmetic.h"
+
+static double sqrt_floats(double a, double b) { return sqrt(a); }
+static const Arithmetic arithmetic = {sqrt_floats, NULL, NULL};
+BROADCAST_ROW_1(sqrt_row, f32x4_sqrt(x))
+
+static Status sqrt_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void sqrt_run(const Node *n) { arithmetic_run(n, sqrt_row); }
+
+static Status sqrt_grad(Grad *g) {
+  Value *half = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0.5f));
+  g->dx[0] = emit(g->graph, "Div", half, g->node->out[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(sqrt_cases) = {{"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}, {0}};
+
+OPERATOR(sqrt) = {
+    .name = "Sqrt",
+    .since = {1, 6, 13},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .flags = OP_FLOAT64,
+    .infer = sqrt_infer,
+    .run = sqrt_run,
+    .grad = sqrt_grad,
+    .cases = CASES(sqrt_cases),
+};

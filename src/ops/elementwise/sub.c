@@ -1,0 +1,32 @@
+/* Sub: y = a - b with NumPy broadcasting.  da = dy, db = -dy. */
+#include "ops/elementwise/arithmetic.h"
+
+static int64_t sub_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static double sub_floats(double a, double b) { return a - b; }
+static const Arithmetic arithmetic = {sub_floats, sub_ints, NULL};
+BROADCAST_ROW_2(sub_row, a - b)
+
+static Status sub_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
+static void sub_run(const Node *n) { arithmetic_run(n, sub_row); }
+
+static Status sub_grad(Grad *g) {
+  g->dx[0] = g->dy[0];
+  if (g->want[1]) g->dx[1] = emit(g->graph, "Neg", g->dy[0]);
+  return STATUS_OK;
+}
+
+CASES_OF(sub_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"},           {"f32[4,1] f32[1,3]"},
+                       {"f32[5] f32[2,5]"},   {"i64[2]=5,7 i64[2]=3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"},
+                       {0}};
+
+OPERATOR(sub) = {
+    .name = "Sub",
+    .since = {1, 6, 7, 13, 14},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .in_place = 1 | 2,
+    .flags = OP_FLOAT64,
+    .infer = sub_infer,
+    .run = sub_run,
+    .grad = sub_grad,
+    .cases = CASES(sub_cases),
+};

@@ -1,0 +1,63 @@
+/* Where: y = condition ? a : b, with NumPy broadcasting.  da = dy where the condition holds, else 0; db the other way round. */
+#include "ops/elementwise/broadcast.h"
+
+static void where_known(Node *n) {
+  int count = broadcast_known_count(n);
+  Dim y[BROADCAST_KNOWN];
+  if (count < 0) return;
+  for (int i = 0; i < count; i++) y[i] = broadcast_known_at(n, broadcast_known_at(n, 0, i) ? 1 : 2, i);
+  node_output_known(n, 0, y, count);
+}
+
+static Status where_infer(Node *n) {
+  DType a = n->in[1]->type, b = n->in[2]->type;
+  TRY(node_want_type(n, 0, DTYPE_BOOL));
+  if (a != b) return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(a), dtype_name(b));
+  if (dtype_bytes(a) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not choose from", dtype_name(a));
+  TRY(broadcast_infer(n, a));
+  where_known(n);
+  return STATUS_OK;
+}
+
+#define WHERE_ROW(name, T)                                                                                             \
+  static void name(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {                      \
+    const uint8_t *condition = in[0];                                                                                  \
+    const T *a = in[1], *b = in[2];                                                                                    \
+    size_t step_c = moves & 1, step_a = moves >> 1 & 1, step_b = moves >> 2 & 1;                                       \
+    for (size_t i = 0; i < count; i++) ((T *)y)[i] = condition[i * step_c] ? a[i * step_a] : b[i * step_b];            \
+  }
+WHERE_ROW(row_1, uint8_t)
+WHERE_ROW(row_2, uint16_t)
+WHERE_ROW(row_4, uint32_t)
+WHERE_ROW(row_8, uint64_t)
+
+static void where_run(const Node *n) {
+  size_t bytes = dtype_bytes(n->out[0]->type);
+  broadcast_run(n, 3, bytes == 1 ? row_1 : bytes == 2 ? row_2 : bytes == 4 ? row_4 : row_8);
+}
+
+static Status where_grad(Grad *g) {
+  Value *condition = g->node->in[0], *dy = g->dy[0], *zero = emit_float(g->graph, 0);
+  if (g->want[1]) g->dx[1] = emit(g->graph, "Where", condition, dy, zero);
+  if (g->want[2]) g->dx[2] = emit(g->graph, "Where", condition, zero, dy);
+  return STATUS_OK;
+}
+
+CASES_OF(where_cases) = {{"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"},
+                         {"v:bool[2,1]=1,0 f32[3] f32[]"},
+                         {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"},
+                         {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
+                         {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"},
+                         {0}};
+
+OPERATOR(where) = {
+    .name = "Where",
+    .since = {9, 16},
+    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .in_place = 2 | 4,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
+    .infer = where_infer,
+    .run = where_run,
+    .grad = where_grad,
+    .cases = CASES(where_cases),
+};

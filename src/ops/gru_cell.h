@@ -1,6 +1,0 @@
-/* GRU's cells, which GRU and GRUGrad share: its two ways of the reset gate. */
-#pragma once
-#include "kernels/recurrent.h"
-
-/* By the node's linear_before_reset. */
-const RecurrentCell *gru_cell(const Node *n);

@@ -1,0 +1,50 @@
+/* GatherElements: y = x's element at the index along an axis, in every line anew.  dx: dy added up where it came from. An index out of
+ * range gives NaN, 0 where the type has none. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/copy.h"
+#include "ops/index/elements.h"
+
+static Status gather_elements_infer(Node *n) {
+  DType type = n->in[0]->type;
+  if (dtype_bytes(type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pick %s", dtype_name(type));
+  TRY(elements_infer(n, &n->in[0]->shape, 1, node_int(n, "axis", 0)));
+  return node_output(n, 0, type, &n->in[1]->shape);
+}
+
+static void pick(const Node *n, size_t i, ptrdiff_t at) {
+  size_t item = dtype_bytes(n->in[0]->type);
+  char *to = (char *)n->out[0]->data + i * item;
+  if (at >= 0) copy_element(to, (const char *)n->in[0]->data + (size_t)at * item, item);
+  else if (n->in[0]->type == DTYPE_FLOAT32) *(float *)to = NAN;
+  else memset(to, 0, item);
+}
+
+static void gather_elements_run(const Node *n) { elements_each(n, &n->in[0]->shape, 1, pick); }
+
+static Status gather_elements_grad(Grad *g) {
+  Node *n = g->node;
+  AttrList axis = ATTRS(attr_of_int("axis", elements_axis(n)));
+  g->dx[0] = emit_with(g->graph, "GatherElementsGrad", axis, g->dy[0], emit_shape(g->graph, n->in[0]), n->in[1]);
+  return STATUS_OK;
+}
+
+CASES_OF(gather_elements_cases) = {
+    {"f32[3,4] v:i64[2,4]=0,1,2,0,-1,1,1,2"},
+    {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,1", "axis=1"},
+    {"f32[2,3,2] v:i32[2,1,2]=0,2,1,1", "axis=-2"},
+    {"i64[4] v:i64[2]=3,0", NULL, 11},
+    {"f32[3] v:i64[2]=3,1", .no_grad = "an index out of range is NaN"},
+    {0}};
+
+OPERATOR(gather_elements) = {
+    .name = "GatherElements",
+    .since = {11, 13},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE | OP_STRINGS,
+    .infer = gather_elements_infer,
+    .run = gather_elements_run,
+    .grad = gather_elements_grad,
+    .cases = CASES(gather_elements_cases),
+};

@@ -1,0 +1,14 @@
+/* Index: elements of int32 or int64 index tensors, negative ones counted from the end. */
+#pragma once
+#include "graph/op.h"
+
+/* Element i of the index tensor v. */
+static inline int64_t index_at(const Value *v, size_t i) {
+  return v->type == DTYPE_INT64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
+}
+
+/* 0 … dim-1, or -1 when the index is out of range. */
+static inline int64_t index_wrap(int64_t index, int64_t dim) {
+  if (index < 0) index += dim;
+  return index >= 0 && index < dim ? index : -1;
+}

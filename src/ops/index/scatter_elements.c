@@ -1,0 +1,54 @@
+/* ScatterElements: data with the updates put, or added, multiplied, … in at the index along an axis, in every line anew. An index out
+ * of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+#include <string.h>
+
+#include "ops/index/elements.h"
+#include "graph/same_shape.h"
+#include "ops/index/scatter_reduction.h"
+
+static Status scatter_elements_infer(Node *n) {
+  ScatterKind kind;
+  TRY(scatter_infer(n, &kind));
+  TRY(same_shape_want(n, 1, 2));
+  TRY(elements_infer(n, &n->in[0]->shape, 1, node_int(n, "axis", 0)));
+  return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
+}
+
+static void put(const Node *n, size_t i, ptrdiff_t at) {
+  size_t item = dtype_bytes(n->in[0]->type);
+  if (at >= 0) scatter_row(SCATTER_NONE, (char *)n->out[0]->data + (size_t)at * item, (const char *)n->in[2]->data + i * item, 1, item);
+}
+
+static void reduce(const Node *n, size_t i, ptrdiff_t at) {
+  if (at >= 0) scatter_row(scatter_kind(n), out_f32(n, 0) + at, in_f32(n, 2) + i, 1, sizeof(float));
+}
+
+static void scatter_elements_run(const Node *n) {
+  size_t bytes = out_count(n, 0) * dtype_bytes(n->in[0]->type);
+  if (bytes) memmove(n->out[0]->data, n->in[0]->data, bytes);
+  elements_each(n, &n->in[0]->shape, 1, scatter_kind(n) == SCATTER_NONE ? put : reduce);
+}
+
+static Status scatter_elements_grad(Grad *g) {
+  return scatter_grad(g, "GatherElements", ATTRS(attr_of_int("axis", elements_axis(g->node))));
+}
+
+CASES_OF(scatter_elements_cases) = {
+    {"f32[3,4] v:i64[2,4]=0,1,2,0,1,2,-3,2 f32[2,4]"},
+    {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,0 f32[3,2]", "axis=1"},
+    {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=add", 16},
+    {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
+    {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
+    {"v:i64[4]=1,2,3,4 v:i32[2]=0,2 v:i64[2]=9,8", NULL, 11},
+    {0}};
+
+OPERATOR(scatter_elements) = {
+    .name = "ScatterElements",
+    .since = {11, 13, 16, 18},
+    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
+    .infer = scatter_elements_infer,
+    .run = scatter_elements_run,
+    .grad = scatter_elements_grad,
+    .cases = CASES(scatter_elements_cases),
+};

@@ -1,0 +1,52 @@
+/* ScatterND: data with the updates put, or added, multiplied, … in at the slices that an index tensor names. ops/index/nd_index.h has
+ * the shapes. An index out of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+#include <string.h>
+
+#include "ops/index/nd_index.h"
+#include "ops/index/scatter_reduction.h"
+
+static Status scatter_nd_infer(Node *n) {
+  Shape slices;
+  ScatterKind kind;
+  TRY(scatter_infer(n, &kind));
+  TRY(nd_index_infer(n, &n->in[0]->shape, 1, 0, &slices));
+  TRY(nd_index_want(n, 2, &slices));
+  return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
+}
+
+static void scatter_nd_run(const Node *n) {
+  const Value *data = n->in[0];
+  size_t item = dtype_bytes(data->type), rows = nd_index_rows(n, 1), slice = nd_index_slice(n, &data->shape);
+  const char *from = n->in[2]->data;
+  char *y = n->out[0]->data;
+  ScatterKind kind = scatter_kind(n);
+  if (out_count(n, 0)) memmove(y, data->data, out_count(n, 0) * item);
+  for (size_t r = 0; r < rows && slice; r++, from += slice * item) {
+    ptrdiff_t at = nd_index_at(n, &data->shape, 1, r);
+    if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
+  }
+}
+
+static Status scatter_nd_grad(Grad *g) { return scatter_grad(g, "GatherND", NO_ATTRS); }
+
+CASES_OF(scatter_nd_cases) = {
+    {"f32[4,3] v:i64[2,1]=3,1 f32[2,3]"},
+    {"f32[4,3] v:i64[2,2]=3,1,0,-1 f32[2]"},
+    {"f32[4,3] v:i64[3,1]=3,1,3 f32[3,3]", "reduction=add", 16},
+    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
+    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
+    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=min", 18, 0, "its gradient is not written"},
+    {"v:i64[4]=1,2,3,4 v:i64[2,1]=0,2 v:i64[2]=9,8", NULL, 11},
+    {"f32[2] v:i64[1,1]=2 f32[1]", .no_grad = "an index out of range"},
+    {0}};
+
+OPERATOR(scatter_nd) = {
+    .name = "ScatterND",
+    .since = {11, 13, 16, 18},
+    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
+    .infer = scatter_nd_infer,
+    .run = scatter_nd_run,
+    .grad = scatter_nd_grad,
+    .cases = CASES(scatter_nd_cases),
+};

@@ -1,0 +1,53 @@
+/* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or the sum over that of the weights. */
+#include <string.h>
+
+#include "graph/compose.h"
+
+/* Shape(label) with a 1 for the classes: (N, 1, d…). */
+static Value *shape_with_one(Compose *c, Value *label) {
+  Graph *g = c->graph;
+  Value *shape = emit_shape(g, label), *one = emit_ints(g, (int64_t[]){1}, 1);
+  Value *n = emit(g, "Slice", shape, emit_ints(g, (int64_t[]){0}, 1), one);
+  Value *rest = emit(g, "Slice", shape, one, emit_ints(g, (int64_t[]){INT32_MAX}, 1));
+  return emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), n, one, rest);
+}
+
+static Status negative_log_likelihood_loss_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  Node *n = c->node;
+  const char *reduction = node_string(n, "reduction", "mean");
+  bool ignores = node_attr(n, "ignore_index", ATTR_INT) != NULL, mean = strcmp(reduction, "mean") == 0;
+  TRY(node_want_rank(n, 0, 2, RANK_MAX));
+  TRY(node_want_index(n, 1));
+  Value *label = compose_cast(c, n->in[1], DTYPE_INT64), *zero = compose_number(c, x, 0), *weight = NULL, *ignored = NULL;
+  if (ignores) {
+    static const Shape scalar = {0};
+    ignored = emit(g, "Equal", label, compose_reshape(c, emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1), scalar, NULL));
+    label = emit(g, "Where", ignored, emit(g, "Sub", label, label), label);
+  }
+  Value *picked = emit_with(g, "GatherElements", ATTRS(attr_of_int("axis", 1)), x, emit(g, "Reshape", label, shape_with_one(c, n->in[1])));
+  Value *loss = emit(g, "Neg", emit(g, "Reshape", picked, emit_shape(g, n->in[1])));
+  if (has_in(n, 2)) weight = emit(g, "Gather", n->in[2], label);
+  else if (ignores && mean) weight = emit(g, "Expand", compose_number(c, x, 1), emit_shape(g, label));
+  if (weight && ignores) weight = emit(g, "Where", ignored, zero, weight);
+  if (weight) loss = emit(g, "Mul", loss, weight);
+  else if (ignores) loss = emit(g, "Where", ignored, zero, loss);
+  if (strcmp(reduction, "none") == 0) return compose_done(c, loss);
+  AttrList whole = ATTRS(attr_of_int("keepdims", 0));
+  if (mean && !weight) return compose_done(c, emit_with(g, "ReduceMean", whole, loss));
+  Value *sum = emit_with(g, "ReduceSum", whole, loss);
+  return compose_done(c, mean ? emit(g, "Div", sum, emit_with(g, "ReduceSum", whole, weight)) : sum);
+}
+
+CASES_OF(negative_log_likelihood_loss_cases) = {{"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"}, {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
+  {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"}, {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"}, {0}};
+
+OPERATOR(negative_log_likelihood_loss) = {
+    .name = "NegativeLogLikelihoodLoss",
+    .since = {12, 13, 22},
+    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .compose = negative_log_likelihood_loss_compose,
+    .cases = CASES(negative_log_likelihood_loss_cases),
+};

@@ -1,5 +1,0 @@
-/* LSTM's cell, which LSTM and LSTMGrad share. Slots: i, o, f, c~ after their activations; c and h before the step. */
-#pragma once
-#include "kernels/recurrent.h"
-
-extern const RecurrentCell lstm_cell;

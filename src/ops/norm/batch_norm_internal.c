@@ -1,0 +1,49 @@
+/* BatchNormInternal (com.microsoft): BatchNormalization by the batch's own statistics. Outputs: y; the running mean and variance,
+ * moved in place; the batch's mean and 1 / √(variance + ε), which the gradient needs. */
+#include "ops/norm/batch_norm.h"
+
+static Status batch_norm_internal_infer(Node *n) {
+  Shape channels;
+  TRY(batch_norm_check(n, 0, 1, 4, &channels));
+  TRY(batch_norm_check_batch(n));
+  TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
+  for (int i = 1; i < 5; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &channels));
+  return STATUS_OK;
+}
+
+static float *wanted(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
+
+static void batch_norm_internal_run(const Node *n) {
+  batch_norm_train(n, &(BatchNormOutputs){out_f32(n, 0), wanted(n, 1), wanted(n, 2), wanted(n, 3), wanted(n, 4)});
+}
+
+static Status batch_norm_internal_grad(Grad *g) {
+  Node *n = g->node;
+  if (!g->dy[0]) return STATUS_OK;
+  if (!has_out(n, 3) || !has_out(n, 4))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs outputs 3 and 4, the batch's mean and inverse deviation");
+  Value *in[] = {g->dy[0], n->in[0], n->in[1], n->out[3], n->out[4]};
+  Node *grad = emit_node(g->graph, "BatchNormalizationGrad", ATTRS(attr_of_float("epsilon", node_float(n, "epsilon", 1e-5f))), in, 5, 3,
+                         NULL);
+  for (int i = 0; grad && i < 3; i++)
+    if (g->want[i]) g->dx[i] = grad->out[i];
+  return STATUS_OK;
+}
+
+CASES_OF(batch_norm_internal_cases) = {
+    {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75 epsilon=0.01", 0, 5},
+    {"f32[5,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 5},
+    {0}};
+
+OPERATOR(batch_norm_internal) = {
+    .name = "BatchNormInternal",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
+    .flags = OP_UPDATES,
+    .updates = {0, 3, 4},
+    .infer = batch_norm_internal_infer,
+    .run = batch_norm_internal_run,
+    .grad = batch_norm_internal_grad,
+    .cases = CASES(batch_norm_internal_cases),
+};

@@ -1,0 +1,138 @@
+/* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, mean and var given; from opset 14 on
+ * training_mode takes them from the batch and gives the moved running statistics. The gradient is that of given statistics:
+ *   dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε);
+ *   dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
+#include <math.h>
+#include "ops/norm/batch_norm.h"
+
+Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels) {
+  TRY(node_want_float(n, x));
+  TRY(node_want_rank(n, x, 2, RANK_MAX));
+  Dim count = n->in[x]->shape.dim[1];
+  *channels = SHAPE(count);
+  for (int i = first; i <= last; i++) {
+    TRY(node_want_float(n, i));
+    TRY(node_want_rank(n, i, 1, 1));
+    Dim came = n->in[i]->shape.dim[0];
+    if (dim_is_number(count) && dim_is_number(came) && came != count)
+      return node_invalid(n, "input %d has %lld numbers, X has %lld channels", i, (long long)came, (long long)count);
+    if (dim_is_number(came)) channels->dim[0] = came;
+  }
+  return STATUS_OK;
+}
+
+Status batch_norm_check_batch(const Node *n) {
+  size_t count;
+  char text[SHAPE_TEXT];
+  if (!shape_count(&n->in[0]->shape, &count) || count > 0) return STATUS_OK;
+  return node_invalid(n, "X is %s: nothing to take the statistics of", shape_print(&n->in[0]->shape, text));
+}
+
+typedef struct Train {
+  const Node *n;
+  const BatchNormOutputs *out;
+} Train;
+
+static void train_channels(void *context, size_t from, size_t to) {
+  const Node *n = ((const Train *)context)->n;
+  const BatchNormOutputs *out = ((const Train *)context)->out;
+  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *means = in_f32(n, 3), *vars = in_f32(n, 4);
+  float epsilon = node_float(n, "epsilon", 1e-5f), momentum = node_float(n, "momentum", 0.9f);
+  Channel channel = batch_norm_channel(&n->in[0]->shape);
+  for (size_t c = from; c < to; c++) {
+    float mean, var;
+    channel_statistics(&channel, x + c * channel.pixels, &mean, &var);
+    float inv_std = 1 / sqrtf(var + epsilon);
+    channel_scale(&channel, x + c * channel.pixels, mean, scale[c] * inv_std, shift[c], out->y + c * channel.pixels);
+    if (out->running_mean) out->running_mean[c] = means[c] * momentum + mean * (1 - momentum);
+    if (out->running_var) out->running_var[c] = vars[c] * momentum + var * (1 - momentum);
+    if (out->saved_mean) out->saved_mean[c] = mean;
+    if (out->saved_inv_std) out->saved_inv_std[c] = inv_std;
+  }
+}
+
+void batch_norm_train(const Node *n, const BatchNormOutputs *out) { batch_norm_channels(n, 0, train_channels, &(Train){n, out}); }
+
+static Status batch_normalization_infer(Node *n) {
+  Shape channels;
+  TRY(batch_norm_check(n, 0, 1, 4, &channels));
+  bool training = n->version >= 14 && node_int(n, "training_mode", 0) != 0;
+  if (node_int(n, "spatial", 1) == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "spatial = 0 (statistics of every pixel) is not supported");
+  for (int i = 1; i < n->out_count; i++)
+    if (has_out(n, i) && (!training || i > 2))
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is wanted, outside of training_mode there is only Y", i);
+  if (training) TRY(batch_norm_check_batch(n));
+  TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
+  TRY(node_output(n, 1, DTYPE_FLOAT32, &channels));
+  return node_output(n, 2, DTYPE_FLOAT32, &channels);
+}
+
+static void given_statistics(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3), *var = in_f32(n, 4);
+  float *y = out_f32(n, 0), epsilon = node_float(n, "epsilon", 1e-5f);
+  Channel channel = batch_norm_channel(&n->in[0]->shape);
+  for (size_t c = from; c < to; c++)
+    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c], y + c * channel.pixels);
+}
+
+static void batch_normalization_run(const Node *n) {
+  if (n->version < 14 || node_int(n, "training_mode", 0) == 0) {
+    batch_norm_channels(n, 0, given_statistics, (void *)n);
+    return;
+  }
+  batch_norm_train(n, &(BatchNormOutputs){.y = out_f32(n, 0), .running_mean = has_out(n, 1) ? out_f32(n, 1) : NULL,
+                                          .running_var = has_out(n, 2) ? out_f32(n, 2) : NULL});
+}
+
+static Value *sum_of_channels(Graph *g, Value *v) {
+  int64_t axes[RANK_MAX] = {0};
+  int count = 1;
+  for (int i = 2; v && i < v->shape.rank; i++) axes[count++] = i;
+  return emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 0)), v, emit_ints(g, axes, count));
+}
+
+static Status batch_normalization_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Node *n = grad->node;
+  Value *x = n->in[0], *scale = n->in[1], *mean = n->in[3], *var = n->in[4], *dy = grad->dy[0];
+  if (n->version >= 14 && node_int(n, "training_mode", 0) != 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "training_mode has a gradient as BatchNormInternal only");
+  if (!dy) return STATUS_OK;
+  int64_t stretch[RANK_MAX] = {-1, 1, 1, 1, 1, 1, 1, 1}; /* (C) to (C, 1, …): in line with x's dim 1 */
+  Value *column = emit_ints(g, stretch, x->shape.rank - 1);
+  Value *spread = emit(g, "Add", var, emit_float(g, node_float(n, "epsilon", 1e-5f)));
+  Value *std = emit(g, "Sqrt", spread);
+  const bool *want = grad->want;
+  if (want[0] || want[3]) grad->dx[0] = emit(g, "Mul", dy, emit(g, "Reshape", emit(g, "Div", scale, std), column));
+  if (want[1] || want[4]) {
+    Value *centered = emit(g, "Sub", x, emit(g, "Reshape", mean, column));
+    grad->dx[1] = emit(g, "Div", sum_of_channels(g, emit(g, "Mul", dy, centered)), std);
+  }
+  if (want[2]) grad->dx[2] = sum_of_channels(g, dy);
+  if (want[3]) grad->dx[3] = emit(g, "Neg", sum_of_channels(g, grad->dx[0]));
+  if (want[4])
+    grad->dx[4] = emit(g, "Mul", emit(g, "Div", emit(g, "Mul", grad->dx[1], scale), spread), emit_float(g, -0.5f));
+  return STATUS_OK;
+}
+
+CASES_OF(batch_normalization_cases) = {
+    {"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2", ""},
+    {"f32[2,3,4] f32[3] f32[3] f32[3] f32[3]:0.5..2", "epsilon=0.5", 9},
+    {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "spatial=1", 7},
+    {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1 momentum=0.75 epsilon=0.01", 14, 3,
+     "training goes through BatchNormInternal"},
+    {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1, "training goes through BatchNormInternal"},
+    {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
+    {0}};
+
+OPERATOR(batch_normalization) = {
+    .name = "BatchNormalization",
+    .since = {1, 6, 7, 9, 14, 15},
+    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
+    .infer = batch_normalization_infer,
+    .run = batch_normalization_run,
+    .grad = batch_normalization_grad,
+    .cases = CASES(batch_normalization_cases),
+};

@@ -1,0 +1,23 @@
+/* SkipSimplifiedLayerNormalization (com.microsoft): SimplifiedLayerNormalization of input + skip (+ bias), scaled by gamma. */
+#include "graph/compose.h"
+
+static Status skip_simplified_layer_normalization_compose(Compose *c) {
+  Graph *g = c->graph;
+  const Node *n = c->node;
+  Value *sum = emit(g, "Add", n->in[0], n->in[1]);
+  if (has_in(n, 3)) sum = emit(g, "Add", sum, n->in[3]);
+  AttrList attrs = ATTRS(attr_of_int("axis", -1), attr_of_float("epsilon", node_float(n, "epsilon", 1e-12f)));
+  if (n->out_count > 3) c->out[3] = sum;
+  return compose_done(c, emit_with(g, "SimplifiedLayerNormalization", attrs, sum, n->in[2]));
+}
+
+CASES_OF(skip_simplified_layer_normalization_cases) = {{"f32[2,3,6] f32[2,3,6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6] f32[6]"}, {0}};
+
+OPERATOR(skip_simplified_layer_normalization) = {
+    .name = "SkipSimplifiedLayerNormalization",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 3, .max_in = 4, .min_out = 1, .max_out = 4,
+    .compose = skip_simplified_layer_normalization_compose,
+    .cases = CASES(skip_simplified_layer_normalization_cases),
+};

@@ -1,0 +1,12 @@
+/* Ops: every operator by its C name, for who names some; what an operator is stands in graph/op.h. */
+#pragma once
+#include "graph/op.h"
+
+#define OP(name) extern const Op op_##name;
+#include "ops/ops.def"
+#undef OP
+
+const Op *op_at(int index); /* of the table; NULL past the end */
+
+/* Where a gradient meets the session's state: the planner, the session and its state must know it. */
+static inline bool op_is_accumulator(const Node *n) { return n->op == &op_in_place_accumulator_v2; }

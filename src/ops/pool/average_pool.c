@@ -1,0 +1,143 @@
+/* AveragePool: the mean of each window; count_include_pad counts the padding's zeros too. */
+#include "ops/pool/average_pool.h"
+#include "threads.h"
+#include "ops/pool/pool.h"
+
+static Status average_pool_infer(Node *n) {
+  Shape y;
+  Pool *pool;
+  TRY(node_want_float(n, 0));
+  TRY(node_want_rank(n, 0, 3, RANK_MAX));
+  TRY(pool_infer(n, &n->in[0]->shape, &y, &pool));
+  return node_output(n, 0, DTYPE_FLOAT32, &y);
+}
+
+static float window_sum(const float *x, const Window *w, const PoolView *v) {
+  float sum = 0;
+  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
+      for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step) sum += x[(d * w->in[0] + i) * w->in[1] + j];
+  return sum;
+}
+
+static void run_planes(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const Pool *pool = n->params;
+  const float *x = in_f32(n, 0) + from * pool_in(pool);
+  float *y = out_f32(n, 0) + from * pool_out(pool);
+  for (size_t plane = from; plane < to; plane++, x += pool_in(pool))
+    for (size_t row = 0; row < pool->depth.out[0] * pool->window.out[0]; row++) {
+      PoolView view = average_pool_row(pool, row);
+      for (size_t j = 0; j < pool->window.out[1]; j++) {
+        average_pool_column(pool, j, &view);
+        *y++ = window_sum(x, &pool->window, &view) / view.count;
+      }
+    }
+}
+
+static void average_pool_run(const Node *n) {
+  const Pool *pool = n->params;
+  threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
+}
+
+/* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own AveragePoolGrad wants
+ * a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that nobody knows yet, and for three dimensions. ---- */
+
+static bool planes_known(const Shape *s) {
+  for (int i = 1; i < s->rank; i++)
+    if (!dim_is_number(s->dim[i])) return false;
+  return true;
+}
+
+/* Every window has the same count. */
+static bool counts_alike(const Node *n, const WindowAttrs *w) {
+  bool padded = w->padding == PAD_SAME_UPPER || w->padding == PAD_SAME_LOWER;
+  for (int a = 0; a < w->rank; a++) padded |= w->pad_begin[a] || w->pad_end[a];
+  return !w->ceil_mode && (!padded || node_int(n, "count_include_pad", 0));
+}
+
+/* counts (OH, OW) = rows (OH, 1) · columns (OW) */
+static Value *emit_counts(Graph *g, const Pool *pool, int rank) {
+  Value *counts = NULL;
+  for (int a = 2 - rank; a < 2; a++) {
+    size_t out = pool->window.out[a];
+    Shape shape = a ? SHAPE((Dim)out) : SHAPE((Dim)out, 1);
+    float *line = ARENA_ARRAY(g->arena, float, out);
+    for (size_t i = 0; line && i < out; i++) line[i] = (float)average_pool_count(pool, a, i);
+    Value *lines = line ? emit_floats(g, line, &shape) : NULL;
+    counts = a == 1 && rank == 2 ? emit(g, "Mul", counts, lines) : lines;
+  }
+  return counts;
+}
+
+/* (N, C, W) as planes (N, C, 1, W): ONNX Runtime's ConvGrad of groups crashes in one dimension. */
+static Value *emit_planes(Graph *g, Value *v) {
+  if (!v || v->shape.rank == 4) return v;
+  return emit(g, "Reshape", v, emit_ints(g, (int64_t[]){0, v->shape.dim[1], 1, v->shape.dim[2]}, 4));
+}
+
+/* At the end as many pads as the last window hangs over, for Conv knows no ceil_mode. */
+static int64_t pad_after(const Window *w, int a) {
+  size_t slid = (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1, have = w->in[a] + w->pad[a];
+  return slid > have ? (int64_t)(slid - have) : 0;
+}
+
+static Value *emit_conv_grad(Graph *g, const Window *w, Value *dy, Value *x, float weight) {
+  int64_t kernel[] = {(int64_t)w->kernel[0], (int64_t)w->kernel[1]}, strides[] = {(int64_t)w->stride[0], (int64_t)w->stride[1]};
+  int64_t dilations[] = {(int64_t)w->dilation[0], (int64_t)w->dilation[1]}, channels = x->shape.dim[1];
+  int64_t pads[] = {(int64_t)w->pad[0], (int64_t)w->pad[1], pad_after(w, 0), pad_after(w, 1)};
+  Shape one = SHAPE(1, 1, 1, 1);
+  Value *weights = emit(g, "Tile", emit_floats(g, &weight, &one), emit_ints(g, (int64_t[]){channels, 1, kernel[0], kernel[1]}, 4));
+  AttrList attrs = ATTRS(attr_of_ints("kernel_shape", kernel, 2), attr_of_ints("strides", strides, 2), attr_of_ints("pads", pads, 4),
+                         attr_of_ints("dilations", dilations, 2), attr_of_int("group", channels));
+  return emit_with(g, "ConvGrad", attrs, emit_planes(g, dy), emit_planes(g, x), weights);
+}
+
+static Status average_pool_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Node *n = grad->node;
+  Value *x = n->in[0], *dy = grad->dy[0];
+  WindowAttrs attrs;
+  TRY(window_attrs(n, x->shape.rank - 2, NULL, &attrs));
+  if (!planes_known(&x->shape) || attrs.rank == 3) {
+    grad->dx[0] = emit_with(g, "AveragePoolGrad", node_attrs(n), dy, emit_shape(g, x));
+    return STATUS_OK;
+  }
+  Pool pool = pool_of(n, &attrs, &x->shape, &n->out[0]->shape);
+  bool alike = counts_alike(n, &attrs);
+  if (!alike) dy = emit(g, "Div", dy, emit_counts(g, &pool, attrs.rank));
+  Value *dx = emit_conv_grad(g, &pool.window, dy, x, alike ? 1 / (float)window_kernel(&pool.window) : 1);
+  if (attrs.rank == 1) dx = emit(g, "Reshape", dx, emit_ints(g, (int64_t[]){0, x->shape.dim[1], x->shape.dim[2]}, 3));
+  grad->dx[0] = dx;
+  return STATUS_OK;
+}
+
+CASES_OF(average_pool_cases) = {
+    {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},
+    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]"},
+    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1] count_include_pad=1"},
+    {"f32[1,2,5,8]", "kernel_shape=[2,3] strides=[2,2] ceil_mode=1 pads=[0,1,0,1]", 10},
+    {"f32[1,2,6,8]", "kernel_shape=[3,3] strides=[2,2] ceil_mode=1 pads=[1,1,1,1] count_include_pad=1", 11},
+    {"f32[1,2,5,6]", "kernel_shape=[3,3] strides=[2,2] auto_pad=SAME_UPPER"},
+    {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=SAME_LOWER count_include_pad=1"},
+    {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID"},
+    {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]"},
+    {"f32[2,3,8]", "kernel_shape=[4] strides=[4]"},
+    {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
+    {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]"},
+    {"f32[1,2,5,4,6]", "kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,1,1,0,1] ceil_mode=1 count_include_pad=1"},
+    {"f32[1,2,10,9]", "kernel_shape=[3,2] dilations=[2,3] strides=[2,2] ceil_mode=1", 19},
+    {"f32[1,2,5,6]", "kernel_shape=[2,2] pads=[1,0,0,0]"},
+    {"f32[2,3,1,1]", "kernel_shape=[1,1]"},
+    {0}};
+
+OPERATOR(average_pool) = {
+    .name = "AveragePool",
+    .since = {1, 7, 10, 11, 19},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .infer = average_pool_infer,
+    .run = average_pool_run,
+    .grad = average_pool_grad,
+    .work = pool_work,
+    .cases = CASES(average_pool_cases),
+};

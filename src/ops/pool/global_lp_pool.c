@@ -1,0 +1,34 @@
+/* GlobalLpPool: y = (Σ |x|^p)^(1/p) over each plane. */
+#include "graph/compose.h"
+#include "graph/upgrade.h"
+
+static Status global_lp_pool_compose(Compose *c) {
+  Graph *g = c->graph;
+  Value *x = c->node->in[0];
+  int64_t axes[RANK_MAX];
+  int count = 0;
+  for (int i = 2; i < x->shape.rank; i++) axes[count++] = i;
+  double p = (double)node_int(c->node, "p", 2);
+  if (p < 1 || !count) return node_invalid(c->node, "p must be 1 or more, and there must be spatial dimensions");
+  Value *sum = compose_reduce(c, "ReduceSum", emit(g, "Pow", emit(g, "Abs", x), compose_number(c, x, p)), axes, count, true);
+  return compose_done(c, emit(g, "Pow", sum, compose_number(c, x, 1 / p)));
+}
+
+/* In opset 1, p was a float. */
+static Status global_lp_pool_upgrade(Upgrade *u) {
+  for (int i = 0; i < u->node->attr_count; i++)
+    if (u->attrs[i].kind == ATTR_FLOAT) u->attrs[i] = attr_of_int(u->attrs[i].name, (int64_t)u->attrs[i].f);
+  return STATUS_OK;
+}
+
+CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {"f32[1,2,3]", "p=3.0", 1}, {0}};
+
+OPERATOR(global_lp_pool) = {
+    .name = "GlobalLpPool",
+    .since = {1, 2, 22},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .compose = global_lp_pool_compose,
+    .upgrade = global_lp_pool_upgrade,
+    .cases = CASES(global_lp_pool_cases),
+};

@@ -1,0 +1,24 @@
+/* FusedGemm (com.microsoft): Gemm and the activation after it. */
+#include "ops/elementwise/activation.h"
+
+static Status fused_gemm_contrib_compose(Compose *c) {
+  const Node *n = c->node;
+  const Attr *alpha = node_attr(n, "activation_alpha", ATTR_FLOAT);
+  float numbers[] = {alpha ? alpha->f : 0, node_float(n, "activation_beta", 0)};
+  Value *y = emit_first(c->graph, "Gemm", activation_less(c), n->in, n->in_count);
+  return compose_done(c, activation_compose(c, y, numbers, alpha ? 2 : 0));
+}
+
+CASES_OF(fused_gemm_contrib_cases) = {
+    {"f32[3,4] f32[4,5] f32[5]", "activation=LeakyRelu activation_alpha=0.25 alpha=0.5"},
+    {"f32[4,3] f32[5,4]", "activation=Tanh transA=1 transB=1"},
+    {0}};
+
+OPERATOR(fused_gemm_contrib) = {
+    .name = "FusedGemm",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .compose = fused_gemm_contrib_compose,
+    .cases = CASES(fused_gemm_contrib_cases),
+};

@@ -1,0 +1,13 @@
+/* What Gemm and FusedGemm share. */
+#pragma once
+#include "kernels/gemm.h"
+#include "graph/op.h"
+
+typedef struct GemmParams {
+  Gemm gemm; /* all but the data */
+  bool trans_a, trans_b;
+  size_t lda, ldb;
+} GemmParams;
+
+Status gemm_op_infer(Node *n); /* params are a GemmParams */
+void gemm_op_run(const Node *n);

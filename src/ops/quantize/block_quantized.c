@@ -1,0 +1,72 @@
+/* Block quantized: numbers out of their bits, rows on all threads. */
+#include "ops/quantize/block_quantized.h"
+
+#include "threads.h"
+
+static Status check_count(const Node *n, int input, size_t wanted) {
+  size_t count;
+  if (!shape_count(&n->in[input]->shape, &count) || count != wanted) return node_invalid(n, "input %d must have %zu elements", input, wanted);
+  return STATUS_OK;
+}
+
+Status block_quantized_infer(Node *n) {
+  int64_t depth = node_int(n, "K", 0), rows = node_int(n, "N", 0), bits = node_int(n, "bits", 4), block = node_int(n, "block_size", 0);
+  size_t blocks, scales, bytes;
+  BlockQuantized *p = NODE_PARAMS(n, BlockQuantized);
+  if (!p) return STATUS_OUT_OF_MEMORY;
+  if (has_in(n, 4)) return node_fail(n, STATUS_UNSUPPORTED_OP, "g_idx, an order of its rows, is not supported");
+  if (bits != 2 && bits != 4 && bits != 8) return node_fail(n, STATUS_UNSUPPORTED_OP, "bits is %lld, we have 2, 4 and 8", (long long)bits);
+  if (depth < 1 || rows < 1 || depth > INT32_MAX || rows > INT32_MAX || block < 8 || block > INT32_MAX || block % 8)
+    return node_invalid(n, "K is %lld, N %lld and block_size %lld, a multiple of 8", (long long)depth, (long long)rows, (long long)block);
+  TRY(node_want_type(n, 1, DTYPE_UINT8));
+  TRY(node_want_float(n, 2));
+  blocks = ((size_t)depth + (size_t)block - 1) / (size_t)block;
+  if (!size_multiply((size_t)rows, blocks, &scales) || !size_multiply(scales, (size_t)(block * bits / 8), &bytes)) return STATUS_OUT_OF_MEMORY;
+  TRY(check_count(n, 1, bytes));
+  TRY(check_count(n, 2, scales));
+  bool floats = has_in(n, 3) && n->in[3]->type == DTYPE_FLOAT32;
+  if (!floats) TRY(node_want_type(n, 3, DTYPE_UINT8));
+  if (has_in(n, 3)) TRY(check_count(n, 3, floats ? scales : (size_t)rows * ((blocks * (size_t)bits + 7) / 8)));
+  *p = (BlockQuantized){(size_t)rows, (size_t)depth, (size_t)block, blocks, (unsigned)bits};
+  return STATUS_OK;
+}
+
+static unsigned number_at(const uint8_t *bytes, size_t i, unsigned bits) {
+  size_t bit = i * bits;
+  return bytes[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
+}
+
+static float zero_point(const Node *n, const BlockQuantized *p, size_t row, size_t block) {
+  if (!has_in(n, 3)) return (float)(1u << (p->bits - 1));
+  if (n->in[3]->type == DTYPE_FLOAT32) return in_f32(n, 3)[row * p->blocks + block];
+  return (float)number_at((const uint8_t *)n->in[3]->data + row * ((p->blocks * p->bits + 7) / 8), block, p->bits);
+}
+
+typedef struct Rows {
+  const Node *n;
+  size_t first;
+  float *out;
+} Rows;
+
+static void fill_rows(void *context, size_t from, size_t to) {
+  const Rows *r = context;
+  const BlockQuantized *p = r->n->params;
+  size_t blob = p->block * p->bits / 8;
+  for (size_t i = from * p->blocks; i < to * p->blocks; i++) {
+    size_t block = r->first * p->blocks + i, at = i % p->blocks * p->block, count = p->depth - at < p->block ? p->depth - at : p->block;
+    const uint8_t *bytes = (const uint8_t *)r->n->in[1]->data + block * blob;
+    float *out = r->out + i / p->blocks * p->depth + at, scale = in_f32(r->n, 2)[block], point = zero_point(r->n, p, block / p->blocks, block % p->blocks);
+    for (size_t k = 0; k < count; k++) out[k] = ((float)number_at(bytes, k, p->bits) - point) * scale;
+  }
+}
+
+void block_quantized_rows(const Node *n, size_t first, size_t count, float *out) {
+  threads_split(count, threads_grain(((const BlockQuantized *)n->params)->depth), fill_rows, &(Rows){n, first, out});
+}
+
+Status block_quantized_scratch(Node *n, size_t gemm_bytes) {
+  const BlockQuantized *p = n->params;
+  size_t rows;
+  bool fits = size_multiply(p->depth, BLOCK_QUANTIZED_ROWS * sizeof(float), &rows) && size_add(rows, gemm_bytes, &n->scratch_bytes);
+  return fits ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+}

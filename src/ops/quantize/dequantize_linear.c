@@ -1,0 +1,53 @@
+/* DequantizeLinear: y = (x - zero point)·scale.  dx = dy·scale, which goes on through QuantizeLinear alone. */
+#include "kernels/number.h"
+#include "ops/quantize/quantization.h"
+
+static Status dequantize_linear_infer(Node *n) {
+  DType type = n->in[0]->type;
+  if (!dtype_is_number(type) || dtype_is_float(type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, it dequantizes integers", dtype_name(type));
+  if (has_in(n, 2) && n->in[2]->type != type) return node_invalid(n, "the zero point is %s, x is %s", dtype_name(n->in[2]->type), dtype_name(type));
+  TRY(quantization_infer(n));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+static void dequantize_row(const Node *n, size_t at, size_t scale_at, size_t step, size_t count) {
+  const float *scale = in_f32(n, 1) + scale_at;
+  float *y = out_f32(n, 0) + at;
+  DType type = n->in[0]->type;
+  Numbers x, point = {{0}};
+  for (size_t i = 0; i < count; i += NUMBERS) {
+    size_t part = count - i < NUMBERS ? count - i : NUMBERS;
+    numbers_load(&x, n->in[0]->data, type, at + i, 1, part);
+    if (has_in(n, 2)) numbers_load(&point, n->in[2]->data, type, scale_at + i * step, step, part);
+    for (size_t k = 0; k < part; k++) y[i + k] = (float)(x.ints[k] - (has_in(n, 2) ? point.ints[k] : 0)) * scale[(i + k) * step];
+  }
+}
+
+static void dequantize_linear_run(const Node *n) { quantization_each(n, dequantize_row); }
+
+static Status dequantize_linear_grad(Grad *g) {
+  Value *scale = quantization_along(g->graph, g->node, g->node->in[1]);
+  if (!g->want[0]) return STATUS_OK;
+  if (!scale) return node_fail(g->node, STATUS_UNSUPPORTED_OP, "its gradient is not written for blocks");
+  g->dx[0] = emit(g->graph, "Mul", g->dy[0], scale);
+  return STATUS_OK;
+}
+
+CASES_OF(dequantize_linear_cases) = {
+    {"u8[2,6]:0..255 f32[]=0.02 u8[]=128", .no_grad = "ints"},
+    {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"},
+    {"i32[2,3,2]:-1000..1000 f32[3]=0.02,0.5,1", "axis=1", .no_grad = "ints"},
+    {"i8[2,5]:-100..100 f32[2,3] i8[2,3]=0,1,-2,4,4,5", "axis=1 block_size=2", 21, .no_grad = "ints"},
+    {"u8[5,3]:0..255 f32[2,3]", "axis=0 block_size=3", 21, .no_grad = "ints"},
+    {0}};
+
+OPERATOR(dequantize_linear) = {
+    .name = "DequantizeLinear",
+    .since = {10, 13, 19, 21},
+    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE,
+    .infer = dequantize_linear_infer,
+    .run = dequantize_linear_run,
+    .grad = dequantize_linear_grad,
+    .cases = CASES(dequantize_linear_cases),
+};

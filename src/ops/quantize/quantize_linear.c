@@ -1,0 +1,72 @@
+/* QuantizeLinear: y = round(x / scale) + zero point, the nearest there is in its type.  dx = dy / scale where x was in range, else 0;
+ * the gradient of the integers is that of DequantizeLinear. */
+#include <math.h>
+
+#include "kernels/number.h"
+#include "ops/quantize/quantization.h"
+
+static DType quantized_type(const Node *n) {
+  return has_in(n, 2) ? n->in[2]->type : (DType)node_int(n, "output_dtype", 0) ? (DType)node_int(n, "output_dtype", 0) : DTYPE_UINT8;
+}
+
+static Status quantize_linear_infer(Node *n) {
+  DType type = quantized_type(n);
+  if (type < DTYPE_UINT8 || type > DTYPE_INT16) return node_fail(n, STATUS_UNSUPPORTED_OP, "its output is of type %s, we have integers of 8 and 16 bits", dtype_name(type));
+  TRY(node_want_float(n, 0));
+  TRY(quantization_infer(n));
+  return node_output(n, 0, type, &n->in[0]->shape);
+}
+
+static void quantize_row(const Node *n, size_t at, size_t scale_at, size_t step, size_t count) {
+  const float *x = in_f32(n, 0) + at, *scale = in_f32(n, 1) + scale_at;
+  DType type = n->out[0]->type;
+  Numbers y, point = {{0}};
+  for (size_t i = 0; i < count; i += NUMBERS) {
+    size_t part = count - i < NUMBERS ? count - i : NUMBERS;
+    if (has_in(n, 2)) numbers_load(&point, n->in[2]->data, type, scale_at + i * step, step, part);
+    for (size_t k = 0; k < part; k++) {
+      float rounded = nearbyintf(x[i + k] / scale[(i + k) * step]);
+      y.floats[k] = (double)rounded + (has_in(n, 2) ? (double)point.ints[k] : 0);
+    }
+    numbers_store_floats(&y, n->out[0]->data, type, at + i, part);
+  }
+}
+
+static void quantize_linear_run(const Node *n) { quantization_each(n, quantize_row); }
+
+/* lowest ≤ round(x / scale) + zero point ≤ highest */
+static Status quantize_linear_grad(Grad *g) {
+  Graph *to = g->graph;
+  const Node *n = g->node;
+  DType type = n->out[0]->type;
+  bool is_signed = type == DTYPE_INT8 || type == DTYPE_INT16;
+  float span = type == DTYPE_INT8 || type == DTYPE_UINT8 ? 255 : 65535, low = is_signed ? -(span + 1) / 2 : 0;
+  Value *scale = quantization_along(to, n, n->in[1]), *point = has_in(n, 2) ? quantization_along(to, n, n->in[2]) : NULL;
+  if (!scale) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient is not written for blocks");
+  if (!g->want[0]) return STATUS_OK;
+  Value *q = emit(to, "Round", emit(to, "Div", n->in[0], scale));
+  if (point) q = emit(to, "Add", q, emit_with(to, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), point));
+  Value *out = emit(to, "Or", emit(to, "Less", q, emit_float(to, low)), emit(to, "Greater", q, emit_float(to, low + span)));
+  g->dx[0] = emit(to, "Where", out, emit_float(to, 0), emit(to, "Div", g->dy[0], scale));
+  return STATUS_OK;
+}
+
+CASES_OF(quantize_linear_cases) = {
+    {"f32[2,6]:-3..3 f32[]=0.02 u8[]=128", .no_grad = "steps"},
+    {"f32[2,3]:-3..3 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "steps"},
+    {"f32[4]:0..9 f32[]=0.1", .no_grad = "steps"},
+    {"f32[2,3,2]:-300..300 f32[3]=0.02,0.5,1 i16[3]=0,1,-2", "axis=1", 21, .no_grad = "steps"},
+    {"f32[2,5]:-3..3 f32[2,3]=0.02,0.5,1,0.03,0.1,0.4", "axis=1 block_size=2 output_dtype=3", 21, .no_grad = "steps"},
+    {"f32[3,2]:-3..3 f32[2,2]=0.02,0.5,1,0.03 u8[2,2]=3,0,0,9", "axis=0 block_size=2", 21, .no_grad = "steps"},
+    {0}};
+
+OPERATOR(quantize_linear) = {
+    .name = "QuantizeLinear",
+    .since = {10, 13, 19, 21},
+    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH,
+    .infer = quantize_linear_infer,
+    .run = quantize_linear_run,
+    .grad = quantize_linear_grad,
+    .cases = CASES(quantize_linear_cases),
+};

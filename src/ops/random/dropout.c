@@ -1,0 +1,96 @@
+/* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of dy. */
+#include <string.h>
+
+#include "graph/second_output.h"
+#include "threads.h"
+#include "graph/upgrade.h"
+
+static Status want_scalar(const Node *n, int i) {
+  size_t count;
+  if (!has_in(n, i) || (shape_count(&n->in[i]->shape, &count) && count == 1)) return STATUS_OK;
+  return node_invalid(n, "input %d must be a scalar", i);
+}
+
+static Status dropout_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  TRY(node_want_float(n, 1));
+  TRY(node_want_type(n, 2, DTYPE_BOOL));
+  TRY(want_scalar(n, 1));
+  TRY(want_scalar(n, 2));
+  TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
+  return node_output(n, 1, DTYPE_BOOL, &n->in[0]->shape);
+}
+
+static bool trains(const Node *n) { return has_in(n, 2) && *(const uint8_t *)n->in[2]->data; }
+
+static void copy_all(const Node *n) {
+  size_t count = in_count(n, 0);
+  if (has_out(n, 0)) memmove(n->out[0]->data, n->in[0]->data, count * sizeof(float));
+  if (!has_out(n, 1)) return;
+  for (size_t i = 0; i < count; i++) {
+    ((uint8_t *)n->out[1]->data)[i] = 1;
+  }
+}
+
+/* Blocks from … to - 1 of four elements. Element i draws number i of the node's stream: the same mask in every order of computing. */
+static void drop_blocks(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  float ratio = has_in(n, 1) ? *in_f32(n, 1) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;
+  const float *x = in_f32(n, 0);
+  float *y = has_out(n, 0) ? out_f32(n, 0) : NULL;
+  uint8_t *mask = has_out(n, 1) ? n->out[1]->data : NULL;
+  size_t count = in_count(n, 0);
+  for (size_t i = 4 * from; i < count && i < 4 * to; i += 4) {
+    uint32_t bits[4];
+    rng_block(n->graph->rng, (uint32_t)n->stream, (uint32_t)(i / 4), bits);
+    for (size_t k = 0; k < 4 && i + k < count; k++) {
+      bool keep = rng_unit(bits[k]) >= ratio;
+      if (y) y[i + k] = keep ? x[i + k] * scale : 0;
+      if (mask) mask[i + k] = keep;
+    }
+  }
+}
+
+static void dropout_run(const Node *n) {
+  if (trains(n)) threads_split((in_count(n, 0) + 3) / 4, threads_grain(16), drop_blocks, (void *)n);
+  else copy_all(n);
+}
+
+static Status dropout_grad(Grad *g) {
+  Node *n = g->node;
+  if (!g->dy[0]) return STATUS_OK;
+  if (!has_in(n, 2)) {
+    g->dx[0] = g->dy[0];
+    return STATUS_OK;
+  }
+  TRY(second_output_want(n, "mask"));
+  g->dx[0] = emit(g->graph, "DropoutGrad", g->dy[0], n->out[1], n->in[1] ? n->in[1] : EMIT_ABSENT, n->in[2]);
+  return STATUS_OK;
+}
+
+static Status dropout_upgrade(Upgrade *u) { return upgrade_move(u, "ratio", 1, 12), STATUS_OK; }
+
+CASES_OF(dropout_cases) = {
+    {"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2},
+    {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
+    {"f32[11] - bool[]=1", NULL, 13, 2},
+    {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
+    {"f32[3,5] f32[]=0.4"},
+    {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
+    {"f32[3,5]", "ratio=0.4", 10, 2},
+    {"f32[3,5]", "ratio=0.4", 7},
+    {"f32[3,5]", "ratio=0.4 is_test=1", 6},
+    {0}};
+
+OPERATOR(dropout) = {
+    .name = "Dropout",
+    .since = {1, 7, 10, 12, 13, 22},
+    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 2,
+    .flags = OP_RANDOM,
+    .in_place = 1,
+    .infer = dropout_infer,
+    .run = dropout_run,
+    .grad = dropout_grad,
+    .upgrade = dropout_upgrade,
+    .cases = CASES(dropout_cases),
+};

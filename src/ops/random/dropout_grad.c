@@ -1,0 +1,49 @@
+/* DropoutGrad (com.microsoft): dx = dy / (1 - ratio) where the mask is set, else 0; dx = dy when training_mode is false. */
+#include <string.h>
+
+#include "graph/same_shape.h"
+#include "threads.h"
+
+static Status dropout_grad_infer(Node *n) {
+  TRY(node_want_float(n, 0));
+  TRY(node_want_type(n, 1, DTYPE_BOOL));
+  TRY(same_shape_want(n, 0, 1));
+  TRY(node_want_float(n, 2));
+  TRY(node_want_type(n, 3, DTYPE_BOOL));
+  for (int i = 2; i < n->in_count; i++) {
+    size_t count;
+    if (has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1)) return node_invalid(n, "input %d must be a scalar", i);
+  }
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+}
+
+static void run_range(void *context, size_t from, size_t to) {
+  const Node *n = context;
+  const float *dy = in_f32(n, 0);
+  const uint8_t *mask = n->in[1]->data;
+  float *dx = out_f32(n, 0);
+  float ratio = has_in(n, 2) ? *in_f32(n, 2) : 0.5f, scale = 1 / (1 - ratio);
+  for (size_t i = from; i < to; i++) dx[i] = mask[i] ? dy[i] * scale : 0;
+}
+
+static void dropout_grad_run(const Node *n) {
+  if (has_in(n, 3) && !*(const uint8_t *)n->in[3]->data) memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
+  else threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n);
+}
+
+CASES_OF(dropout_grad_cases) = {{"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4 bool[]=1"},
+                                {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 - v:bool[]=0"},
+                                {"f32[5] v:bool[5]=1,0,0,1,1"},
+                                {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4"},
+                                {0}};
+
+OPERATOR(dropout_grad) = {
+    .name = "DropoutGrad",
+    .domain = "com.microsoft",
+    .since = {1},
+    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .in_place = 1,
+    .infer = dropout_grad_infer,
+    .run = dropout_grad_run,
+    .cases = CASES(dropout_grad_cases),
+};

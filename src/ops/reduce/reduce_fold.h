@@ -1,0 +1,12 @@
+/* Reduce fold: a result over some dims that is taken element by element, as a maximum is; sums have reduce.h. */
+#pragma once
+#include "graph/op.h"
+
+/* One row of n: y[i·step] = y[i·step] ∘ x[i]; step 0 folds the whole row into *y. `center` lies as y does, or is NULL. */
+typedef void FoldRow(const float *x, const float *center, float *y, size_t step, size_t n);
+
+/* y, which holds start values, over the dims in `axes`; y has the other dims in their order. */
+void reduce_fold(const Shape *shape, unsigned axes, const float *x, const float *center, float *y, FoldRow *row);
+
+/* Of ReduceMax and ReduceMin: dy goes to where x = y, in equal shares. */
+Status reduce_fold_gradient(Grad *grad);

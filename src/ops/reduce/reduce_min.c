@@ -1,0 +1,46 @@
+/* ReduceMin: the smallest of x over the axes; NaN if one is.  dy goes to where x = y, in equal shares. */
+#include <math.h>
+
+#include "ops/reduce/reduce_numbers.h"
+#include "ops/reduce/reduce_fold.h"
+
+static double min_floats(double a, double x) { return x < a || x != x ? x : a; }
+static int64_t min_ints(int64_t a, int64_t x) { return x < a ? x : a; }
+static const ReduceNumbers of_numbers = {INFINITY, min_floats, min_ints};
+
+static Status reduce_min_infer(Node *n) {
+  TRY(reduce_numbers_check(n, &of_numbers));
+  return reduce_infer(n, n->version >= 18, n->version >= 18);
+}
+
+static void reduce_min_row(const float *x, const float *center, float *y, size_t step, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    float v = x[i], *to = y + i * step;
+    *to = v < *to || v != v ? v : *to;
+  }
+}
+
+static void reduce_min_run(const Node *n) {
+  if (n->in[0]->type != DTYPE_FLOAT32) {
+    reduce_numbers(n, &of_numbers);
+    return;
+  }
+  float *y = out_f32(n, 0);
+  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = INFINITY;
+  reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, reduce_min_row);
+}
+
+CASES_OF(reduce_min_cases) = {{"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
+                        {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
+                        {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .no_grad = "ties"}, {0}};
+
+OPERATOR(reduce_min) = {
+    .name = "ReduceMin",
+    .since = {1, 11, 12, 13, 18, 20},
+    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .infer = reduce_min_infer,
+    .run = reduce_min_run,
+    .grad = reduce_fold_gradient,
+    .cases = CASES(reduce_min_cases),
+};

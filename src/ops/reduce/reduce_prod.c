@@ -1,0 +1,61 @@
+/* ReduceProd: y = Π x over the axes.  dx = dy·y / x; at a 0 that is alone dy times the product of the others, beside another 0 it is 0. */
+#include "ops/reduce/reduce_fold.h"
+#include "ops/reduce/reduce_numbers.h"
+
+static double times(double a, double b) { return a * b; }
+static int64_t times_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static const ReduceNumbers product = {1, times, times_ints};
+
+static Status reduce_prod_infer(Node *n) {
+  TRY(reduce_numbers_check(n, &product));
+  return reduce_infer(n, n->version >= 18, n->version >= 18);
+}
+
+static void prod_row(const float *x, const float *center, float *y, size_t step, size_t n) {
+  for (size_t i = 0; i < n; i++) y[i * step] *= x[i];
+}
+
+static void reduce_prod_run(const Node *n) {
+  float *y = out_f32(n, 0);
+  if (n->in[0]->type != DTYPE_FLOAT32) {
+    reduce_numbers(n, &product);
+    return;
+  }
+  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = 1;
+  reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, prod_row);
+}
+
+/* The same reduction of another x, spread over x's shape again. */
+static Value *spread(Grad *grad, const char *op, Value *x) {
+  Node *n = grad->node;
+  AttrList attrs = {n->attrs, n->attr_count};
+  Value *y = has_in(n, 1) ? emit_with(grad->graph, op, attrs, x, n->in[1]) : emit_with(grad->graph, op, attrs, x);
+  return reduce_sum_gradient(grad->graph, n, y);
+}
+
+static Status reduce_prod_grad(Grad *grad) {
+  Graph *g = grad->graph;
+  Value *x = grad->node->in[0], *zero = emit_float(g, 0), *one = emit_float(g, 1), *is_zero = emit(g, "Equal", x, zero);
+  Value *others = emit(g, "Where", is_zero, one, x);
+  Value *product_of_others = emit(g, "Div", spread(grad, "ReduceProd", others), others);
+  /* ½ for each 0 of the line: 1 when there is none, ½ when there is one */
+  Value *half = emit_float(g, 0.5f), *zeros = spread(grad, "ReduceProd", emit(g, "Where", is_zero, half, one));
+  Value *counts = emit(g, "Equal", zeros, emit(g, "Where", is_zero, half, one));
+  Value *slope = emit(g, "Where", counts, product_of_others, zero);
+  grad->dx[0] = emit(g, "Mul", slope, reduce_sum_gradient(g, grad->node, grad->dy[0]));
+  return STATUS_OK;
+}
+
+CASES_OF(reduce_prod_cases) = {{"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
+                               {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"v:f32[3,3]=0,2,3,0,0,5,1,2,3", "axes=[1]"}, {"v:i64[2,3]=1,2,3,4,5,6", "axes=[1]"}, {0}};
+
+OPERATOR(reduce_prod) = {
+    .name = "ReduceProd",
+    .since = {1, 11, 13, 18},
+    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_FLOAT64,
+    .infer = reduce_prod_infer,
+    .run = reduce_prod_run,
+    .grad = reduce_prod_grad,
+    .cases = CASES(reduce_prod_cases),
+};

@@ -1,5 +1,0 @@
-/* RNN's cell, which RNN and RNNGrad share. Slots: h after the step, h before it. */
-#pragma once
-#include "kernels/recurrent.h"
-
-extern const RecurrentCell rnn_cell;

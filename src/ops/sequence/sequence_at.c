@@ -1,0 +1,19 @@
+/* SequenceAt: the item of a sequence at a position. */
+#include "graph/sequence.h"
+
+static Status sequence_at_compose(Compose *c) {
+  const Node *n = c->node;
+  int at;
+  TRY(sequence_want(n, 0));
+  TRY(sequence_position(n, 1, n->in[0]->item_count, n->in[0]->item_count - 1, &at));
+  c->out[0] = n->in[0]->items[at];
+  return STATUS_OK;
+}
+
+OPERATOR(sequence_at) = {
+    .name = "SequenceAt",
+    .since = {11},
+    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE | OP_SEQUENCES,
+    .compose = sequence_at_compose,
+};

@@ -1,0 +1,16 @@
+/* SequenceLength: the number of items of a sequence. */
+#include "graph/sequence.h"
+
+static Status sequence_length_compose(Compose *c) {
+  TRY(sequence_want(c->node, 0));
+  c->out[0] = emit_int(c->graph, c->node->in[0]->item_count);
+  return c->graph->error->status;
+}
+
+OPERATOR(sequence_length) = {
+    .name = "SequenceLength",
+    .since = {11},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_ANY_TYPE | OP_SEQUENCES,
+    .compose = sequence_length_compose,
+};

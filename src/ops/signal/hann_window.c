@@ -1,0 +1,14 @@
+/* HannWindow: y(n) = 0.5 - 0.5·cos φ, φ = 2πn / size, or / (size - 1) where not periodic. */
+#include "ops/signal/cosine_window.h"
+
+static Status hann_window_compose(Compose *c) { return cosine_window_compose(c, 0.5f, 0.5f, 0); }
+
+CASES_OF(hann_window_cases) = {{"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}, {0}};
+
+OPERATOR(hann_window) = {
+    .name = "HannWindow",
+    .since = {17},
+    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .compose = hann_window_compose,
+    .cases = CASES(hann_window_cases),
+};

@@ -1,0 +1,60 @@
+/* STFT: the Fourier transforms of a signal's frames, frame_step apart, each weighted by the window. */
+#include "graph/compose.h"
+
+static Status known_number(Node *n, int input, Dim *out) {
+  const Dim *dims;
+  int count;
+  TRY(node_known(n, input, &dims, &count));
+  if (count != 1 || dims[0] < 1) return node_invalid(n, "input %d must be a number above 0", input);
+  return *out = dims[0], STATUS_OK;
+}
+
+/* Places (frames, length) of the frames in the signal. */
+static Value *emit_places(Compose *c, Value *signal, Dim step, Dim length) {
+  Graph *g = c->graph;
+  Value *starts = emit(g, "Sub", compose_dim(c, signal, 1, true), emit_ints(g, &length, 1));
+  Value *frames = emit(g, "Add", emit(g, "Div", starts, emit_ints(g, &step, 1)), emit_ints(g, (int64_t[]){1}, 1));
+  Value *first = emit(g, "Mul", compose_range(c, emit(g, "Reshape", frames, emit_ints(g, NULL, 0))), emit_ints(g, &step, 1));
+  int64_t *within = ARENA_ARRAY(g->arena, int64_t, length);
+  for (Dim i = 0; within && i < length; i++) within[i] = i;
+  return within ? emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)), emit_ints(g, within, (int)length)) : NULL;
+}
+
+static Status stft_compose(Compose *c) {
+  Graph *g = c->graph;
+  Node *n = c->node;
+  Value *signal = n->in[0], *window = compose_in(c, 2);
+  Dim step, length;
+  TRY(node_want_float(n, 0));
+  TRY(node_want_float(n, 2));
+  TRY(node_want_rank(n, 0, 2, 3));
+  TRY(node_want_rank(n, 2, 1, 1));
+  TRY(known_number(n, 1, &step));
+  if (!window && !has_in(n, 3)) return node_invalid(n, "neither window nor frame_length is given");
+  if (has_in(n, 3)) TRY(known_number(n, 3, &length));
+  else length = window->shape.dim[0];
+  Dim size = signal->shape.dim[1], weights = window ? window->shape.dim[0] : length;
+  if (!dim_is_number(length) || length > 1 << 24 || weights != length || (dim_is_number(size) && size < length))
+    return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit", (long long)length, (long long)weights, (long long)size);
+  bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
+  if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
+  Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, length));
+  if (window) frames = emit(g, "Mul", frames, emit(g, "Reshape", window, emit_ints(g, (int64_t[]){-1, 1}, 2)));
+  AttrList attrs = ATTRS(attr_of_int("axis", 2), attr_of_int("onesided", !complex && node_int(n, "onesided", 1)));
+  return compose_done(c, emit_with(g, "DFT", attrs, frames));
+}
+
+CASES_OF(stft_cases) = {
+    {"f32[2,20,1] i64[]=4 f32[8] i64[]=8"},
+    {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
+    {"f32[1,20] i64[]=6 f32[6]"},
+    {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"},
+    {0}};
+
+OPERATOR(stft) = {
+    .name = "STFT",
+    .since = {17},
+    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .compose = stft_compose,
+    .cases = CASES(stft_cases),
+};
