@@ -68,6 +68,8 @@ static int64_t to_int(double x, double low, double high) {
   return x >= high ? (high < 9.2e18 ? (int64_t)high : INT64_MAX) : (int64_t)x;
 }
 
+int64_t number_cut(double x) { return to_int(x, -0x1p63, 0x1p63); }
+
 static uint64_t to_uint64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
 
 #define STORE(T, value) EACH(((T *)y)[at + i] = (T)(value))
@@ -79,7 +81,7 @@ void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, s
     case DTYPE_FLOAT64: STORE(double, x[i]); break;
     case DTYPE_FLOAT16: STORE(uint16_t, half_of_double(x[i])); break;
     case DTYPE_BFLOAT16: STORE(uint16_t, bfloat16_of_float((float)x[i])); break;
-    case DTYPE_INT64: STORE(int64_t, to_int(x[i], -0x1p63, 0x1p63)); break;
+    case DTYPE_INT64: STORE(int64_t, number_cut(x[i])); break;
     case DTYPE_UINT64: STORE(uint64_t, to_uint64(x[i])); break;
     case DTYPE_INT32: STORE(int32_t, to_int(x[i], INT32_MIN, INT32_MAX)); break;
     case DTYPE_UINT32: STORE(uint32_t, to_int(x[i], 0, UINT32_MAX)); break;

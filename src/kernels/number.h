@@ -14,6 +14,8 @@ void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step
 void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count);
 void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, size_t count);
 
+int64_t number_cut(double x); /* the same of one number, to int64 */
+
 /* IEEE half precision and bfloat16, rounded to the nearest, ties to even. */
 float half_to_float(uint16_t bits);
 uint16_t half_of_double(double x);

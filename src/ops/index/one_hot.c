@@ -9,7 +9,7 @@
 static int64_t number_at(DType type, const void *data, size_t i) {
   Numbers x;
   numbers_load(&x, data, type, i, 1, 1);
-  return dtype_is_float(type) ? (int64_t)x.floats[0] : x.ints[0];
+  return dtype_is_float(type) ? number_cut(x.floats[0]) : x.ints[0];
 }
 
 /* The depth may be of any type; of other than ints it is looked up. */

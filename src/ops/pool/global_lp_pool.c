@@ -1,6 +1,7 @@
 /* GlobalLpPool: y = (Σ |x|^p)^(1/p) over each plane. */
 #include "graph/compose.h"
 #include "graph/upgrade.h"
+#include "kernels/number.h"
 
 static Status global_lp_pool_compose(Compose *c) {
   Graph *g = c->graph;
@@ -17,7 +18,7 @@ static Status global_lp_pool_compose(Compose *c) {
 /* In opset 1, p was a float. */
 static Status global_lp_pool_upgrade(Upgrade *u) {
   for (int i = 0; i < u->node->attr_count; i++)
-    if (u->attrs[i].kind == ATTR_FLOAT) u->attrs[i] = attr_of_int(u->attrs[i].name, (int64_t)u->attrs[i].f);
+    if (u->attrs[i].kind == ATTR_FLOAT) u->attrs[i] = attr_of_int(u->attrs[i].name, number_cut(u->attrs[i].f));
   return STATUS_OK;
 }
 
