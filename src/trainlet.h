@@ -2,8 +2,11 @@
  *
  *   artifacts_new ─ load ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
  *
- * Status-returning functions give 0 (TRAINLET_OK) or an error whose sentence *_error returns until the next call. A session
- * that reported an error stays usable, but for one that could not be made ready. Nothing here is thread-safe: one session, one thread. */
+ * A function that returns a Status gives STATUS_OK (0) or an error (status.h), whose sentence *_error returns until the
+ * next call; the errors of each are named beside it, besides STATUS_OUT_OF_MEMORY and STATUS_INTERNAL, which every one
+ * may give. A session that reported an error stays usable, unless it could not be made ready. Nothing here is
+ * thread-safe: one session, one thread. Text is UTF-8 and ends with a zero byte. Pointers that are returned belong to
+ * the session or the artifacts. Tensors are dense and row-major; a shape is `rank` numbers `dims`, the slowest first. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,114 +14,176 @@
 
 #include "status.h"
 
-/* Lets `count` threads (at most 16) share the work of every session of this process: the caller's and count - 1 that are started here
- * and sleep between steps. Once, before anything else; false when it is too late. Every count gives the same bits. */
+/* Lets `count` threads (1 to 16) share the work of every session of this process: the caller's, and count - 1 that are
+ * started here and sleep between steps. Once, before anything else; false when it is too late or a thread does not
+ * start. Every count gives the same bits. */
 bool trainlet_threads_start(int count);
 
-typedef enum TrainletPart { TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL } TrainletPart;
+/* The files of a training session, and (MODEL) the one of an inference session. */
+typedef enum TrainletPart {
+  TRAINLET_TRAIN,
+  TRAINLET_EVAL,
+  TRAINLET_OPTIMIZER,
+  TRAINLET_CHECKPOINT,
+  TRAINLET_MODEL,
+} TrainletPart;
 
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
 typedef struct TrainletArtifacts TrainletArtifacts;
-TrainletArtifacts *trainlet_artifacts_new(void); /* NULL when memory is out */
-/* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these files and nowhere else.
- * Where to write the file's bytes; NULL when memory is out. */
-void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
-void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes); /* where to write a model so that it is read in place */
-Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes); /* the bytes may go when it returns */
-/* Keys: wasm/README.md, "Option keys". List options are set once an entry. */
-Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
-Status trainlet_artifacts_build(TrainletArtifacts *a);
-const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes); /* owned by a */
-const char *trainlet_artifacts_warnings(const TrainletArtifacts *a);                                /* a sentence a line */
-const Error *trainlet_artifacts_error(const TrainletArtifacts *a);
-void trainlet_artifacts_free(TrainletArtifacts *a);
 
-/* ---- sessions ---- */
+TrainletArtifacts *trainlet_artifacts_new(void); /* NULL when memory is out */
+void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
+
+/* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these
+ * files and nowhere else. Where to write the file's bytes; NULL when memory is out. */
+void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
+/* Where to write a model of so many bytes so that it is read in place; NULL when memory is out. */
+void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes);
+/* The model, an ONNX file or one in ORT format; its bytes may go when this returns. STATUS_INVALID_MODEL,
+ * STATUS_UNSUPPORTED_OP, STATUS_INVALID_ARGUMENT when there is one already. */
+Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes);
+/* An option, as text; keys and values: wasm/README.md, "Option keys". Options that are lists are set once an entry.
+ * STATUS_INVALID_ARGUMENT for a key that does not exist or a value that it cannot have. */
+Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
+/* Makes the four files. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
+ * STATUS_INVALID_ARGUMENT (options that do not fit the model). */
+Status trainlet_artifacts_build(TrainletArtifacts *a);
+/* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 when it is not there. */
+const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes);
+const char *trainlet_artifacts_warnings(const TrainletArtifacts *a); /* of build; a sentence a line, "" for none */
+const Error *trainlet_artifacts_error(const TrainletArtifacts *a);   /* of the last call; its status is 0 when it went well */
+
+/* ---- sessions: train, eval, optimizer and checkpoint together, an inference model, or both ---- */
 typedef struct TrainletSession TrainletSession;
 
-/* Outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an element. */
+TrainletSession *trainlet_session_new(void); /* NULL when memory is out */
+void trainlet_session_free(TrainletSession *s); /* NULL is ignored */
+const Error *trainlet_session_error(const TrainletSession *s); /* of the last call; its status is 0 when it went well */
+
+/* The most bytes of memory of all kinds that the session takes from here on; 0, the default: no limit. What would take
+ * more fails with STATUS_OUT_OF_MEMORY. */
+void trainlet_session_limit(TrainletSession *s, double bytes);
+/* The most multiply-adds that a run may take, as far as they are known from the shapes; 0, the default: 1e13. What would
+ * take more fails with STATUS_TOO_MUCH_WORK before it begins. */
+void trainlet_session_limit_work(TrainletSession *s, double work);
+/* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For
+ * finding faults: losses are the same up to rounding with any mask. */
+void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
+const char *trainlet_pass_name(int i); /* NULL past the last */
+/* Asked while a run or step computes, between operators and within long ones, in the thread that called it: once it
+ * says yes the run fails with STATUS_ABORTED, and the session is as if it had not begun, but for gradients that were
+ * being added up: these are dropped. An optimizer's step is done as a whole. NULL: nobody is asked. */
+void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
+
+/* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data" is ONNX Runtime's second file of a
+ * large checkpoint. */
+void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
+/* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights
+ * exist once then. NULL when memory is out. It must be asked for and written again after a load that failed; once it is
+ * loaded, the next such file may take its place. */
+void *trainlet_session_file(TrainletSession *s, size_t bytes);
+/* A part of `count` bytes, each at most once and before ready. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
+ * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT. */
+Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
+/* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not in
+ * the checkpoint, or of another shape), STATUS_INVALID_MODEL, STATUS_INVALID_ARGUMENT (parts that are missing). */
+Status trainlet_session_ready(TrainletSession *s);
+/* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL when memory is out. */
+const char *trainlet_session_json(TrainletSession *s);
+
+/* ---- tensors in and out ---- */
+
+/* Ranks of outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an element. */
 enum { TRAINLET_SEQUENCE = -1, TRAINLET_NOTHING = -2 };
 
 typedef struct TrainletTensor {
   const char *name;
-  int type; /* ONNX's TensorProto.DataType */
-  int rank; /* or one of these */
-  const int64_t *dims;
-  const void *data; /* of strings: pointers to them */
-  size_t count, bytes;
+  int type;            /* ONNX's TensorProto.DataType: 1 float32, 7 int64, 8 string, 9 bool … */
+  int rank;            /* or TRAINLET_SEQUENCE, TRAINLET_NOTHING */
+  const int64_t *dims; /* rank numbers */
+  const void *data;    /* `bytes` bytes; of strings: `count` pointers to text */
+  size_t count, bytes; /* elements, or tensors of a sequence; bytes of data */
 } TrainletTensor;
 
-TrainletSession *trainlet_session_new(void);
-void trainlet_session_free(TrainletSession *s);
-const Error *trainlet_session_error(const TrainletSession *s);
-void trainlet_session_limit(TrainletSession *s, double bytes); /* most memory to take from here on, of all kinds; 0 = no limit */
-void trainlet_session_limit_work(TrainletSession *s, double work); /* most multiply-adds of a run; 0 = 1e13, the default */
-/* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For finding faults. */
-void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
-const char *trainlet_pass_name(int i); /* NULL past the last */
-/* Asked while a run or step computes, between operators and within long ones, in the thread that called it: once it says yes the run fails with
- * STATUS_ABORTED, and the session is as if it had not begun, but for gradients that were being added up: these are dropped. An optimizer's
- * step is done as a whole. NULL: nobody is asked. */
-void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
-/* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data": ONNX Runtime's second file of a large checkpoint. */
-void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
-/* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights exist once then. It must be
- * asked for and written again after a load that failed; once it is loaded, the next such file may take its place. */
-void *trainlet_session_file(TrainletSession *s, size_t bytes);
-Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
-Status trainlet_session_ready(TrainletSession *s);
-const char *trainlet_session_json(TrainletSession *s); /* what is in it; valid until the next call. NULL when memory is out */
-
-/* Where to write the bytes of one input before the run; NULL on a wrong name, type or shape. dims: rank numbers. An optional that is not fed is
- * without an element. */
+/* Says what the next run of the part's model gets for an input, and where to write it: `dims` are `rank` numbers, the
+ * bytes as many as the shape and type say. NULL on a wrong name, type or shape (STATUS_INVALID_FEED) and when memory is
+ * out. An optional that is not fed is without an element. */
 void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims);
 /* The same for a tensor of strings: where to write `bytes` of text, each string with a zero byte at its end. */
 void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims, size_t bytes);
-/* The next `count` tensors fed for this input, a sequence, are its own. */
+/* The next `count` tensors fed for this input, a sequence, are its own. STATUS_INVALID_FEED. */
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
-/* Runs the train, eval or inference model. fetches: names, one a line; NULL for the model's own outputs. */
+/* Runs the train, eval or inference model on what was fed. fetches: names of outputs, one a line; NULL for the model's
+ * own. A run of TRAINLET_TRAIN adds its gradients to those that are there. STATUS_INVALID_FEED, STATUS_UNSUPPORTED_OP,
+ * STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
-int trainlet_session_output_count(const TrainletSession *s);
-const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i); /* valid until the next run */
+int trainlet_session_output_count(const TrainletSession *s); /* of the last run; the tensors of a sequence count */
+const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i); /* valid until the next run; NULL past the last */
 
-Status trainlet_session_step(TrainletSession *s); /* train + optimizer + reset, on the tensors fed to the train model */
-double trainlet_session_loss(const TrainletSession *s);
+/* ---- training ---- */
+
+/* A train run on what was fed to TRAINLET_TRAIN, then optimize, then reset_grad. The errors of run, and
+ * STATUS_NON_FINITE_LOSS where the loss or a gradient is NaN or infinite: no parameter was changed then. */
+Status trainlet_session_step(TrainletSession *s);
+double trainlet_session_loss(const TrainletSession *s); /* of the last step or train run: the model's first output */
+/* One step of the optimizer on the gradients that are there. STATUS_INVALID_ARGUMENT without an optimizer,
+ * STATUS_NON_FINITE_LOSS where a gradient is not finite. */
 Status trainlet_session_optimize(TrainletSession *s);
-/* Gives up the train runs since the gradients were last overwritten: gradients, running statistics and random state are as before them. */
+/* Gives up the train runs since the gradients were last overwritten: gradients, running statistics and random state are
+ * as before them. */
 void trainlet_session_drop_grad(TrainletSession *s);
 void trainlet_session_reset_grad(TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
-double trainlet_session_lr(const TrainletSession *s);
+double trainlet_session_lr(const TrainletSession *s); /* the learning rate; 0 without an optimizer */
 void trainlet_session_set_lr(TrainletSession *s, double lr);
-int64_t trainlet_session_steps(const TrainletSession *s);
-void trainlet_session_set_seed(TrainletSession *s, uint64_t seed);
+int64_t trainlet_session_steps(const TrainletSession *s); /* steps of the optimizer, in sessions before too */
+void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* of random operators, from the next run on */
 
-int trainlet_session_parameter_count(const TrainletSession *s);
-TrainletTensor trainlet_session_parameter(TrainletSession *s, int i); /* data may be written in place, before the next run */
+/* ---- parameters, in the checkpoint's order: the trainable, then the frozen ---- */
+
+int trainlet_session_parameter_count(const TrainletSession *s); /* 0 before ready */
+/* Its name, shape and values, which may be written in place before the next run; all 0 past the last. */
+TrainletTensor trainlet_session_parameter(TrainletSession *s, int i);
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
+/* Float32 values of all parameters, or of the trainable ones, together. */
 size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only);
+/* All of them in a row, to and from element_count floats. Copying in all (not trainable_only) also gives a nominal
+ * checkpoint, which has names alone, its values. */
 void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to);
-/* All of them (not trainable_only) also give a nominal checkpoint, which has names alone, its values. */
 void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from);
 
-int64_t trainlet_session_position(const TrainletSession *s, int i); /* data position: see checkpoint/checkpoint.h */
+/* ---- what a checkpoint says beside parameters and optimizer state ---- */
+
+/* Data position i, 0 to 4: epoch, batches done in it, shuffle seed, examples in the data set, batch size; 0 at first. */
+int64_t trainlet_session_position(const TrainletSession *s, int i);
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);
-/* What a fit says of where it stands, beside the position: any text, "" for nothing. Saved in Trainlet's format, as is this: */
+/* Where a fit stands, beside the position: any text, "" for nothing. STATUS_INVALID_ARGUMENT for what is not UTF-8.
+ * Saved in Trainlet's format alone, as the best parameters are. */
 const char *trainlet_session_fit(const TrainletSession *s);
 Status trainlet_session_set_fit(TrainletSession *s, const char *text);
-/* a second copy of trainable parameters and running statistics, of which there is one or none. */
+/* A second copy of trainable parameters and running statistics, of which there is one or none: forgets it, makes it, or
+ * copies it back where there is one. STATUS_INVALID_ARGUMENT before ready. */
 typedef enum TrainletBest { TRAINLET_BEST_FORGET, TRAINLET_BEST_KEEP, TRAINLET_BEST_RESTORE } TrainletBest;
 Status trainlet_session_best(TrainletSession *s, TrainletBest what);
+/* Properties: values by name that travel with the checkpoint. STATUS_INVALID_ARGUMENT for a name that is empty,
+ * names and texts that are too long or no UTF-8, and a number that a float32 cannot hold. */
 Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value);
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value);
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);
-void trainlet_session_property_delete(TrainletSession *s, const char *name);
-const char *trainlet_session_properties(TrainletSession *s); /* JSON */
+void trainlet_session_property_delete(TrainletSession *s, const char *name); /* nothing happens where it is not there */
+const char *trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL when memory is out */
+
+/* ---- files out ---- */
 
 /* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */
 typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
+/* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite or
+ * NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
-/* outputs: names, one a line; NULL for the model's own. training_info: with ONNX's description of the training, to go on elsewhere. */
+/* The inference model with the parameters as they are. outputs: names, one a line; NULL for the model's own.
+ * training_info: with ONNX's description of the training, to go on elsewhere. STATUS_INVALID_ARGUMENT for names that are
+ * not there and for a training that ONNX cannot describe, STATUS_NON_FINITE_LOSS as save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
-const void *trainlet_session_result(const TrainletSession *s, size_t *bytes); /* of the last save or export */
+/* The file of the last save or export and its size; NULL and 0 when there is none. */
+const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
 void trainlet_session_result_free(TrainletSession *s);
