@@ -139,7 +139,7 @@ void trainlet_session_set_lr(TrainletSession *s, double lr);
 int64_t trainlet_session_steps(const TrainletSession *s); /* steps of the optimizer, in sessions before too */
 void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* of random operators, from the next run on */
 
-/* ---- parameters, in the checkpoint's order: the trainable, then the frozen ---- */
+/* ---- parameters, in the order of the train model's inputs; those that it lacks follow ---- */
 
 int trainlet_session_parameter_count(const TrainletSession *s); /* 0 before ready */
 /* Its name, shape and values, which may be written in place before the next run; all 0 past the last. */

@@ -127,13 +127,13 @@ typedef struct Forward {
   float *y;
   bool turned;
   Parts parts;
-  size_t rooms;                        /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
+  size_t workers;                        /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
   size_t columns;                      /* tiles of a part, filled up to whole panels */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile;    /* of each room */
+  Tile *tile;    /* of each worker */
   float *raw;    /* U (C, F) in each cell, before it is packed, where V and M come later */
   float *packed; /* U */
-  float *v, *m;  /* of each room */
+  float *v, *m;  /* of each worker */
   float *copy;   /* of each thread */
   char *gemm;    /* of each thread */
   size_t copy_floats, gemm_bytes;
@@ -152,7 +152,7 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   Padded padded;
   s->conv = conv;
   s->parts = parts_of(conv);
-  s->rooms = s->parts.count >= 2 * threads ? threads : 1;
+  s->workers = s->parts.count >= 2 * threads ? threads : 1;
   s->columns = (s->parts.tiles + 7) / 8 * 8;
   if (!planes_of(conv->window.in, conv->window.pad, &s->parts, 0, 2, &padded) ||
       !size_multiply(s->parts.images * FOUR, padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
@@ -163,12 +163,12 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   s->u_stride += SKEW;
   s->v_stride = conv->channels * s->columns + SKEW;
   s->m_stride = conv->features * s->columns + SKEW;
-  s->tile = scratch_take(scratch, s->rooms, s->columns, sizeof(Tile));
+  s->tile = scratch_take(scratch, s->workers, s->columns, sizeof(Tile));
   s->packed = scratch_take(scratch, conv->packed ? 0 : CELLS * conv->features, conv->channels, sizeof(float));
   Scratch raw = *scratch;
   s->raw = scratch_take(&raw, CELLS, s->u_stride, sizeof(float));
-  s->v = scratch_take(scratch, s->rooms * CELLS, s->v_stride, sizeof(float));
-  s->m = scratch_take(scratch, s->rooms * CELLS, s->m_stride, sizeof(float));
+  s->v = scratch_take(scratch, s->workers * CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, s->workers * CELLS, s->m_stride, sizeof(float));
   if (raw.used > scratch->used) scratch->used = raw.used;
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
   s->gemm_bytes = gemm_alone_bytes(0, s->columns, conv->channels);
@@ -267,11 +267,11 @@ static void output_task(void *context, size_t feature, int thread) {
 static void forward_part(void *context, size_t index, int thread) {
   const Forward *s = context;
   const Conv *conv = s->conv;
-  size_t room = (size_t)thread;
+  size_t worker = (size_t)thread;
   ForwardPart p = {s, part_at(conv, &s->parts, index)};
-  p.tile = s->tile + room * s->columns;
-  p.v = s->v + room * CELLS * s->v_stride;
-  p.m = s->m + room * CELLS * s->m_stride;
+  p.tile = s->tile + worker * s->columns;
+  p.v = s->v + worker * CELLS * s->v_stride;
+  p.m = s->m + worker * CELLS * s->m_stride;
   planes_of(conv->window.in, conv->window.pad, &s->parts, p.part.band, 2, &p.padded);
   memset(p.tile, 0, s->columns * sizeof(Tile));
   tiles_of(conv, &s->parts, &p.part, &p.padded, p.tile);
@@ -298,7 +298,7 @@ void winograd_forward(const Conv *conv, const float *x, const float *w, bool tur
   forward_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.bias = bias, s.y = y;
   if (!conv->packed) pack(&s, w, turned);
-  if (s.rooms > 1) run(conv, &s.parts, s.parts.count, forward_part, &s);
+  if (s.workers > 1) run(conv, &s.parts, s.parts.count, forward_part, &s);
   else
     for (size_t i = 0; i < s.parts.count; i++) forward_part(&s, i, 0);
 }
@@ -310,11 +310,11 @@ typedef struct Weight {
   const float *x, *dy;
   float *dw;
   Parts parts;
-  size_t groups, rooms;                /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
+  size_t groups, workers;                /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile, *tile_dy;                /* of each room */
+  Tile *tile, *tile_dy;                /* of each worker */
   float *u;     /* dU (F, C) of each group */
-  float *v, *m; /* (tiles, C) and (tiles, F) of each room */
+  float *v, *m; /* (tiles, C) and (tiles, F) of each worker */
   float *copy;  /* of each thread */
   char *gemm;   /* of each thread */
   size_t copy_floats, gemm_bytes;
@@ -352,12 +352,12 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   s->v_stride = fours(conv->channels) * tiles + SKEW;
   s->m_stride = fours(conv->features) * tiles + SKEW;
   s->groups = groups_of(s->parts.count, s->u_stride);
-  s->rooms = least(s->groups, threads);
-  s->tile = scratch_take(scratch, s->rooms, tiles, sizeof(Tile));
-  s->tile_dy = scratch_take(scratch, s->rooms, tiles, sizeof(Tile));
+  s->workers = least(s->groups, threads);
+  s->tile = scratch_take(scratch, s->workers, tiles, sizeof(Tile));
+  s->tile_dy = scratch_take(scratch, s->workers, tiles, sizeof(Tile));
   s->u = scratch_take(scratch, s->groups * CELLS, s->u_stride, sizeof(float));
-  s->v = scratch_take(scratch, s->rooms * CELLS, s->v_stride, sizeof(float));
-  s->m = scratch_take(scratch, s->rooms * CELLS, s->m_stride, sizeof(float));
+  s->v = scratch_take(scratch, s->workers * CELLS, s->v_stride, sizeof(float));
+  s->m = scratch_take(scratch, s->workers * CELLS, s->m_stride, sizeof(float));
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
   s->gemm_bytes = gemm_alone_bytes(conv->features, conv->channels, tiles);
   s->gemm = scratch_take(scratch, threads, s->gemm_bytes, 1);
@@ -408,11 +408,11 @@ static void gradient_task(void *context, size_t cell, int thread) {
 static void group_task(void *context, size_t group, int thread) {
   const Weight *s = context;
   const Conv *conv = s->conv;
-  size_t room = (size_t)thread, first = s->parts.count * group / s->groups, end = s->parts.count * (group + 1) / s->groups;
-  WeightPart p = {.all = s, .tile = s->tile + room * s->parts.tiles, .tile_dy = s->tile_dy + room * s->parts.tiles};
+  size_t worker = (size_t)thread, first = s->parts.count * group / s->groups, end = s->parts.count * (group + 1) / s->groups;
+  WeightPart p = {.all = s, .tile = s->tile + worker * s->parts.tiles, .tile_dy = s->tile_dy + worker * s->parts.tiles};
   p.u = s->u + group * CELLS * s->u_stride;
-  p.v = s->v + room * CELLS * s->v_stride;
-  p.m = s->m + room * CELLS * s->m_stride;
+  p.v = s->v + worker * CELLS * s->v_stride;
+  p.m = s->m + worker * CELLS * s->m_stride;
   for (size_t i = first; i < end; i++) {
     p.part = part_at(conv, &s->parts, i);
     p.first = i == first;

@@ -1,4 +1,4 @@
-/* Algorithm: a session's training as ONNX's training_info says it: Gradient, an optimizer node for each parameter, the state as initializers.
+/* Training info, written: a session's training as ONNX says it: Gradient, an optimizer node a parameter, the state as initializers.
  *
  *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w becomes
  */
