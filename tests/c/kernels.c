@@ -165,6 +165,23 @@ static void adjugates_are_cofactors(const void *argument) {
   }
 }
 
+/* A matrix times its inverse is the identity, whichever rows are pivots; one without an inverse has NaN everywhere. */
+static void inverses_are_right(const void *argument) {
+  static const double matrices[][9] = {{2, -1, 0, 4, 3, 1, 5, 2, 7}, {0, 2, 0, 0, 0, 3, 4, 0, 0}, {1, 2, 3, 2, 4, 6, 0, 1, 1}, {0}};
+  (void)argument;
+  for (size_t m = 0; m < 4; m++) {
+    double a[9], inverse[9];
+    size_t swapped[3];
+    memcpy(a, matrices[m], sizeof a);
+    gauss_inverse(a, 3, inverse, swapped);
+    for (size_t i = 0; i < 9; i++) {
+      double sum = 0;
+      for (size_t k = 0; k < 3; k++) sum += matrices[m][i / 3 * 3 + k] * inverse[k * 3 + i % 3];
+      check(m < 2 ? fabs(sum - (i % 4 == 0)) <= 1e-15 : isnan(inverse[i]), "matrix %zu: element %zu is %g", m, i, m < 2 ? sum : inverse[i]);
+    }
+  }
+}
+
 /* Of every length up to 300, and of some large primes and their multiples: against the sum in double, as exact as powers of two are. */
 static void transforms_are_right(const void *argument) {
   static const size_t large[] = {509, 1013, 1022, 1024, 2039, 3 * 719, 4093};
@@ -202,6 +219,6 @@ int main(void) {
   TEST(products_are_right);
   TEST(tiles_of_any_height_agree);
   TEST(clamping_keeps_nan);
-  TEST(adjugates_are_cofactors);
+  TEST(adjugates_are_cofactors), TEST(inverses_are_right);
   return test_finish();
 }

@@ -155,5 +155,10 @@ def det(x, a):
     return [torch.linalg.det(x[0])]
 
 
+def inverse(x, a):
+    return [torch.linalg.inv(x[0])]
+
+
 SPATIAL = {"GridSample": grid_sample, "RoiAlign": roi_align, "MaxRoiPool": max_roi_pool, "DFT": dft, "STFT": stft, "Col2Im": col2im,
-           "DeformConv": deform_conv, "AffineGrid": affine_grid, "CenterCropPad": center_crop_pad, "Unique": unique, "Det": det}
+           "DeformConv": deform_conv, "AffineGrid": affine_grid, "CenterCropPad": center_crop_pad, "Unique": unique, "Det": det,
+           "Inverse": inverse}

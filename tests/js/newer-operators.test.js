@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { attribute, info, message, node, tensor, TYPES } from '../bench/models/onnx_file.js';
+import { attribute, info, message, tensor, TYPES } from '../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const require = createRequire(import.meta.url);
@@ -39,6 +39,7 @@ const CASES = {
   ],
   STFT: [[17, [floats([2, 64, 1]), number(8), floats([16])], {}]],
   Det: [[11, [floats([3, 5, 5])], {}]],
+  'com.microsoft.Inverse': [[1, [floats([3, 5, 5])], {}]],
   Col2Im: [[18, [floats([2, 12, 25]), ints(6, 6), ints(2, 2)], {}], [18, [floats([1, 18, 12]), ints(6, 8), ints(3, 3)], { strides: [2, 2], pads: [1, 1, 1, 1] }]],
   CenterCropPad: [[5, 4, 3], [2, 9, 3], [8, 1, 4]].map((to) => [18, [floats([6, 5, 3]), ints(...to)], {}]).concat([[18, [floats([6, 5, 3]), ints(9, 2)], { axes: [2, 0] }]]),
   AffineGrid: [0, 1].flatMap((align_corners) => [[20, [floats([2, 2, 3]), ints(2, 3, 5, 4)], { align_corners }], [20, [floats([2, 3, 4]), ints(2, 3, 3, 5, 4)], { align_corners }]]),
@@ -53,16 +54,18 @@ const CASES = {
 };
 
 /** The operator alone in a model; feeds: the inputs that are no constants. */
-function modelOf(op, [opset, inputs, attributes, outputs = 1]) {
+function modelOf(name, [opset, inputs, attributes, outputs = 1]) {
+  const [domain, op] = [name.slice(0, Math.max(0, name.lastIndexOf('.'))), name.slice(name.lastIndexOf('.') + 1)];
   const names = inputs.map((input, i) => (input ? `in${i}` : ''));
   const given = inputs.flatMap((input, i) => (input ? [[names[i], input]] : []));
   const graph = message(
-    [1, node(op, names, Array.from({ length: outputs }, (_, i) => `out${i}`), ...Object.entries(attributes).map(([name, value]) => attribute(name, value)))], [2, 'one'],
+    [1, message(...names.map((input) => [1, input]), ...Array.from({ length: outputs }, (_, i) => [2, `out${i}`]), [4, op], [7, domain],
+      ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]))], [2, 'one'],
     ...given.filter(([, input]) => input.constant).map(([name, input]) => [5, tensor(name, input)]),
     ...given.filter(([, input]) => !input.constant).map(([name, input]) => [11, info(name, { ...TYPES, uint8: 2 }[input.type], input.dims)]),
     ...Array.from({ length: outputs }, (_, i) => [12, message([1, `out${i}`])]),
   );
-  return { model: message([1, 8], [7, graph], [8, message([1, ''], [2, opset])]), feeds: given.filter(([, input]) => !input.constant) };
+  return { model: message([1, 8], [7, graph], [8, message([1, domain], [2, opset])]), feeds: given.filter(([, input]) => !input.constant) };
 }
 
 async function run(Session, T, { model, feeds }, options) {

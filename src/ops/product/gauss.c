@@ -55,21 +55,21 @@ static size_t pivot_column(const double *a, size_t n, size_t k) {
   return best;
 }
 
-/* The largest element that is left is the pivot: it is 0 only where all are. One that is as good as 0 stands for it then, which det · a⁻¹
- * divides out again; with two of them the adjugate is 0. */
-void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
+/* a⁻¹ into `inverse`, and the determinant. The largest element that is left is the pivot: it is 0 only where all are. One that is as good as 0
+ * stands for it then; gives how many did. */
+static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, double *det) {
   const double tiny = 0x1p-400;
-  double det = 1;
   int zeros = 0;
+  *det = 1;
   for (size_t i = 0; i < n * n; i++) inverse[i] = i / n == i % n;
   for (size_t k = 0; k < n; k++) {
     size_t q = swapped[k] = pivot_column(a, n, k);
-    if (q != k) swap_columns(a, n, q, k), det = -det;
+    if (q != k) swap_columns(a, n, q, k), *det = -*det;
     size_t p = pivot_of(a, n, k);
-    if (p != k) swap_rows(a, n, p, k), swap_rows(inverse, n, p, k), det = -det;
+    if (p != k) swap_rows(a, n, p, k), swap_rows(inverse, n, p, k), *det = -*det;
     if (a[k * n + k] == 0) a[k * n + k] = tiny, zeros++;
     double pivot = a[k * n + k];
-    det *= pivot;
+    *det *= pivot;
     for (size_t j = 0; j < n; j++) a[k * n + j] /= pivot, inverse[k * n + j] /= pivot;
     for (size_t i = 0; i < n; i++) {
       double times = a[i * n + k];
@@ -78,7 +78,20 @@ void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
   }
   for (size_t k = n; k-- > 0;) /* columns swapped in a are rows of its inverse */
     if (swapped[k] != k) swap_rows(inverse, n, swapped[k], k);
+  return zeros;
+}
+
+/* What stood for one 0, det · a⁻¹ divides out again; with two of them the adjugate is 0. */
+void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
+  double det;
+  int zeros = eliminate(a, n, inverse, swapped, &det);
   for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
+}
+
+void gauss_inverse(double *a, size_t n, double *inverse, size_t *swapped) {
+  double det;
+  if (!eliminate(a, n, inverse, swapped, &det)) return;
+  for (size_t i = 0; i < n * n; i++) inverse[i] = NAN;
 }
 
 Status gauss_bytes(Node *node, Dim n, size_t matrices) {
