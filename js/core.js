@@ -7,15 +7,16 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 /** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js' */
 
 /**
- * @typedef {{ codes: ErrorCode[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], limits: PropertyLimits }} Constants
+ * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], limits: PropertyLimits,
+ *   best: Record<Protocol['best']['in'], number>, ranks: { sequence: number, nothing: number }, positions: number,
+ *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const KEPT_SCRATCH_BYTES = 1 << 16;
-const [SEQUENCE, NOTHING] = [-1, -2]; // in place of a rank
 const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
 
 /** @implements {Methods} */
@@ -45,7 +46,7 @@ export class Core {
     this.#memory = wanted?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
     this.#exports._initialize?.();
     if (isSpiderMonkey) this.#exports.abi_spidermonkey();
-    this.#constants = JSON.parse(this.#text(this.#call('abi_json')));
+    this.#constants = JSON.parse(this.#text(this.#pointer('abi_json')));
     if (wanted) this.#pool = { ...wanted, threads: this.#call('abi_threads', wanted.threads, Number(maySleep())) };
   }
 
@@ -212,8 +213,8 @@ export class Core {
 
   /** @returns {Position} */
   getPosition() {
-    const slot = (/** @type {number} */ i) => this.#call('abi_session_position', this.#session, i);
-    return [slot(0), slot(1), slot(2), slot(3), slot(4)];
+    const slots = Array.from({ length: this.#constants.positions }, (_, i) => this.#call('abi_session_position', this.#session, i));
+    return /** @type {any} */ (slots);
   }
 
   /** @param {Position} position */
@@ -222,7 +223,7 @@ export class Core {
   }
 
   /** @param {Protocol['best']['in']} what */
-  best(what) { this.#run('abi_session_best', this.#session, ['forget', 'keep', 'restore'].indexOf(what)); }
+  best(what) { this.#run('abi_session_best', this.#session, this.#constants.best[what]); }
 
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
@@ -290,14 +291,15 @@ export class Core {
   #outputs(names) {
     /** @type {[string, Outputs[string]][]} */
     const outputs = [];
+    const { sequence, nothing } = this.#constants.ranks; // in place of a rank
     const count = names?.length === 0 ? 0 : this.#call('abi_session_output_count', this.#session);
     for (let i = 0; i < count; i++) {
       const { name, rank, items } = this.#output(i);
       const at = i + 1;
-      if (rank === SEQUENCE) i += items;
+      if (rank === sequence) i += items;
       if (names && !names.includes(name)) continue;
-      if (rank === NOTHING) outputs.push([name, null]);
-      else if (rank === SEQUENCE) outputs.push([name, Array.from({ length: items }, (_, k) => this.#output(at + k).tensor())]);
+      if (rank === nothing) outputs.push([name, null]);
+      else if (rank === sequence) outputs.push([name, Array.from({ length: items }, (_, k) => this.#output(at + k).tensor())]);
       else outputs.push([name, this.#output(i).tensor()]);
     }
     return Object.fromEntries(outputs); // whatever the names are: __proto__ is one
@@ -306,9 +308,12 @@ export class Core {
   /** @param {number} i */
   #output(i) {
     const at = this.#pointer('abi_session_output', this.#session, i);
-    const [name, id, rank, dims, data, items] = new Int32Array(this.#memory.buffer, at, 6);
-    const tensor = () => this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims >>> 0, rank), Number), data >>> 0);
-    return { name: this.#text(name >>> 0), rank, items, tensor };
+    const { tensor: offset } = this.#constants;
+    const view = new DataView(this.#memory.buffer, at);
+    const word = (/** @type {keyof typeof offset} */ field) => view.getUint32(offset[field], true);
+    const [name, id, rank, dims, data] = [word('name'), word('type'), view.getInt32(offset.rank, true), word('dims'), word('data')];
+    const tensor = () => this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
+    return { name: this.#text(name), rank, items: word('count'), tensor };
   }
 
   /** @param {number} id */
@@ -333,7 +338,7 @@ export class Core {
   /** @param {string} name @param {Argument[]} args */
   #run(name, ...args) {
     const status = this.#call(name, ...args);
-    if (status !== 0) throw this.#error(status);
+    if (this.#constants.codes[status] !== 'ok') throw this.#error(status);
   }
 
   /** @param {string} name @param {Argument[]} args */
@@ -347,7 +352,8 @@ export class Core {
   #error(status) {
     const message = this.#text(this.#call('abi_error_message')) || 'the engine failed and did not say why';
     const node = this.#text(this.#call('abi_error_node')) || undefined;
-    return new TrainletError((status && this.#constants.codes[status]) || 'internal', message, { node });
+    const code = this.#constants?.codes[status] ?? 'internal';
+    return new TrainletError(code === 'ok' ? 'internal' : code, message, { node });
   }
 
   /** @param {string} name @returns {any} */

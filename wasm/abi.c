@@ -1,6 +1,6 @@
 /* Every export of the wasm file and nothing else; wasm/README.md says what each means and who owns which bytes. */
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "arena.h"
@@ -9,10 +9,10 @@
 #include "shape.h"
 #include "threads.h"
 #include "trainlet.h"
+#include "printer.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) extern
 
-enum { VERSION_TEXT_BYTES = 2048 };
 static Error last_error;
 
 static Status keep(const Error *error) {
@@ -25,26 +25,61 @@ EXPORT(abi_error_code) Status abi_error_code(void) { return last_error.status; }
 EXPORT(abi_error_message) const char *abi_error_message(void) { return last_error.text; }
 EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node; }
 
-EXPORT(abi_json) const char *abi_json(void) {
-  static char text[VERSION_TEXT_BYTES];
-  size_t at = (size_t)snprintf(text, sizeof text, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION);
-  for (int i = 0; i < STATUS_COUNT; i++)
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\"", i ? "," : "", status_code((Status)i));
-  at += (size_t)snprintf(text + at, sizeof text - at, "],\"types\":{");
-  const char *comma = "";
+/* ---- constants: what JavaScript would otherwise know a second time ---- */
+
+static void put_types(Printer *p) {
+  const char *before = "";
   for (int type = 1; type <= DTYPE_BFLOAT16; type++) {
-    if (strcmp(dtype_name((DType)type), "unknown") == 0) continue;
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", comma, dtype_name((DType)type), type, dtype_bytes((DType)type));
-    comma = ",";
+    const char *name = dtype_name((DType)type);
+    if (strcmp(name, "unknown") == 0) continue;
+    printer_print(p, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", before, name, type, dtype_bytes((DType)type));
+    before = ",";
   }
-  at += (size_t)snprintf(text + at, sizeof text - at, "},\"artifacts\":{\"train\":%d,\"eval\":%d,\"optimizer\":%d,\"checkpoint\":%d,\"model\":%d}",
-                         TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_OPTIMIZER, TRAINLET_CHECKPOINT, TRAINLET_MODEL);
-  at += (size_t)snprintf(text + at, sizeof text - at, ",\"formats\":{\"trainlet\":%d,\"ort1\":%d,\"ort2\":%d},\"passes\":[", TRAINLET_FORMAT_TRAINLET,
-                         TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2);
-  for (int i = 0; trainlet_pass_name(i); i++)
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\"", i ? "," : "", trainlet_pass_name(i));
-  snprintf(text + at, sizeof text - at, "],\"limits\":{\"propertyName\":%d,\"propertyText\":%d}}", PROPERTY_NAME_MAX, PROPERTY_TEXT_MAX);
-  return text;
+}
+
+static void put_names(Printer *p, const char *(*name)(int i)) {
+  for (int i = 0; name(i); i++) printer_put(p, i ? "," : ""), printer_string(p, name(i));
+}
+
+typedef struct Field {
+  const char *name;
+  int64_t is;
+} Field;
+
+/* ,"key":{"name":number, …} */
+static void put_fields(Printer *p, const char *key, const Field *fields, int count) {
+  printer_put(p, ","), printer_key(p, key), printer_put(p, "{");
+  for (int i = 0; i < count; i++) printer_field(p, fields[i].name, fields[i].is);
+  printer_put(p, "}");
+}
+#define PUT_FIELDS(p, key, ...) put_fields(p, key, (const Field[]){__VA_ARGS__}, (int)(sizeof((const Field[]){__VA_ARGS__}) / sizeof(Field)))
+
+static const char *code_name(int i) { return i < STATUS_COUNT ? status_code((Status)i) : NULL; }
+
+static void put_constants(Printer *p) {
+  printer_print(p, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION), put_names(p, code_name);
+  printer_put(p, "],\"passes\":["), put_names(p, trainlet_pass_name);
+  printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
+  PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
+             {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL});
+  PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1}, {"ort2", TRAINLET_FORMAT_ORT_2});
+  PUT_FIELDS(p, "best", {"forget", TRAINLET_BEST_FORGET}, {"keep", TRAINLET_BEST_KEEP}, {"restore", TRAINLET_BEST_RESTORE});
+  PUT_FIELDS(p, "limits", {"propertyName", PROPERTY_NAME_MAX}, {"propertyText", PROPERTY_TEXT_MAX});
+  PUT_FIELDS(p, "ranks", {"sequence", TRAINLET_SEQUENCE}, {"nothing", TRAINLET_NOTHING});
+  PUT_FIELDS(p, "tensor", {"name", offsetof(TrainletTensor, name)}, {"type", offsetof(TrainletTensor, type)}, {"rank", offsetof(TrainletTensor, rank)},
+             {"dims", offsetof(TrainletTensor, dims)}, {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)});
+  printer_field(p, "positions", POSITION_COUNT);
+  printer_put(p, "}");
+}
+
+EXPORT(abi_json) const char *abi_json(void) {
+  static Arena arena;
+  error_clear(&last_error);
+  arena_free(&arena);
+  Printer p = printer_new(&arena);
+  put_constants(&p);
+  if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the engine's constants");
+  return p.text;
 }
 
 EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {

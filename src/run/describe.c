@@ -1,190 +1,138 @@
 /* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "run/session.h"
 
-/* Text that grows; a failed growth leaves text NULL and later puts do nothing. */
-typedef struct Json {
-  Arena *arena;
-  char *text;
-  size_t length, capacity, taken; /* bytes: of the text, of its room, and by the session without it */
-} Json;
-
-static void put_bytes(Json *j, const char *bytes, size_t count) {
-  while (j->text && j->length + count + 1 > j->capacity) {
-    char *grown = ARENA_ARRAY(j->arena, char, j->capacity * 2);
-    if (grown) memcpy(grown, j->text, j->length);
-    j->text = grown;
-    j->capacity *= 2;
-  }
-  if (!j->text) return;
-  memcpy(j->text + j->length, bytes, count);
-  j->text[j->length += count] = 0;
-}
-
-static void put(Json *j, const char *text) { put_bytes(j, text, strlen(text)); }
-
-static void put_string(Json *j, const char *s) {
-  put(j, "\"");
-  for (; *s; s++) {
-    char escaped[8];
-    if (*s == '"' || *s == '\\') snprintf(escaped, sizeof escaped, "\\%c", *s);
-    else if ((unsigned char)*s < 0x20) snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)*s);
-    else {
-      put_bytes(j, s, 1);
-      continue;
-    }
-    put(j, escaped);
-  }
-  put(j, "\"");
-}
-
-static void put_key(Json *j, const char *key) { put_string(j, key), put(j, ":"); }
-
-static void put_int(Json *j, int64_t x) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", (long long)x);
-  put(j, text);
-}
-
-static void put_dims(Json *j, const Graph *g, const Shape *s) {
-  put(j, "[");
+static void put_dims(Printer *p, const Graph *g, const Shape *s) {
+  printer_put(p, "[");
   for (int i = 0; i < s->rank; i++) {
-    if (i) put(j, ",");
-    if (dim_is_number(s->dim[i])) put_int(j, s->dim[i]);
-    else put_string(j, g ? graph_symbol_name(g, s->dim[i]) : "");
+    if (i) printer_put(p, ",");
+    if (dim_is_number(s->dim[i])) printer_int(p, s->dim[i]);
+    else printer_string(p, g ? graph_symbol_name(g, s->dim[i]) : "");
   }
-  put(j, "]");
+  printer_put(p, "]");
 }
 
-static void put_value(Json *j, const Graph *g, const char *name, DType type, const Shape *shape) {
-  put_key(j, "name"), put_string(j, name);
-  put(j, ","), put_key(j, "type"), put_string(j, dtype_name(type));
-  put(j, ","), put_key(j, "dims"), put_dims(j, g, shape);
+static void put_value(Printer *p, const Graph *g, const char *name, DType type, const Shape *shape) {
+  printer_key(p, "name"), printer_string(p, name);
+  printer_put(p, ","), printer_key(p, "type"), printer_string(p, dtype_name(type));
+  printer_put(p, ","), printer_key(p, "dims"), put_dims(p, g, shape);
 }
 
 /* A sequence or optional is described by its tensors; of dims of which not even the number is known, none. */
-static void put_declared(Json *j, const Graph *g, const char *name, const Declared *d) {
-  put_value(j, g, name, d->type, &d->shape);
-  if (d->sequence) put(j, ","), put_key(j, "sequence"), put(j, "true");
-  if (d->optional) put(j, ","), put_key(j, "optional"), put(j, "true");
+static void put_declared(Printer *p, const Graph *g, const char *name, const Declared *d) {
+  put_value(p, g, name, d->type, &d->shape);
+  if (d->sequence) printer_put(p, ","), printer_key(p, "sequence"), printer_put(p, "true");
+  if (d->optional) printer_put(p, ","), printer_key(p, "optional"), printer_put(p, "true");
 }
 
-static void put_values(Json *j, const Graph *g, Value *const *values, int count) {
-  put(j, "[");
+static void put_values(Printer *p, const Graph *g, Value *const *values, int count) {
+  printer_put(p, "[");
   for (int i = 0; i < count; i++) {
     const Value *v = values[i];
-    put(j, i ? ",{" : "{");
-    if (v->declared) put_declared(j, g, v->name, v->declared);
-    else put_value(j, g, v->name, v->type, &v->shape);
-    put(j, "}");
+    printer_put(p, i ? ",{" : "{");
+    if (v->declared) put_declared(p, g, v->name, v->declared);
+    else put_value(p, g, v->name, v->type, &v->shape);
+    printer_put(p, "}");
   }
-  put(j, "]");
+  printer_put(p, "]");
 }
 
-static void put_model(Json *j, const char *key, const Model *m) {
-  put_key(j, key);
+static void put_model(Printer *p, const char *key, const Model *m) {
+  printer_key(p, key);
   if (!m->graph) {
-    put(j, "null,");
+    printer_put(p, "null,");
     return;
   }
-  put(j, "{"), put_key(j, "inputs"), put_values(j, m->graph, m->graph->inputs, m->graph->input_count);
-  put(j, ","), put_key(j, "outputs"), put_values(j, m->graph, m->outputs, m->output_count);
-  put(j, "},");
+  printer_put(p, "{"), printer_key(p, "inputs"), put_values(p, m->graph, m->graph->inputs, m->graph->input_count);
+  printer_put(p, ","), printer_key(p, "outputs"), put_values(p, m->graph, m->outputs, m->output_count);
+  printer_put(p, "},");
 }
 
-static void put_parameters(Json *j, const State *s) {
-  put_key(j, "parameters"), put(j, "[");
+static void put_parameters(Printer *p, const State *s) {
+  printer_key(p, "parameters"), printer_put(p, "[");
   for (int i = 0; i < s->count; i++) {
-    const Parameter *p = &s->parameters[i];
-    put(j, i ? ",{" : "{"), put_value(j, NULL, p->name, p->type, &p->shape);
-    put(j, ","), put_key(j, "trainable"), put(j, p->trainable ? "true" : "false");
-    put(j, ","), put_key(j, "bytes"), put_int(j, (int64_t)p->bytes), put(j, "}");
+    const Parameter *it = &s->parameters[i];
+    printer_put(p, i ? ",{" : "{"), put_value(p, NULL, it->name, it->type, &it->shape);
+    printer_put(p, ","), printer_key(p, "trainable"), printer_put(p, it->trainable ? "true" : "false");
+    printer_field(p, "bytes", (int64_t)it->bytes), printer_put(p, "}");
   }
-  put(j, "],");
+  printer_put(p, "],");
 }
 
-static void put_predict(Json *j, TrainletSession *s) {
-  const char *names = session_default_outputs(s, j->arena);
-  put_key(j, "predict"), put(j, "[");
+static void put_predict(Printer *p, TrainletSession *s) {
+  const char *names = session_default_outputs(s, p->arena);
+  printer_key(p, "predict"), printer_put(p, "[");
   for (const char *at = names; at && *at;) {
     size_t length = strcspn(at, "\n");
-    char *name = arena_print(j->arena, "%.*s", (int)length, at);
-    if (at != names) put(j, ",");
-    put_string(j, name ? name : "");
+    char *name = arena_print(p->arena, "%.*s", (int)length, at);
+    if (at != names) printer_put(p, ",");
+    printer_string(p, name ? name : "");
     at += length + (at[length] == '\n');
   }
-  put(j, "],");
+  printer_put(p, "],");
 }
 
-static void put_size(Json *j, const char *key, size_t bytes, const char *after) { put_key(j, key), put_int(j, (int64_t)bytes), put(j, after); }
-
-static void put_memory(Json *j, const TrainletSession *s) {
+static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feeds += feed_bytes(&s->models[m].feeds[i]);
-  put_key(j, "memory"), put(j, "{");
-  put_size(j, "stateBytes", s->state.total_bytes, ",");
-  put_size(j, "arenaBytes", t->largest_bytes, ",");
-  put_size(j, "lowerBoundBytes", t->lower_bound_bytes, ",");
-  put_size(j, "packedBytes", t->packed.bytes, ",");
-  put_size(j, "peakBytes", s->state.total_bytes + t->largest_bytes + t->packed.bytes + feeds, ",");
-  put_size(j, "takenBytes", j->taken, "}");
+  printer_key(p, "memory"), printer_put(p, "{");
+  printer_field(p, "stateBytes", (int64_t)s->state.total_bytes);
+  printer_field(p, "arenaBytes", (int64_t)t->largest_bytes);
+  printer_field(p, "lowerBoundBytes", (int64_t)t->lower_bound_bytes);
+  printer_field(p, "packedBytes", (int64_t)t->packed.bytes);
+  printer_field(p, "peakBytes", (int64_t)(s->state.total_bytes + t->largest_bytes + t->packed.bytes + feeds));
+  printer_field(p, "takenBytes", (int64_t)taken);
+  printer_put(p, "}");
 }
 
-/* What a session says of itself counts, and is not refused: one that is at its limit can be asked why. */
-static Json json_new(TrainletSession *s) {
+Printer session_begin_text(TrainletSession *s) {
+  session_enter(s);
   s->budget.limit_bytes = -s->budget.limit_bytes;
   arena_free(&s->text);
-  Json j = {.arena = &s->text, .capacity = 1024, .taken = s->budget.used_bytes};
-  j.text = ARENA_ARRAY(j.arena, char, j.capacity);
-  return j;
+  return printer_new(&s->text);
 }
 
-static const char *json_end(TrainletSession *s, const Json *j) {
+const char *session_end_text(TrainletSession *s, const Printer *p) {
   s->budget.limit_bytes = -s->budget.limit_bytes;
-  return session_leave(s, j->text) == STATUS_OK ? j->text : NULL;
+  return session_leave(s, p->text) == STATUS_OK ? p->text : NULL;
 }
 
 const char *trainlet_session_json(TrainletSession *s) {
   session_enter(s);
-  Json j = json_new(s);
-  put(&j, "{");
-  put_model(&j, "train", &s->models[MODEL_TRAIN]);
-  put_model(&j, "eval", &s->models[MODEL_EVAL]);
-  put_model(&j, "model", &s->models[MODEL_INFERENCE]);
-  put_parameters(&j, &s->state);
-  put_key(&j, "optimizer");
-  if (s->has_optimizer) put(&j, "{"), put_key(&j, "type"), put_string(&j, optimizer_name(s->optimizer.kind)), put(&j, "},");
-  else put(&j, "null,");
-  put_predict(&j, s);
-  put_memory(&j, s);
-  put(&j, "}");
-  return json_end(s, &j);
+  arena_free(&s->text);
+  size_t taken = s->budget.used_bytes;
+  Printer p = session_begin_text(s);
+  printer_put(&p, "{");
+  put_model(&p, "train", &s->models[MODEL_TRAIN]);
+  put_model(&p, "eval", &s->models[MODEL_EVAL]);
+  put_model(&p, "model", &s->models[MODEL_INFERENCE]);
+  put_parameters(&p, &s->state);
+  printer_key(&p, "optimizer");
+  if (s->has_optimizer) printer_put(&p, "{"), printer_key(&p, "type"), printer_string(&p, optimizer_name(s->optimizer.kind)), printer_put(&p, "},");
+  else printer_put(&p, "null,");
+  put_predict(&p, s);
+  put_memory(&p, s, taken);
+  printer_put(&p, "}");
+  return session_end_text(s, &p);
 }
 
-static void put_property(Json *j, const Property *p) {
+static void put_property(Printer *p, const Property *it) {
   static const char *const kinds[] = {"int", "float", "string"};
-  char number[40];
-  put_key(j, "name"), put_string(j, p->name);
-  put(j, ","), put_key(j, "type"), put_string(j, kinds[p->kind]);
-  put(j, ","), put_key(j, "value");
-  if (p->kind == PROPERTY_STRING) put_string(j, p->s);
-  else if (p->kind == PROPERTY_INT) put(j, "\""), put_int(j, p->i), put(j, "\"");
-  else { /* JSON has no NaN; 1e999 is read as Infinity */
-    snprintf(number, sizeof number, "%.9g", (double)p->f);
-    put(j, isfinite(p->f) ? number : isnan(p->f) ? "null" : p->f < 0 ? "-1e999" : "1e999");
-  }
+  printer_key(p, "name"), printer_string(p, it->name);
+  printer_put(p, ","), printer_key(p, "type"), printer_string(p, kinds[it->kind]);
+  printer_put(p, ","), printer_key(p, "value");
+  if (it->kind == PROPERTY_STRING) printer_string(p, it->s);
+  else if (it->kind == PROPERTY_INT) printer_put(p, "\""), printer_int(p, it->i), printer_put(p, "\"");
+  else printer_float(p, (double)it->f);
 }
 
 const char *trainlet_session_properties(TrainletSession *s) {
-  session_enter(s);
-  Json j = json_new(s);
-  put(&j, "[");
-  for (int i = 0; i < s->property_count; i++) put(&j, i ? ",{" : "{"), put_property(&j, &s->properties[i]), put(&j, "}");
-  put(&j, "]");
-  return json_end(s, &j);
+  Printer p = session_begin_text(s);
+  printer_put(&p, "[");
+  for (int i = 0; i < s->property_count; i++) printer_put(&p, i ? ",{" : "{"), put_property(&p, &s->properties[i]), printer_put(&p, "}");
+  printer_put(&p, "]");
+  return session_end_text(s, &p);
 }

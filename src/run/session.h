@@ -5,6 +5,7 @@
 #include "run/state.h"
 #include "run/transition.h"
 #include "trainlet.h"
+#include "printer.h"
 
 /* One loaded model and what was fed for it. */
 typedef struct Model {
@@ -56,6 +57,10 @@ struct TrainletSession {
 /* The edge of a call: what it takes counts, and it does not fail without a sentence. */
 static inline void session_enter(TrainletSession *s) { budget_enter(&s->budget, &s->error); }
 static inline Status session_leave(TrainletSession *s, bool done) { return budget_leave(&s->budget, &s->error, done); }
+/* The edge of a call that says something of the session, in s->text: that counts and is not refused, so that a session at its limit can be asked why.
+ * The second gives the text, NULL when memory is out or an error was set. */
+Printer session_begin_text(TrainletSession *s);
+const char *session_end_text(TrainletSession *s, const Printer *p);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */

@@ -7,7 +7,8 @@ import { Core } from '../../js/core.js';
 const CONSTANTS = {
   version: '0', codes: ['ok', 'invalid-model', 'invalid-feed'], types: { float32: { id: 1, bytes: 4 } },
   artifacts: { train: 0, eval: 1, optimizer: 2, checkpoint: 3, model: 4 },
-  formats: { trainlet: 0, ort1: 1, ort2: 2 },
+  formats: { trainlet: 0, ort1: 1, ort2: 2 }, ranks: { sequence: -1, nothing: -2 },
+  tensor: { name: 0, type: 4, rank: 8, dims: 12, data: 16, count: 20 },
 };
 
 /** An instance with a bump allocator, and exports on top. @param {(memory: WebAssembly.Memory, put: (text: string) => number) => object} more */
