@@ -6,10 +6,11 @@ import { copyExternal, readSource } from './source.js';
 
 /** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
 
-const ENGINE_KEYS = [
+export const ENGINE_KEYS = /** @type {const} */ ([
   'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'maxWork', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
-];
+]);
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
+export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'nominal', 'initialize', ...LISTS]);
 
 /**
  * @param {string} where
@@ -56,7 +57,7 @@ export async function generateArtifacts(model, options = {}) {
 
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
-  checkEngineOptions('generateArtifacts', options, ['model'], ['loss', 'optimizer', 'nominal', 'initialize', ...LISTS]);
+  checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
   const { loss = 'training-info' } = options;
   const optimizer = options.optimizer ?? (loss === 'training-info' ? {} : 'adamw');
   /** @type {[string, string][]} */

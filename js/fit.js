@@ -13,10 +13,12 @@ import { openSchedule } from './schedule.js';
 
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
-const KEYS = [
+export const FIT_KEYS = /** @type {const} */ ([
   'epochs', 'batchSize', 'shuffle', 'seed', 'resume', 'accumulate', 'maxSteps', 'validation', 'metrics', 'schedule',
   'earlyStopping', 'checkpoint', 'onNaN', 'onBatch', 'onEpoch', 'onCheckpoint', 'signal',
-];
+]);
+export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
+export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
 const UNSHUFFLED = -1;
@@ -39,16 +41,16 @@ export async function fit(session, data, options) {
 
 /** @param {Dataset} data @param {FitOptions} options */
 function checkOptions(data, options) {
-  checkKeys('fit', options, KEYS);
+  checkKeys('fit', options, FIT_KEYS);
   const { epochs = 1, batchSize = 32, accumulate = 1, maxSteps, seed, earlyStopping, checkpoint, onNaN = 'throw' } = options;
   checkWhole('epochs', epochs, 1);
   checkWhole('batchSize', batchSize, 1);
   checkWhole('accumulate', accumulate, 1);
   if (maxSteps !== undefined) checkWhole('maxSteps', maxSteps, 1);
   if (seed !== undefined) checkWhole('seed', seed, 0);
-  checkKeys('earlyStopping', earlyStopping, ['patience', 'monitor', 'minDelta', 'restoreBest']);
+  checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
   if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
-  checkKeys('checkpoint', checkpoint, ['store', 'name', 'everySteps', 'everyMs']);
+  checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
   if (!['throw', 'stop', 'skip'].includes(onNaN)) throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
   const stray = isArrays(data) ? undefined : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find((key) => options[key] !== undefined && options[key] !== false);
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);

@@ -9,7 +9,7 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
 /** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
-const RUN_OPTIONS = ['signal', 'terminate', 'logSeverityLevel', 'logVerbosityLevel', 'tag', 'extra'];
+export const RUN_OPTIONS = /** @type {const} */ (['signal', 'terminate', 'logSeverityLevel', 'logVerbosityLevel', 'tag', 'extra']);
 const LOOK_MS = 50;
 
 /** @param {string} message */
@@ -61,7 +61,7 @@ const isSignal = (value) => value === undefined || typeof value?.aborted === 'bo
 
 /** @param {unknown} value @returns {value is RunOptions} */
 const isRunOptions = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  && Object.entries(value).every(([key, option]) => RUN_OPTIONS.includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)));
+  && Object.entries(value).every(([key, option]) => /** @type {readonly string[]} */ (RUN_OPTIONS).includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)));
 
 /**
  * @typedef {Record<string, OutputValue>} Tensors

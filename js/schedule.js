@@ -4,9 +4,10 @@ import { checkKeys, checkWhole, TrainletError } from './errors.js';
 
 /** @import { Schedule } from './types.js' */
 
-const KEYS = {
+/** Beside type, lr and warmup. */
+export const SCHEDULE_KEYS = /** @type {const} */ ({
   constant: [], linear: ['steps', 'end'], cosine: ['steps', 'end'], step: ['every', 'factor'],
-};
+});
 
 /**
  * @param {Schedule | undefined} schedule
@@ -16,10 +17,10 @@ const KEYS = {
 export function openSchedule(schedule, lastStep) {
   if (schedule === undefined) return undefined;
   if (typeof schedule === 'function') return (step) => checkRate(schedule(step));
-  if (!(schedule?.type in KEYS)) {
+  if (!(schedule?.type in SCHEDULE_KEYS)) {
     throw new TrainletError('invalid-argument', `schedule: the type is constant, linear, step or cosine, not ${schedule?.type}`);
   }
-  checkKeys('schedule', schedule, ['type', 'lr', 'warmup', ...KEYS[schedule.type]]);
+  checkKeys('schedule', schedule, ['type', 'lr', 'warmup', ...SCHEDULE_KEYS[schedule.type]]);
   const { lr, warmup = 0 } = schedule;
   checkRate(lr);
   checkWhole('schedule: warmup', warmup, 0);

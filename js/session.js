@@ -20,10 +20,10 @@ import { bind, check, pack, Tensor } from './tensor.js';
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
 
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
-const ORT_OPTIONS = [
+export const ORT_OPTIONS = /** @type {const} */ ([
   'executionProviders', 'intraOpNumThreads', 'interOpNumThreads', 'executionMode', 'graphOptimizationLevel', 'freeDimensionOverrides',
   'enableCpuMemArena', 'enableMemPattern', 'enableProfiling', 'profileFilePrefix', 'logId', 'logSeverityLevel', 'logVerbosityLevel', 'extra',
-];
+]);
 
 export class InferenceSession {
   #client;

@@ -1,0 +1,27 @@
+/** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
+
+import type { ARTIFACT_KEYS, ENGINE_KEYS } from '../../js/artifacts.js';
+import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit.js';
+import type { RUN_OPTIONS } from '../../js/run.js';
+import type { SCHEDULE_KEYS } from '../../js/schedule.js';
+import type { ORT_OPTIONS } from '../../js/session.js';
+import type { ArtifactOptions, EngineOptions, FitOptions, RunOptions, Schedule, SessionOptions } from '../../js/types.js';
+
+type Same<A, B> = [A, B] extends [B, A] ? true : false;
+type Names<List extends readonly string[], T> = Same<List[number], keyof T>;
+type Declared<Type, S = Schedule> = S extends { type: infer T } ? (Type extends T ? S : never) : never;
+type Listed<Type extends keyof typeof SCHEDULE_KEYS> = 'type' | 'lr' | 'warmup' | (typeof SCHEDULE_KEYS)[Type][number];
+
+const holds = <T extends true>(_: T) => {};
+
+holds<Names<typeof ENGINE_KEYS, EngineOptions>>(true);
+holds<Names<typeof ARTIFACT_KEYS, Omit<ArtifactOptions, keyof EngineOptions>>>(true);
+holds<Names<typeof ORT_OPTIONS, Omit<SessionOptions, keyof EngineOptions>>>(true);
+holds<Names<typeof RUN_OPTIONS, RunOptions>>(true);
+holds<Names<typeof FIT_KEYS, FitOptions>>(true);
+holds<Names<typeof EARLY_STOPPING_KEYS, NonNullable<FitOptions['earlyStopping']>>>(true);
+holds<Names<typeof CHECKPOINT_KEYS, NonNullable<FitOptions['checkpoint']>>>(true);
+holds<Same<Listed<'constant'>, keyof Declared<'constant'>>>(true);
+holds<Same<Listed<'linear'>, keyof Declared<'linear'>>>(true);
+holds<Same<Listed<'cosine'>, keyof Declared<'cosine'>>>(true);
+holds<Same<Listed<'step'>, keyof Declared<'step'>>>(true);
