@@ -182,6 +182,18 @@ test('an engine that does not stop within 3 s is ended, and every call hears of 
   await session.release();
 });
 
+test('a fit whose engine had to be ended is aborted, whatever could not be saved', { timeout: 30_000 }, async () => {
+  const session = await TrainingSession.create(FAKE, DEAF);
+  const stop = signalAfter(100);
+  const saved = [];
+  const store = { save: async (/** @type {string} */ name) => { saved.push(name); } };
+  const checkpoint = /** @type {any} */ ({ store, name: 'deaf', everySteps: 1 });
+  const fitted = session.fit(examples(4), { signal: stop.signal, checkpoint });
+  await assert.rejects(fitted, (error) => is('aborted', /within 3 s.*last checkpoint/)(error) && error.history.stopped === 'aborted');
+  assert.deepEqual(saved, []);
+  await session.release();
+});
+
 test('release waits 3 s at most, at once with a signal, and may be called again', { timeout: 30_000 }, async () => {
   for (const [options, most, least] of [[undefined, 6000, 2500], [{ signal: AbortSignal.abort() }, 2000, 0]]) {
     const session = await TrainingSession.create(FAKE, DEAF);
