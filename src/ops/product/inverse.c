@@ -1,4 +1,4 @@
-/* Inverse (com.microsoft): Y = X⁻¹ of square matrices in the last two dims; a singular matrix has no inverse, and NaN in all its places.
+/* Inverse (com.microsoft): Y = X⁻¹ of the matrices in the last two dims; all of it is NaN where X has no inverse.
  *   dX = -Yᵀ · dY · Yᵀ */
 #include "ops/product/gauss.h"
 
@@ -8,7 +8,8 @@ static Status inverse_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(node_want_rank(n, 0, 2, RANK_MAX));
   Dim rows = x->dim[x->rank - 2], columns = x->dim[x->rank - 1];
-  if (dim_is_number(rows) && dim_is_number(columns) && rows != columns) return node_invalid(n, "its matrices are not square: %s", shape_print(x, text));
+  if (dim_is_number(rows) && dim_is_number(columns) && rows != columns)
+    return node_invalid(n, "its matrices are not square: %s", shape_print(x, text));
   TRY(node_output(n, 0, DTYPE_FLOAT32, x));
   return node_is_concrete(n) ? gauss_bytes(n, rows, 3) : STATUS_OK;
 }
@@ -27,7 +28,8 @@ static void inverse_run(const Node *n) {
 
 static Status inverse_grad(Grad *g) {
   Value *y = g->node->out[0];
-  Value *left = emit_with(g->graph, "FusedMatMul", ATTRS(attr_of_float("alpha", -1), attr_of_int("transA", 1)), y, g->dy[0]);
+  AttrList minus_turned = ATTRS(attr_of_float("alpha", -1), attr_of_int("transA", 1));
+  Value *left = emit_with(g->graph, "FusedMatMul", minus_turned, y, g->dy[0]);
   g->dx[0] = emit_with(g->graph, "FusedMatMul", ATTRS(attr_of_int("transB", 1)), left, y);
   return STATUS_OK;
 }
