@@ -218,7 +218,7 @@ static int version_in_force(Graph *g, const Op *op) {
     opset = 1;
   }
   version = op->since[0];
-  for (int i = 1; i < 12 && op->since[i] && op->since[i] <= opset; i++) version = op->since[i];
+  for (int i = 1; i < SINCE_MAX && op->since[i] && op->since[i] <= opset; i++) version = op->since[i];
   return version;
 }
 

@@ -42,30 +42,37 @@ typedef struct Compose {
 typedef struct Upgrade Upgrade;
 
 enum {
-  OP_VIEW = 1,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
-  OP_RANDOM = 2,  /* draws from graph->rng: never folded */
-  OP_UPDATES = 4, /* writes inputs in place as .updates says: never folded or dropped while an output or the update is wanted */
-  OP_ALONE = 16,  /* the input that in_place overwrites may not be another input as well: those are still read after the first write */
-  OP_ANY_TYPE = 32, /* takes float64, float16, bfloat16 and small ints as they are: it moves elements, or has a way for each */
-  OP_WIDE_OUT = 64, /* an output in int64 is one whatever the inputs' type: positions, sizes */
-  OP_SMALL_IN_FLOAT = 128, /* small ints are computed in float32, which holds them, not in int64 */
-  OP_SUBGRAPHS = 256, /* it carries subgraphs, and captured values as its last inputs; what it is made of waits for contents by itself */
-  OP_SEQUENCES = 512, /* it takes sequences */
-  OP_FLOAT64 = 1024, /* takes float64 as it is; the others compute it in float32 */
-  OP_STRINGS = 2048, /* it takes and gives strings as well: no other operator meets them */
-  OP_STRAIGHT_THROUGH = 4096, /* its outputs carry a gradient, though they are ints */
-  OP_OURS = 8,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
+  OP_VIEW = 1 << 0,     /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
+  OP_RANDOM = 1 << 1,   /* draws from graph->rng: never folded */
+  OP_UPDATES = 1 << 2,  /* writes inputs in place as .updates says: never folded; dropped where neither output nor update is wanted */
+  OP_OURS = 1 << 3,     /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
+  OP_ALONE = 1 << 4,    /* the input that in_place overwrites may not be another input too: it is read after the first write */
+  OP_COSTLY = 1 << 5,   /* dear to compute: not computed a second time to hold less memory */
+  /* What it takes and gives. */
+  OP_ANY_TYPE = 1 << 6, /* takes every float and int as it is: it moves elements, or has a way for each */
+  OP_FLOAT64 = 1 << 7,  /* takes float64 as it is; the others compute it in float32 */
+  OP_SMALL_IN_FLOAT = 1 << 8, /* small ints are computed in float32, which holds them, not in int64 */
+  OP_WIDE_OUT = 1 << 9,  /* an output in int64 is one whatever the inputs' type: positions, sizes */
+  OP_STRINGS = 1 << 10,  /* it takes and gives strings as well: no other operator meets them */
+  OP_SEQUENCES = 1 << 11, /* it takes sequences */
+  OP_SUBGRAPHS = 1 << 12, /* carries subgraphs, captured values are its last inputs; what it is made of waits by itself */
+  /* Its gradient. */
+  OP_STRAIGHT_THROUGH = 1 << 13, /* its outputs carry a gradient, though they are ints */
+  OP_STEPS = 1 << 14,    /* a function of steps: what passes straight through it is no slope, and no difference holds it */
+  OP_FIRST_ALONE = 1 << 15, /* outputs after the first carry no gradient: statistics, as in PyTorch */
 };
+
+enum { SINCE_MAX = 12, UPDATES_MAX = 8 };
 
 struct Op {
   const char *name;
   const char *domain; /* NULL is ai.onnx */
-  short since[12];    /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
+  short since[SINCE_MAX];   /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
   signed char min_in, max_in;   /* inputs; the first min_in must be there. max_in -1: any number */
   signed char min_out, max_out; /* outputs */
   unsigned flags;
   unsigned in_place;  /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
-  signed char updates[8]; /* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
+  signed char updates[UPDATES_MAX];/* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
   Status (*infer)(Node *n);       /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
   void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
   Status (*grad)(Grad *g);        /* NULL: not differentiable */
@@ -91,8 +98,10 @@ struct Op {
   const Op op_##name
 
 /* In the table (src/ops/table.c). */
-const Op *op_find(const char *name); /* NULL when we lack it; of a name in two domains, ops.def's first */
-const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx */
+const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NULL when we lack it */
+/* By the name that the engine emits it with: ai.onnx's, else that of the one domain that has it; NULL when none or several do.
+ * Who wants one of several says the domain: "com.trainlet.FusedConv". */
+const Op *op_find(const char *name);
 
 /* ---- for infer ---- */
 /* invalid-model (or another status): "Gemm 'fc1': " + the sentence. */

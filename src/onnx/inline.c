@@ -192,7 +192,7 @@ static Function *function_of(Inliner *in, const Onnx__NodeProto *n) {
 
 static int meaning(const Op *op, int64_t opset) {
   int since = 0;
-  for (int i = 0; i < 12 && op->since[i] && op->since[i] <= opset; i++) since = op->since[i];
+  for (int i = 0; i < SINCE_MAX && op->since[i] && op->since[i] <= opset; i++) since = op->since[i];
   return since;
 }
 

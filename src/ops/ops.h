@@ -6,7 +6,8 @@
 #include "ops/ops.def"
 #undef OP
 
-const Op *op_at(int index); /* of the table; NULL past the end */
+const Op *op_at(int index); /* of the table, in no order that means anything; NULL past the end */
+const Op *const *op_table(int *count);
 
 /* Where a gradient meets the session's state: the planner, the session and its state must know it. */
 static inline bool op_is_accumulator(const Node *n) { return n->op == &op_in_place_accumulator_v2; }

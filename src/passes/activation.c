@@ -41,7 +41,7 @@ static bool rewrite(Graph *g, Node *n) {
   bool gemm = from && from->op == &op_gemm;
   if (!from || (!gemm && from->op != &op_conv)) return false;
   AttrList attrs = with_activation(g, from, gemm, bounds);
-  Value *made = attrs.count ? emit_first(g, gemm ? "FusedGemm" : "FusedConv", attrs, from->in, from->in_count) : NULL;
+  Value *made = attrs.count ? emit_first(g, gemm ? "com.trainlet.FusedGemm" : "com.trainlet.FusedConv", attrs, from->in, from->in_count) : NULL;
   return rewrite_as(n, made ? rewrite_reshape(g, made, &n->out[0]->shape) : NULL);
 }
 

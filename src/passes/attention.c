@@ -243,7 +243,7 @@ static void emit_attention(Graph *g, Match *m, Node **forward, Node **backward) 
   absorb_output(g, m, &layout[3]);
   AttrList attrs = ATTRS(attr_of_float("scale", scale_of(m)), attr_of_int("causal", m->causal), attr_of_ints("layout", layout, 4));
   Value *mask = mask_of(g, m);
-  *forward = emit_node(g, "Attention", attrs, (Value *[]){q, k, v, mask}, 4, m->trains ? 2 : 1, NULL);
+  *forward = emit_node(g, "com.trainlet.Attention", attrs, (Value *[]){q, k, v, mask}, 4, m->trains ? 2 : 1, NULL);
   if (!*forward) return;
   take(*forward, 0, m->y);
   if (!m->trains) return;

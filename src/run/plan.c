@@ -43,7 +43,7 @@ static void share_roots(Graph *g) {
     Node *n = g->nodes[i];
     if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = root_of(n->in[0]);
     if (!(n->op->flags & OP_UPDATES)) continue;
-    for (int k = 0; k < n->out_count && k < 8; k++)
+    for (int k = 0; k < n->out_count && k < UPDATES_MAX; k++)
       if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = root_of(n->in[n->op->updates[k]]);
   }
 }

@@ -21,14 +21,8 @@ static bool is_batch_norm(const Node *n) { return n->op == &op_batch_norm_intern
 /* Outputs that are made again: the first so many. */
 static int again_count(const Node *n) { return is_batch_norm(n) ? 1 : n->out_count; }
 
-/* Not a product, and without effects. */
-static bool is_cheap(const Node *n) {
-  static const Op *const products[] = {&op_gemm, &op_fused_gemm, &op_mat_mul, &op_fused_mat_mul, &op_conv, &op_fused_conv, &op_conv_grad, &op_attention, &op_attention_grad, &op_mat_mul_n_bits,
-                                    &op_mat_mul_n_bits_grad};
-  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-    if (n->op == products[i]) return false;
-  return is_batch_norm(n) || !(n->op->flags & (OP_UPDATES | OP_RANDOM | OP_VIEW));
-}
+/* And without effects. */
+static bool is_cheap(const Node *n) { return is_batch_norm(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW)); }
 
 /* first and last of each value, views counted for what they show; in `readers` the first step after the peak that reads it: 0 when none does, -1
  * when it is touched at the peak itself. */

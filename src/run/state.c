@@ -64,7 +64,7 @@ static Status take_shapes(State *s, const Graph *train, Error *error) {
 static void mark_updated(State *s, const Graph *train) {
   for (int i = 0; train && i < train->node_count; i++) {
     const Node *n = train->nodes[i];
-    for (int k = 0; n->op->flags & OP_UPDATES && k < 8; k++) {
+    for (int k = 0; n->op->flags & OP_UPDATES && k < UPDATES_MAX; k++) {
       int input = n->op->updates[k];
       Parameter *p = input > 0 && has_in(n, input) ? state_find(s, n->in[input]->name) : NULL;
       if (p) p->updated = true;

@@ -246,20 +246,6 @@ static int output_count(const OpCase *c, bool is_float[OUTPUTS_MAX]) {
   return count;
 }
 
-/* Operators whose outputs after the first carry no gradient, and why. Every other one must pass it on or refuse. */
-static const struct {
-  const char *op, *why;
-} first_only[] = {
-    {"BatchNormalization", "running statistics, as in PyTorch"},
-    {"BatchNormInternal", "running and saved statistics, as in PyTorch"},
-};
-
-static bool flows_from_first_only(const Op *op) {
-  for (size_t i = 0; i < sizeof first_only / sizeof *first_only; i++)
-    if (strcmp(first_only[i].op, op->name) == 0) return true;
-  return false;
-}
-
 /* sum += x; what is NULL is 0. */
 static void add_to(float **sum, const float *x, size_t count) {
   if (x && !*sum) *sum = calloc(count + 1, sizeof **sum);
@@ -272,7 +258,7 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
   for (int i = 0; i < OPCASE_INPUTS; i++) grads[i] = NULL;
   for (int i = 0; i < c->in_count; i++) mask |= (unsigned)is_probed(c, i) << i;
   int outputs = mask ? output_count(c, is_float) : 0;
-  if (outputs > 1 && flows_from_first_only(c->op)) outputs = 1;
+  if (outputs > 1 && c->op->flags & OP_FIRST_ALONE) outputs = 1; /* every other one must pass it on or refuse */
   unsigned flowing = 0;
   float *sum[OPCASE_INPUTS] = {0};
   for (int k = 0; k < outputs; k++) {

@@ -35,14 +35,14 @@ static void *guarded(size_t bytes, int fill, int guard) {
 static void alias_updates(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    for (int k = 0; k < n->out_count && k < 8; k++)
+    for (int k = 0; k < n->out_count && k < UPDATES_MAX; k++)
       if (n->op->flags & OP_UPDATES && n->op->updates[k] > 0 && has_out(n, k)) n->out[k]->data = n->in[n->op->updates[k]]->data;
   }
 }
 
 static bool is_update(const Value *v) {
   const Node *n = v->producer;
-  for (int k = 0; v->kind == VALUE_NODE && k < n->out_count && k < 8; k++)
+  for (int k = 0; v->kind == VALUE_NODE && k < n->out_count && k < UPDATES_MAX; k++)
     if (n->out[k] == v && n->op->flags & OP_UPDATES && n->op->updates[k] > 0) return true;
   return false;
 }

@@ -106,7 +106,7 @@ static Row row_of(const Op *op) {
 static const char *domain_of(const Op *op) { return op->domain ? op->domain : "ai.onnx"; }
 
 static void print_versions(FILE *page, const Op *op) {
-  for (int i = 0; i < 12 && op->since[i]; i++) fprintf(page, "%s%d", i ? ", " : "", op->since[i]);
+  for (int i = 0; i < SINCE_MAX && op->since[i]; i++) fprintf(page, "%s%d", i ? ", " : "", op->since[i]);
 }
 
 static void print_types(FILE *page, unsigned set) {

@@ -55,7 +55,7 @@ OPERATOR(attention) = {
     .domain = "com.trainlet",
     .since = {1},
     .min_in = 3, .max_in = 4, .min_out = 1, .max_out = 2,
-    .flags = OP_OURS,
+    .flags = OP_OURS | OP_COSTLY,
     .infer = op_attention_infer,
     .run = op_attention_run,
     .grad = attention_gradient,

@@ -31,7 +31,7 @@ OPERATOR(attention_grad) = {
     .domain = "com.trainlet",
     .since = {1},
     .min_in = 6, .max_in = 7, .min_out = 1, .max_out = 3,
-    .flags = OP_OURS,
+    .flags = OP_OURS | OP_COSTLY,
     .infer = attention_grad_infer,
     .run = attention_grad_run,
     .work = attention_gradient_work,

@@ -99,6 +99,7 @@ OPERATOR(conv) = {
     .name = "Conv",
     .since = {1, 11},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .flags = OP_COSTLY,
     .infer = conv_op_infer,
     .run = conv_op_run,
     .grad = conv_grad,

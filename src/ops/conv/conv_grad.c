@@ -71,6 +71,7 @@ OPERATOR(conv_grad) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 3,
+    .flags = OP_COSTLY,
     .infer = conv_grad_infer,
     .run = conv_grad_run,
     .reads = conv_grad_reads,

@@ -24,7 +24,7 @@ OPERATOR(fused_conv) = {
     .domain = "com.trainlet",
     .since = {1},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .flags = OP_OURS,
+    .flags = OP_OURS | OP_COSTLY,
     .infer = fused_conv_infer,
     .run = conv_op_run,
     .work = conv_work,

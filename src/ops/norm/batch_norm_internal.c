@@ -40,7 +40,7 @@ OPERATOR(batch_norm_internal) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
-    .flags = OP_UPDATES,
+    .flags = OP_UPDATES | OP_FIRST_ALONE,
     .updates = {0, 3, 4},
     .infer = batch_norm_internal_infer,
     .run = batch_norm_internal_run,

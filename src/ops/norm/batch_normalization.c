@@ -131,6 +131,7 @@ OPERATOR(batch_normalization) = {
     .name = "BatchNormalization",
     .since = {1, 6, 7, 9, 14, 15},
     .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
+    .flags = OP_FIRST_ALONE,
     .infer = batch_normalization_infer,
     .run = batch_normalization_run,
     .grad = batch_normalization_grad,

@@ -23,7 +23,7 @@ OPERATOR(fused_gemm) = {
     .domain = "com.trainlet",
     .since = {1},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .flags = OP_ALONE | OP_OURS,
+    .flags = OP_ALONE | OP_OURS | OP_COSTLY,
     .in_place = 4,
     .infer = fused_gemm_infer,
     .run = gemm_op_run,

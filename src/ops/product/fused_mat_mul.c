@@ -59,6 +59,7 @@ OPERATOR(fused_mat_mul) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .flags = OP_COSTLY,
     .infer = fused_mat_mul_infer,
     .run = mat_mul_run,
     .grad = fused_mat_mul_grad,

@@ -100,7 +100,7 @@ OPERATOR(gemm) = {
     .since = {1, 6, 7, 9, 11, 13},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
     .in_place = 4,
-    .flags = OP_ALONE,
+    .flags = OP_ALONE | OP_COSTLY,
     .infer = gemm_op_infer,
     .run = gemm_op_run,
     .grad = gemm_grad,

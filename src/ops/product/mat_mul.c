@@ -224,7 +224,7 @@ OPERATOR(mat_mul) = {
     .name = "MatMul",
     .since = {1, 9, 13},
     .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .flags = OP_FLOAT64,
+    .flags = OP_FLOAT64 | OP_COSTLY,
     .infer = plain_infer,
     .run = mat_mul_run,
     .grad = mat_mul_grad,

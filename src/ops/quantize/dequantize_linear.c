@@ -45,7 +45,7 @@ OPERATOR(dequantize_linear) = {
     .name = "DequantizeLinear",
     .since = {10, 13, 19, 21},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_STEPS,
     .infer = dequantize_linear_infer,
     .run = dequantize_linear_run,
     .grad = dequantize_linear_grad,

@@ -45,6 +45,7 @@ OPERATOR(fake_quant) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 2,
+    .flags = OP_STEPS,
     .infer = fake_quant_infer,
     .run = fake_quant_run,
     .grad = fake_quant_gradient,

@@ -57,7 +57,7 @@ OPERATOR(mat_mul_n_bits) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 3, .max_in = 6, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE,
+    .flags = OP_ANY_TYPE | OP_COSTLY,
     .infer = mat_mul_n_bits_infer,
     .run = mat_mul_n_bits_run,
     .grad = mat_mul_n_bits_gradient,

@@ -39,7 +39,7 @@ OPERATOR(mat_mul_n_bits_grad) = {
     .domain = "com.trainlet",
     .since = {1},
     .min_in = 3, .max_in = 4, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE | OP_OURS,
+    .flags = OP_ANY_TYPE | OP_OURS | OP_COSTLY,
     .infer = mat_mul_n_bits_grad_infer,
     .run = mat_mul_n_bits_grad_run,
     .work = work_product,

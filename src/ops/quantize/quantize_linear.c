@@ -64,7 +64,7 @@ OPERATOR(quantize_linear) = {
     .name = "QuantizeLinear",
     .since = {10, 13, 19, 21},
     .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
-    .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH,
+    .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH | OP_STEPS,
     .infer = quantize_linear_infer,
     .run = quantize_linear_run,
     .grad = quantize_linear_grad,
