@@ -47,6 +47,7 @@ OPERATOR(inverse) = {
     .domain = "com.microsoft",
     .since = {1},
     .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .flags = OP_COSTLY,
     .infer = inverse_infer,
     .run = inverse_run,
     .grad = inverse_grad,
