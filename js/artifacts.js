@@ -4,7 +4,7 @@ import { withClient } from './client.js';
 import { checkKeys, TrainletError } from './errors.js';
 import { copyExternal, readSource } from './source.js';
 
-/** @import { ArtifactOptions, EngineOptions, LossOptions, OptimizerOptions, Source } from './types.js' */
+/** @import { ArtifactOptions, EngineOptions, Source } from './types.js' */
 
 export const ENGINE_KEYS = /** @type {const} */ ([
   'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'maxWork', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
@@ -58,15 +58,14 @@ export async function generateArtifacts(model, options = {}) {
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
-  const { loss = 'training-info' } = options;
-  const optimizer = options.optimizer ?? (loss === 'training-info' ? {} : 'adamw');
+  const { loss = 'training-info', optimizer = {} } = options;
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
   const flags = [...flag('nominal', options.nominal), ...flag('initialize', options.initialize)];
   const { passes, maxMemoryBytes = 0 } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
-  return [['maxMemoryBytes', String(maxMemoryBytes)], ...lossSettings(loss), ...optimizerSettings(optimizer), ...lists, ...flags, ...chosen];
+  return [['maxMemoryBytes', String(maxMemoryBytes)], ...typed('loss', loss), ...typed('optimizer', optimizer), ...lists, ...flags, ...chosen];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */
@@ -78,24 +77,13 @@ function listOf(key, entries = []) {
 /** @param {string} key @param {boolean} [value] @returns {[string, string][]} */
 const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(value))]]);
 
-/** @param {string | LossOptions} loss */
-function lossSettings(loss) {
-  const options = typeof loss === 'string' ? { type: loss } : loss;
-  checkKeys('loss', options, ['type', 'reduction', 'weights', 'ignoreIndex']);
-  return flatten('loss', options);
-}
-
-/** @param {string | Partial<OptimizerOptions>} optimizer */
-function optimizerSettings(optimizer) {
-  const options = typeof optimizer === 'string' ? { type: optimizer } : optimizer;
-  checkKeys('optimizer', options, ['type', 'lr', 'betas', 'eps', 'weightDecay', 'momentum', 'dampening', 'nesterov', 'lrDecay', 'clipGradNorm']);
-  const { betas: [beta1, beta2] = [], ...rest } = /** @type {Partial<OptimizerOptions>} */ (options);
-  return flatten('optimizer', { ...rest, beta1, beta2 });
-}
-
-/** @param {string} prefix @param {object} options @returns {[string, string][]} */
-function flatten(prefix, options) {
-  return Object.entries(options)
+/**
+ * Settings of what may be its type alone; that goes first, for it brings the defaults of the others.
+ * @param {string} prefix @param {string | { type?: string }} options @returns {[string, string][]}
+ */
+function typed(prefix, options) {
+  const { type, ...rest } = typeof options === 'string' ? { type: options } : options;
+  return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
 }

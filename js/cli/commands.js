@@ -205,7 +205,7 @@ async function artifacts(model, values) {
   if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
   const optimizer = {
-    type: /** @type {OptimizerType} */ (values.optimizer ?? (loss && 'adamw')), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
+    type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);

@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "ops/optimizer/training_step.h"
 #include "run/session.h"
+#include "train/training_form.h"
 
 Status session_check_training_info(TrainletSession *s) {
   const Optimizer *o = &s->optimizer;
@@ -18,6 +19,9 @@ Status session_check_training_info(TrainletSession *s) {
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs an eval model whose first output is the loss");
   if (o->clip_norm > 0)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that gradients are clipped (clipGradNorm %g)", (double)o->clip_norm);
+  if (!training_has_form(o->kind))
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say the optimizer %s",
+                     optimizer_name(o->kind));
   bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW;
   if (wide && (!o->correct_bias || !o->first_step))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
@@ -71,33 +75,6 @@ typedef struct Writer {
 
 static void bind(Writer *w, const Value *to, const Value *from) { w->t->updates[w->t->update_count++] = (OnnxBinding){to->name, from->name}; }
 
-enum { ATTRS_MAX = 5 };
-
-/* SGD that is arithmetic alone. */
-static bool is_plain(const Optimizer *o) { return o->kind == OPTIMIZER_SGD && o->momentum == 0 && o->weight_decay == 0; }
-
-/* The operator that another optimizer is, and its attributes. */
-static const Op *optimizer_op(const Optimizer *o, float lr, Attr attrs[ATTRS_MAX], int *count) {
-  bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW, coupled = o->kind != OPTIMIZER_ADAMW && o->kind != OPTIMIZER_ADAMW_HF;
-  int n = 0;
-  attrs[n++] = attr_of_float("norm_coefficient", coupled ? o->weight_decay : 0);
-  if (o->kind == OPTIMIZER_SGD) {
-    attrs[n++] = attr_of_float("alpha", o->momentum);
-    attrs[n++] = attr_of_float("beta", 1 - o->dampening);
-    attrs[n++] = attr_of_string("mode", o->nesterov ? "nesterov" : "standard");
-    return *count = n, &op_momentum;
-  }
-  attrs[n++] = attr_of_float("epsilon", o->eps);
-  if (o->kind == OPTIMIZER_ADAGRAD) {
-    attrs[n++] = attr_of_float("decay_factor", o->lr_decay);
-    return *count = n, &op_adagrad;
-  }
-  attrs[n++] = attr_of_float("alpha", o->beta1);
-  attrs[n++] = attr_of_float("beta", o->beta2);
-  attrs[n++] = attr_of_float(wide ? "weight_decay" : "norm_coefficient_post", coupled ? 0 : wide ? o->weight_decay : lr * o->weight_decay);
-  return *count = n, wide ? &op_py_torch_adam : &op_adam;
-}
-
 /* x − lr·g */
 static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient) {
   const char *step_name = name_of(w->g, p->name, "step"), *new_name = name_of(w->g, p->name, "new");
@@ -116,11 +93,11 @@ static Value *moment(Writer *w, const Parameter *p, int k) {
 }
 
 static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradient) {
-  if (is_plain(&w->s->optimizer)) return write_sgd(w, p, x, gradient);
-  Attr attrs[ATTRS_MAX];
+  if (training_is_plain(&w->s->optimizer)) return write_sgd(w, p, x, gradient);
+  Attr attrs[TRAINING_ATTRS_MAX];
   int attr_count;
-  const Op *op = optimizer_op(&w->s->optimizer, w->s->lr, attrs, &attr_count);
-  int states = op == &op_adam || op == &op_py_torch_adam ? 2 : 1;
+  const Op *op = training_form_write(&w->s->optimizer, w->s->lr, attrs, &attr_count);
+  int states = training_state_sorts(op);
   Value *in[6] = {w->rate, w->count, x, gradient, moment(w, p, 0), states > 1 ? moment(w, p, 1) : NULL};
   const char *out[3] = {name_of(w->g, p->name, "new"), name_of(w->g, p->name, "momentum0_new"), name_of(w->g, p->name, "momentum1_new")};
   Attr *kept = ARENA_ARRAY(w->g->arena, Attr, attr_count);
@@ -133,10 +110,11 @@ static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradien
   return STATUS_OK;
 }
 
-/* T is the count of the next step; 0 for good where there is no bias correction. */
+/* T is the count of the next step; 0 for good where a bias correction is left out. */
 static Status write_counter(Writer *w) {
   const Optimizer *o = &w->s->optimizer;
-  if (!o->correct_bias) return (w->count = int_initializer(w->g, "update_count", 0)) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+  bool counts = o->correct_bias || !optimizer_has(o->kind, SETTING_CORRECT_BIAS);
+  if (!counts) return (w->count = int_initializer(w->g, "update_count", 0)) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
   w->count = int_initializer(w->g, "update_count", w->s->steps + o->first_step);
   Value *one = int_initializer(w->g, "one_update", 1);
   const char *name = graph_fresh_name(w->g, "update_count_new");
@@ -173,7 +151,7 @@ static Status write_all(Writer *w, Value *loss) {
   if (!(w->t->updates = ARENA_ARRAY(w->g->arena, OnnxBinding, 3 * w->s->state.count + 1))) return STATUS_OUT_OF_MEMORY;
   TRY(write_gradient(w, loss));
   w->rate = float_initializer(w->g, "learning_rate", w->s->lr);
-  if (!is_plain(&w->s->optimizer)) TRY(write_counter(w));
+  if (!training_is_plain(&w->s->optimizer)) TRY(write_counter(w));
   for (int i = 0; i < w->s->state.count; i++) {
     const Parameter *p = &w->s->state.parameters[i];
     if (!p->trainable) continue;

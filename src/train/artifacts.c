@@ -23,6 +23,8 @@
 #include "train/training_info.h"
 #include "trainlet.h"
 
+enum { SENTENCE = 200 }; /* what an error lists */
+
 typedef struct NameList {
   const char **names;
   int count, capacity;
@@ -168,16 +170,29 @@ static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) 
   return STATUS_OK;
 }
 
-static Status parse_number(TrainletArtifacts *a, const char *key, const char *value, double min, double max, float *out) {
-  char *end, wanted[80];
-  double x = strtod(value, &end);
-  snprintf(wanted, sizeof wanted, "a number from %g to %g", min, max);
-  if (end == value || *end || !(x >= min && x <= max)) return invalid(a, key, value, wanted);
-  *out = (float)x;
-  return STATUS_OK;
+/* Names by their index, NULL past the end. */
+typedef const char *Names(int i);
+
+/* "a, b or c": the names and, if any, one more; `word` stands before the last. */
+static const char *listed(char text[SENTENCE], Names *name, const char *more, const char *word) {
+  int count = 0, at = 0;
+  while (name(count)) count++;
+  int total = count + (more != NULL);
+  for (int i = 0; i < total && at < SENTENCE; i++) {
+    const char *here = i < count ? name(i) : more;
+    if (i == total - 1) at += snprintf(text + at, (size_t)(SENTENCE - at), " %s %s", word, here);
+    else at += snprintf(text + at, (size_t)(SENTENCE - at), "%s%s", i ? ", " : "", here);
+  }
+  return text;
 }
 
-static Status parse_weights(TrainletArtifacts *a, const char *key, const char *value) {
+static Status unknown(TrainletArtifacts *a, const char *key, Names *known) {
+  char text[SENTENCE];
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'; it knows %s", key,
+                   listed(text, known, NULL, "and"));
+}
+
+static Status set_weights(TrainletArtifacts *a, const char *key, const char *value) {
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
   a->loss.weights = NULL;
@@ -194,31 +209,42 @@ static Status parse_weights(TrainletArtifacts *a, const char *key, const char *v
   return STATUS_OK;
 }
 
-static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
-  const char *field = key + strlen("loss.");
-  if (strcmp(field, "type") == 0) {
-    a->by_training_info = strcmp(value, "training-info") == 0;
-    return a->by_training_info || loss_kind(value, &a->loss.kind) ? STATUS_OK : invalid(a, key, value, "cross-entropy, mse, bce-with-logits, l1, none or training-info");
-  }
-  if (strcmp(field, "reduction") == 0) {
-    a->loss.sum = strcmp(value, "sum") == 0;
-    return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
-  }
-  if (strcmp(field, "weights") == 0) return parse_weights(a, key, value);
-  if (strcmp(field, "ignoreIndex") == 0) {
-    char *end;
-    a->loss.ignore_index = strtoll(value, &end, 10);
-    a->loss.has_ignore_index = true;
-    return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
-  }
-  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+static Status set_loss_type(TrainletArtifacts *a, const char *key, const char *value) {
+  char text[SENTENCE];
+  a->by_training_info = strcmp(value, "training-info") == 0;
+  if (a->by_training_info || loss_named(value, &a->loss.kind)) return STATUS_OK;
+  return invalid(a, key, value, listed(text, loss_name, "training-info", "or"));
 }
 
-static Status set_optimizer_kind(TrainletArtifacts *a, const char *key, const char *value) {
-  static const OptimizerKind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_ADAGRAD};
-  for (int i = 0; i < 4; i++)
-    if (strcmp(optimizer_name(kinds[i]), value) == 0) return a->optimizer = optimizer_default(kinds[i]), STATUS_OK;
-  return invalid(a, key, value, "adamw, adam, adagrad or sgd");
+static Status set_reduction(TrainletArtifacts *a, const char *key, const char *value) {
+  a->loss.sum = strcmp(value, "sum") == 0;
+  return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
+}
+
+static Status set_ignore_index(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  a->loss.ignore_index = strtoll(value, &end, 10);
+  a->loss.has_ignore_index = true;
+  return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
+}
+
+typedef struct LossOption {
+  const char *name;
+  Status (*set)(TrainletArtifacts *a, const char *key, const char *value);
+} LossOption;
+static const LossOption loss_options[] = {
+    {"type", set_loss_type},
+    {"reduction", set_reduction},
+    {"weights", set_weights},
+    {"ignoreIndex", set_ignore_index},
+    {NULL, NULL},
+};
+static const char *loss_option(int i) { return loss_options[i].name; }
+
+static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
+  for (const LossOption *o = loss_options; o->name; o++)
+    if (strcmp(key + strlen("loss."), o->name) == 0) return o->set(a, key, value);
+  return unknown(a, key, loss_option);
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
@@ -226,29 +252,56 @@ static Status set_flag(TrainletArtifacts *a, const char *key, const char *value,
   return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
 }
 
-/* Set the type before the numbers: it brings its own defaults. */
+static Status set_optimizer_type(TrainletArtifacts *a, const char *key, const char *value) {
+  char text[SENTENCE];
+  OptimizerKind kind = optimizer_named(value);
+  if (kind == OPTIMIZER_NONE) return invalid(a, key, value, listed(text, optimizer_choice, NULL, "or"));
+  a->has_optimizer = true;
+  a->optimizer = optimizer_default(kind);
+  return STATUS_OK;
+}
+
+/* The settings of one name, `count` from `id` on: as many numbers, joined by commas. */
+static Status set_numbers(TrainletArtifacts *a, const char *key, const char *value, SettingId id, int count) {
+  const char *at = value;
+  for (int i = 0; i < count; i++) {
+    const Setting *s = optimizer_setting(id + (SettingId)i);
+    char *end, wanted[80];
+    double x = strtod(at, &end);
+    bool good = end != at && *end == (i < count - 1 ? ',' : '\0') && x >= 0 && x <= s->max;
+    if (count > 1) snprintf(wanted, sizeof wanted, "numbers from 0 to %g, %d joined by commas", s->max, count);
+    else snprintf(wanted, sizeof wanted, "a number from 0 to %g", s->max);
+    if (!good) return invalid(a, key, value, wanted);
+    *setting_number(s, &a->optimizer) = (float)x;
+    at = end + 1;
+  }
+  return STATUS_OK;
+}
+
+static bool is_setting(SettingId id, const char *option) {
+  return id < SETTING_COUNT && optimizer_setting(id)->option && strcmp(optimizer_setting(id)->option, option) == 0;
+}
+
+static const char *optimizer_option(int i) {
+  if (i == 0) return "type";
+  for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
+    const char *option = optimizer_setting(id)->option;
+    if (option && !is_setting(id + 1, option) && --i == 0) return option;
+  }
+  return NULL;
+}
+
+/* Set the type before the others: it brings its own defaults. */
 static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
-  const char *field = key + strlen("optimizer.");
-  Optimizer *o = &a->optimizer;
-  if (strcmp(field, "type") == 0) return a->has_optimizer = true, set_optimizer_kind(a, key, value);
+  const char *option = key + strlen("optimizer.");
+  if (strcmp(option, "type") == 0) return set_optimizer_type(a, key, value);
+  SettingId id = SETTING_LR;
+  while (id < SETTING_COUNT && !is_setting(id, option)) id++;
+  if (id == SETTING_COUNT) return unknown(a, key, optimizer_option);
   a->has_settings = true;
-  const struct {
-    const char *name;
-    double max;
-    float *to;
-  } numbers[] = {{"lr", 1e6, &o->lr},
-                 {"beta1", 0.9999999, &o->beta1},
-                 {"beta2", 0.9999999, &o->beta2},
-                 {"eps", 1, &o->eps},
-                 {"weightDecay", 1e6, &o->weight_decay},
-                 {"momentum", 1, &o->momentum},
-                 {"dampening", 1, &o->dampening},
-                 {"lrDecay", 1e6, &o->lr_decay},
-                 {"clipGradNorm", 1e30, &o->clip_norm}};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (strcmp(field, numbers[i].name) == 0) return parse_number(a, key, value, 0, numbers[i].max, numbers[i].to);
-  if (strcmp(field, "nesterov") == 0) return set_flag(a, key, value, &o->nesterov);
-  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+  const Setting *s = optimizer_setting(id);
+  if (s->is_flag) return set_flag(a, key, value, setting_flag(s, &a->optimizer));
+  return set_numbers(a, key, value, id, is_setting(id + 1, option) ? 2 : 1);
 }
 
 /* Names joined by commas. */
@@ -479,8 +532,10 @@ static Status build_eval(TrainletArtifacts *a) {
 /* ---- the training_info ---- */
 
 static Status take_training_info(TrainletArtifacts *a) {
+  char text[SENTENCE];
   if (!a->training.entries)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model holds no training_info, so a loss is needed: cross-entropy, mse, bce-with-logits, l1 or none");
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the model holds no training_info, so a loss is needed: %s", listed(text, loss_name, NULL, "or"));
   if (a->loss_inputs.count) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
   if (a->has_settings && !a->has_optimizer)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "options of an optimizer need its type here: the training_info's own is taken whole or not at all");

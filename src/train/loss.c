@@ -1,16 +1,9 @@
-/* Losses as ONNX nodes: cross-entropy, mean squared error, binary cross-entropy with logits, mean absolute error. */
+/* Losses as ONNX nodes: a row of a table each. */
 #include "train/loss.h"
 
 #include <string.h>
 
 #include "graph/op.h"
-
-bool loss_kind(const char *name, LossKind *out) {
-  static const char *const names[] = {"cross-entropy", "mse", "bce-with-logits", "l1", "none"};
-  for (int i = 0; i < 5; i++)
-    if (strcmp(names[i], name) == 0) return *out = (LossKind)i, true;
-  return false;
-}
 
 static Value *label_input(Graph *g, const char *stem, DType type, const Shape *shape) {
   const char *name = graph_fresh_name(g, stem);
@@ -48,18 +41,54 @@ static Value *reduce(Graph *g, const LossOptions *o, Value *each) {
   return emit_with(g, o->sum ? "ReduceSum" : "ReduceMean", ATTRS(attr_of_int("keepdims", 0)), each);
 }
 
+/* The others compare scores and targets element by element. */
+static Value *target_of(Graph *g, const Value *scores) {
+  return label_input(g, "target", DTYPE_FLOAT32, &scores->shape);
+}
+
+/* (x − z)² */
+static Value *mse(Graph *g, const LossOptions *o, Value *scores) {
+  Value *difference = emit(g, "Sub", scores, target_of(g, scores));
+  return reduce(g, o, emit(g, "Mul", difference, difference));
+}
+
+/* max(x, 0) − x·z + log(1 + e^−|x|) = softplus(x) − x·z   (PyTorch's BCEWithLogitsLoss) */
+static Value *bce_with_logits(Graph *g, const LossOptions *o, Value *scores) {
+  Value *target = target_of(g, scores);
+  return reduce(g, o, emit(g, "Sub", emit(g, "Softplus", scores), emit(g, "Mul", scores, target)));
+}
+
+/* |x − z| */
+static Value *l1(Graph *g, const LossOptions *o, Value *scores) {
+  return reduce(g, o, emit(g, "Abs", emit(g, "Sub", scores, target_of(g, scores))));
+}
+
+/* The scores are the loss. */
+static Value *none(Graph *g, const LossOptions *o, Value *scores) { return (void)g, (void)o, scores; }
+
+typedef struct LossRow {
+  const char *name;
+  Value *(*append)(Graph *g, const LossOptions *o, Value *scores);
+} LossRow;
+static const LossRow rows[] = {
+    [LOSS_CROSS_ENTROPY] = {"cross-entropy", cross_entropy},
+    [LOSS_MSE] = {"mse", mse},
+    [LOSS_BCE_WITH_LOGITS] = {"bce-with-logits", bce_with_logits},
+    [LOSS_L1] = {"l1", l1},
+    [LOSS_NONE] = {"none", none},
+};
+
+const char *loss_name(int kind) { return kind <= LOSS_NONE ? rows[kind].name : NULL; }
+
+bool loss_named(const char *name, LossKind *out) {
+  for (int kind = 0; loss_name(kind); kind++)
+    if (strcmp(loss_name(kind), name) == 0) return *out = (LossKind)kind, true;
+  return false;
+}
+
 Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
-  if (scores->type != DTYPE_FLOAT32) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
-              dtype_name(scores->type));
-    return NULL;
-  }
-  if (o->kind == LOSS_NONE) return scores;
-  if (o->kind == LOSS_CROSS_ENTROPY) return cross_entropy(g, o, scores);
-  Value *target = label_input(g, "target", DTYPE_FLOAT32, &scores->shape);
-  /* max(x, 0) − x·z + log(1 + e^−|x|) = softplus(x) − x·z   (PyTorch's BCEWithLogitsLoss) */
-  if (o->kind == LOSS_BCE_WITH_LOGITS)
-    return reduce(g, o, emit(g, "Sub", emit(g, "Softplus", scores), emit(g, "Mul", scores, target)));
-  Value *difference = emit(g, "Sub", scores, target);
-  return reduce(g, o, o->kind == LOSS_MSE ? emit(g, "Mul", difference, difference) : emit(g, "Abs", difference));
+  if (scores->type == DTYPE_FLOAT32) return rows[o->kind].append(g, o, scores);
+  error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
+            dtype_name(scores->type));
+  return NULL;
 }

@@ -13,7 +13,8 @@ typedef struct LossOptions {
   int64_t ignore_index;
 } LossOptions;
 
-bool loss_kind(const char *name, LossKind *out); /* "cross-entropy" … */
+const char *loss_name(int kind); /* "cross-entropy" …; NULL past the last */
+bool loss_named(const char *name, LossKind *out);
 /* Appends the loss of `scores` to g. A label input is made (`labels`: int64, the scores' shape without its class dimension 1;
  * `target`: float32, the scores' shape). NULL on failure; g->error has the sentence. */
 Value *loss_append(Graph *g, const LossOptions *options, Value *scores);

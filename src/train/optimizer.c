@@ -1,41 +1,14 @@
-/* Optimizer: one loop over flat blocks of parameters, four elements at a time, in the same order everywhere. */
+/* Optimizer: the tables, and one loop over flat blocks of parameters, four elements at a time, in the same order everywhere. */
 #include "train/optimizer.h"
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "kernels/power.h"
 #include "simd.h"
 #include "threads.h"
-
-Optimizer optimizer_default(OptimizerKind kind) {
-  Optimizer o = {.kind = kind, .lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .correct_bias = true};
-  o.first_step = kind != OPTIMIZER_SGD && kind != OPTIMIZER_ADAGRAD;
-  if (kind == OPTIMIZER_ADAMW) o.weight_decay = 1e-2f;
-  if (kind == OPTIMIZER_ADAM_HF || kind == OPTIMIZER_ADAMW_HF) o.eps = 1e-6f;
-  if (kind == OPTIMIZER_ADAGRAD) o.eps = 1e-10f;
-  return o;
-}
-
-const char *optimizer_name(OptimizerKind kind) {
-  switch (kind) {
-    case OPTIMIZER_NONE: break;
-    case OPTIMIZER_SGD: return "sgd";
-    case OPTIMIZER_ADAM: return "adam";
-    case OPTIMIZER_ADAMW: return "adamw";
-    case OPTIMIZER_ADAM_HF: return "adam-hf";
-    case OPTIMIZER_ADAMW_HF: return "adamw-hf";
-    case OPTIMIZER_ADAGRAD: return "adagrad";
-  }
-  return "none";
-}
-
-int optimizer_moment_count(const Optimizer *o) {
-  if (o->kind == OPTIMIZER_NONE) return 0;
-  if (o->kind == OPTIMIZER_SGD) return o->momentum != 0;
-  if (o->kind == OPTIMIZER_ADAGRAD) return 1;
-  return 2;
-}
 
 /* ---- clipping ---- */
 
@@ -88,25 +61,27 @@ float optimizer_clip_scale(const Optimizer *o, double norm_squared) {
 
 /* ---- the update ---- */
 
+static bool by_momentum(const Optimizer *o) { return o->momentum != 0 && optimizer_row(o->kind)->update_by_momentum; }
+
 /* What an update needs beside the blocks, in all lanes. */
 typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
-  f32x4 rate;   /* lr with the bias correction of m (…_HF: of v, too) or Adagrad's decay in it */
+  f32x4 rate;   /* lr with its decay and the bias correction of m (beside a raw root: of v, too) in it */
   f32x4 spread; /* 1 / sqrt of the bias correction of v */
   f32x4 momentum, fresh, nesterov;
 } Rates;
 
 static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
+  const OptimizerRow *row = optimizer_row(o->kind);
   bool corrects = o->correct_bias && step > 0;
   double correction1 = corrects ? 1 - power_of(o->beta1, step) : 1;
   double correction2 = corrects ? 1 - power_of(o->beta2, step) : 1;
-  double rate = lr / correction1;
-  if (o->kind == OPTIMIZER_ADAM_HF || o->kind == OPTIMIZER_ADAMW_HF) rate *= sqrt(correction2);
-  if (o->kind == OPTIMIZER_ADAGRAD) rate = lr / (1 + (double)step * o->lr_decay);
+  double rate = lr / correction1 / (1 + (double)step * o->lr_decay);
+  if (row->has_raw_root) rate *= sqrt(correction2);
   return (Rates){
       .lr = f32x4_splat(lr),
       .scale = f32x4_splat(scale),
-      .decay = f32x4_splat(o->kind == OPTIMIZER_ADAMW || o->kind == OPTIMIZER_ADAMW_HF ? lr * o->weight_decay : o->weight_decay),
+      .decay = f32x4_splat(row->decouples_decay ? lr * o->weight_decay : o->weight_decay),
       .beta1 = f32x4_splat(o->beta1),
       .rest1 = f32x4_splat(1 - o->beta1),
       .beta2 = f32x4_splat(o->beta2),
@@ -225,35 +200,207 @@ static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const
 }
 
 typedef struct Update {
-  OptimizerKind kind;
   Rates rates;
   float *p;
   const float *g;
   float *m, *v;
 } Update;
 
-static void update_range(void *context, size_t from, size_t to) {
-  const Update *u = context;
-  const Rates *r = &u->rates;
-  float *p = u->p + from, *m = u->m ? u->m + from : NULL, *v = u->v ? u->v + from : NULL;
-  const float *g = u->g + from;
-  switch (u->kind) {
-    case OPTIMIZER_NONE: break;
-    case OPTIMIZER_SGD:
-      if (m) sweep(sgd_momentum, r, 1, p, g, m, NULL, to - from);
-      else sweep(sgd, r, 0, p, g, NULL, NULL, to - from);
-      break;
-    case OPTIMIZER_ADAM: sweep(adam, r, 2, p, g, m, v, to - from); break;
-    case OPTIMIZER_ADAMW: sweep(adamw, r, 2, p, g, m, v, to - from); break;
-    case OPTIMIZER_ADAM_HF: sweep(adam_hf, r, 2, p, g, m, v, to - from); break;
-    case OPTIMIZER_ADAMW_HF: sweep(adamw_hf, r, 2, p, g, m, v, to - from); break;
-    case OPTIMIZER_ADAGRAD: sweep(adagrad, r, 1, p, g, m, NULL, to - from); break;
+/* What a row's update is: `rule` over elements from … to of the blocks. */
+#define UPDATE(rule, moment_count)                                                                              \
+  static void rule##_update(void *context, size_t from, size_t to) {                                            \
+    const Update *u = context;                                                                                  \
+    float *m = moment_count > 0 ? u->m + from : NULL, *v = moment_count > 1 ? u->v + from : NULL;               \
+    sweep(rule, &u->rates, moment_count, u->p + from, u->g + from, m, v, to - from);                            \
   }
-}
+UPDATE(sgd, 0)
+UPDATE(sgd_momentum, 1)
+UPDATE(adam, 2)
+UPDATE(adamw, 2)
+UPDATE(adam_hf, 2)
+UPDATE(adamw_hf, 2)
+UPDATE(adagrad, 1)
 
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
                       size_t count) {
-  int moments = optimizer_moment_count(o);
-  Update u = {o->kind, rates_of(o, step, lr, scale), p, g, moments > 0 ? m : NULL, moments > 1 ? v : NULL};
-  threads_split(count, GRAIN, update_range, &u);
+  const OptimizerRow *row = optimizer_row(o->kind);
+  Update u = {rates_of(o, step, lr, scale), p, g, m, v};
+  if (row->update) threads_split(count, GRAIN, by_momentum(o) ? row->update_by_momentum : row->update, &u);
 }
+
+/* ---- the tables ---- */
+
+#define FIELD(name) offsetof(Optimizer, name)
+
+static const Setting settings[SETTING_COUNT] = {
+    [SETTING_LR] = {"lr", NULL, FIELD(lr), false, 1e6, 0, INFINITY},
+    [SETTING_BETA1] = {"betas", "alpha", FIELD(beta1), false, 0.9999999, 0, 1},
+    [SETTING_BETA2] = {"betas", "beta", FIELD(beta2), false, 0.9999999, 0, 1},
+    [SETTING_EPS] = {"eps", "epsilon", FIELD(eps), false, 1, 0, INFINITY},
+    [SETTING_WEIGHT_DECAY] = {"weightDecay", "weight_decay", FIELD(weight_decay), false, 1e6, 0, INFINITY},
+    [SETTING_MOMENTUM] = {"momentum", "momentum", FIELD(momentum), false, 1, 0, 1},
+    [SETTING_DAMPENING] = {"dampening", "dampening", FIELD(dampening), false, 1, -FLT_MAX, INFINITY},
+    [SETTING_NESTEROV] = {"nesterov", "nesterov", FIELD(nesterov), true, 1, 0, 0},
+    [SETTING_LR_DECAY] = {"lrDecay", "lr_decay", FIELD(lr_decay), false, 1e6, 0, INFINITY},
+    [SETTING_CLIP_NORM] = {"clipGradNorm", NULL, FIELD(clip_norm), false, 1e30, 0, INFINITY},
+    [SETTING_CORRECT_BIAS] = {NULL, "correct_bias", FIELD(correct_bias), true, 1, 0, 0},
+    [SETTING_FIRST_STEP] = {NULL, "first_step", FIELD(first_step), true, 1, 0, 0},
+    [SETTING_ADAM_MODE] = {NULL, "adam_mode", FIELD(adam_mode), true, 1, 0, 0},
+};
+
+static const OwnSetting adamw_settings[] = {
+    {SETTING_LR, 1e-3f, 0},
+    {SETTING_BETA1, 0.9f, 0},
+    {SETTING_BETA2, 0.999f, 0},
+    {SETTING_EPS, 1e-8f, 0},
+    {SETTING_WEIGHT_DECAY, 1e-2f, 0},
+    {SETTING_CORRECT_BIAS, true, SETTING_IS_OURS},
+    {SETTING_ADAM_MODE, false, 0},
+    {SETTING_FIRST_STEP, true, SETTING_SPARSE | SETTING_IS_OURS},
+    {0},
+};
+static const OwnSetting adam_settings[] = {
+    {SETTING_LR, 1e-3f, 0},
+    {SETTING_BETA1, 0.9f, 0},
+    {SETTING_BETA2, 0.999f, 0},
+    {SETTING_EPS, 1e-8f, 0},
+    {SETTING_WEIGHT_DECAY, 0, 0},
+    {SETTING_CORRECT_BIAS, true, 0},
+    {SETTING_ADAM_MODE, false, SETTING_SPARSE},
+    {SETTING_FIRST_STEP, true, SETTING_SPARSE},
+    {0},
+};
+static const OwnSetting hugging_face_settings[] = {
+    {SETTING_LR, 1e-3f, 0},
+    {SETTING_BETA1, 0.9f, 0},
+    {SETTING_BETA2, 0.999f, 0},
+    {SETTING_EPS, 1e-6f, 0},
+    {SETTING_WEIGHT_DECAY, 0, 0},
+    {SETTING_CORRECT_BIAS, true, 0},
+    {SETTING_ADAM_MODE, true, 0},
+    {SETTING_FIRST_STEP, true, SETTING_SPARSE | SETTING_IS_OURS},
+    {0},
+};
+static const OwnSetting adagrad_settings[] = {
+    {SETTING_LR, 1e-3f, 0},
+    {SETTING_LR_DECAY, 0, 0},
+    {SETTING_EPS, 1e-10f, 0},
+    {SETTING_WEIGHT_DECAY, 0, 0},
+    {0},
+};
+static const OwnSetting sgd_settings[] = {
+    {SETTING_LR, 1e-3f, 0},
+    {SETTING_MOMENTUM, 0, SETTING_IS_OURS},
+    {SETTING_DAMPENING, 0, SETTING_SPARSE},
+    {SETTING_NESTEROV, false, 0},
+    {SETTING_WEIGHT_DECAY, 0, SETTING_IS_OURS},
+    {0},
+};
+
+static const OptimizerRow rows[OPTIMIZER_COUNT] = {
+    [OPTIMIZER_NONE] = {.name = "none", .settings = &(OwnSetting){0}},
+    [OPTIMIZER_ADAMW] = {.name = "adamw",
+                         .is_option = true,
+                         .settings = adamw_settings,
+                         .op_type = "AdamWOptimizer",
+                         .runtime_op_type = "AdamWOptimizer",
+                         .reads_step = true,
+                         .in_mode_1 = OPTIMIZER_ADAMW_HF,
+                         .decouples_decay = true,
+                         .moment_count = 2,
+                         .update = adamw_update},
+    [OPTIMIZER_ADAM] = {.name = "adam",
+                        .is_option = true,
+                        .settings = adam_settings,
+                        .op_type = "AdamOptimizer",
+                        .reads_step = true,
+                        .in_mode_1 = OPTIMIZER_ADAM_HF,
+                        .moment_count = 2,
+                        .update = adam_update},
+    [OPTIMIZER_ADAGRAD] = {.name = "adagrad",
+                           .is_option = true,
+                           .settings = adagrad_settings,
+                           .op_type = "AdagradOptimizer",
+                           .reads_step = true,
+                           .moment_count = 1,
+                           .update = adagrad_update},
+    [OPTIMIZER_SGD] = {.name = "sgd",
+                       .is_option = true,
+                       .settings = sgd_settings,
+                       .op_type = "SGDOptimizer",
+                       .runtime_op_type = "SGDOptimizerV2",
+                       .runtime_is_bare = true,
+                       .update = sgd_update,
+                       .update_by_momentum = sgd_momentum_update},
+    [OPTIMIZER_ADAM_HF] = {.name = "adam-hf",
+                           .settings = hugging_face_settings,
+                           .op_type = "AdamOptimizer",
+                           .reads_step = true,
+                           .has_raw_root = true,
+                           .moment_count = 2,
+                           .update = adam_hf_update},
+    [OPTIMIZER_ADAMW_HF] = {.name = "adamw-hf",
+                            .settings = hugging_face_settings,
+                            .op_type = "AdamWOptimizer",
+                            .runtime_op_type = "AdamWOptimizer",
+                            .reads_step = true,
+                            .decouples_decay = true,
+                            .has_raw_root = true,
+                            .moment_count = 2,
+                            .update = adamw_hf_update},
+};
+
+const Setting *optimizer_setting(SettingId id) { return &settings[id]; }
+const OptimizerRow *optimizer_row(OptimizerKind kind) { return &rows[kind]; }
+const char *optimizer_name(OptimizerKind kind) { return rows[kind].name; }
+
+const char *optimizer_choice(int i) {
+  for (OptimizerKind kind = 0; kind < OPTIMIZER_COUNT; kind++)
+    if (rows[kind].is_option && i-- == 0) return rows[kind].name;
+  return NULL;
+}
+
+OptimizerKind optimizer_named(const char *name) {
+  for (OptimizerKind kind = 0; kind < OPTIMIZER_COUNT; kind++)
+    if (rows[kind].is_option && strcmp(rows[kind].name, name) == 0) return kind;
+  return OPTIMIZER_NONE;
+}
+
+bool optimizer_has(OptimizerKind kind, SettingId id) {
+  const OwnSetting *own = rows[kind].settings;
+  while (own->id && own->id != id) own++;
+  return own->id;
+}
+
+Optimizer optimizer_default(OptimizerKind kind) {
+  Optimizer o = {.kind = kind};
+  for (const OwnSetting *own = rows[kind].settings; own->id; own++) {
+    const Setting *s = &settings[own->id];
+    if (s->is_flag) *setting_flag(s, &o) = own->initial != 0;
+    else *setting_number(s, &o) = own->initial;
+  }
+  return o;
+}
+
+bool optimizer_same(const Optimizer *a, const Optimizer *b) {
+  Optimizer x = *a, y = *b;
+  bool same = x.kind == y.kind;
+  x.clip_norm = y.clip_norm;
+  for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
+    const Setting *s = &settings[id];
+    if (s->is_flag) same &= *setting_flag(s, &x) == *setting_flag(s, &y);
+    else same &= *setting_number(s, &x) == *setting_number(s, &y);
+  }
+  return same;
+}
+
+bool optimizer_in_range(const Optimizer *o) {
+  Optimizer x = *o;
+  for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
+    const Setting *s = &settings[id];
+    if (!s->is_flag && !(*setting_number(s, &x) >= s->least && *setting_number(s, &x) < s->below)) return false;
+  }
+  return true;
+}
+
+int optimizer_moment_count(const Optimizer *o) { return rows[o->kind].moment_count + by_momentum(o); }

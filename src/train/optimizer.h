@@ -1,4 +1,4 @@
-/* Optimizer: SGD, Adam, AdamW and Adagrad over flat blocks of parameters, and the ONNX optimizer models that describe them. */
+/* Optimizers over flat blocks of parameters, a row of a table each; their settings; the ONNX models that describe them. */
 #pragma once
 #include "arena.h"
 #include "external.h"
@@ -6,30 +6,102 @@
 
 typedef enum OptimizerKind {
   OPTIMIZER_NONE,
-  OPTIMIZER_SGD,
-  OPTIMIZER_ADAM,
   OPTIMIZER_ADAMW,
+  OPTIMIZER_ADAM,
+  OPTIMIZER_ADAGRAD,
+  OPTIMIZER_SGD,
   OPTIMIZER_ADAM_HF,  /* ε beside the raw √v, as Hugging Face and ONNX's own Adam have it */
   OPTIMIZER_ADAMW_HF, /* the same with decoupled decay after the step (ONNX Runtime's adam_mode 1) */
-  OPTIMIZER_ADAGRAD,
+  OPTIMIZER_COUNT,
 } OptimizerKind;
 
 typedef struct Optimizer {
   OptimizerKind kind;
-  float lr;           /* initial learning rate */
-  float beta1, beta2, eps, weight_decay;
-  float momentum, dampening; /* SGD */
+  float lr; /* initial learning rate */
+  float beta1, beta2, eps, weight_decay, momentum, dampening;
   bool nesterov;
-  float lr_decay; /* Adagrad */
+  float lr_decay;
   bool correct_bias;
-  int first_step; /* T, the update count of the formulas, in the first update: 0 or 1 */
+  bool first_step; /* T, the update count of the formulas, in the first update: 0 or 1 */
+  bool adam_mode;  /* ONNX Runtime's: 1 in the kinds of Hugging Face's order */
   float clip_norm; /* global L2 norm of all gradients together; 0 = no clipping */
 } Optimizer;
 
-/* PyTorch's defaults for the kind (lr 1e-3 for all). */
+/* ---- settings: a row each ---- */
+
+typedef enum SettingId {
+  SETTING_END, /* of a list */
+  SETTING_LR,
+  SETTING_BETA1,
+  SETTING_BETA2,
+  SETTING_EPS,
+  SETTING_WEIGHT_DECAY,
+  SETTING_MOMENTUM,
+  SETTING_DAMPENING,
+  SETTING_NESTEROV,
+  SETTING_LR_DECAY,
+  SETTING_CLIP_NORM,
+  SETTING_CORRECT_BIAS,
+  SETTING_FIRST_STEP,
+  SETTING_ADAM_MODE,
+  SETTING_COUNT,
+} SettingId;
+
+typedef struct Setting {
+  const char *option;    /* after "optimizer."; NULL: it is none. Neighbours of one name are set together */
+  const char *attribute; /* of the optimizer model's node; NULL: it stands elsewhere in the model */
+  size_t offset;         /* of its field in Optimizer */
+  bool is_flag;          /* a bool; the others are floats */
+  double max;            /* as an option it is from 0 to this */
+  float least, below;    /* in a file it is in [least, below) */
+} Setting;
+
+const Setting *optimizer_setting(SettingId id);
+static inline float *setting_number(const Setting *s, Optimizer *o) { return (float *)((char *)o + s->offset); }
+static inline bool *setting_flag(const Setting *s, Optimizer *o) { return (bool *)((char *)o + s->offset); }
+
+/* ---- optimizers: a row each ---- */
+
+enum {
+  SETTING_SPARSE = 1 << 0,  /* written only where it is another than the default */
+  SETTING_IS_OURS = 1 << 1, /* ONNX Runtime's operator knows the default only */
+};
+
+/* A setting that an optimizer has; those that it has not are 0. */
+typedef struct OwnSetting {
+  SettingId id;
+  float initial; /* PyTorch's default */
+  unsigned flags;
+} OwnSetting;
+
+typedef struct OptimizerRow {
+  const char *name;            /* "adamw" … */
+  bool is_option;              /* artifacts are made with it; the others are only read */
+  const OwnSetting *settings;  /* in the order of the attributes, to SETTING_END */
+  const char *op_type;         /* of the optimizer model's node in ai.trainlet */
+  const char *runtime_op_type; /* in com.microsoft; NULL: ONNX Runtime has none */
+  bool runtime_is_bare;        /* that has no attributes */
+  bool reads_step;             /* the update count is among the node's inputs */
+  OptimizerKind in_mode_1;     /* what the node says with adam_mode 1 */
+  bool decouples_decay;        /* from the gradient */
+  bool has_raw_root;           /* ε stands beside the root of the uncorrected second moment */
+  int moment_count;            /* blocks of state; with momentum one more, where there is an update by momentum */
+  void (*update)(void *context, size_t from, size_t to);
+  void (*update_by_momentum)(void *context, size_t from, size_t to);
+} OptimizerRow;
+
+const OptimizerRow *optimizer_row(OptimizerKind kind);
+const char *optimizer_name(OptimizerKind kind);
+const char *optimizer_choice(int i);             /* names of those that artifacts are made with; NULL past the end */
+OptimizerKind optimizer_named(const char *name); /* of these; OPTIMIZER_NONE: it is no name of one */
+bool optimizer_has(OptimizerKind kind, SettingId id);
 Optimizer optimizer_default(OptimizerKind kind);
-const char *optimizer_name(OptimizerKind kind); /* "adamw" … */
-int optimizer_moment_count(const Optimizer *o); /* 0, 1 or 2 blocks */
+bool optimizer_same(const Optimizer *a, const Optimizer *b); /* clipping aside */
+bool optimizer_in_range(const Optimizer *o);                 /* of files */
+int optimizer_moment_count(const Optimizer *o);              /* 0, 1 or 2 blocks */
+
+/* ---- updates ---- */
+
 /* Σ g² in double; not finite when any g is not finite (or the sum overflows float). */
 double optimizer_norm_squared(const float *g, size_t count);
 /* clip coefficient min(max_norm / (norm + 1e-6), 1); 1 without clipping. */
@@ -37,6 +109,8 @@ float optimizer_clip_scale(const Optimizer *o, double norm_squared);
 /* One update of `count` elements in place; `step` is T: updates done before + first_step; the gradient is scaled by `scale` on the fly.
  * m, v: the moments (NULL where the kind has none). */
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v, size_t count);
+
+/* ---- files ---- */
 
 /* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with InplaceClipGradNorm before it
  * when clipping, laid out as ONNX Runtime's; ai.trainlet's for what ONNX Runtime lacks (Adagrad, momentum,

@@ -15,18 +15,6 @@
 #define MICROSOFT "com.microsoft"
 #define OURS "ai.trainlet" /* what ONNX Runtime has no operator for */
 
-/* The operators, in the order in which a writer picks the first that can say it all. */
-typedef struct Form {
-  const char *op_type, *domain;
-  OptimizerKind kind;
-} Form;
-static const Form forms[] = {
-    {"AdamWOptimizer", MICROSOFT, OPTIMIZER_ADAMW}, {"SGDOptimizerV2", MICROSOFT, OPTIMIZER_SGD},
-    {"AdamWOptimizer", OURS, OPTIMIZER_ADAMW},      {"SGDOptimizer", OURS, OPTIMIZER_SGD},
-    {"AdamOptimizer", OURS, OPTIMIZER_ADAM},        {"AdagradOptimizer", OURS, OPTIMIZER_ADAGRAD},
-};
-enum { FORMS = sizeof forms / sizeof *forms };
-
 /* ---- reading ---- */
 
 static const Attr *find_attr(const OnnxNode *n, const char *name, AttrKind kind) {
@@ -44,38 +32,23 @@ static Status read_float(const OnnxNode *n, const char *name, float least, float
                    (double)*out, (double)least, (double)below);
 }
 
-static Status read_flag(const OnnxNode *n, const char *name, bool otherwise, Error *error, bool *out) {
+/* A whole attribute, 0 or 1. */
+static Status read_flag(const OnnxNode *n, const char *name, Error *error, bool *out) {
   const Attr *a = find_attr(n, name, ATTR_INT);
-  *out = a ? a->i == 1 : otherwise;
+  if (a) *out = a->i == 1;
   if (!a || a->i == 0 || a->i == 1) return STATUS_OK;
   return error_set(error, STATUS_INVALID_MODEL, n->name, "%s: %s is %lld, it must be 0 or 1", n->op_type, name, (long long)a->i);
 }
 
-static Status read_sgd(const OnnxNode *n, Error *error, Optimizer *o) {
-  TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
-  TRY(read_float(n, "momentum", 0, 1, error, &o->momentum));
-  TRY(read_float(n, "dampening", -INFINITY, INFINITY, error, &o->dampening));
-  return read_flag(n, "nesterov", false, error, &o->nesterov);
-}
-
-static Status read_adagrad(const OnnxNode *n, Error *error, Optimizer *o) {
-  TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
-  TRY(read_float(n, "epsilon", 0, INFINITY, error, &o->eps));
-  return read_float(n, "lr_decay", 0, INFINITY, error, &o->lr_decay);
-}
-
-static Status read_adam(const OnnxNode *n, Error *error, Optimizer *o) {
-  bool hugging_face, counts_from_1;
-  o->weight_decay = strcmp(n->domain, MICROSOFT) == 0 ? 0 : o->weight_decay; /* ONNX Runtime's default is 0, not PyTorch's */
-  TRY(read_float(n, "alpha", 0, 1, error, &o->beta1));
-  TRY(read_float(n, "beta", 0, 1, error, &o->beta2));
-  TRY(read_float(n, "epsilon", 0, INFINITY, error, &o->eps));
-  TRY(read_float(n, "weight_decay", 0, INFINITY, error, &o->weight_decay));
-  TRY(read_flag(n, "correct_bias", true, error, &o->correct_bias));
-  TRY(read_flag(n, "adam_mode", false, error, &hugging_face));
-  TRY(read_flag(n, "first_step", true, error, &counts_from_1));
-  o->first_step = counts_from_1;
-  if (hugging_face) o->kind = o->kind == OPTIMIZER_ADAMW ? OPTIMIZER_ADAMW_HF : OPTIMIZER_ADAM_HF;
+static Status read_settings(const OnnxNode *n, const OptimizerRow *row, Error *error, Optimizer *o) {
+  if (strcmp(n->domain, MICROSOFT) == 0) o->weight_decay = 0; /* ONNX Runtime's default, not PyTorch's */
+  for (const OwnSetting *own = row->settings; own->id; own++) {
+    const Setting *s = optimizer_setting(own->id);
+    if (!s->attribute) continue;
+    if (s->is_flag) TRY(read_flag(n, s->attribute, error, setting_flag(s, o)));
+    else TRY(read_float(n, s->attribute, s->least, s->below, error, setting_number(s, o)));
+  }
+  if (o->adam_mode) o->kind = row->in_mode_1;
   return STATUS_OK;
 }
 
@@ -88,10 +61,15 @@ static Status read_clip(const OnnxNode *n, Error *error, float *clip_norm) {
   return read_float(n, "max_norm", 0, INFINITY, error, clip_norm);
 }
 
-static const Form *form_of(const OnnxNode *n) {
-  for (int i = 0; i < FORMS; i++)
-    if (strcmp(n->op_type, forms[i].op_type) == 0 && strcmp(n->domain, forms[i].domain) == 0) return &forms[i];
-  return NULL;
+/* OPTIMIZER_NONE: no optimizer has this node. */
+static OptimizerKind kind_of(const OnnxNode *n) {
+  bool in_runtime = strcmp(n->domain, MICROSOFT) == 0;
+  if (!in_runtime && strcmp(n->domain, OURS) != 0) return OPTIMIZER_NONE;
+  for (OptimizerKind kind = OPTIMIZER_NONE + 1; kind < OPTIMIZER_COUNT; kind++) {
+    const char *op_type = in_runtime ? optimizer_row(kind)->runtime_op_type : optimizer_row(kind)->op_type;
+    if (op_type && strcmp(n->op_type, op_type) == 0) return kind;
+  }
+  return OPTIMIZER_NONE;
 }
 
 static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimizer *out) {
@@ -99,17 +77,17 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
   *out = (Optimizer){0};
   for (int i = 0; i < count; i++) {
     const OnnxNode *n = &nodes[i];
-    const Form *form = form_of(n);
+    OptimizerKind kind = kind_of(n);
     if (strcmp(n->op_type, "InplaceClipGradNorm") == 0) {
       TRY(read_clip(n, error, &clip_norm));
-    } else if (!form) {
+    } else if (kind == OPTIMIZER_NONE) {
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
                        "the optimizer model uses the operator '%.64s', which is no optimizer we have", n->op_type);
     } else if (out->kind != OPTIMIZER_NONE) {
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "the optimizer model holds two optimizers, one is what we run");
     } else {
-      *out = optimizer_default(form->kind);
-      TRY((form->kind == OPTIMIZER_SGD ? read_sgd : form->kind == OPTIMIZER_ADAGRAD ? read_adagrad : read_adam)(n, error, out));
+      *out = optimizer_default(kind);
+      TRY(read_settings(n, optimizer_row(kind), error, out));
     }
   }
   if (out->kind == OPTIMIZER_NONE) return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model holds no optimizer");
@@ -143,66 +121,60 @@ Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *
 
 /* ---- writing ---- */
 
-static const Form *form_for(const Optimizer *o) {
-  bool runtime_lacks = o->kind == OPTIMIZER_SGD     ? o->momentum != 0 || o->weight_decay != 0
-                       : o->kind == OPTIMIZER_ADAMW ? !o->correct_bias || !o->first_step
-                                                    : !o->first_step;
-  OptimizerKind kind = o->kind == OPTIMIZER_ADAMW_HF ? OPTIMIZER_ADAMW : o->kind == OPTIMIZER_ADAM_HF ? OPTIMIZER_ADAM : o->kind;
-  for (int i = 0; i < FORMS; i++)
-    if (forms[i].kind == kind && !(runtime_lacks && strcmp(forms[i].domain, MICROSOFT) == 0)) return &forms[i];
-  return NULL;
+/* Written as an attribute, it would be what a reader takes without one. */
+static bool is_initial(const Optimizer *o, const OwnSetting *own) {
+  Optimizer x = *o;
+  const Setting *s = optimizer_setting(own->id);
+  return s->is_flag ? *setting_flag(s, &x) == (own->initial != 0) : *setting_number(s, &x) == own->initial;
 }
 
-bool optimizer_model_is_ours(const Optimizer *o) {
-  const Form *form = form_for(o);
-  return form && strcmp(form->domain, OURS) == 0;
+/* Whether ONNX Runtime's operator can say it all. */
+static bool runtime_has(const Optimizer *o) {
+  const OptimizerRow *row = optimizer_row(o->kind);
+  bool has = row->runtime_op_type;
+  for (const OwnSetting *own = row->settings; own->id; own++)
+    if (own->flags & SETTING_IS_OURS) has &= is_initial(o, own);
+  return has;
 }
 
-enum { ATTRS_MAX = 7 };
+bool optimizer_model_is_ours(const Optimizer *o) { return o->kind != OPTIMIZER_NONE && !runtime_has(o); }
 
-static int write_attrs(const Optimizer *o, Attr attrs[ATTRS_MAX]) {
+static int write_attrs(const Optimizer *o, Attr attrs[SETTING_COUNT]) {
+  Optimizer x = *o;
   int n = 0;
-  if (o->kind == OPTIMIZER_SGD) {
-    attrs[n++] = attr_of_float("momentum", o->momentum);
-    if (o->dampening != 0) attrs[n++] = attr_of_float("dampening", o->dampening);
-    attrs[n++] = attr_of_int("nesterov", o->nesterov);
-    attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
-    return n;
+  for (const OwnSetting *own = optimizer_row(o->kind)->settings; own->id; own++) {
+    const Setting *s = optimizer_setting(own->id);
+    if (!s->attribute || (own->flags & SETTING_SPARSE && is_initial(o, own))) continue;
+    attrs[n++] = s->is_flag ? attr_of_int(s->attribute, *setting_flag(s, &x))
+                            : attr_of_float(s->attribute, *setting_number(s, &x));
   }
-  if (o->kind == OPTIMIZER_ADAGRAD) {
-    attrs[n++] = attr_of_float("lr_decay", o->lr_decay);
-    attrs[n++] = attr_of_float("epsilon", o->eps);
-    attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
-    return n;
-  }
-  attrs[n++] = attr_of_float("alpha", o->beta1);
-  attrs[n++] = attr_of_float("beta", o->beta2);
-  attrs[n++] = attr_of_float("epsilon", o->eps);
-  attrs[n++] = attr_of_float("weight_decay", o->weight_decay);
-  attrs[n++] = attr_of_int("correct_bias", o->correct_bias);
-  bool hugging_face = o->kind == OPTIMIZER_ADAMW_HF || o->kind == OPTIMIZER_ADAM_HF;
-  if (o->kind != OPTIMIZER_ADAM) attrs[n++] = attr_of_int("adam_mode", hugging_face);
-  if (!o->first_step) attrs[n++] = attr_of_int("first_step", 0);
+  return n;
+}
+
+/* learning_rate, (step,) params, gradients, first_order_moments, second_order_moments, to the last that it has. */
+static int name_inputs(const Optimizer *o, const char *gradients, const char *in[6]) {
+  int n = 0;
+  in[n++] = "learning_rate";
+  if (optimizer_row(o->kind)->reads_step) in[n++] = "step";
+  in[n++] = "params";
+  in[n++] = gradients;
+  if (optimizer_moment_count(o) > 0) in[n++] = "first_order_moments";
+  if (optimizer_moment_count(o) > 1) in[n++] = "second_order_moments";
   return n;
 }
 
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes) {
-  const Form *form = form_for(o);
-  if (!form) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "there is no optimizer to write a model of");
-  bool clips = o->clip_norm > 0, plain = strcmp(form->op_type, "SGDOptimizerV2") == 0;
-  Attr attrs[ATTRS_MAX], max_norm = attr_of_float("max_norm", o->clip_norm);
-  const char *clipped = "clip_grad_norm_output", *flag = "updated_flag";
-  const char *adam_in[] = {"learning_rate",       "step",               "params", clips ? clipped : "gradients",
-                           "first_order_moments", "second_order_moments"};
-  const char *sgd_in[] = {"learning_rate", "params", clips ? clipped : "gradients", "first_order_moments"};
-  const char *adagrad_in[] = {"learning_rate", "step", "params", clips ? clipped : "gradients", "first_order_moments"};
-  int moment_count = optimizer_moment_count(o);
-  bool sgd = o->kind == OPTIMIZER_SGD, adagrad = o->kind == OPTIMIZER_ADAGRAD;
+  const OptimizerRow *row = optimizer_row(o->kind);
+  if (o->kind == OPTIMIZER_NONE)
+    return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "there is no optimizer to write a model of");
+  bool clips = o->clip_norm > 0, in_runtime = runtime_has(o), plain = in_runtime && row->runtime_is_bare;
+  Attr attrs[SETTING_COUNT], max_norm = attr_of_float("max_norm", o->clip_norm);
+  const char *clipped = "clip_grad_norm_output", *flag = "updated_flag", *in[6];
+  const char *op_type = in_runtime ? row->runtime_op_type : row->op_type, *domain = in_runtime ? MICROSOFT : OURS;
+  int in_count = name_inputs(o, clips ? clipped : "gradients", in), attr_count = plain ? 0 : write_attrs(o, attrs);
   const OnnxNode nodes[] = {
       {"InplaceClipGradNorm", MICROSOFT, "InplaceClipGradNorm", (const char *[]){"gradients"}, &clipped, 1, 1, &max_norm, 1},
-      {form->op_type, form->domain, form->op_type, sgd ? sgd_in : adagrad ? adagrad_in : adam_in, &flag,
-       sgd ? 3 + moment_count : adagrad ? 5 : 6, 1, attrs,
-       plain ? 0 : write_attrs(o, attrs)},
+      {op_type, domain, op_type, in, &flag, in_count, 1, attrs, attr_count},
   };
   const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},     {"step", DTYPE_INT64, 1},
                              {"params", DTYPE_FLOAT32, 0},            {"gradients", DTYPE_FLOAT32, 0},
@@ -214,11 +186,12 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   snprintf(learning_rate, sizeof learning_rate, "%.9g", (double)o->lr);
   const OnnxPlain model = {
       .nodes = clips ? nodes : nodes + 1, .node_count = clips ? 2 : 1,
-      .inputs = inputs, .input_count = moment_count == 2 ? 6 : 5, /* the runtime wants first moments even where nothing reads them */
+      .inputs = inputs,
+      .input_count = optimizer_moment_count(o) == 2 ? 6 : 5, /* the runtime wants first moments even where nothing reads them */
       .outputs = &output, .output_count = 1,
       .metadata_keys = (const char *[]){learning_rate_key}, .metadata_texts = (const char *[]){learning_rate}, .metadata_count = 1,
       .between = &between, .between_count = clips,
-      .opsets = opsets, .opset_count = strcmp(form->domain, OURS) == 0 ? 3 : 2,
+      .opsets = opsets, .opset_count = in_runtime ? 2 : 3,
   };
   return onnx_write_nodes(&model, error, out, out_bytes);
 }

@@ -6,6 +6,7 @@
 
 #include "ops/ops.h"
 #include "ops/optimizer/training_step.h"
+#include "train/training_form.h"
 
 typedef struct Reading {
   const OnnxTraining *from;
@@ -23,7 +24,6 @@ typedef struct Step {
 static bool is_op(const Node *n, const Op *op) { return n && n->op == op; }
 static bool is_initializer(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer; }
 static bool is_number(const Value *v, DType type) { return v->kind == VALUE_CONSTANT && v->type == type && shape_elements(&v->shape) == 1; }
-static int state_sorts(const Node *n) { return is_op(n, &op_adam) || is_op(n, &op_py_torch_adam) ? 2 : 1; }
 
 static Status refuse(Reading *r, const Node *n, const char *what, const char *name, const char *wanted) {
   return error_set(r->error, STATUS_UNSUPPORTED_OP, n->name, "the training_info's %.48s '%.96s': %s '%.64s' %s", n->op->name, n->name, what, name, wanted);
@@ -75,56 +75,20 @@ static Status read_counter(Reading *r, const Node *n, Value *t, int64_t *next) {
   return STATUS_OK;
 }
 
-static void read_momentum(const Node *n, Optimizer *o) {
-  *o = optimizer_default(OPTIMIZER_SGD);
-  o->momentum = node_float(n, "alpha", 0);
-  o->dampening = 1 - node_float(n, "beta", 1);
-  o->nesterov = o->momentum != 0 && strcmp(node_string(n, "mode", ""), "nesterov") == 0;
-  o->weight_decay = node_float(n, "norm_coefficient", 0);
-}
-
-static void read_adagrad(const Node *n, Optimizer *o) {
-  *o = optimizer_default(OPTIMIZER_ADAGRAD);
-  o->lr_decay = node_float(n, "decay_factor", 0);
-  o->eps = node_float(n, "epsilon", 1e-6f);
-  o->weight_decay = node_float(n, "norm_coefficient", 0);
-}
-
-/* ONNX's Adam has its ε beside the raw root, as Hugging Face's order, and decays by norm_coefficient_post = lr·weight_decay. */
-static Status read_adam(Reading *r, const Node *n, float lr, Optimizer *o) {
-  bool ours = is_op(n, &op_py_torch_adam);
-  float coupled = node_float(n, "norm_coefficient", 0), post = node_float(n, "norm_coefficient_post", 0);
-  float decoupled = ours ? node_float(n, "weight_decay", 0) : post != 0 ? post / lr : 0;
-  *o = optimizer_default(ours ? (coupled != 0 ? OPTIMIZER_ADAM : OPTIMIZER_ADAMW) : coupled != 0 ? OPTIMIZER_ADAM_HF : OPTIMIZER_ADAMW_HF);
-  o->beta1 = node_float(n, "alpha", 0.9f);
-  o->beta2 = node_float(n, "beta", 0.999f);
-  o->eps = node_float(n, "epsilon", ours ? 1e-8f : 1e-6f);
-  o->weight_decay = coupled != 0 ? coupled : decoupled;
-  if (coupled == 0 || decoupled == 0) return STATUS_OK;
-  return refuse(r, n, "it decays", n->in[2]->name, "as part of the gradient and by itself, we do either");
-}
-
-static bool in_range(const Optimizer *o) {
-  bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1 && o->momentum >= 0 && o->momentum < 1;
-  return betas && o->eps >= 0 && o->eps < INFINITY && o->weight_decay >= 0 && o->weight_decay < INFINITY && o->lr >= 0 &&
-         o->lr < INFINITY && o->lr_decay >= 0 && o->lr_decay < INFINITY && isfinite(o->dampening);
-}
-
 static Status read_settings(Reading *r, const Node *n, Step *s) {
   float lr;
   int64_t next;
   Optimizer *o = &s->optimizer;
   TRY(read_rate(r, n, n->in[0], &lr));
   TRY(read_counter(r, n, n->in[1], &next));
-  if (is_op(n, &op_momentum)) read_momentum(n, o);
-  else if (is_op(n, &op_adagrad)) read_adagrad(n, o);
-  else TRY(read_adam(r, n, lr, o));
+  if (!training_form_read(n, lr, o))
+    return refuse(r, n, "it decays", n->in[2]->name, "as part of the gradient and by itself, we do either");
   o->lr = lr;
   if (is_op(n, &op_py_torch_adam) && next < 1) return refuse(r, n, "its update count", n->in[1]->name, "must begin with 1");
   if (next < 0) o->correct_bias = false, o->dampening = 0, o->lr_decay = 0, next = 0; /* as ONNX has it where T is 0 */
   if (next < o->first_step) o->first_step = 0;
   s->steps = next - o->first_step;
-  if (in_range(o)) return STATUS_OK;
+  if (optimizer_in_range(o)) return STATUS_OK;
   return refuse(r, n, "one of its settings or its learning rate", n->in[0]->name, "is out of the range that an optimizer has");
 }
 
@@ -144,12 +108,13 @@ static Status read_sgd(Reading *r, TrainedParameter *p, const Value *next, Step 
   if (!is_op(mul, &op_mul) || mul->in[!rate] != p->gradient) return not_understood(r, p->value, next);
   *s = (Step){.node = sub, .optimizer = optimizer_default(OPTIMIZER_SGD)};
   TRY(read_rate(r, mul, mul->in[rate], &s->optimizer.lr));
-  return in_range(&s->optimizer) ? STATUS_OK : refuse(r, mul, "its learning rate", mul->in[rate]->name, "must be at least 0");
+  if (optimizer_in_range(&s->optimizer)) return STATUS_OK;
+  return refuse(r, mul, "its learning rate", mul->in[rate]->name, "must be at least 0");
 }
 
 static Status read_states(Reading *r, const Step *s, int tensor, TrainedParameter *p) {
   const Node *n = s->node;
-  int sorts = state_sorts(n), tensors = training_step_tensors(n, sorts);
+  int sorts = training_state_sorts(n->op), tensors = training_step_tensors(n, sorts);
   for (int k = 0; k < sorts; k++) {
     Value *state = n->in[2 + (2 + k) * tensors + tensor];
     const Value *next = is_initializer(state) ? update_of(r, state) : NULL;
@@ -164,8 +129,9 @@ static Status read_states(Reading *r, const Step *s, int tensor, TrainedParamete
 static Status read_step(Reading *r, TrainedParameter *p, Step *s) {
   const Value *next = update_of(r, p->value);
   const Node *n = next->producer;
-  if (!is_op(n, &op_adam) && !is_op(n, &op_adagrad) && !is_op(n, &op_momentum) && !is_op(n, &op_py_torch_adam)) return read_sgd(r, p, next, s);
-  int tensors = training_step_tensors(n, state_sorts(n)), tensor = 0;
+  int sorts = n ? training_state_sorts(n->op) : 0;
+  if (!sorts) return read_sgd(r, p, next, s);
+  int tensors = training_step_tensors(n, sorts), tensor = 0;
   while (tensor < tensors && n->in[2 + tensor] != p->value) tensor++;
   if (tensor == tensors || !has_out(n, tensor) || n->out[tensor] != next || n->in[2 + tensors + tensor] != p->gradient) return not_understood(r, p->value, next);
   *s = (Step){.node = n};
@@ -174,10 +140,7 @@ static Status read_step(Reading *r, TrainedParameter *p, Step *s) {
 }
 
 static bool same(const Step *a, const Step *b) {
-  const Optimizer *x = &a->optimizer, *y = &b->optimizer;
-  return a->steps == b->steps && x->kind == y->kind && x->lr == y->lr && x->beta1 == y->beta1 && x->beta2 == y->beta2 && x->eps == y->eps &&
-         x->weight_decay == y->weight_decay && x->momentum == y->momentum && x->dampening == y->dampening && x->nesterov == y->nesterov &&
-         x->lr_decay == y->lr_decay && x->correct_bias == y->correct_bias && x->first_step == y->first_step;
+  return a->steps == b->steps && optimizer_same(&a->optimizer, &b->optimizer);
 }
 
 /* ---- what else is updated ---- */

@@ -77,13 +77,14 @@ static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
 
 static bool same_optimizer(const Optimizer *a, const Optimizer *b) {
   return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->weight_decay == b->weight_decay &&
-         a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->dampening == b->dampening && a->lr_decay == b->lr_decay && a->first_step == b->first_step && a->clip_norm == b->clip_norm;
+         a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->dampening == b->dampening &&
+         a->lr_decay == b->lr_decay && a->first_step == b->first_step && a->clip_norm == b->clip_norm;
 }
 
 static void optimizer_models_come_back(const void *argument) {
   (void)argument;
   Block block = {0};
-  for (OptimizerKind kind = OPTIMIZER_SGD; kind <= OPTIMIZER_ADAGRAD; kind++) {
+  for (OptimizerKind kind = OPTIMIZER_NONE + 1; kind < OPTIMIZER_COUNT; kind++) {
     for (int variant = 0; variant < 4; variant++) {
       Error error = {0};
       Optimizer o = optimizer_default(kind), back;

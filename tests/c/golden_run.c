@@ -26,7 +26,9 @@ static bool set_optimizer(GoldenRun *run, const Json *optimizer) {
   for (size_t i = 0; ok && i < sizeof numbers / sizeof *numbers; i++)
     if (json_get(optimizer, numbers[i][0])) ok = set_number(run, numbers[i][1], json_number(optimizer, numbers[i][0], 0));
   if (!ok || !betas) return ok;
-  return set_number(run, "optimizer.beta1", betas->child->number) && set_number(run, "optimizer.beta2", betas->child->next->number);
+  char text[80];
+  snprintf(text, sizeof text, "%.9g,%.9g", betas->child->number, betas->child->next->number);
+  return set(run, "optimizer.betas", text);
 }
 
 static bool set_list(GoldenRun *run, const char *key) {

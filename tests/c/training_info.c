@@ -173,7 +173,7 @@ int main(void) {
       {"optimizer.type", "sgd", "optimizer.lr", "0.05", "optimizer.momentum", "0.9", "optimizer.dampening", "0.3"},
       {"optimizer.type", "sgd", "optimizer.lr", "0.05", "optimizer.momentum", "0.9", "optimizer.nesterov", "1"},
       {"optimizer.type", "adam", "optimizer.lr", "0.01", "optimizer.weightDecay", "0.02"},
-      {"optimizer.type", "adamw", "optimizer.lr", "0.01", "optimizer.beta1", "0.8", "optimizer.beta2", "0.99", "optimizer.eps", "0.001"},
+      {"optimizer.type", "adamw", "optimizer.lr", "0.01", "optimizer.betas", "0.8,0.99", "optimizer.eps", "0.001"},
       {"optimizer.type", "adagrad", "optimizer.lr", "0.05", "optimizer.lrDecay", "0.1", "optimizer.weightDecay", "0.01"},
   };
   Arena arena = {0};

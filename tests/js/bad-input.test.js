@@ -216,9 +216,9 @@ test('artifact options that mean nothing are refused', async () => {
   const refused = (options, words) => assert.rejects(generateArtifacts(MODEL, { loss: 'cross-entropy', ...HERE, ...options }), is('invalid-argument', words));
   await refused({ loss: 'hinge' }, /hinge/);
   await refused({ loss: undefined }, /holds no training_info, so a loss is needed/);
-  await refused({ loss: { type: 'cross-entropy', labelSmoothing: 0.1 } }, /no option 'labelSmoothing'/);
+  await refused({ loss: { type: 'cross-entropy', labelSmoothing: 0.1 } }, /no option 'loss.labelSmoothing'; it knows type, reduction/);
   await refused({ optimizer: 'lion' }, /lion/);
-  await refused({ optimizer: { type: 'adam', groups: [] } }, /no option 'groups'/);
+  await refused({ optimizer: { type: 'adam', groups: [] } }, /no option 'optimizer.groups'; it knows type, lr, betas, eps/);
   await refused({ optimizer: { type: 'adam', lr: NaN } }, /lr/);
   await refused({ requiresGrad: 'fc*' }, /requiresGrad must be an array/);
   await refused({ lora: { rank: 4, targets: [] } }, /no option 'lora'/);

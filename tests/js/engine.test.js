@@ -308,6 +308,15 @@ test('a property that would come back otherwise, or not at all, is refused, and 
   }
 });
 
+test('an optimizer has what it is given, whether before its type or after', async () => {
+  const [before, after] = [{ lr: 0.25, betas: [0.8, 0.99], type: 'adam' }, { type: 'adam', lr: 0.25, betas: [0.8, 0.99] }];
+  const made = [before, after].map((optimizer) => generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer }));
+  const [first, second] = await Promise.all(made);
+  assert.deepEqual(first.optimizerModel, second.optimizerModel);
+  const session = await create(first);
+  assert.equal(await session.getLearningRate(), 0.25);
+});
+
 test('parameters that a step made infinite are neither saved nor exported, and the sentence names one', async () => {
   const session = await create(await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer: 'adamw' }));
   const before = await parametersOf(session);
