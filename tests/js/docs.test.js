@@ -45,7 +45,7 @@ const CODE = FILES.filter((file) => /^(src|wasm|js|tests\/c)\/.*\.(c|h|def|js|d\
   .map(read)
   .join('\n');
 /** What a word of code looks like that must be found there: node_output, OP_MAX, TrainletPart, .since */
-const IDENTIFIER = /^([a-z]+(_[a-z0-9]+)+|[A-Z]+(_[A-Z]+)+|([A-Z][a-z]+){2,}\w*|\.[a-z]\w*)$/;
+const IDENTIFIER = /^([a-z]+(_[a-z0-9]+)+|[A-Z]+(_[A-Z]+)+|[A-Za-z]?[a-z]+([A-Z][a-z]+)+\w*|\.[a-z]\w*)$/;
 
 /** What ctest calls them. */
 const TESTS = FILES.flatMap((file) => {
