@@ -209,7 +209,7 @@ export interface MemoryPlan {
 
 /**
  * The four artifacts of ONNX Runtime, as bytes. The label input is named as there: `labels` for cross-entropy (class
- * indices, int64), `target` for mse, bce-with-logits and l1.
+ * indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
  */
 export interface Artifacts {
   readonly trainModel: Uint8Array;
@@ -220,7 +220,7 @@ export interface Artifacts {
   readonly warnings: readonly string[];
 }
 
-export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'none';
+export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'huber' | 'none';
 export interface LossOptions {
   /** `none`: the model's own output is the loss already. */
   type: LossType;
@@ -229,21 +229,26 @@ export interface LossOptions {
   weights?: readonly number[];
   /** Labels of this value do not count (cross-entropy). */
   ignoreIndex?: number;
+  /** Huber: half a difference's square counts up to this, beyond it delta · (|difference| − delta / 2). Above 0; default 1. */
+  delta?: number;
 }
 
-export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad';
+export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
 export interface OptimizerOptions {
   type: OptimizerType;
   lr?: number;
   betas?: readonly [number, number];
   eps?: number;
   weightDecay?: number;
+  /** Of SGD and RMSprop. */
   momentum?: number;
   /** Of the gradient in SGD's momentum, after the first step. */
   dampening?: number;
   nesterov?: boolean;
   /** Adagrad: after t steps the learning rate is lr / (1 + t·lrDecay). */
   lrDecay?: number;
+  /** RMSprop (not centered): how much of the mean of squared gradients stays in a step. Default 0.99. */
+  alpha?: number;
   /** The gradients together are scaled down to this L2 norm. */
   clipGradNorm?: number;
 }

@@ -52,8 +52,8 @@ Shows inputs, outputs, parameters, and the plan of memory at batch 1.
 Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
 overwritten with --force only.
 
-  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, none (default: as the model's own training_info says)
-  --optimizer NAME     adamw (default), adam, sgd, adagrad
+  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, huber, none (default: as the model's own training_info says)
+  --optimizer NAME     adamw (default), adam, sgd, adagrad, rmsprop
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
   --train GLOB         parameters to train; may be given again (default: all)

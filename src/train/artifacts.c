@@ -74,6 +74,7 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
   a->arena = arena;
   a->budget = budget;
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
+  a->loss.delta = 1;
   a->passes = PASSES_ALL;
   a->initialize = true;
   return a;
@@ -228,6 +229,13 @@ static Status set_ignore_index(TrainletArtifacts *a, const char *key, const char
   return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
 }
 
+static Status set_delta(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  a->loss.delta = strtof(value, &end);
+  bool good = end != value && !*end && a->loss.delta > 0 && a->loss.delta <= 1e30f;
+  return good ? STATUS_OK : invalid(a, key, value, "a number above 0 and up to 1e30");
+}
+
 typedef struct LossOption {
   const char *name;
   Status (*set)(TrainletArtifacts *a, const char *key, const char *value);
@@ -237,6 +245,7 @@ static const LossOption loss_options[] = {
     {"reduction", set_reduction},
     {"weights", set_weights},
     {"ignoreIndex", set_ignore_index},
+    {"delta", set_delta},
     {NULL, NULL},
 };
 static const char *loss_option(int i) { return loss_options[i].name; }

@@ -63,6 +63,14 @@ static Value *l1(Graph *g, const LossOptions *o, Value *scores) {
   return reduce(g, o, emit(g, "Abs", emit(g, "Sub", scores, target_of(g, scores))));
 }
 
+/* d = x − z, c = d cut off at ±δ:  c·(d − c/2), d²/2 within and δ·(|d| − δ/2) beyond   (PyTorch's HuberLoss) */
+static Value *huber(Graph *g, const LossOptions *o, Value *scores) {
+  Value *difference = emit(g, "Sub", scores, target_of(g, scores));
+  Value *cut = emit(g, "Clip", difference, emit_float(g, -o->delta), emit_float(g, o->delta));
+  Value *half = emit(g, "Mul", cut, emit_float(g, 0.5f));
+  return reduce(g, o, emit(g, "Mul", cut, emit(g, "Sub", difference, half)));
+}
+
 /* The scores are the loss. */
 static Value *none(Graph *g, const LossOptions *o, Value *scores) { return (void)g, (void)o, scores; }
 
@@ -75,6 +83,7 @@ static const LossRow rows[] = {
     [LOSS_MSE] = {"mse", mse},
     [LOSS_BCE_WITH_LOGITS] = {"bce-with-logits", bce_with_logits},
     [LOSS_L1] = {"l1", l1},
+    [LOSS_HUBER] = {"huber", huber},
     [LOSS_NONE] = {"none", none},
 };
 

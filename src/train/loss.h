@@ -2,7 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 
-typedef enum LossKind { LOSS_CROSS_ENTROPY, LOSS_MSE, LOSS_BCE_WITH_LOGITS, LOSS_L1, LOSS_NONE } LossKind;
+typedef enum LossKind { LOSS_CROSS_ENTROPY, LOSS_MSE, LOSS_BCE_WITH_LOGITS, LOSS_L1, LOSS_HUBER, LOSS_NONE } LossKind;
 
 typedef struct LossOptions {
   LossKind kind;
@@ -11,6 +11,7 @@ typedef struct LossOptions {
   int weight_count;
   bool has_ignore_index; /* cross-entropy: labels of this value do not count */
   int64_t ignore_index;
+  float delta; /* huber: beyond it the loss is linear */
 } LossOptions;
 
 const char *loss_name(int kind); /* "cross-entropy" …; NULL past the last */

@@ -68,7 +68,7 @@ typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
   f32x4 rate;   /* lr with its decay and the bias correction of m (beside a raw root: of v, too) in it */
   f32x4 spread; /* 1 / sqrt of the bias correction of v */
-  f32x4 momentum, fresh, nesterov;
+  f32x4 momentum, fresh, nesterov, alpha, rest_alpha;
 } Rates;
 
 static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
@@ -92,6 +92,8 @@ static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
       .momentum = f32x4_splat(o->momentum),
       .fresh = f32x4_splat(step > 0 ? 1 - o->dampening : 1),
       .nesterov = f32x4_splat(o->nesterov ? 1 : 0),
+      .alpha = f32x4_splat(o->alpha),
+      .rest_alpha = f32x4_splat(1 - o->alpha),
   };
 }
 
@@ -166,6 +168,23 @@ static inline Four adagrad(Four x, const Rates *r) {
   return x;
 }
 
+/* torch.optim.RMSprop, not centered, E[g²] in m:  g += λ·p;  m = α·m + (1−α)·g²;  p -= η·g / (√m + ε) */
+static inline Four rmsprop(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  x.m = r->alpha * x.m + r->rest_alpha * x.g * x.g;
+  x.p -= r->lr * x.g / (f32x4_sqrt(x.m) + r->eps);
+  return x;
+}
+
+/* with momentum, its buffer in v:  v = μ·v + g / (√m + ε);  p -= η·v */
+static inline Four rmsprop_momentum(Four x, const Rates *r) {
+  x.g += r->decay * x.p;
+  x.m = r->alpha * x.m + r->rest_alpha * x.g * x.g;
+  x.v = r->momentum * x.v + x.g / (f32x4_sqrt(x.m) + r->eps);
+  x.p -= r->lr * x.v;
+  return x;
+}
+
 static inline f32x4 load_some(const float *p, size_t n) {
   f32x4 v = {0};
   for (size_t i = 0; i < n; i++) v[i] = p[i];
@@ -220,6 +239,8 @@ UPDATE(adamw, 2)
 UPDATE(adam_hf, 2)
 UPDATE(adamw_hf, 2)
 UPDATE(adagrad, 1)
+UPDATE(rmsprop, 1)
+UPDATE(rmsprop_momentum, 2)
 
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
                       size_t count) {
@@ -242,6 +263,7 @@ static const Setting settings[SETTING_COUNT] = {
     [SETTING_DAMPENING] = {"dampening", "dampening", FIELD(dampening), false, 1, -FLT_MAX, INFINITY},
     [SETTING_NESTEROV] = {"nesterov", "nesterov", FIELD(nesterov), true, 1, 0, 0},
     [SETTING_LR_DECAY] = {"lrDecay", "lr_decay", FIELD(lr_decay), false, 1e6, 0, INFINITY},
+    [SETTING_ALPHA] = {"alpha", "alpha", FIELD(alpha), false, 0.9999999, 0, 1},
     [SETTING_CLIP_NORM] = {"clipGradNorm", NULL, FIELD(clip_norm), false, 1e30, 0, INFINITY},
     [SETTING_CORRECT_BIAS] = {NULL, "correct_bias", FIELD(correct_bias), true, 1, 0, 0},
     [SETTING_FIRST_STEP] = {NULL, "first_step", FIELD(first_step), true, 1, 0, 0},
@@ -288,6 +310,14 @@ static const OwnSetting adagrad_settings[] = {
     {SETTING_WEIGHT_DECAY, 0, 0},
     {0},
 };
+static const OwnSetting rmsprop_settings[] = {
+    {SETTING_LR, 1e-2f, 0},
+    {SETTING_ALPHA, 0.99f, 0},
+    {SETTING_EPS, 1e-8f, 0},
+    {SETTING_WEIGHT_DECAY, 0, 0},
+    {SETTING_MOMENTUM, 0, 0},
+    {0},
+};
 static const OwnSetting sgd_settings[] = {
     {SETTING_LR, 1e-3f, 0},
     {SETTING_MOMENTUM, 0, SETTING_IS_OURS},
@@ -324,6 +354,13 @@ static const OptimizerRow rows[OPTIMIZER_COUNT] = {
                            .reads_step = true,
                            .moment_count = 1,
                            .update = adagrad_update},
+    [OPTIMIZER_RMSPROP] = {.name = "rmsprop",
+                           .is_option = true,
+                           .settings = rmsprop_settings,
+                           .op_type = "RMSpropOptimizer",
+                           .moment_count = 1,
+                           .update = rmsprop_update,
+                           .update_by_momentum = rmsprop_momentum_update},
     [OPTIMIZER_SGD] = {.name = "sgd",
                        .is_option = true,
                        .settings = sgd_settings,

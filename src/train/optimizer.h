@@ -9,6 +9,7 @@ typedef enum OptimizerKind {
   OPTIMIZER_ADAMW,
   OPTIMIZER_ADAM,
   OPTIMIZER_ADAGRAD,
+  OPTIMIZER_RMSPROP,
   OPTIMIZER_SGD,
   OPTIMIZER_ADAM_HF,  /* ε beside the raw √v, as Hugging Face and ONNX's own Adam have it */
   OPTIMIZER_ADAMW_HF, /* the same with decoupled decay after the step (ONNX Runtime's adam_mode 1) */
@@ -20,7 +21,7 @@ typedef struct Optimizer {
   float lr; /* initial learning rate */
   float beta1, beta2, eps, weight_decay, momentum, dampening;
   bool nesterov;
-  float lr_decay;
+  float lr_decay, alpha;
   bool correct_bias;
   bool first_step; /* T, the update count of the formulas, in the first update: 0 or 1 */
   bool adam_mode;  /* ONNX Runtime's: 1 in the kinds of Hugging Face's order */
@@ -40,6 +41,7 @@ typedef enum SettingId {
   SETTING_DAMPENING,
   SETTING_NESTEROV,
   SETTING_LR_DECAY,
+  SETTING_ALPHA,
   SETTING_CLIP_NORM,
   SETTING_CORRECT_BIAS,
   SETTING_FIRST_STEP,

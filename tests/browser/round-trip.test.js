@@ -33,6 +33,7 @@ const NETWORKS = [
   ['MLP, mean squared error', recipeOf('regression_mse'), ADAMW],
   ['MLP, BCE with logits', recipeOf('regression_bce'), ADAMW],
   ['MLP, L1', recipeOf('regression_l1'), ADAMW],
+  ['MLP, Huber', recipeOf('regression_huber'), ADAMW],
   ['CNN with BatchNorm', BATCH_NORM, ADAMW],
   ['CNN with BatchNorm, part of it frozen', BATCH_NORM, { ...ADAMW, frozen: ['conv1.*', 'bn1.*'] }],
   ['CNN with AveragePool', recipeOf('cnn_bn'), ADAMW],

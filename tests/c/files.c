@@ -28,6 +28,8 @@ static const Trajectory trajectories[] = {
     {OPTIMIZER_ADAM, 0, false, {-0.379912576f, -0.149111581f, 0.138601157f, 0.198416842f, 0.399923274f}},
     {OPTIMIZER_ADAMW, 0, false, {-0.400612603f, -0.154827487f, 0.142464627f, 0.196053464f, 0.395421789f}},
     {OPTIMIZER_ADAGRAD, 0, false, {-0.398510693f, -0.189226326f, 0.110216012f, 0.260501439f, 0.465698992f}, .lr_decay = 0.2f},
+    {OPTIMIZER_RMSPROP, 0, false, {-0.291474686f, -0.080538351f, -0.0590392448f, -0.131287821f, 0.140818885f}},
+    {OPTIMIZER_RMSPROP, 0.9f, false, {0.244997824f, -0.0140679944f, -0.471798687f, -0.512747343f, -0.985655264f}},
     {OPTIMIZER_SGD, 0.9f, false, {-0.406708999f, -0.187352149f, 0.115332243f, 0.21880103f, 0.216578332f}, .dampening = 0.3f},
     /* not in PyTorch: the formulas in float64, of ONNX's Adam and of the Hugging Face order */
     {OPTIMIZER_ADAM_HF, 0, false, {-0.379921447f, -0.149119601f, 0.138597326f, 0.19842575f, 0.399924763f}},
@@ -78,7 +80,8 @@ static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
 static bool same_optimizer(const Optimizer *a, const Optimizer *b) {
   return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->weight_decay == b->weight_decay &&
          a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->dampening == b->dampening &&
-         a->lr_decay == b->lr_decay && a->first_step == b->first_step && a->clip_norm == b->clip_norm;
+         a->lr_decay == b->lr_decay && a->alpha == b->alpha && a->first_step == b->first_step &&
+         a->clip_norm == b->clip_norm;
 }
 
 static void optimizer_models_come_back(const void *argument) {
@@ -92,6 +95,7 @@ static void optimizer_models_come_back(const void *argument) {
       if (variant & 1) o.clip_norm = 1.5f, o.weight_decay = 0.03f;
       if (variant & 2 && kind == OPTIMIZER_SGD) o.momentum = 0.8f, o.nesterov = true, o.dampening = 0.1f;
       else if (variant & 2 && kind == OPTIMIZER_ADAGRAD) o.lr_decay = 0.1f;
+      else if (variant & 2 && kind == OPTIMIZER_RMSPROP) o.alpha = 0.5f, o.momentum = 0.8f;
       else if (variant & 2) o.correct_bias = false, o.beta1 = 0.5f, o.first_step = variant & 1;
       bool good = optimizer_model_write(&o, &error, &block, &bytes) == STATUS_OK &&
                   optimizer_model_read(block.data, bytes, NULL, &error, &back) == STATUS_OK;

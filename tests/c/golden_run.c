@@ -12,23 +12,21 @@ static bool set(GoldenRun *run, const char *key, const char *value) {
   return check(status == STATUS_OK, "%s = %s: %s", key, value, trainlet_artifacts_error(run->artifacts)->text);
 }
 
-static bool set_number(GoldenRun *run, const char *key, double value) {
-  char text[40];
-  snprintf(text, sizeof text, "%.9g", value);
+/* A number, a bool, or a list of two numbers. */
+static bool set_setting(GoldenRun *run, const Json *one) {
+  char key[40], text[80];
+  const Json *first = one->kind == JSON_LIST ? one->child : one;
+  snprintf(key, sizeof key, "optimizer.%s", one->key);
+  snprintf(text, sizeof text, "%.9g", first->number);
+  if (first != one) snprintf(text, sizeof text, "%.9g,%.9g", first->number, first->next->number);
   return set(run, key, text);
 }
 
 static bool set_optimizer(GoldenRun *run, const Json *optimizer) {
-  static const char *const numbers[][2] = {{"lr", "optimizer.lr"}, {"eps", "optimizer.eps"}, {"weightDecay", "optimizer.weightDecay"},
-    {"momentum", "optimizer.momentum"}, {"nesterov", "optimizer.nesterov"}, {"clipGradNorm", "optimizer.clipGradNorm"}};
-  const Json *betas = json_get(optimizer, "betas");
   bool ok = set(run, "optimizer.type", json_text(optimizer, "type"));
-  for (size_t i = 0; ok && i < sizeof numbers / sizeof *numbers; i++)
-    if (json_get(optimizer, numbers[i][0])) ok = set_number(run, numbers[i][1], json_number(optimizer, numbers[i][0], 0));
-  if (!ok || !betas) return ok;
-  char text[80];
-  snprintf(text, sizeof text, "%.9g,%.9g", betas->child->number, betas->child->next->number);
-  return set(run, "optimizer.betas", text);
+  for (const Json *one = optimizer->child; ok && one; one = one->next)
+    if (one->kind != JSON_TEXT) ok = set_setting(run, one);
+  return ok;
 }
 
 static bool set_list(GoldenRun *run, const char *key) {

@@ -12,9 +12,11 @@
 #include "check.h"
 #include "golden_run.h"
 
-static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_nesterov", "mlp_frozen", "mlp_clip", "mlp_accumulate", "cnn_bn",
-                                   "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "recurrent_sgd", "unet", "unet_sgd", "transformer", "transformer_13",
-                                   "lora_linear", "scripted", "scanned", "decoder", "functions", "quantized", "regression_mse", "regression_l1", "regression_bce", NULL};
+static const char *const runs[] = {
+    "w1", "w2", "mlp_momentum", "mlp_nesterov", "mlp_rmsprop", "mlp_frozen", "mlp_clip", "mlp_accumulate", "cnn_bn",
+    "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "recurrent_sgd", "unet", "unet_sgd",
+    "transformer", "transformer_13", "lora_linear", "scripted", "scanned", "decoder", "functions", "quantized",
+    "regression_mse", "regression_l1", "regression_bce", "regression_huber", NULL};
 
 /* ---- against PyTorch ---- */
 
@@ -356,6 +358,8 @@ int main(int argc, char **argv) {
   test_run("resume_is_exact (Nesterov)", resume_is_exact, "mlp_nesterov");
   test_run("resume_is_exact (AdamW, accumulated)", resume_is_exact, "mlp_accumulate");
   test_run("resume_is_exact (BatchNorm)", resume_is_exact, "cnn_bn");
+  test_run("resume_is_exact (RMSprop with momentum)", resume_is_exact, "mlp_rmsprop");
+  test_run("resume_is_exact (RMSprop, Huber)", resume_is_exact, "regression_huber");
   TEST(step_equals_its_parts);
   test_run("other_batch_sizes_change_nothing (MLP)", other_batch_sizes_change_nothing, "mlp_clip");
   test_run("other_batch_sizes_change_nothing (BatchNorm)", other_batch_sizes_change_nothing, "cnn_bn");

@@ -52,12 +52,15 @@ def batch_tensor(spec, batch, step, dtype):
 def loss_of(kind, scores, target):
     if kind == "cross-entropy":
         return F.cross_entropy(scores, target)
-    return {"mse": F.mse_loss, "l1": F.l1_loss, "bce-with-logits": F.binary_cross_entropy_with_logits}[kind](scores, target)
+    return {"mse": F.mse_loss, "l1": F.l1_loss, "bce-with-logits": F.binary_cross_entropy_with_logits,
+            "huber": F.huber_loss}[kind](scores, target)
 
 
 def make_optimizer(o, parameters):
     if o["type"] == "sgd":
         return torch.optim.SGD(parameters, o["lr"], o.get("momentum", 0), 0, o.get("weightDecay", 0), o.get("nesterov", False))
+    if o["type"] == "rmsprop":
+        return torch.optim.RMSprop(parameters, o["lr"], o.get("alpha", 0.99), o.get("eps", 1e-8), o.get("weightDecay", 0), o.get("momentum", 0))
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[o["type"]]
     return kind(parameters, o["lr"], tuple(o["betas"]), o["eps"], o.get("weightDecay", 0))
 

@@ -365,6 +365,8 @@ RUNS = {
                          optimizer=dict(type="sgd", lr=0.125, momentum=0.75)),
     "mlp_nesterov": dict(model="mlp_small", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 5),
                          optimizer=dict(type="sgd", lr=0.125, momentum=0.75, nesterov=True, weightDecay=0.03125)),
+    "mlp_rmsprop": dict(model="mlp_small", batch=16, loss="cross-entropy", label=integers("labels", [], 2, 5),
+                        optimizer=dict(type="rmsprop", lr=2e-3, alpha=0.875, eps=1e-3, weightDecay=0.03125, momentum=0.75)),
     "mlp_frozen": dict(model="mlp_small", batch=16, loss="cross-entropy", label=integers("labels", [], 2, 5),
                        frozen=["fc1.*", "fc3.bias"],
                        optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.98], eps=1e-8, weightDecay=0.125)),
@@ -414,4 +416,6 @@ RUNS = {
                           optimizer=dict(type="sgd", lr=0.125, momentum=0.75)),
     "regression_bce": dict(model="regression", batch=12, loss="bce-with-logits", label=floats("target", [3], 2, 0, 1),
                            optimizer=dict(type="sgd", lr=0.5)),
+    "regression_huber": dict(model="regression", batch=12, loss="huber", label=floats("target", [3], 2, -3, 3),
+                             optimizer=dict(type="rmsprop", lr=1e-3, eps=1e-3)),
 }

@@ -52,6 +52,24 @@ test('every literal belongs to a run, every run has its literals', () => {
   assert.deepEqual(Object.keys(literals).sort(), runs.sort());
 });
 
+/** Half a square up to delta, linear beyond. */
+const huberOf = (difference, delta) =>
+  Math.abs(difference) <= delta ? difference ** 2 / 2 : delta * (Math.abs(difference) - delta / 2);
+
+test('Huber takes its delta, and a sum', async () => {
+  const recipe = readJson('regression_huber.json');
+  const loss = { type: 'huber', delta: 0.375, reduction: 'sum' };
+  const run = { model: readFileSync(new URL(recipe.model, golden)), feeds: batchFeeds(recipe, 0) };
+  const artifacts = await generateArtifacts(run.model, { loss, additionalOutputs: ['logits'], worker: false });
+  const session = await TrainingSession.create(artifacts, { worker: false });
+  const { loss: got, logits } = await session.runEvalStep(run.feeds);
+  const differences = Array.from(logits.data, (score, i) => score - run.feeds.target.data[i]);
+  assert.ok(differences.some((d) => Math.abs(d) < 0.375) && differences.some((d) => Math.abs(d) > 0.375));
+  const want = differences.reduce((sum, d) => sum + huberOf(d, 0.375), 0);
+  assert.ok(Math.abs(got.data[0] - want) <= 1e-6 * want, `${got.data[0]}, by the formula ${want}`);
+  await session.release();
+});
+
 for (const name of runs) {
   test(`${name} trains as in PyTorch, with the native engine's bits`, async () => {
     const run = await open(name, { worker: name === 'mlp_momentum', reproducible: true });
