@@ -176,6 +176,15 @@ export class Core {
   setLearningRate(/** @type {number} */ lr) { this.#call('abi_session_set_lr', this.#session, lr); }
   steps() { return this.#call('abi_session_steps', this.#session); }
   setSeed(/** @type {bigint} */ seed) { this.#call('abi_session_set_seed', this.#session, seed); }
+  /** @param {GraphName} graph */
+  graphText(graph) { return this.#text(this.#pointer('abi_session_graph', this.#session, this.#constants.artifacts[graph])); }
+
+  /** @param {boolean} on */
+  timeNodes(on) { this.#call('abi_session_time_nodes', this.#session, Number(on)); }
+
+  /** @param {GraphName} graph */
+  nodeTimes(graph) { return this.#json('abi_session_node_times', this.#constants.artifacts[graph]); }
+
   memoryPlan() { return this.#json('abi_session_json').memory; }
 
   /** @param {number} index */
@@ -356,8 +365,8 @@ export class Core {
     return new TrainletError(code === 'ok' ? 'internal' : code, message, { node });
   }
 
-  /** @param {string} name @returns {any} */
-  #json(name) { return JSON.parse(this.#text(this.#pointer(name, this.#session))); }
+  /** @param {string} name @param {Argument[]} args @returns {any} */
+  #json(name, ...args) { return JSON.parse(this.#text(this.#pointer(name, this.#session, ...args))); }
 
   /**
    * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the engine.
@@ -444,7 +453,9 @@ export async function createHelper({ module, memory, thread }) {
 
 /** @param {WebAssembly.Module} module @param {WebAssembly.Memory} [memory] @param {() => number} [stopped] */
 const instantiate = (module, memory, stopped = () => 0) =>
-  WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {}, stopped, ...(memory && { memory }) } });
+  WebAssembly.instantiate(module, {
+    env: { emscripten_notify_memory_growth() {}, stopped, now: () => performance.now(), ...(memory && { memory }) },
+  });
 
 /** @param {WebAssembly.Instance} instance */
 const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));

@@ -1,6 +1,6 @@
 /** What page and worker say to each other: each method with what goes in and what comes out. */
 
-import type { DataType, ErrorCode, MemoryPlan, ParameterInfo, TypedArray, ValueInfo } from './types.js';
+import type { DataType, ErrorCode, MemoryPlan, NodeTimes, ParameterInfo, TypedArray, ValueInfo } from './types.js';
 
 /** Tensors in one buffer, each at an offset that is a multiple of 8; those of a sequence have its name, in order. Strings are text with a zero byte after each. */
 export interface PackedFeeds {
@@ -90,6 +90,10 @@ export interface Protocol {
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array };
   export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array };
   memoryPlan: { in: void; out: MemoryPlan };
+  graphText: { in: GraphName; out: string };
+  /** Whether the nodes of the runs that follow are timed. */
+  timeNodes: { in: boolean; out: void };
+  nodeTimes: { in: GraphName; out: NodeTimes };
 }
 export type Method = keyof Protocol;
 export type Methods = { [M in Exclude<Method, 'help' | 'work'>]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };

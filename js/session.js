@@ -13,7 +13,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
 
 /** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js' */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
-/** @import { CheckpointFormat, GraphInfo, PartName, Protocol } from './protocol.js' */
+/** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
@@ -50,6 +50,12 @@ export class InferenceSession {
   async run(feeds, fetches, options) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options); }
 
   async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
+
+  async getGraphText() { return await this.#client.ask('graphText', 'model'); }
+
+  async startProfiling() { await this.#client.ask('timeNodes', true); }
+
+  async endProfiling() { return await endProfiling(this.#client.ask, 'model'); }
 
   /** @param {{ signal?: AbortSignal }} [options] */
   async release(options) { await this.#client.release(options); }
@@ -156,6 +162,14 @@ export class TrainingSession {
 
   async getMemoryPlan() { return await this.#ask('memoryPlan', undefined); }
 
+  /** @param {'train' | 'eval'} [graph] */
+  async getGraphText(graph = 'train') { return await this.#ask('graphText', checkGraph(graph)); }
+
+  async startProfiling() { await this.#ask('timeNodes', true); }
+
+  /** @param {'train' | 'eval'} [graph] */
+  async endProfiling(graph = 'train') { return await endProfiling(this.#ask, checkGraph(graph)); }
+
   /** @param {string} name */
   async getParameter(name) {
     const { type, data, dims } = await this.#ask('getParameter', this.#indexOf(name));
@@ -228,6 +242,21 @@ export class TrainingSession {
     const index = this.parameters.findIndex((parameter) => parameter.name === name);
     if (index >= 0) return index;
     throw new TrainletError('invalid-argument', `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
+  }
+}
+
+/** @param {'train' | 'eval'} graph */
+function checkGraph(graph) {
+  if (graph === 'train' || graph === 'eval') return graph;
+  throw new TrainletError('invalid-argument', `the graph is 'train' or 'eval', not '${graph}'`);
+}
+
+/** @param {Ask} ask @param {GraphName} graph */
+async function endProfiling(ask, graph) {
+  try {
+    return await ask('nodeTimes', graph);
+  } finally {
+    await ask('timeNodes', false);
   }
 }
 

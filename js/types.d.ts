@@ -165,6 +165,16 @@ export class InferenceSession {
   readonly outputs: readonly ValueInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
+  /**
+   * The graph as text, a node a line with its shapes. After a run as it ran last: rewritten, for the shapes fed, and with
+   * the place of each output in the arena, `@offset+bytes`, and the numbers of the first and last node that use it. For
+   * people: the form may change.
+   */
+  getGraphText(): Promise<string>;
+  /** Times each node of the runs that follow. */
+  startProfiling(): Promise<void>;
+  /** What the nodes took; `invalid-argument` where there was no run. */
+  endProfiling(): Promise<NodeTimes>;
   /** `run<Tensor[]>(…)` and the like say that the outputs are of another kind than tensors of numbers. */
   run<V extends OutputValue = Tensor>(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
@@ -191,6 +201,16 @@ export interface ParameterInfo {
   readonly type: DataType;
   readonly dims: readonly number[];
   readonly trainable: boolean;
+}
+
+/** What each node takes, in the order of running. */
+export interface NodeTimes {
+  /** How many were timed: those on the shapes fed last. */
+  readonly runs: number;
+  /** Multiply-adds a ms that this machine's threads do together in registers alone: no operator passes it. */
+  readonly peak: number;
+  /** `ms` of a run, on average; `work` is its multiply-adds, 0 for what moves elements or computes each by itself. */
+  readonly nodes: readonly { readonly name: string; readonly op: string; readonly ms: number; readonly work: number }[];
 }
 
 export interface MemoryPlan {
@@ -338,6 +358,10 @@ export class TrainingSession {
   readonly parameters: readonly ParameterInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
+  /** As of an InferenceSession; 'eval' is also what `predict` runs. Default: 'train'. */
+  getGraphText(graph?: 'train' | 'eval'): Promise<string>;
+  startProfiling(): Promise<void>;
+  endProfiling(graph?: 'train' | 'eval'): Promise<NodeTimes>;
   getParameter(name: string): Promise<Tensor>;
   setParameter(name: string, value: TensorLike): Promise<void>;
   setLearningRate(lr: number): Promise<void>;

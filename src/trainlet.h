@@ -91,6 +91,24 @@ Status trainlet_session_ready(TrainletSession *s);
 /* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL when memory is out. */
 const char *trainlet_session_json(TrainletSession *s);
 
+/* ---- inside: for people who look for time and memory ---- */
+
+/* The nodes of the train, eval or inference model as text, one a line with the shapes of its outputs. Once the
+ * part has run: as it ran last, that is, rewritten, for the shapes fed, its nodes numbered in the order of running. After
+ * the shape of each output stands where its bytes lie in the step's arena, and the numbers of the first and last node
+ * that use them: `@offset+bytes [first, last]`; after `in` stands whose bytes it has. Before that: as loaded, free dims
+ * by their names. Valid until the next call; NULL when memory is out and where there is no such model
+ * (STATUS_INVALID_ARGUMENT). */
+const char *trainlet_session_graph(TrainletSession *s, TrainletPart part);
+/* Times every node of the runs that follow: `now` gives milliseconds since any moment and is asked after each node, by
+ * the thread that calls. Times before are forgotten. NULL, the default: nothing is timed, and it costs nothing. */
+void trainlet_session_time_nodes(TrainletSession *s, double (*now)(void *context), void *context);
+/* What the nodes of the part's last run took, as JSON in the order of running: {"runs": how many on the same shapes were
+ * timed, "peak": the multiply-adds a millisecond of all threads in registers alone, measured now for some 20 ms, "nodes":
+ * [{"name", "op", "ms": of a run, on average, "work": multiply-adds, 0 for operators that only move or map elements}]}.
+ * Valid until the next call; NULL when memory is out and where no run of the part was timed (STATUS_INVALID_ARGUMENT). */
+const char *trainlet_session_node_times(TrainletSession *s, TrainletPart part);
+
 /* ---- tensors in and out ---- */
 
 /* Ranks of outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an element. */

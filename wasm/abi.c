@@ -205,6 +205,23 @@ EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) {
   return text;
 }
 
+__attribute__((import_module("env"), import_name("now"))) double now(void);
+static double clock_now(void *context) { return now(); }
+
+EXPORT(abi_session_graph) const char *abi_session_graph(TrainletSession *s, int which) {
+  const char *text = trainlet_session_graph(s, (TrainletPart)which);
+  session_status(s);
+  return text;
+}
+EXPORT(abi_session_time_nodes) void abi_session_time_nodes(TrainletSession *s, int on) {
+  trainlet_session_time_nodes(s, on ? clock_now : NULL, NULL);
+}
+EXPORT(abi_session_node_times) const char *abi_session_node_times(TrainletSession *s, int which) {
+  const char *text = trainlet_session_node_times(s, (TrainletPart)which);
+  session_status(s);
+  return text;
+}
+
 EXPORT(abi_session_feed) void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_session_feed(s, (TrainletPart)which, name, type, rank, dims);
   session_status(s);

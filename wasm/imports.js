@@ -1,3 +1,3 @@
 /** Tells Emscripten's linker what the engine imports beside what Emscripten's own library wants: js/core.js brings it. */
 
-mergeInto(LibraryManager.library, { stopped() {} });
+mergeInto(LibraryManager.library, { stopped() {}, now() {} });

@@ -1,25 +1,33 @@
-/** Times a training step or an inference on random inputs. */
+/** Times a training step or an inference on random inputs, and each node of it. */
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
 import { artifactsIn, isDirectory } from './files.js';
 
-/** @import { NumberType, EngineOptions, ValueInfo } from '../types.js' */
+/** @import { NodeTimes, NumberType, EngineOptions, ValueInfo } from '../types.js' */
 
 const WARM_UP = 3;
 
-/** @param {string} place @param {number} batch @param {number} steps @param {EngineOptions} [options] of a model's session */
-export async function bench(place, batch, steps, options) {
+/**
+ * @param {string} place
+ * @param {{ batch: number, steps: number, nodes: boolean }} wanted `nodes`: each node is timed too
+ * @param {EngineOptions} [options] of a model's session
+ * @returns {Promise<string[]>} lines
+ */
+export async function bench(place, { batch, steps, nodes }, options) {
   const trains = await isDirectory(place);
   const session = trains ? await TrainingSession.create(artifactsIn(place)) : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
     const run = session instanceof TrainingSession ? () => session.step(feeds) : () => session.run(feeds);
+    await time(run, WARM_UP);
+    if (nodes) await session.startProfiling();
     const times = await time(run, steps);
+    const table = nodes ? describeNodes(await session.endProfiling(), sum(times) / steps) : [];
     const { peakBytes } = await session.getMemoryPlan();
     const median = times[Math.floor(times.length / 2)];
-    return `${trains ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, `
-      + `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`;
+    return [`${trains ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, `
+      + `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`, ...table];
   } finally {
     await session.release();
   }
@@ -28,12 +36,44 @@ export async function bench(place, batch, steps, options) {
 /** The times of the steps in ms, the shortest first. @param {() => Promise<unknown>} run @param {number} steps */
 async function time(run, steps) {
   const times = [];
-  for (let i = -WARM_UP; i < steps; i++) {
+  for (let i = 0; i < steps; i++) {
     const since = performance.now();
     await run();
-    if (i >= 0) times.push(performance.now() - since);
+    times.push(performance.now() - since);
   }
   return times.sort((a, b) => a - b);
+}
+
+const sum = (/** @type {readonly number[]} */ numbers) => numbers.reduce((a, b) => a + b, 0);
+
+/**
+ * The operators, those that take longest first, each with its nodes.
+ * @param {NodeTimes} times
+ * @param {number} stepMs of all that a step is
+ */
+function describeNodes({ nodes, peak }, stepMs) {
+  const row = (/** @type {string} */ name, /** @type {typeof nodes} */ of) => {
+    const [ms, work] = [sum(of.map((node) => node.ms)), sum(of.map((node) => node.work))];
+    const known = work > 0 && ms > 0 && peak > 0;
+    const speed = known ? [((2 * work) / ms / 1e6).toFixed(2), `${((100 * work) / ms / peak).toFixed(1)} %`] : [];
+    return { name, ms, cells: [ms.toFixed(3), `${((100 * ms) / stepMs).toFixed(1)} %`, ...speed] };
+  };
+  const longestFirst = (/** @type {{ ms: number }} */ a, /** @type {{ ms: number }} */ b) => b.ms - a.ms;
+  const groups = [...new Set(nodes.map(({ op }) => op))].map((op) => {
+    const of = nodes.filter((node) => node.op === op);
+    return { ...row(`${op} (${of.length})`, of), rows: of.map((node) => row(`  ${node.name}`, [node])).sort(longestFirst) };
+  }).sort(longestFirst);
+  const inNodes = sum(nodes.map(({ ms }) => ms));
+  const rows = [
+    { name: 'operator (nodes), node', cells: ['ms', 'of step', 'GFLOP/s', 'of peak'] },
+    ...groups.flatMap((group) => [group, ...group.rows]),
+    row('outside of nodes', [{ name: '', op: '', ms: stepMs - inNodes, work: 0 }]),
+  ];
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  return [
+    ...rows.map(({ name, cells }) => `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}`.trimEnd()),
+    `peak: ${((2 * peak) / 1e6).toFixed(1)} GFLOP/s, multiply-adds in registers alone`,
+  ];
 }
 
 /** @param {readonly ValueInfo[]} inputs @param {number} batch */

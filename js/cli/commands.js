@@ -1,5 +1,6 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
+import { sentenceOf } from '../errors.js';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
@@ -11,7 +12,7 @@ import { describe, duration, Progress } from './progress.js';
 import { UsageError, wholeNumber } from './run-main.js';
 import { complain, say } from './terminal.js';
 
-/** @import { ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
+/** @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
@@ -38,11 +39,21 @@ export const COMMANDS = {
   inspect: {
     about: 'what is in a model or a training directory',
     takes: 'MODEL or DIR',
-    help: `trainlet inspect MODEL|DIR [--external-data FILE]
-Shows inputs, outputs, parameters, and the plan of memory at batch 1.
+    help: `trainlet inspect MODEL|DIR [--graph] [--train [--loss LOSS]] [options]
+Shows inputs, outputs, parameters, and the plan of memory.
 
+  --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random inputs;
+                       where each output lies in the arena and how long: @offset+bytes [first node, last node]
+  --train              the training that artifacts makes of MODEL, not its inference; with --graph also that of DIR,
+                       whose predictions are shown without it
+  --loss LOSS          of --train, as for artifacts
+  --batch-size N       what the first dim is where it is free (1)
+  --passes NAMES       the rewrites to do, joined by commas, or none (default: all)
   --external-data FILE in which MODEL keeps data; may be given again`,
-    options: EXTERNAL_DATA,
+    options: {
+      graph: { type: 'boolean', default: false }, train: { type: 'boolean', default: false }, loss: { type: 'string' },
+      'batch-size': { type: 'string', default: '1' }, passes: { type: 'string' }, ...EXTERNAL_DATA,
+    },
     run: inspect,
   },
   artifacts: {
@@ -116,16 +127,21 @@ one ends at once); started again with the same data and options after that, it c
   bench: {
     about: 'milliseconds a step, and memory',
     takes: 'DIR or MODEL',
-    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N] [--external-data FILE]
+    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N] [--nodes] [--external-data FILE]
 Runs on random inputs: training steps of a directory (its files stay as they are), or inferences of a model.
 
   --batch-size N       what the first dim is where it is free (64)
   --steps N            steps that are timed (30)
+  --nodes              also the milliseconds of each node, by operator: its share of the step, and for products and the like
+                       its share of the peak, which is the multiply-adds that this machine does in registers alone, measured on the spot
   --external-data FILE in which MODEL keeps data; may be given again`,
-    options: { ...EXTERNAL_DATA, 'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' } },
+    options: {
+      'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' },
+      nodes: { type: 'boolean', default: false }, ...EXTERNAL_DATA,
+    },
     run: async (place, values) => {
-      const batch = wholeNumber('batch-size', values['batch-size'], 1);
-      say(await bench(place, batch, wholeNumber('steps', values.steps, 1), await externalIn(place, values)));
+      const [batch, steps] = [wholeNumber('batch-size', values['batch-size'], 1), wholeNumber('steps', values.steps, 1)];
+      for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await externalIn(place, values))) say(line);
     },
   },
 };
@@ -150,9 +166,14 @@ function formatOf({ format }) {
   throw new UsageError(`--format must be ort or trainlet, not '${format}'`);
 }
 
-/** @template T @param {string | ArtifactSources} artifacts a directory or what is made @param {(session: TrainingSession) => Promise<T>} work */
-async function withSession(artifacts, work) {
-  const session = await TrainingSession.create(typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts);
+/**
+ * @template T
+ * @param {string | ArtifactSources} artifacts a directory or what is made
+ * @param {(session: TrainingSession) => Promise<T>} work
+ * @param {EngineOptions} [options]
+ */
+async function withSession(artifacts, work, options) {
+  const session = await TrainingSession.create(typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts, options);
   try {
     return await work(session);
   } finally {
@@ -160,19 +181,45 @@ async function withSession(artifacts, work) {
   }
 }
 
+/** The rewrites to do, all where it is not said. @param {Values} values @returns {EngineOptions} */
+const passesIn = ({ passes }) => (passes === undefined ? {} : { passes: passes === 'none' ? passes : passes.split(',') });
+
 /** @param {string} place @param {Values} values */
 async function inspect(place, values) {
-  if (await isDirectory(place)) return await withSession(place, inspectTraining);
-  const session = await InferenceSession.create(place, await externalIn(place, values));
-  showValues('input', session.inputs);
-  showValues('output', session.outputs);
-  await session.run(randomFeeds(session.inputs, 1));
-  showMemory(await session.getMemoryPlan());
-  await session.release();
+  const batch = wholeNumber('batch-size', values['batch-size'], 1);
+  const [isMade, passes] = [await isDirectory(place), passesIn(values)];
+  if (values.loss && (isMade || !values.train)) throw new UsageError('--loss: it is for --train of a model');
+  if (isMade) return await withSession(place, (session) => inspectTraining(session, batch, values), passes);
+  const options = { ...passes, ...(await externalIn(place, values)) };
+  if (!values.train) return await inspectModel(place, options, batch, values);
+  const made = await makeArtifacts(place, { loss: values.loss }, options);
+  await withSession(made, (session) => inspectTraining(session, batch, values), passes);
 }
 
-/** @param {TrainingSession} session */
-async function inspectTraining(session) {
+/** @param {string} model @param {EngineOptions} options @param {number} batch @param {Values} values */
+async function inspectModel(model, options, batch, values) {
+  const session = await InferenceSession.create(model, options);
+  try {
+    const run = () => session.run(randomFeeds(session.inputs, batch));
+    if (values.graph) return await showGraph(run, () => session.getGraphText());
+    showValues('input', session.inputs);
+    showValues('output', session.outputs);
+    await run();
+    showMemory(await session.getMemoryPlan());
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {TrainingSession} session @param {number} batch @param {Values} values */
+async function inspectTraining(session, batch, values) {
+  const feeds = randomFeeds(session.trainingInputs, batch);
+  if (values.graph && values.train) {
+    return await showGraph(() => session.runTrainStep(feeds), () => session.getGraphText());
+  }
+  if (values.graph) {
+    return await showGraph(() => session.predict(feedsOf(session.evalInputNames, feeds)), () => session.getGraphText('eval'));
+  }
   say(`training inputs   ${session.trainingInputNames.join(', ')}`);
   say(`training outputs  ${session.trainingOutputNames.join(', ')}`);
   say(`eval outputs      ${session.evalOutputNames.join(', ')}`);
@@ -181,8 +228,21 @@ async function inspectTraining(session) {
   }
   const [trainable, all] = [await session.getParametersSize(), await session.getParametersSize(false)];
   say(`parameters        ${all.toLocaleString('en')}, of which ${trainable.toLocaleString('en')} are trained`);
-  await session.runTrainStep(randomFeeds(session.trainingInputs, 1));
+  await session.runTrainStep(feeds);
   showMemory(await session.getMemoryPlan());
+}
+
+/** Those that an eval model takes too. @param {readonly string[]} names @param {ReturnType<typeof randomFeeds>} feeds */
+const feedsOf = (names, feeds) => Object.fromEntries(Object.entries(feeds).filter(([name]) => names.includes(name)));
+
+/**
+ * As it runs, or where it does not on random inputs as it was loaded.
+ * @param {() => Promise<unknown>} run
+ * @param {() => Promise<string>} text
+ */
+async function showGraph(run, text) {
+  await run().catch((error) => complain(`the graph as it was loaded, since it does not run on random inputs: ${sentenceOf(error)}`));
+  for (const line of (await text()).trimEnd().split('\n')) say(line);
 }
 
 /** @param {string} kind @param {readonly ValueInfo[]} values */
@@ -200,7 +260,7 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 async function artifacts(model, values) {
   const out = needed(values, 'out');
   const loss = /** @type {LossType | undefined} */ (values.loss);
-  const { nominal, force } = values;
+  const { nominal, force, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const format = formatOf(values);
   if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
@@ -209,14 +269,19 @@ async function artifacts(model, values) {
     momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
-  const external = await externalIn(model, values);
-  const { train: requiresGrad, freeze: frozen, output } = values;
-  const additionalOutputs = output ?? (loss === 'cross-entropy' ? [await firstOutput(model, external)] : undefined);
-  const made = await generateArtifacts(model, { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal, ...external });
-  for (const warning of made.warnings) complain(`warning: ${warning}`);
+  const options = { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal };
+  const made = await makeArtifacts(model, options, await externalIn(model, values));
   const checkpointState = format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));
   await writeArtifacts(out, { ...made, checkpointState }, force);
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
+}
+
+/** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
+async function makeArtifacts(model, options, engine) {
+  const first = options.loss === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
+  const made = await generateArtifacts(model, { ...options, additionalOutputs: first ?? options.additionalOutputs, ...engine });
+  for (const warning of made.warnings) complain(`warning: ${warning}`);
+  return made;
 }
 
 /** @param {string} model @param {EngineOptions} options */

@@ -1,43 +1,35 @@
 /* The graph as text, one node a line, for tests and people:  y (N, 10) = Gemm 'fc1'(x, w, b) */
-#include <stdio.h>
-#include <string.h>
+#include "graph/print.h"
 
 #include "graph/op.h"
 
-typedef struct Text {
-  char *at, *end; /* snprintf counts past the end are cut */
-} Text;
-
-static void put(Text *t, const char *s) {
-  while (*s && t->at < t->end) *t->at++ = *s++;
+static void put_shape(Printer *p, const Graph *g, const Shape *s) {
+  printer_put(p, "(");
+  for (int i = 0; i < s->rank; i++) {
+    const char *symbol = graph_symbol_name(g, s->dim[i]);
+    printer_put(p, i ? ", " : "");
+    if (dim_is_number(s->dim[i])) printer_int(p, s->dim[i]);
+    else printer_put(p, *symbol ? symbol : "?");
+  }
+  printer_put(p, ")");
 }
 
-static size_t text_bound(const Graph *g) {
-  size_t bytes = 1;
-  for (int i = 0; i < g->node_count; i++) {
-    const Node *n = g->nodes[i];
-    bytes += strlen(n->name) + strlen(n->op->name) + 16;
-    for (int k = 0; k < n->in_count; k++) bytes += 3 + (n->in[k] ? strlen(n->in[k]->name) : 1);
-    for (int k = 0; k < n->out_count; k++) bytes += 4 + SHAPE_TEXT + (n->out[k] ? strlen(n->out[k]->name) : 1);
+void graph_print_node(Printer *p, const Node *n, GraphNote *note) {
+  for (int k = 0; k < n->out_count; k++) {
+    const Value *v = n->out[k];
+    printer_put(p, k ? ", " : "");
+    printer_put(p, v ? v->name : "-");
+    if (v) printer_put(p, " "), put_shape(p, n->graph, &v->shape);
+    if (v && note) note(p, v);
   }
-  return bytes;
+  printer_put(p, " = "), printer_put(p, n->op->name);
+  printer_put(p, " '"), printer_put(p, n->name), printer_put(p, "'(");
+  for (int k = 0; k < n->in_count; k++) printer_put(p, k ? ", " : ""), printer_put(p, n->in[k] ? n->in[k]->name : "-");
+  printer_put(p, ")");
 }
 
 char *graph_print(const Graph *g, Arena *arena) {
-  size_t bytes = text_bound(g);
-  char *text = arena_alloc(arena, bytes), dims[SHAPE_TEXT];
-  if (!text) return NULL;
-  Text t = {text, text + bytes - 1};
-  for (int i = 0; i < g->node_count; i++) {
-    const Node *n = g->nodes[i];
-    for (int k = 0; k < n->out_count; k++) {
-      put(&t, k ? ", " : "");
-      put(&t, n->out[k] ? n->out[k]->name : "-");
-      if (n->out[k]) put(&t, " "), put(&t, shape_print(&n->out[k]->shape, dims));
-    }
-    put(&t, " = "), put(&t, n->op->name), put(&t, " '"), put(&t, n->name), put(&t, "'(");
-    for (int k = 0; k < n->in_count; k++) put(&t, k ? ", " : ""), put(&t, n->in[k] ? n->in[k]->name : "-");
-    put(&t, ")\n");
-  }
-  return text;
+  Printer p = printer_new(arena);
+  for (int i = 0; i < g->node_count; i++) graph_print_node(&p, g->nodes[i], NULL), printer_put(&p, "\n");
+  return p.text;
 }

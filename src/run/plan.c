@@ -299,10 +299,36 @@ void plan_resolve(Program *p, void *base) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->data = root_of(g->values[i])->data;
 }
 
-Status plan_execute(const Program *p, const ThreadsStop *stop) {
-  threads_watch(stop);
-  for (int i = 0; i < p->step_count && !threads_stopped(); i++) p->steps[i]->op->run(p->steps[i]);
+static Status leave(const Program *p) {
   bool stopped = threads_stopped(); /* in the last step, perhaps */
   threads_watch(NULL);
   return stopped ? error_set(p->graph->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed") : STATUS_OK;
+}
+
+Status plan_execute(const Program *p, const ThreadsStop *stop) {
+  threads_watch(stop);
+  for (int i = 0; i < p->step_count && !threads_stopped(); i++) p->steps[i]->op->run(p->steps[i]);
+  return leave(p);
+}
+
+Status plan_execute_timed(Program *p, const ThreadsStop *stop, const Clock *clock) {
+  if (!p->ms && !(p->ms = ARENA_ARRAY(p->graph->arena, double, p->step_count)))
+    return error_set(p->graph->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the times of nodes");
+  threads_watch(stop);
+  double since = clock->now(clock->context);
+  for (int i = 0; i < p->step_count && !threads_stopped(); i++) {
+    p->steps[i]->op->run(p->steps[i]);
+    double now = clock->now(clock->context);
+    p->ms[i] += now - since;
+    since = now;
+  }
+  p->timed_runs++;
+  Status status = leave(p);
+  if (status != STATUS_OK) plan_forget_times(p);
+  return status;
+}
+
+void plan_forget_times(Program *p) {
+  if (p->ms) memset(p->ms, 0, sizeof *p->ms * (size_t)p->step_count);
+  p->timed_runs = 0;
 }

@@ -8,6 +8,12 @@
 #include "graph/graph.h"
 #include "threads.h"
 
+/* Milliseconds since any moment; now is NULL where nobody is asked. */
+typedef struct Clock {
+  double (*now)(void *context);
+  void *context;
+} Clock;
+
 typedef struct Program {
   Graph *graph;
   Node **steps;
@@ -17,6 +23,8 @@ typedef struct Program {
   int peak_step; /* where that is */
   void *base;               /* where it was resolved last; NULL before */
   Value **fetched;          /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
+  double *ms;               /* what each step took in the timed runs together; NULL before the first */
+  int timed_runs;
 } Program;
 
 /* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of adding,
@@ -31,3 +39,6 @@ void plan_resolve(Program *p, void *base);
 
 /* Runs the steps in order; fails with `aborted` when it is told to stop before the last is done. */
 Status plan_execute(const Program *p, const ThreadsStop *stop);
+/* The same, and adds what each step takes to p->ms. A run that is stopped leaves no times. */
+Status plan_execute_timed(Program *p, const ThreadsStop *stop, const Clock *clock);
+void plan_forget_times(Program *p);

@@ -207,7 +207,7 @@ Status session_check_values(TrainletSession *s) {
   return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of them (trainableOnly false)");
 }
 
-static Model *ready_model(TrainletSession *s, TrainletPart part) {
+Model *session_model(TrainletSession *s, TrainletPart part) {
   static const char *const names[MODEL_COUNT] = {"training", "eval", "inference"};
   int m = model_of(part);
   if (s->ready && m >= 0 && s->models[m].graph)
@@ -247,7 +247,7 @@ static void *feed_model(TrainletSession *s, Model *m, const char *name, int type
 /* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
 static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
   session_enter(s);
-  Model *m = ready_model(s, part);
+  Model *m = session_model(s, part);
   void *to = m ? feed_model(s, m, name, type, rank, dims, text_bytes) : NULL;
   if (m && !to) forget_feeds(m);
   return session_leave(s, to) == STATUS_OK ? to : NULL;
@@ -263,7 +263,7 @@ void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const ch
 
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count) {
   session_enter(s);
-  Model *m = ready_model(s, part);
+  Model *m = session_model(s, part);
   Feed *feed = m ? find_feed(s, m, name) : NULL;
   Status status = feed ? feed_sequence(feed, m->graph, count, &s->arena, &s->error) : s->error.status;
   if (m && status != STATUS_OK) forget_feeds(m);
@@ -323,7 +323,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   Program *p = check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   forget_feeds(m);
   if (!p || !reserve_outputs(s, p, r->fetch_count)) return out_of_memory(s); /* the first error wins */
-  TRY(plan_execute(p, r->stop));
+  TRY(s->clock.now ? plan_execute_timed(p, r->stop, &s->clock) : plan_execute(p, r->stop));
   if (budget_missed()) return out_of_memory(s);
   for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
@@ -374,7 +374,7 @@ static void take_loss(TrainletSession *s) {
 }
 
 static Status run(TrainletSession *s, TrainletPart part, const char *fetches) {
-  Model *m = ready_model(s, part);
+  Model *m = session_model(s, part);
   if (!m) return s->error.status;
   arena_free(&s->fetch_arena);
   Value **values = m->outputs;
@@ -418,7 +418,7 @@ static Status optimize(TrainletSession *s) {
 }
 
 static Status check_optimizer(TrainletSession *s) {
-  if (!ready_model(s, TRAINLET_TRAIN)) return s->error.status;
+  if (!session_model(s, TRAINLET_TRAIN)) return s->error.status;
   return s->has_optimizer ? STATUS_OK : error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session was created without an optimizer model");
 }
 

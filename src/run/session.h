@@ -38,6 +38,7 @@ struct TrainletSession {
   Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
   double limit_work;
   ThreadsStop stop;
+  Clock clock; /* what times the nodes, if they are timed */
   unsigned passes; /* those that are on: passes.h */
   double loss;
   float lr;
@@ -61,6 +62,8 @@ static inline Status session_leave(TrainletSession *s, bool done) { return budge
  * The second gives the text, NULL when memory is out or an error was set. */
 Printer session_begin_text(TrainletSession *s);
 const char *session_end_text(TrainletSession *s, const Printer *p);
+/* The model of a part of a session that is ready; NULL with a sentence where there is none. */
+Model *session_model(TrainletSession *s, TrainletPart part);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */

@@ -239,6 +239,15 @@ Program *transition_program(Transition *t, const Request *r, Error *error) {
   return &c->program;
 }
 
+const Program *transition_last(const Transition *t, int part) {
+  const CachedProgram *last = NULL;
+  for (int i = 0; i < PROGRAMS_MAX; i++) {
+    const CachedProgram *c = &t->programs[i];
+    if (c->key && c->key[0] == part && (!last || c->used > last->used)) last = c;
+  }
+  return last ? &last->program : NULL;
+}
+
 void transition_free(Transition *t) {
   for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
   packed_free(&t->packed);

@@ -46,4 +46,6 @@ typedef struct Request {
 
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`. */
 Program *transition_program(Transition *t, const Request *request, Error *error);
+/* The program of the part that ran last; NULL where none is kept. */
+const Program *transition_last(const Transition *t, int part);
 void transition_free(Transition *t);

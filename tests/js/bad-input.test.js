@@ -232,6 +232,23 @@ test('a plan over maxMemoryBytes is refused', async () => {
   }, is('out-of-memory'));
 });
 
+test('a graph that is none, and times of runs that were not, are refused, and the session goes on', async () => {
+  const session = await TrainingSession.create(artifacts, HERE);
+  for (const graph of ['model', '', null]) {
+    await assert.rejects(session.getGraphText(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not '/));
+    await assert.rejects(session.endProfiling(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not '/));
+  }
+  await assert.rejects(session.endProfiling(), is('invalid-argument', /^no run of this model was timed$/));
+  await session.step(FEEDS); // untimed
+  await assert.rejects(session.endProfiling(), is('invalid-argument', /^no run of this model was timed$/));
+  await session.startProfiling();
+  await session.step(FEEDS);
+  const { runs, peak, nodes } = await session.endProfiling();
+  assert.ok(runs === 1 && peak > 0 && nodes.some(({ op, work }) => op === 'Gemm' && work > 0), JSON.stringify(nodes));
+  assert.ok((await session.getGraphText()).split('\n').length > nodes.length);
+  await session.release();
+});
+
 test('passes are switched off by name, and a name that is none is refused', async () => {
   const loss = async (passes) => {
     const session = await TrainingSession.create(artifacts, { ...HERE, passes });

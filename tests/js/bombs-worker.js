@@ -18,7 +18,7 @@ const MOST_FED = 1 << 20; // bytes; a symbol is 2
 /** A new engine, and the memory that it has. */
 async function engine() {
   const instance = await WebAssembly.instantiate(module, {
-    env: { emscripten_notify_memory_growth() {}, stopped: () => 0 },
+    env: { emscripten_notify_memory_growth() {}, stopped: () => 0, now: () => 0 },
   });
   return { core: new Core(instance), bytes: () => instance.exports.memory.buffer.byteLength };
 }

@@ -75,6 +75,82 @@ const MODEL = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url)
 /** Who wrote the checkpoint of a directory: ONNX Runtime's has an identifier after four bytes. @param {string} directory */
 const formatIn = async (directory) => ((await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet');
 
+test('inspect --graph shows what runs: rewritten or not, for inference or training, with lives and offsets', async () => {
+  const graph = async (/** @type {string[]} */ ...args) => {
+    const { code, stdout, stderr } = await run('inspect', MODEL, '--graph', ...args);
+    assert.deepEqual([code, stderr], [0, '']);
+    const [head, ...lines] = stdout.trimEnd().split('\n');
+    const plan = /^(\d+) nodes, \d+ of them run, in an arena of (\d+) bytes; most are alive at node \d+: \d+ bytes$/;
+    const [, nodes, arena] = plan.exec(head) ?? [];
+    assert.equal(lines.length, Number(nodes));
+    for (const [i, line] of lines.entries()) {
+      assert.match(line, new RegExp(`^ *${i}  .+ = \\w+ '.*'\\(.*\\)( scratch @\\d+\\+\\d+)?$`));
+      for (const [, offset, bytes] of line.matchAll(/@(\d+)\+(\d+)/g)) {
+        assert.ok(Number(offset) + Number(bytes) <= Number(arena), line);
+      }
+    }
+    return { lines, arena: Number(arena) };
+  };
+  const ways = [[], ['--passes', 'none'], ['--batch-size', '7'], ['--train', '--loss', 'cross-entropy']];
+  const [rewritten, plain, large, training] = await Promise.all(ways.map((args) => graph(...args)));
+  assert.match(plain.lines[0], /^ +0 {2}\S+ \(1, \d+\) @\d+\+\d+ \[0, \d+\] = Gemm '/);
+  assert.ok(rewritten.lines.length < plain.lines.length, 'no activation was joined to its product');
+  assert.ok(large.arena > rewritten.arena && large.lines.at(-1)?.includes('(7, '), large.lines.at(-1));
+  const operators = new Set(training.lines.map((line) => / = (\w+) '/.exec(line)?.[1]));
+  for (const op of ['SoftmaxCrossEntropyLoss', 'SoftmaxCrossEntropyLossGrad', 'InPlaceAccumulatorV2']) assert.ok(operators.has(op), op);
+  assert.match(training.lines.join('\n'), / in the state /); // a gradient is made where it is read
+});
+
+test('inspect --graph of a directory is of its predictions, with --train of its training', async () => {
+  const out = path.join(folder, 'graphs');
+  assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', out)).code, 0);
+  const shown = (/** @type {string[]} */ ...more) => run('inspect', out, '--graph', ...more);
+  const [{ stdout: predicting }, { stdout: training }] = await Promise.all([shown(), shown('--train')]);
+  assert.match(predicting, / = (Fused)?Gemm '/);
+  assert.doesNotMatch(predicting, /Loss/);
+  assert.match(training, / = SoftmaxCrossEntropyLossGrad '/);
+  const lossless = [[MODEL, '--loss', 'mse'], [out, '--train', '--loss', 'mse']];
+  const wrong = [...lossless, [MODEL, '--graph', '--batch-size', '0'], [MODEL, '--batch', '2']];
+  for (const { code, stderr } of await Promise.all(wrong.map((args) => run('inspect', ...args)))) {
+    assert.equal(code, 2);
+    assert.match(stderr, /^trainlet: .+ \(see trainlet --help\)\n$/);
+  }
+  const none = await run('inspect', MODEL, '--graph', '--passes', 'fold,faster');
+  assert.deepEqual([none.code, none.stdout], [1, '']);
+  assert.match(none.stderr, /^trainlet: there is no pass 'faster'; there are /);
+});
+
+test('a graph that does not run on random inputs is shown as it was loaded, with the names of its dims', async () => {
+  const file = path.join(folder, 'odd.onnx');
+  const attributes = {};
+  const nodes = [
+    { op: 'Relu', inputs: ['x'], outputs: ['y'], attributes }, { op: 'Reshape', inputs: ['y', 'shape'], outputs: ['z'], attributes },
+  ];
+  const value = (/** @type {string} */ name, /** @type {(string | number)[]} */ dims) => ({ name, type: 'float32', dims });
+  const weights = Object.entries({ shape: { type: 'int64', dims: [1], data: BigInt64Array.of(3n) } });
+  await writeFile(file, onnxFile({ name: 'g', nodes, weights, inputs: [value('x', ['batch', 2])], outputs: [value('z', [3])] }));
+  const { code, stdout, stderr } = await run('inspect', file, '--graph');
+  assert.equal(code, 0);
+  assert.match(stderr, /^the graph as it was loaded, since it does not run on random inputs: Reshape /);
+  assert.match(stdout, /^y \(batch, 2\) = Relu '\S*'\(x\)\nz \(3\) = Reshape /);
+});
+
+test('bench --nodes tells the ms of each node by operator, which add up, and the share of the peak', async () => {
+  const { code, stdout, stderr } = await run('bench', MODEL, '--nodes', '--steps', '5', '--batch-size', '256');
+  assert.deepEqual([code, stderr], [0, '']);
+  const [step, head, ...rows] = stdout.trimEnd().split('\n');
+  assert.match(step, /^inference at batch 256: median /);
+  assert.match(head, /^operator \(nodes\), node +ms +of step +GFLOP\/s +of peak$/);
+  assert.match(rows.pop() ?? '', /^peak: [\d.]+ GFLOP\/s, /);
+  assert.match(rows.at(-1) ?? '', /^outside of nodes +-?[\d.]+ +-?[\d.]+ %$/);
+  const products = rows.filter((row) => /^(Fused)?Gemm \(\d+\) /.test(row));
+  assert.ok(products.length && products.every((row) => / +[\d.]+ +[\d.]+ % +[\d.]+ +[\d.]+ %$/.test(row)), rows.join('\n'));
+  const shares = rows.filter((row) => !row.startsWith('  ')).map((row) => Number(/([\d.-]+) %/.exec(row)?.[1]));
+  assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.1 * shares.length, `${shares}`);
+  const [groups, nodes] = [/^\S/, /^ {2}\S/].map((kind) => rows.filter((row) => kind.test(row)).length);
+  assert.ok(nodes >= groups - 1, rows.join('\n'));
+});
+
 test('checkpoints are written in the format asked for, and each is trained on', async () => {
   const { inputs, labels } = clusters(40, 1);
   const data = [await npy('in.npy', '<f4', '(40, 20)', inputs.input.data), await npy('labels.npy', '<i8', '(40,)', labels.labels.data)].join();

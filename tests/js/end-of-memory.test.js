@@ -26,7 +26,8 @@ function missing() {
 async function open(threads) {
   const module = await compileEngine({ threads, reproducible: true });
   const memory = threads > 1 ? new WebAssembly.Memory({ initial: 64, maximum: PAGES_MAX, shared: true }) : undefined;
-  const instance = await WebAssembly.instantiate(module, { env: { emscripten_notify_memory_growth() {}, stopped: () => 0, ...(memory && { memory }) } });
+  const env = { emscripten_notify_memory_growth() {}, stopped: () => 0, now: () => 0, ...(memory && { memory }) };
+  const instance = await WebAssembly.instantiate(module, { env });
   const core = new Core(instance, memory && { memory, module, threads: 1 });
   const { abi_alloc: alloc, abi_free } = instance.exports;
   const end = () => (memory ?? instance.exports.memory).buffer.byteLength;

@@ -33,7 +33,7 @@ function signalAfter(ms) {
 async function coreOf(artifacts) {
   const stop = { left: Infinity };
   const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
-  const env = { emscripten_notify_memory_growth() {}, stopped: () => Number(stop.left-- <= 0) };
+  const env = { emscripten_notify_memory_growth() {}, stopped: () => Number(stop.left-- <= 0), now: () => 0 };
   const core = new Core(await WebAssembly.instantiate(module, { env }));
   const parts = Object.entries(PARTS).map(([name, which]) => ({ which, bytes: artifacts[name] }));
   const { info } = core.load({ parts, external: [], maxMemoryBytes: 0 });
@@ -48,7 +48,7 @@ test('an engine asks nothing else of its surroundings', async () => {
     const module = await WebAssembly.compile(bytes);
     const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`).sort();
     const memory = name.includes('threads') ? ['env.memory'] : [];
-    assert.deepEqual(imports, ['env.emscripten_notify_memory_growth', ...memory, 'env.stopped'], name);
+    assert.deepEqual(imports, ['env.emscripten_notify_memory_growth', ...memory, 'env.now', 'env.stopped'], name);
   }
 });
 

@@ -1,0 +1,38 @@
+/* The plan as text: each node's line with where its outputs lie and how long:  12  y (64, 10) @5120+2560 [12, 15] = Gemm 'fc1'(x, w, b) */
+#include "run/plan_print.h"
+
+#include "graph/print.h"
+
+static const Value *root_of(const Value *v) {
+  while (v->root != v) v = v->root;
+  return v;
+}
+
+static void put_life(Printer *p, const Value *root) {
+  bool stays = root->last >= root->producer->graph->node_count;
+  if (stays) printer_print(p, " [%d, end]", root->first);
+  else printer_print(p, " [%d, %d]", root->first, root->last);
+}
+
+static void put_place(Printer *p, const Value *v) {
+  const Value *root = root_of(v);
+  if (root->kind == VALUE_NODE && !root->in_state && root->first >= 0) {
+    printer_print(p, " @%zu+%zu", root->offset, shape_elements(&root->shape) * dtype_bytes(root->type));
+    put_life(p, root);
+  }
+  if (root->in_state) printer_put(p, " in the state");
+  else if (root != v) printer_put(p, " in "), printer_put(p, root->name);
+}
+
+void plan_print(Printer *to, const Program *p) {
+  const Graph *g = p->graph;
+  printer_print(to, "%d nodes, %d of them run, in an arena of %zu bytes; most are alive at node %d: %zu bytes\n", g->node_count, p->step_count,
+                p->arena_bytes, p->peak_step, p->lower_bound_bytes);
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    printer_print(to, "%4d  ", i);
+    graph_print_node(to, n, put_place);
+    if (n->scratch_bytes) printer_print(to, " scratch @%zu+%zu", (size_t)((char *)n->scratch - (char *)p->base), n->scratch_bytes);
+    printer_put(to, "\n");
+  }
+}
