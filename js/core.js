@@ -8,7 +8,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /**
  * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], limits: PropertyLimits,
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[], optimizers: string[], limits: PropertyLimits,
  *   best: Record<Protocol['best']['in'], number>, ranks: { sequence: number, nothing: number }, positions: number,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
@@ -55,6 +55,8 @@ export class Core {
     const wanted = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;
     return new Core(await instantiate(module, wanted?.memory, stop && (() => Atomics.load(stop, 0))), wanted);
   }
+
+  get constants() { return this.#constants; }
 
   open() { return this.#pool; }
 

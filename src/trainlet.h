@@ -45,6 +45,9 @@ Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t b
 /* An option, as text; keys and values: wasm/README.md, "Option keys". Options that are lists are set once an entry.
  * STATUS_INVALID_ARGUMENT for a key that does not exist or a value that it cannot have. */
 Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
+/* What loss.type (beside training-info) and optimizer.type may be; NULL past the last. */
+const char *trainlet_loss_name(int i);
+const char *trainlet_optimizer_name(int i);
 /* Makes the four files. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
  * STATUS_INVALID_ARGUMENT (options that do not fit the model). */
 Status trainlet_artifacts_build(TrainletArtifacts *a);

@@ -59,6 +59,8 @@ static const char *code_name(int i) { return i < STATUS_COUNT ? status_code((Sta
 static void put_constants(Printer *p) {
   printer_print(p, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION), put_names(p, code_name);
   printer_put(p, "],\"passes\":["), put_names(p, trainlet_pass_name);
+  printer_put(p, "],\"losses\":["), put_names(p, trainlet_loss_name);
+  printer_put(p, "],\"optimizers\":["), put_names(p, trainlet_optimizer_name);
   printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
   PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
              {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL});

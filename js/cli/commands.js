@@ -1,5 +1,7 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
+import { compileEngine } from '../compile.js';
+import { Core } from '../core.js';
 import { sentenceOf } from '../errors.js';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
@@ -20,7 +22,7 @@ import { complain, say } from './terminal.js';
  * @typedef {object} Command
  * @property {string} about
  * @property {string} takes
- * @property {string} help
+ * @property {string | (() => Promise<string>)} help
  * @property {import('node:util').ParseArgsConfig['options']} options
  * @property {(place: string, values: Values) => Promise<void>} run
  */
@@ -33,6 +35,33 @@ const FORCE = { force: { type: 'boolean', default: false } };
 
 /** @param {string} model @param {Values} values */
 const externalIn = async (model, values) => ({ externalData: await externalDataOf(model, values['external-data']) });
+
+/** What the engine says of itself. */
+async function constants() {
+  const place = { threads: 1, reproducible: true };
+  return (await Core.create({ ...place, module: await compileEngine(place) })).constants;
+}
+
+async function artifactsHelp() {
+  const { losses, optimizers } = await constants();
+  return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
+Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
+overwritten with --force only.
+
+  --loss LOSS          ${losses.join(', ')}
+                       (default: as the model's own training_info says)
+  --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
+  --lr RATE            learning rate
+  --weight-decay W, --momentum M, --clip-grad-norm N
+  --train GLOB         parameters to train; may be given again (default: all)
+  --freeze GLOB        parameters to leave as they are; wins over --train
+  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
+  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
+  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
+  --external-data FILE in which MODEL keeps data; may be given again
+  -o, --out DIR        where the files go
+  --force              overwrites the files that are there`;
+}
 
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
@@ -59,22 +88,7 @@ Shows inputs, outputs, parameters, and the plan of memory.
   artifacts: {
     about: 'makes a training directory from an ONNX model',
     takes: 'MODEL',
-    help: `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
-Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
-overwritten with --force only.
-
-  --loss LOSS          cross-entropy, mse, bce-with-logits, l1, huber, none (default: as the model's own training_info says)
-  --optimizer NAME     adamw (default), adam, sgd, adagrad, rmsprop
-  --lr RATE            learning rate
-  --weight-decay W, --momentum M, --clip-grad-norm N
-  --train GLOB         parameters to train; may be given again (default: all)
-  --freeze GLOB        parameters to leave as they are; wins over --train
-  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
-  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
-  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
-  --external-data FILE in which MODEL keeps data; may be given again
-  -o, --out DIR        where the files go
-  --force              overwrites the files that are there`,
+    help: artifactsHelp,
     options: {
       loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
       momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },

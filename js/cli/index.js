@@ -18,7 +18,10 @@ await runMain('trainlet', async ([name, ...args]) => {
   const { values, positionals } = parseArgs({
     args, allowPositionals: true, options: { ...command.options, help: { type: 'boolean', short: 'h' } },
   });
-  if (values.help) return void process.stdout.write(`${command.help}\n`);
+  if (values.help) {
+    const text = typeof command.help === 'string' ? command.help : await command.help();
+    return void process.stdout.write(`${text}\n`);
+  }
   if (positionals.length !== 1) throw new UsageError(`${name} takes one ${command.takes}, not ${positionals.length}`);
   await command.run(positionals[0], /** @type {import('./commands.js').Values} */ (values));
 });

@@ -354,6 +354,9 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
   return leave(a, set(a, key, value) == STATUS_OK);
 }
 
+const char *trainlet_loss_name(int i) { return loss_name(i); }
+const char *trainlet_optimizer_name(int i) { return optimizer_choice(i); }
+
 /* ---- which parameters train ---- */
 
 static bool matches_any(const NameList *list, const char *name) {
@@ -422,7 +425,7 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
     error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss");
     return NULL;
   }
-  if (a->loss.kind != LOSS_NONE && graph_rename(g, *loss, "loss") != STATUS_OK) return NULL;
+  if (*loss != scores && graph_rename(g, *loss, "loss") != STATUS_OK) return NULL;
   char text[SHAPE_TEXT];
   if ((*loss)->shape.rank > 1 || ((*loss)->shape.rank == 1 && (*loss)->shape.dim[0] != 1)) {
     error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name, shape_print(&(*loss)->shape, text));
@@ -555,7 +558,7 @@ static Status take_training_info(TrainletArtifacts *a) {
   TRY(list_add(a, &a->loss_inputs, info.loss->name));
   a->info = info;
   a->model = a->info.model;
-  a->loss.kind = LOSS_NONE;
+  loss_named("none", &a->loss.kind);
   if (!a->has_optimizer) a->optimizer = a->info.optimizer;
   return STATUS_OK;
 }

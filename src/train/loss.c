@@ -79,19 +79,19 @@ typedef struct LossRow {
   Value *(*append)(Graph *g, const LossOptions *o, Value *scores);
 } LossRow;
 static const LossRow rows[] = {
-    [LOSS_CROSS_ENTROPY] = {"cross-entropy", cross_entropy},
-    [LOSS_MSE] = {"mse", mse},
-    [LOSS_BCE_WITH_LOGITS] = {"bce-with-logits", bce_with_logits},
-    [LOSS_L1] = {"l1", l1},
-    [LOSS_HUBER] = {"huber", huber},
-    [LOSS_NONE] = {"none", none},
+    {"cross-entropy", cross_entropy},
+    {"mse", mse},
+    {"bce-with-logits", bce_with_logits},
+    {"l1", l1},
+    {"huber", huber},
+    {"none", none},
 };
 
-const char *loss_name(int kind) { return kind <= LOSS_NONE ? rows[kind].name : NULL; }
+const char *loss_name(int kind) { return kind < (int)(sizeof rows / sizeof *rows) ? rows[kind].name : NULL; }
 
-bool loss_named(const char *name, LossKind *out) {
-  for (int kind = 0; loss_name(kind); kind++)
-    if (strcmp(loss_name(kind), name) == 0) return *out = (LossKind)kind, true;
+bool loss_named(const char *name, int *kind) {
+  for (int i = 0; loss_name(i); i++)
+    if (strcmp(loss_name(i), name) == 0) return *kind = i, true;
   return false;
 }
 

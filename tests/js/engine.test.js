@@ -1,7 +1,7 @@
 /** The package with the real engine in Node: train, evaluate, predict, save, resume to the bit, export, and each session function. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -306,6 +306,18 @@ test('a property that would come back otherwise, or not at all, is refused, and 
     const loaded = await create({ ...artifacts, checkpointState: await session.saveCheckpoint(options) });
     assert.deepEqual(new Map(loaded.properties.entries()), kept);
   }
+});
+
+test('types.d.ts names the losses and optimizers that the engine has', async () => {
+  const place = { threads: 1, reproducible: true };
+  const { constants } = await Core.create({ ...place, module: await compileEngine(place) });
+  const types = await readFile(new URL('../../js/types.d.ts', import.meta.url), 'utf8');
+  const declared = (name) => {
+    const [union] = types.match(new RegExp(`export type ${name} = [^;]+;`));
+    return [...union.matchAll(/'([^']+)'/g)].map(([, word]) => word).sort();
+  };
+  assert.deepEqual(declared('LossType'), constants.losses.toSorted());
+  assert.deepEqual(declared('OptimizerType'), constants.optimizers.toSorted());
 });
 
 test('an optimizer has what it is given, whether before its type or after', async () => {
