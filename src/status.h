@@ -5,7 +5,8 @@ typedef enum Status {
 #define STATUS(NAME, code, meaning) STATUS_##NAME,
 #include "status.def"
 #undef STATUS
-  STATUS_COUNT
+  STATUS_COUNT,
+  STATUS_LATER = STATUS_COUNT, /* no error and never a user's: what an infer must know comes later (graph.h: Waiting) */
 } Status;
 
 typedef struct Error {

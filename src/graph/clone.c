@@ -77,7 +77,7 @@ static Status clone_node(Graph *to, Node *n) {
   if (!in || !names) return error_set(to->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the clone of a graph needs more than the %zu bytes it has", to->arena->used_bytes);
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
-  if (n->deferred) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->done}));
+  if (n->deferred.waits) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
   else {
     Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
     if (!copy) return to->error->status;

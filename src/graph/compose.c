@@ -65,8 +65,7 @@ Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
 
 Status compose_want_number(const Compose *c, int input, int axis) {
   if (dim_is_number(compose_shape(c, input)->dim[axis])) return STATUS_OK;
-  node_await(c->node, input);
-  return node_fail(c->node, STATUS_UNSUPPORTED_OP, "dimension %d of input %d must be known before the run", axis, input);
+  return node_await(c->node, input, "dimension %d of input %d must be known before the run", axis, input);
 }
 
 Value *compose_range(Compose *c, Value *count) { return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1)); }

@@ -255,24 +255,38 @@ static Status make_outputs(Node *n, const char *const *names) {
 static Status defer(Node *n, Value *awaits) {
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
-  n->awaits = awaits;
   n->scratch_bytes = 0;
-  n->deferred = n->graph->open = true;
+  n->deferred.input = awaits;
+  n->deferred.waits = n->graph->waiting.open = true;
   return STATUS_OK;
+}
+
+/* Gives what end_try wants back: whether a composition around tries, too. */
+static bool begin_try(Graph *g) {
+  bool around = g->waiting.tries;
+  g->waiting.tries = g->waiting.allowed;
+  g->waiting.missed = NULL;
+  return around;
+}
+
+/* Whether it is to be put off. */
+static bool end_try(Graph *g, bool around) {
+  bool later = g->error->status == STATUS_LATER;
+  if (later) g->error->status = STATUS_OK;
+  g->waiting.tries = around;
+  return later;
 }
 
 static Status infer(Node *n) {
   Graph *g = n->graph;
-  for (int i = 0; i < n->in_count && g->defers; i++)
+  for (int i = 0; i < n->in_count && g->waiting.allowed; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
-  g->awaited = NULL;
+  bool composes = begin_try(g);
   Status status = n->op->infer(n);
+  if (end_try(g, composes)) return defer(n, g->waiting.missed);
   for (int i = 0; i < n->out_count && status == STATUS_OK && !(n->op->flags & OP_STRINGS); i++)
     if (n->out[i] && n->out[i]->type == DTYPE_STRING) return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
-  if (status == STATUS_OK && g->arena->failed) return STATUS_OUT_OF_MEMORY;
-  if (status == STATUS_OK || !g->awaited || !g->defers) return status;
-  error_clear(g->error);
-  return defer(n, g->awaited);
+  return status == STATUS_OK && g->arena->failed ? STATUS_OUT_OF_MEMORY : status;
 }
 
 /* A node without outputs, in no list yet. */
@@ -359,7 +373,7 @@ bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->compo
 static Status compose(Graph *g, const Added *a, Compose *c) {
   Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
   if (!n) return g->error->status;
-  n->done = a->done;
+  n->deferred.done = a->done;
   c->graph = g;
   c->node = n;
   TRY(a->op->compose(c));
@@ -379,7 +393,7 @@ Status graph_compose(Graph *g, const Added *a, Value **out) {
 static Status add_deferred(Graph *g, const Added *a, Value *awaits) {
   Node *n = node_new(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count);
   if (!n || make_outputs(n, a->out_names) != STATUS_OK) return g->error->status;
-  n->done = a->done;
+  n->deferred.done = a->done;
   defer(n, awaits);
   return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : out_of_memory(g);
 }
@@ -456,29 +470,28 @@ Status graph_add(Graph *g, const Added *a) {
 
 /* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it. */
 static void abandon(Graph *g, int first) {
-  for (int i = first; i < g->node_count; i++) g->nodes[i]->awaits = NULL, g->nodes[i]->done = 0;
+  for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;
 }
 
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !graph_is_composed(a))
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
-  for (int i = 0; i < a->in_count && g->defers; i++)
+  for (int i = 0; i < a->in_count && g->waiting.allowed; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
-  if (a->done && !g->resumes) return add_deferred(g, a, NULL);
+  if (a->done && !g->waiting.resumes) return add_deferred(g, a, NULL);
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return out_of_memory(g);
-  g->awaited = NULL;
   int first = g->node_count;
   Compose c = {.out = out};
+  bool around = begin_try(g);
   Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
+  bool open = end_try(g, around);
   if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, add_deferred(g, &c.rest, NULL);
-  bool open = status != STATUS_OK && g->awaited;
   for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
-  if (open && g->defers) {
-    error_clear(g->error);
+  if (open && g->waiting.allowed) {
     abandon(g, first);
-    return add_deferred(g, a, awaited_input(a, g->awaited));
+    return add_deferred(g, a, awaited_input(a, g->waiting.missed));
   }
   TRY(status);
   return name_outputs(g, a, out);
@@ -494,7 +507,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   for (int i = 0; i < g->metadata.count; i++)
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
-  to->defers = g->defers;
+  to->waiting.allowed = g->waiting.allowed;
   to->inlined = g->inlined;
   to->work_ahead = g->work_ahead;
   to->work_composed = g->work_composed;

@@ -77,6 +77,13 @@ typedef struct Attr {
   };
 } Attr;
 
+/* A node that waits for contents which only a run computes (run/stages.h): its outputs have no type and shape. */
+typedef struct Deferred {
+  bool waits;
+  Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */
+  int64_t done; /* iterations that a Loop has behind it; > 0 where it is run by itself */
+} Deferred;
+
 struct Node {
   const Op *op;
   const char *name; /* never NULL; made up from the op and its first output when the model has none */
@@ -89,9 +96,7 @@ struct Node {
   Attr *attrs;
   int attr_count;
   void *params;         /* what infer made of the attributes; the op's own struct */
-  bool deferred;        /* infer could not be done yet: the outputs have no type and shape */
-  Value *awaits;        /* deferred: the input whose contents infer must know; NULL when it is an input's type and shape */
-  int64_t done;         /* deferred: iterations that a Loop has behind it; > 0 where it is run by itself (run/stages.h) */
+  Deferred deferred;
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
   void *scratch;        /* there during run, 64-byte aligned; never NULL, for an address of nothing is computed from it too */
 };
@@ -106,6 +111,16 @@ typedef struct NameTable {
   int *slots;
   int slot_count, count;
 } NameTable;
+
+/* Nodes that wait. Where an infer, or the composition around it, must know contents that only a run computes, node_await gives
+ * STATUS_LATER, and the node is put off instead of refused. */
+typedef struct Waiting {
+  bool allowed; /* else such an infer fails with a sentence */
+  bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */
+  bool open;    /* a node of the graph waits */
+  bool tries;   /* an infer or a composition is under way that can be put off */
+  Value *missed; /* what the last infer or composition must know */
+} Waiting;
 
 struct Graph {
   Arena *arena;
@@ -128,10 +143,7 @@ struct Graph {
   double work_ahead; /* multiply-adds computed while it was built or planned (graph/work.h) */
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
   int inlined;  /* how much of subgraphs was added (graph/subgraph.h) */
-  bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */
-  bool defers;    /* nodes are let in whose infer must know contents that are not known before a run */
-  bool open;      /* such a node is in it */
-  Value *awaited; /* what the last infer missed */
+  Waiting waiting;
   const Rng *rng; /* what random operators draw from; set by the session before a run */
   struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
   int ir_version;

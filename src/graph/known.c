@@ -29,7 +29,7 @@ static bool all_numbers(const Value *v) {
 static bool compute(Value *v, int depth);
 
 static bool run(Node *n, int depth) {
-  if (!n->op->run || n->deferred || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
+  if (!n->op->run || n->deferred.waits || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
   if (!work_may_go_ahead(n)) return false;

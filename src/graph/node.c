@@ -7,13 +7,35 @@
 #include <stdio.h>
 #include <string.h>
 
-Status node_fail(const Node *n, Status status, const char *format, ...) {
+static Status later(Graph *g) {
+  if (g->error->status == STATUS_OK) g->error->status = STATUS_LATER;
+  return g->error->status;
+}
+
+static Status fail(const Node *n, Status status, const char *format, va_list args) {
   char text[320];
+  vsnprintf(text, sizeof text, format, args);
+  return error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+}
+
+/* A composition that goes on with values which have no shape yet may find anything amiss: it waits. */
+Status node_fail(const Node *n, Status status, const char *format, ...) {
+  if (n->graph->waiting.tries && n->graph->waiting.missed && status != STATUS_OUT_OF_MEMORY) return later(n->graph);
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  status = fail(n, status, format, args);
   va_end(args);
-  return error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+  return status;
+}
+
+Status node_await(const Node *n, int input, const char *format, ...) {
+  Waiting *w = &n->graph->waiting;
+  if (w->tries && n->in[input]->kind != VALUE_CONSTANT) return w->missed = n->in[input], later(n->graph);
+  va_list args;
+  va_start(args, format);
+  Status status = fail(n, STATUS_UNSUPPORTED_OP, format, args);
+  va_end(args);
+  return status;
 }
 
 /* ---- attributes ---- */
@@ -81,23 +103,18 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out) {
 
 bool node_is_known(const Node *n, int input) { return has_in(n, input) && n->in[input]->known != NULL; }
 
-void node_await(const Node *n, int input) {
-  if (n->in[input]->kind != VALUE_CONSTANT) n->graph->awaited = n->in[input];
-}
+#define UNKNOWN "input %d ('%.64s') must be known before the run, it is computed from fed values"
 
 Status node_contents(const Node *n, int input, const void **data) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if ((*data = known_data(n->in[input]))) return STATUS_OK;
-  node_await(n, input);
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values", input, n->in[input]->name);
+  return node_await(n, input, UNKNOWN, input, n->in[input]->name);
 }
 
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if (!known_of(n->in[input]))
-    return node_await(n, input),
-           node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') must be known before the run, it is computed from fed values",
-                     input, n->in[input]->name);
+    return node_await(n, input, UNKNOWN, input, n->in[input]->name);
   *dims = n->in[input]->known;
   *count = (int)shape_elements(&n->in[input]->shape);
   return STATUS_OK;

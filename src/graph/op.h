@@ -125,8 +125,9 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative a
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
 /* The same for contents that are no dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
-/* An infer that fails for want of this input's contents says so: a session that can compute them ahead then does. */
-void node_await(const Node *n, int input);
+/* For want of this input's contents: STATUS_LATER where the node can wait for a session to compute them, else unsupported-op with the
+ * sentence. */
+Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
 #define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))

@@ -41,7 +41,7 @@ static Status count_size(const Node *n, int size) {
   return node_fail(n, STATUS_UNSUPPORTED_OP, "with the nodes of its subgraphs once an iteration the model is too large: at most about %d nodes are added", SUBGRAPH_MOST / 5);
 }
 
-bool subgraph_is_long(const Graph *g) { return g->inlined > (g->resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
+bool subgraph_is_long(const Graph *g) { return g->inlined > (g->waiting.resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
 
 const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
   int captured;
@@ -80,7 +80,7 @@ Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
   Graph *g = n->graph;
   TRY(count_size(n, s->size));
   for (int i = 0; i < s->node_count; i++) TRY(inline_node(n, s, &s->nodes[i], slots));
-  g->awaited = NULL; /* nodes within it wait by themselves */
+  g->waiting.missed = NULL; /* nodes within it wait by themselves */
   return STATUS_OK;
 }
 

@@ -242,9 +242,9 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   Declared d = {0};
   TRY(read_type(r, name, from->type, &d));
   bool declares = d.sequence || d.optional;
-  if (!r->graph->defers && d.type == DTYPE_STRING)
+  if (!r->graph->waiting.allowed && d.type == DTYPE_STRING)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
-  if (declares && !r->graph->defers)
+  if (declares && !r->graph->waiting.allowed)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; training feeds graphs with tensors alone", name, d.optional ? "an optional" : "a sequence");
   if (!declares && d.shape.rank < 0) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
   Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT) : graph_value(r->graph, name, d.type, &d.shape, VALUE_INPUT);
@@ -269,7 +269,7 @@ Status onnx_outputs_read(Reader *r) {
     const char *name = r->from->output[i]->name;
     Value *v = has_name(name) ? graph_find(r->graph, name) : NULL;
     if (!v) return invalid(r, NULL, "the model's output '%.128s' is made by no node", has_name(name) ? name : "");
-    if (!r->graph->defers && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
+    if (!r->graph->waiting.allowed && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
       return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
                        v->type == DTYPE_STRING ? "of strings" : "a sequence or an optional");
     TRY(declare_output(r, r->from->output[i]->type, v));
@@ -376,7 +376,7 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
   if (!model || onnx_model_check(model, error) != STATUS_OK || onnx_functions_inline(model, arena, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
-  if (g) g->defers = defers;
+  if (g) g->waiting.allowed = defers;
   if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
   if (training) onnx_training_read(model, arena, training);
   return g;

@@ -20,7 +20,7 @@ static void await(Value *v, Value **out, int *count) {
 static bool is_ready(const Node *n) {
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return false;
-  return n->done > 0;
+  return n->deferred.done > 0;
 }
 
 /* The values that nodes of the graph wait for; each once. */
@@ -28,7 +28,7 @@ static int awaited_of(const Graph *g, Value **out) {
   int count = 0;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (n->awaits) await(n->awaits, out, &count);
+    if (n->deferred.input) await(n->deferred.input, out, &count);
     for (int k = 0; k < n->in_count && is_ready(n); k++) {
       await(n->in[k], out, &count);
       for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++) await(n->in[k]->items[item], out, &count);
@@ -134,14 +134,14 @@ static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *err
   Value **in = ARENA_ARRAY(arena, Value *, n->in_count);
   const char **names = ARENA_ARRAY(arena, const char *, n->out_count);
   if (!g || !in || !names) return NULL;
-  g->resumes = true;
+  g->waiting.resumes = true;
   g->inlined = 0;
   g->first_stream = first_stream;
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && !(in[i] = add_constant(g, n->in[i]))) return NULL;
   for (int i = 0; i < n->out_count; i++)
     if (!(names[i] = n->out[i] ? arena_print(arena, "out%d", i) : "")) return NULL;
-  if (graph_add(g, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->done}) != STATUS_OK) return NULL;
+  if (graph_add(g, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}) != STATUS_OK) return NULL;
   for (int i = 0; i < n->out_count; i++)
     if (*names[i] && graph_add_output(g, graph_find(g, names[i])) != STATUS_OK) return NULL;
   return g;
@@ -150,7 +150,7 @@ static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *err
 /* What is left to do after these; NULL when nothing is. */
 static Node *rest_of(const Graph *g, const Node *n) {
   Node *last = g->output_count ? g->outputs[0]->producer : NULL;
-  return last && last->done > n->done ? last : NULL;
+  return last && last->deferred.done > n->deferred.done ? last : NULL;
 }
 
 static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *error) {
@@ -166,7 +166,7 @@ static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena
   Graph *g = few_iterations(*from, *first_stream, part, error);
   if (!g) return out_of_memory(error);
   s->inlined += g->inlined;
-  if (s->inlined > SUBGRAPH_RUN_MAX) return node_fail(*from, STATUS_UNSUPPORTED_OP, "it has not ended after %lld iterations, the most we do", (long long)(*from)->done);
+  if (s->inlined > SUBGRAPH_RUN_MAX) return node_fail(*from, STATUS_UNSUPPORTED_OP, "it has not ended after %lld iterations, the most we do", (long long)(*from)->deferred.done);
   *first_stream += g->node_count;
   *from = rest_of(g, *from);
   return *from ? pin_values(s, g, (*from)->in, subgraph_own_inputs(*from), part, error) : pin_outputs(s, g, n, arena, error);
@@ -202,7 +202,7 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
  * settled waits for nothing: the caller reports it. */
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
   Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
-  while (clone && clone->open) {
+  while (clone && clone->waiting.open) {
     Value **awaited = ARENA_ARRAY(arena, Value *, clone->value_count);
     if (!awaited) return NULL;
     int count = awaited_of(clone, awaited);

@@ -1,4 +1,4 @@
-/* Stages: binds a graph in which shapes depend on computed values (Graph.open).
+/* Stages: binds a graph in which shapes depend on computed values (Graph.waiting).
  *
  *   clone ─▶ open? ─ no ─▶ done
  *     ▲        │ yes: some nodes await contents

@@ -74,7 +74,7 @@ static Status check_fed(const Request *r, Error *error) {
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
     const Declared *d = v->declared;
-    if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->open)) continue;
+    if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->waiting.open)) continue;
     if (d) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a sequence of %s) is missing", v->name, dtype_name(d->type));
     return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
   }
@@ -118,10 +118,10 @@ static void attach_stage(void *context, Graph *stage) {
 static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
   r->graph->work_limit = r->work_limit;
   r->graph->work_composed = 0;
-  if (!r->graph->open) {
+  if (!r->graph->waiting.open) {
     Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
-    if (!bound || !bound->open) return bound;
-    r->graph->open = true;
+    if (!bound || !bound->waiting.open) return bound;
+    r->graph->waiting.open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
   Stages stages = {.graph = r->graph, .numbers = numbers, .work_limit = r->work_limit, .attach = attach_stage, .context = (void *)(uintptr_t)r, .stop = r->stop};

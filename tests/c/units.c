@@ -273,6 +273,24 @@ static void graphs_name_symbols(const void *argument) {
   arena_free(&arena);
 }
 
+/* Reshape to a shape that is fed: refused, or put off without a word. */
+static void nodes_wait_only_where_they_may(const void *argument) {
+  for (int may = 0; may < 2; may++) {
+    Arena arena = {0};
+    Error error = {0};
+    Graph *g = graph_new(&arena, &error);
+    graph_import(g, "", 17);
+    g->waiting.allowed = may;
+    Shape two = SHAPE(2);
+    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &two, VALUE_INPUT), *to = graph_value(g, "to", DTYPE_INT64, &two, VALUE_INPUT);
+    Value *y = emit(g, "Reshape", x, to);
+    check((y != NULL) == may && g->waiting.open == may && !g->waiting.tries, "the node %s", may ? "does not wait" : "waits");
+    check(!y || (y->producer->deferred.waits && y->producer->deferred.input == to), "it waits for something else than its shape");
+    check(error.status == (may ? STATUS_OK : STATUS_UNSUPPORTED_OP) && (*error.text == 0) == may, "the sentence is: '%s'", error.text);
+    arena_free(&arena);
+  }
+}
+
 int main(void) {
   TEST(a_printer_grows_and_escapes);
   TEST(arena_gives_aligned_zeroed_memory);
@@ -294,5 +312,6 @@ int main(void) {
   TEST(graphs_refuse_a_name_twice);
   TEST(graphs_count_a_node_s_ports);
   TEST(graphs_name_symbols);
+  TEST(nodes_wait_only_where_they_may);
   return test_finish();
 }

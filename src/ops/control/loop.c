@@ -28,16 +28,16 @@ static Status read_scalar(const Node *n, int input, int64_t otherwise, int64_t *
   if (count != 1) return node_invalid(n, "input %d must be one element, it has %d", input, count);
   *out = dims[0];
   if (!dim_is_symbol(*out)) return STATUS_OK;
-  node_await(n, input);
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "the number of iterations must be known before the run, it is a dimension '%.40s'", graph_symbol_name(n->graph, *out));
+  return node_await(n, input, "the number of iterations must be known before the run, it is a dimension '%.40s'",
+                    graph_symbol_name(n->graph, *out));
 }
 
 static Status loop_open(Loop *l, const Node *n) {
-  *l = (Loop){.n = n, .i = n->done, .conditional = has_in(n, 1) && subgraph_own_inputs(n) > 1};
+  *l = (Loop){.n = n, .i = n->deferred.done, .conditional = has_in(n, 1) && subgraph_own_inputs(n) > 1};
   if (!(l->body = subgraph_open(n, "body", &l->slots))) return n->graph->error->status;
   l->carried = l->body->input_count - 2;
   l->scans = l->body->output_count - 1 - l->carried;
-  int own = subgraph_own_inputs(n) - (n->done ? l->scans : 0);
+  int own = subgraph_own_inputs(n) - (n->deferred.done ? l->scans : 0);
   if (l->carried < 0 || l->scans < 0 || own != 2 + l->carried)
     return node_invalid(n, "%d inputs do not fit a body of %d inputs and %d outputs", own, l->body->input_count, l->body->output_count);
   if (n->out_count > l->carried + l->scans) return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, l->carried + l->scans);
@@ -69,7 +69,7 @@ static Value *stacked(Loop *l, int k) {
   Value **items = ARENA_ARRAY(l->n->graph->arena, Value *, count);
   if (!items) return node_fail(l->n, STATUS_OUT_OF_MEMORY, "out of memory for its outputs"), NULL;
   for (int i = 0; i < count; i++) items[i] = l->scanned[i * l->scans + k];
-  return subgraph_stack(l->n->graph, l->n->done ? l->n->in[2 + l->carried + k] : NULL, items, count, 0);
+  return subgraph_stack(l->n->graph, l->n->deferred.done ? l->n->in[2 + l->carried + k] : NULL, items, count, 0);
 }
 
 static Status emit_outputs(Loop *l, Value **out) {
@@ -86,7 +86,7 @@ static Status emit_outputs(Loop *l, Value **out) {
 static Status leave_rest(Loop *l, Added *rest) {
   const Node *n = l->n;
   Graph *g = n->graph;
-  if (!g->defers) return node_fail(n, STATUS_UNSUPPORTED_OP, "whether it goes on after iteration %lld must be known before the run, it is computed from fed values", (long long)l->i - 1);
+  if (!g->waiting.allowed) return node_fail(n, STATUS_UNSUPPORTED_OP, "whether it goes on after iteration %lld must be known before the run, it is computed from fed values", (long long)l->i - 1);
   int own = subgraph_own_inputs(n), captured = n->in_count - own, head = 2 + l->carried, count = head + l->scans + captured;
   Value **in = ARENA_ARRAY(g->arena, Value *, count);
   if (!in) return STATUS_OUT_OF_MEMORY;
@@ -121,7 +121,7 @@ static Status loop_compose(Compose *c) {
     TRY(iterate(&l));
     if (++l.i == l.trips) break;
     bool known = !l.conditional || is_known_scalar(l.slots[1]);
-    if (!known || (c->graph->defers && subgraph_is_long(c->graph))) return leave_rest(&l, &c->rest);
+    if (!known || (c->graph->waiting.allowed && subgraph_is_long(c->graph))) return leave_rest(&l, &c->rest);
     if (l.conditional) condition = l.slots[1]->known[0];
   }
   return emit_outputs(&l, c->out);

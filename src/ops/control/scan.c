@@ -54,7 +54,7 @@ static Status read_size(const Node *n, int input, int64_t axis, int64_t *size) {
   TRY(node_axis(n, axis, v->shape.rank, &at));
   Dim d = v->shape.dim[at];
   if (!dim_is_number(d))
-    return node_await(n, input), node_fail(n, STATUS_UNSUPPORTED_OP, "the size of axis %d of input %d ('%.64s') must be known before the run", at, input, v->name);
+    return node_await(n, input, "the size of axis %d of input %d ('%.64s') must be known before the run", at, input, v->name);
   if (*size >= 0 && *size != d) return node_invalid(n, "axis %d of input %d has %lld elements, of another input %lld", at, input, (long long)d, (long long)*size);
   *size = d;
   return STATUS_OK;

@@ -35,7 +35,7 @@ static Status split_to_sequence_compose(Compose *c) {
   if (value_is_sequence(n->in[0])) return node_invalid(n, "input 0 is a sequence, it must be a tensor");
   TRY(node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank, &axis));
   Dim whole = n->in[0]->shape.dim[axis];
-  if (!dim_is_number(whole)) return node_await(n, 0), node_fail(n, STATUS_UNSUPPORTED_OP, "the size of axis %d must be known before the run", axis);
+  if (!dim_is_number(whole)) return node_await(n, 0, "the size of axis %d must be known before the run", axis);
   TRY(part_sizes(n, whole, &sizes, &count));
   if (count > SEQUENCE_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes %d parts, we have up to %d", count, SEQUENCE_MAX);
   Node *split = count ? emit_split(g, n->in[0], axis, sizes, count) : NULL;
