@@ -1,20 +1,20 @@
 /* Cloning: what is wanted of a graph in a new one, with numbers for symbols, and with pins for values that were settled. */
 #include "graph/op.h"
 
-/* `readers` > 0 marks a wanted value here; plan counts them anew in the clone. */
-static void want(Value *v) {
-  v->readers = 1;
-  for (int i = 0; v->kind == VALUE_SEQUENCE && i < v->item_count; i++) v->items[i]->readers = 1;
+/* `wanted`: by a value's index. */
+static void want(bool *wanted, const Value *v) {
+  wanted[v->index] = true;
+  for (int i = 0; v->kind == VALUE_SEQUENCE && i < v->item_count; i++) wanted[v->items[i]->index] = true;
 }
 
-static void want_inputs(Node *n) {
+static void want_inputs(bool *wanted, const Node *n) {
   for (int i = 0; i < n->in_count; i++)
-    if (n->in[i]) want(n->in[i]);
+    if (n->in[i]) want(wanted, n->in[i]);
 }
 
-static bool node_wanted(const Node *n) {
+static bool node_wanted(const bool *wanted, const Node *n) {
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i] && n->out[i]->readers && !n->out[i]->pin) return true;
+    if (n->out[i] && wanted[n->out[i]->index] && !n->out[i]->pin) return true;
   return false;
 }
 
@@ -71,10 +71,14 @@ static Value *twin_of(Graph *to, Value *v) {
   return v->twin;
 }
 
+static Status out_of_memory(Graph *to) {
+  return error_set(to->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the clone of a graph needs more than the %zu bytes it has", to->arena->used_bytes);
+}
+
 static Status clone_node(Graph *to, Node *n) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
-  if (!in || !names) return error_set(to->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the clone of a graph needs more than the %zu bytes it has", to->arena->used_bytes);
+  if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   if (n->deferred.waits) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
@@ -88,22 +92,23 @@ static Status clone_node(Graph *to, Node *n) {
   return STATUS_OK;
 }
 
-Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *wanted, int wanted_count) {
+Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *outputs, int output_count) {
   Graph *to = graph_new_like(g, arena, error);
-  if (!to) return NULL;
-  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL;
-  for (int i = 0; i < wanted_count; i++) want(wanted[i]);
+  bool *wanted = to ? ARENA_ARRAY(arena, bool, g->value_count) : NULL;
+  if (!wanted) return to ? out_of_memory(to), NULL : NULL;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->twin = NULL;
+  for (int i = 0; i < output_count; i++) want(wanted, outputs[i]);
   for (int i = g->node_count - 1; i >= 0; i--)
-    if (node_wanted(g->nodes[i])) want_inputs(g->nodes[i]);
+    if (node_wanted(wanted, g->nodes[i])) want_inputs(wanted, g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && v->readers && !(v->twin = clone_value(to, v, numbers))) return NULL;
+    if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && wanted[i] && !(v->twin = clone_value(to, v, numbers))) return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
     if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
-    if (node_wanted(g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
-  for (int i = 0; i < wanted_count; i++)
-    if (graph_add_output(to, twin_of(to, wanted[i])) != STATUS_OK) return NULL;
+    if (node_wanted(wanted, g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
+  for (int i = 0; i < output_count; i++)
+    if (graph_add_output(to, twin_of(to, outputs[i])) != STATUS_OK) return NULL;
   return to;
 }

@@ -133,7 +133,7 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
   }
   Value *v = ARENA_NEW(g->arena, Value);
   if (!v || !PUSH(g, values, value_count, value_capacity, v)) return out_of_memory(g), NULL;
-  *v = (Value){.name = name, .type = type, .kind = kind, .root = v};
+  *v = (Value){.name = name, .type = type, .index = g->value_count - 1, .kind = kind, .root = v};
   if (shape) v->shape = *shape;
   names_fill(g, &g->value_names, g->value_count);
   return v;
@@ -254,7 +254,7 @@ static Status make_outputs(Node *n, const char *const *names) {
 
 static Status defer(Node *n, Value *awaits) {
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
+    if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .index = n->out[i]->index, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
   n->scratch_bytes = 0;
   n->deferred.input = awaits;
   n->deferred.waits = n->graph->waiting.open = true;

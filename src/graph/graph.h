@@ -1,4 +1,5 @@
-/* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer.
+/* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer, or waits for
+ * contents that a run has to compute first (Deferred).
  *
  *   Graph ─▶ inputs[]   Value ◀── in[] ── Node ── out[] ──▶ Value ◀── outputs[] ── Graph
  *         ─▶ nodes[]                      │ op, attrs, params
@@ -31,6 +32,7 @@ typedef struct Declared {
 
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
+  int index;        /* in graph->values: what an algorithm knows of each value it keeps in an array of its own */
   DType type;
   Shape shape;
   ValueKind kind;
@@ -50,10 +52,13 @@ typedef struct Value {
   size_t offset;      /* in the step arena */
   bool in_state;      /* a root computed straight into the session's state, not into the arena */
   int first, last;    /* steps that write and last read the root's bytes */
-  int readers;        /* nodes and fetches that still want it */
-  bool fetched;       /* passes and train/mode.c only: an output of the graph */
+  /* Passes only (passes/rewrite.h). */
+  int readers;           /* nodes that read it, and once more where it is an output of the graph */
+  struct Value *instead; /* what they are to read instead */
+  bool fetched;          /* an output of the graph; train/mode.c marks them, too */
+  /* Others. */
   bool statistic;     /* train/mode.h only: running mean or variance of a BatchNormalization */
-  struct Value *twin; /* the same value in the graph that this one was cloned to */
+  struct Value *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
   const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what was fed (run/feed.h) */
   bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
@@ -196,10 +201,10 @@ Status graph_add(Graph *g, const Added *a);
 bool graph_is_composed(const Added *a); /* others make it up */
 Status graph_compose(Graph *g, const Added *a, Value **out); /* the same without casts, the outputs under made-up names */
 
-/* Copies the nodes that `wanted` needs into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and
+/* Copies the nodes that `outputs` need into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and
  * infers every one again. Values of other kinds than VALUE_NODE are copied with their data. `twin` of each old value points
  * to its copy. */
-Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *wanted, int wanted_count);
+Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *outputs, int output_count);
 
 /* Emitting: sticky, NULL in gives NULL out; the error is in g->error. emit gives output 0. */
 typedef struct AttrList {

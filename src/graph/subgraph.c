@@ -26,7 +26,7 @@ static Status fill_constants(Graph *g, const Subgraph *s, Value **slots) {
   for (int i = 0; i < s->constant_count; i++) {
     const Value *c = &s->constants[i];
     const char *name = graph_fresh_name(g, arena_print(g->arena, "const_%.100s", c->name));
-    if (!name || !(slots[c->first] = graph_constant(g, name, c->type, &c->shape, c->data))) return STATUS_OUT_OF_MEMORY;
+    if (!name || !(slots[s->constant_slots[i]] = graph_constant(g, name, c->type, &c->shape, c->data))) return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }

@@ -20,8 +20,8 @@ struct Subgraph {
   int slot_count, input_count;
   int *captures; /* slots of the values of the graphs around; these are the last inputs of the node, in the order of its attributes */
   int capture_count, capture_capacity;
-  Value *constants; /* `first` is the slot */
-  int constant_count;
+  Value *constants;
+  int *constant_slots, constant_count;
   SubgraphNode *nodes;
   int node_count;
   int *outputs; /* slots */

@@ -21,7 +21,7 @@ typedef struct Function {
 typedef struct Inliner {
   Onnx__ModelProto *model;
   Function *functions;
-  Graph *table; /* no graph, but names: of functions, where `first` is their place */
+  Graph *table; /* no graph, but names: of functions, in their order */
   Graph *names; /* of everything in the model and what is made */
   Arena *arena;
   Error *error;
@@ -33,7 +33,9 @@ typedef struct Inliner {
 typedef struct Call {
   Function *function;
   const Onnx__NodeProto *node;
-  Graph *names; /* of the body; `twin` is the value outside, NULL where an input is absent */
+  Graph *names; /* of the body */
+  const char **outside; /* by a value's index in `names`: what it is called outside, "" where an input is absent */
+  int outside_capacity;
   bool again;
 } Call;
 
@@ -91,20 +93,24 @@ static char *within(Inliner *in, const Call *call, const char *name) {
 }
 
 static bool bind(Inliner *in, Call *call, const char *name, const char *outside) {
-  Value *v = graph_value(call->names, name, DTYPE_NONE, NULL, VALUE_NODE);
-  return v && (!*outside || (v->twin = note(in, outside)));
+  const Value *v = graph_value(call->names, name, DTYPE_NONE, NULL, VALUE_NODE), *there = v && *outside ? note(in, outside) : NULL;
+  if (!v || (*outside && !there)) return false;
+  const char **list = arena_list_grow(in->arena, call->outside, v->index, &call->outside_capacity, sizeof *list);
+  if (!list) return out_of_memory(in);
+  (call->outside = list)[v->index] = there ? there->name : "";
+  return true;
 }
 
 /* What a value of the body is called outside; NULL without memory. */
 static char *outside(Inliner *in, Call *call, char *name) {
   if (!call->function || !*or_empty(name)) return or_empty(name);
-  Value *v = graph_find(call->names, name);
+  const Value *v = graph_find(call->names, name);
   if (!v) {
     const char *stem = within(in, call, name), *fresh = stem ? graph_fresh_name(in->names, stem) : NULL;
     if (!fresh || !bind(in, call, name, fresh)) return NULL;
     v = graph_find(call->names, name);
   }
-  return (char *)(uintptr_t)(v->twin ? v->twin->name : "");
+  return (char *)(uintptr_t)call->outside[v->index];
 }
 
 static char **outsides(Inliner *in, Call *call, char **from, size_t count) {
@@ -187,7 +193,7 @@ static Function *function_of(Inliner *in, const Onnx__NodeProto *n) {
   if (op_find_in(onnx_domain(n->domain), or_empty(n->op_type))) return NULL;
   const char *key = key_of(in, n->domain, n->op_type, n->overload);
   const Value *v = key ? graph_find(in->table, key) : NULL;
-  return v ? &in->functions[v->first] : NULL;
+  return v ? &in->functions[v->index] : NULL;
 }
 
 static int meaning(const Op *op, int64_t opset) {
@@ -252,7 +258,7 @@ static bool bind_ports(Inliner *in, Call *call, Nodes *copies) {
 static bool inline_nodes(Inliner *in, Call *call, Onnx__NodeProto *const *from, size_t count, Nodes *to);
 
 static bool inline_call(Inliner *in, Function *f, const Onnx__NodeProto *n, Nodes *to) {
-  Call call = {f, n, graph_new(in->arena, in->error), f->called};
+  Call call = {.function = f, .node = n, .names = graph_new(in->arena, in->error), .again = f->called};
   Nodes copies = {0};
   if (f->open || in->depth == DEPTH_MAX)
     return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n), f->open ? "function '%.64s' calls itself" : "function '%.64s' is called deeper than we follow",
@@ -312,9 +318,8 @@ static bool list_functions(Inliner *in) {
     const char *key = key_of(in, f->domain, f->name, f->overload);
     if (!key) return out_of_memory(in);
     if (graph_find(in->table, key)) return error_set(in->error, STATUS_INVALID_MODEL, NULL, "the model defines function '%.64s' twice", f->name), false;
-    Value *v = graph_value(in->table, key, DTYPE_NONE, NULL, VALUE_NODE);
-    if (!v) return false;
-    in->functions[v->first = (int)i].from = f;
+    if (!graph_value(in->table, key, DTYPE_NONE, NULL, VALUE_NODE)) return false;
+    in->functions[i].from = f;
   }
   return true;
 }

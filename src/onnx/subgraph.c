@@ -8,7 +8,7 @@ enum { SUBGRAPH_MAX = 1 << 16, PORTS_MAX = 1 << 10 }; /* nodes, initializers, po
 
 typedef struct Reader {
   const Onnx__GraphProto *from;
-  Graph *names; /* its values stand for the slots: `first` is the slot */
+  Graph *names; /* its values stand for the slots, by their index */
   Arena *arena;
   Error *error;
   Subgraph *to;
@@ -20,7 +20,7 @@ static Status out_of_memory(Reader *r) { return error_set(r->error, STATUS_OUT_O
 static Status make_slot(Reader *r, const char *name, int *slot) {
   Value *v = graph_value(r->names, name, DTYPE_NONE, NULL, VALUE_NODE);
   if (!v) return r->error->status;
-  *slot = v->first = r->names->value_count - 1;
+  *slot = v->index;
   return STATUS_OK;
 }
 
@@ -28,7 +28,7 @@ static Status make_slot(Reader *r, const char *name, int *slot) {
 static Status find_slot(Reader *r, const char *name, int *slot) {
   Subgraph *s = r->to;
   Value *v = graph_find(r->names, name);
-  if (v) return *slot = v->first, STATUS_OK;
+  if (v) return *slot = v->index, STATUS_OK;
   TRY(make_slot(r, name, slot));
   if (!(s->captures = arena_list_grow(r->arena, s->captures, s->capture_count, &s->capture_capacity, sizeof *s->captures))) return out_of_memory(r);
   s->captures[s->capture_count++] = *slot;
@@ -36,10 +36,11 @@ static Status find_slot(Reader *r, const char *name, int *slot) {
 }
 
 static Status add_constant(Reader *r, const char *name, const Value *tensor) {
-  Value *c = &r->to->constants[r->to->constant_count++];
+  int i = r->to->constant_count++;
+  Value *c = &r->to->constants[i];
   *c = *tensor;
   c->name = name;
-  return make_slot(r, name, &c->first);
+  return make_slot(r, name, &r->to->constant_slots[i]);
 }
 
 static Status read_inputs(Reader *r) {
@@ -163,9 +164,10 @@ Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *err
   Reader r = {from, graph_new(arena, error), arena, error, out};
   if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX || from->n_output > PORTS_MAX)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs", from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);
-  *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, from->n_initializer + from->n_node), .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
+  size_t constants = from->n_initializer + from->n_node;
+  *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, constants), .constant_slots = ARENA_ARRAY(arena, int, constants), .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
                     .outputs = ARENA_ARRAY(arena, int, from->n_output), .declared = ARENA_ARRAY(arena, Value, from->n_output)};
-  if (!r.names || !out->constants || !out->nodes || !out->outputs || !out->declared) return out_of_memory(&r);
+  if (!r.names || !out->constants || !out->constant_slots || !out->nodes || !out->outputs || !out->declared) return out_of_memory(&r);
   TRY(read_inputs(&r));
   TRY(read_initializers(&r));
   for (size_t i = 0; i < from->n_node; i++) TRY(read_node(&r, from->node[i]));

@@ -19,13 +19,14 @@ static bool is_moved(const Node *n) { return op_is_accumulator(n) && n->in[1]->k
 static Status move_forward(Graph *g) {
   Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
   int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count), count = 0; /* lists of accumulators, place + 1 */
-  if (!nodes || !first || !next) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  int *made_at = ARENA_ARRAY(g->arena, int, g->value_count); /* by a value's index */
+  if (!nodes || !first || !next || !made_at) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)
-      if (g->nodes[i]->out[k]) g->nodes[i]->out[k]->first = i;
+      if (g->nodes[i]->out[k]) made_at[g->nodes[i]->out[k]->index] = i;
   for (int i = g->node_count - 1; i >= 0; i--) {
     if (!is_moved(g->nodes[i])) continue;
-    int at = g->nodes[i]->in[1]->first;
+    int at = made_at[g->nodes[i]->in[1]->index];
     next[i] = first[at];
     first[at] = i + 1;
   }

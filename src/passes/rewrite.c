@@ -2,7 +2,7 @@
 #include "passes/rewrite.h"
 
 static void count_readers(Graph *g) {
-  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->twin = NULL, g->values[i]->fetched = false;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->instead = NULL, g->values[i]->fetched = false;
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->in_count; k++)
       if (g->nodes[i]->in[k]) g->nodes[i]->in[k]->readers++;
@@ -39,9 +39,9 @@ static Status keep(Graph *g, Node *n) {
 }
 
 /* A chain of values that others stand for gets shorter each time somebody walks it. */
-static Value *last_twin(Value *v) {
-  for (; v->twin; v = v->twin)
-    if (v->twin->twin) v->twin = v->twin->twin;
+static Value *last_instead(Value *v) {
+  for (; v->instead; v = v->instead)
+    if (v->instead->instead) v->instead = v->instead->instead;
   return v;
 }
 
@@ -54,7 +54,7 @@ Status rewrite_each_with(Graph *g, RewriteNodeWith *rewrite, void *context) {
   for (int i = 0; i < count; i++) {
     Node *n = nodes[i];
     for (int k = 0; k < n->in_count; k++)
-      if (n->in[k]) n->in[k] = last_twin(n->in[k]);
+      if (n->in[k]) n->in[k] = last_instead(n->in[k]);
     if (!rewrite(g, n, context)) TRY(keep(g, n));
     TRY(g->error->status);
   }
@@ -79,7 +79,7 @@ bool rewrite_as(Node *n, Value *made) {
 bool rewrite_value(Value *v, Value *by) {
   if (v->fetched) return false;
   by->readers += v->readers;
-  v->twin = by;
+  v->instead = by;
   return true;
 }
 

@@ -24,71 +24,98 @@ static int again_count(const Node *n) { return is_batch_norm(n) ? 1 : n->out_cou
 /* And without effects. */
 static bool is_cheap(const Node *n) { return is_batch_norm(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW)); }
 
-/* first and last of each value, views counted for what they show; in `readers` the first step after the peak that reads it: 0 when none does, -1
- * when it is touched at the peak itself. */
-static void find_lives(Graph *g, int peak) {
-  for (int i = 0; i < g->value_count; i++) {
-    Value *v = g->values[i];
-    v->first = v->last = -1;
-    v->readers = 0;
-    v->twin = NULL;
+/* Of a value, views counted for what they show. */
+typedef struct Life {
+  int first, last; /* steps that touch it */
+  int next;        /* the first step after the peak that does: 0 when none does, -1 when it is touched at the peak itself */
+  Value *copy;     /* what is read behind the peak instead */
+} Life;
+
+/* One attempt to have fewer bytes at a step. */
+typedef struct Peak {
+  Graph *graph;
+  int step;
+  Life *lives; /* by a value's index */
+  int life_count, life_capacity;
+  Arena scratch;
+} Peak;
+
+static Life *life_of(const Peak *p, const Value *v) { return &p->lives[v->index]; }
+
+/* Lives for the graph's values that have none yet. */
+static bool add_lives(Peak *p) {
+  for (; p->life_count < p->graph->value_count; p->life_count++) {
+    Life *lives = arena_list_grow(&p->scratch, p->lives, p->life_count, &p->life_capacity, sizeof *lives);
+    if (!lives) return false;
+    (p->lives = lives)[p->life_count] = (Life){0};
   }
+  return true;
+}
+
+static bool find_lives(Peak *p) {
+  Graph *g = p->graph;
+  if (!add_lives(p)) return false;
+  for (int i = 0; i < g->value_count; i++) p->lives[i].first = p->lives[i].last = -1;
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     for (int k = 0; k < n->in_count + n->out_count; k++) {
       Value *v = k < n->in_count ? n->in[k] : n->out[k - n->in_count];
       if (!v) continue;
-      v = base_of(v);
-      if (v->first < 0) v->first = i;
-      v->last = i;
-      if (i == peak) v->readers = -1;
-      else if (i > peak && v->readers == 0) v->readers = i;
+      Life *life = life_of(p, base_of(v));
+      if (life->first < 0) life->first = i;
+      life->last = i;
+      if (i == p->step) life->next = -1;
+      else if (i > p->step && life->next == 0) life->next = i;
     }
   }
-  for (int i = 0; i < g->output_count; i++) base_of(g->outputs[i])->last = g->node_count;
+  for (int i = 0; i < g->output_count; i++) life_of(p, base_of(g->outputs[i]))->last = g->node_count;
+  return true;
 }
 
 /* v has bytes that lie idle over the peak. */
-static bool is_idle(const Graph *g, const Value *v, int peak) {
-  return v && v->kind == VALUE_NODE && !is_view(v) && !v->in_state && v->first < peak && v->readers > peak && v->last < g->node_count;
+static bool is_idle(const Peak *p, const Value *v) {
+  if (!v || v->kind != VALUE_NODE || is_view(v) || v->in_state) return false;
+  const Life *life = life_of(p, v);
+  return life->first < p->step && life->next > p->step && life->last < p->graph->node_count;
 }
 
-static int next_read(const Graph *g, const Node *n, int peak) {
-  int next = g->node_count;
+static int next_read(const Peak *p, const Node *n) {
+  int next = p->graph->node_count;
   for (int i = 0; i < again_count(n); i++)
-    if (is_idle(g, n->out[i], peak) && n->out[i]->readers < next) next = n->out[i]->readers;
+    if (is_idle(p, n->out[i]) && life_of(p, n->out[i])->next < next) next = life_of(p, n->out[i])->next;
   return next;
 }
 
 /* Bytes that must wait longer than they do for v to be there at step `next`: its own, or less where cheap nodes make it again. */
-static double cost_at(Value *v, int next, int depth) {
+static double cost_at(const Peak *p, Value *v, int next, int depth) {
   Value *base = base_of(v);
-  if (base->kind != VALUE_NODE || base->last >= next) return 0;
+  if (base->kind != VALUE_NODE || life_of(p, base)->last >= next) return 0;
   double own = (double)value_bytes(base), inputs = 0;
   const Node *n = base->producer;
   if (!depth || !is_cheap(n)) return own;
   for (int i = 0; i < n->in_count && inputs < own; i++)
-    if (n->in[i]) inputs += cost_at(n->in[i], next, depth - 1);
+    if (n->in[i]) inputs += cost_at(p, n->in[i], next, depth - 1);
   return inputs < own ? inputs : own;
 }
 
 /* Bytes that the peak loses when n's outputs are computed again behind it. */
-static double gain_of(const Graph *g, const Node *n, int peak) {
+static double gain_of(const Peak *p, const Node *n) {
   double gain = 0;
-  int next = next_read(g, n, peak);
+  int next = next_read(p, n);
   for (int i = 0; i < again_count(n); i++)
-    if (is_idle(g, n->out[i], peak)) gain += (double)value_bytes(n->out[i]);
+    if (is_idle(p, n->out[i])) gain += (double)value_bytes(n->out[i]);
   for (int i = 0; gain > 0 && i < n->in_count; i++)
-    if (n->in[i]) gain -= cost_at(n->in[i], next, DEPTH);
+    if (n->in[i]) gain -= cost_at(p, n->in[i], next, DEPTH);
   return gain;
 }
 
-static Node *heaviest(const Graph *g, int peak) {
+static Node *heaviest(const Peak *p) {
   Node *best = NULL;
   double most = 0;
-  for (int i = 0; i < peak; i++) {
-    double gain = is_cheap(g->nodes[i]) ? gain_of(g, g->nodes[i], peak) : 0;
-    if (gain > most) most = gain, best = g->nodes[i];
+  for (int i = 0; i < p->step; i++) {
+    Node *n = p->graph->nodes[i];
+    double gain = is_cheap(n) ? gain_of(p, n) : 0;
+    if (gain > most) most = gain, best = n;
   }
   return best;
 }
@@ -96,7 +123,7 @@ static Node *heaviest(const Graph *g, int peak) {
 /* ---- copies ---- */
 
 typedef struct Copies {
-  Graph *graph;
+  Peak *peak;
   const Node *target;
   int next; /* the step they stand in front of */
   Node **nodes;
@@ -104,7 +131,8 @@ typedef struct Copies {
 } Copies;
 
 /* Like n, its inputs not yet set. */
-static Node *copy_node(Graph *g, const Node *n) {
+static Node *copy_node(Peak *p, const Node *n) {
+  Graph *g = p->graph;
   Node *copy = ARENA_NEW(g->arena, Node);
   if (!copy) return NULL;
   *copy = *n;
@@ -117,32 +145,35 @@ static Node *copy_node(Graph *g, const Node *n) {
     if (!(copy->out[i] = graph_value(g, NULL, n->out[i]->type, &n->out[i]->shape, VALUE_NODE))) return NULL;
     copy->out[i]->producer = copy;
   }
-  return copy;
+  return add_lives(p) ? copy : NULL;
 }
 
 static Value *input_of(const Node *n, int i) { return is_batch_norm(n) && i >= 3 ? n->out[i] : n->in[i]; }
 
 /* The value to read instead of v at step `next`: a copy where v shows the target's outputs or would have to wait for it, else v itself. */
 static Value *again(Copies *c, Value *v, int depth) {
-  if (!v || v->twin || v->kind != VALUE_NODE) return v && v->twin ? v->twin : v;
+  if (!v || v->kind != VALUE_NODE) return v;
+  Value *copied = life_of(c->peak, v)->copy;
+  if (copied) return copied;
   Node *n = v->producer;
   Value *under = is_view(v) ? again(c, n->in[0], depth) : NULL;
   double own = (double)value_bytes(base_of(v));
   if (is_batch_norm(n) && v != n->out[0]) return v;
-  bool wanted = under ? under != n->in[0] : n == c->target || (is_cheap(n) && depth && cost_at(v, c->next, depth) < own && v->last < c->next);
-  Node *copy = wanted ? copy_node(c->graph, n) : NULL;
+  bool wanted = under ? under != n->in[0] : n == c->target || (is_cheap(n) && depth && cost_at(c->peak, v, c->next, depth) < own && life_of(c->peak, v)->last < c->next);
+  Node *copy = wanted ? copy_node(c->peak, n) : NULL;
   if (!copy) return v;
   for (int i = 0; i < n->in_count; i++) copy->in[i] = under && i == 0 ? under : again(c, input_of(n, i), depth - (n != c->target && !under));
   for (int i = 0; i < copy->out_count; i++)
-    if (n->out[i]) n->out[i]->twin = copy->out[i];
+    if (n->out[i]) life_of(c->peak, n->out[i])->copy = copy->out[i];
   c->nodes[c->count++] = copy;
-  return v->twin;
+  return life_of(c->peak, v)->copy;
 }
 
 /* Readers from step `next` on read the copies. */
-static bool compute_again(Graph *g, const Node *n, int next) {
+static bool compute_again(Peak *p, const Node *n, int next) {
+  Graph *g = p->graph;
   int count = g->node_count, at = 0;
-  Copies c = {.graph = g, .target = n, .next = next, .nodes = ARENA_ARRAY(g->arena, Node *, count)};
+  Copies c = {.peak = p, .target = n, .next = next, .nodes = ARENA_ARRAY(g->arena, Node *, count)};
   if (!c.nodes) return false;
   for (int i = next; i < count; i++)
     for (int k = 0; k < g->nodes[i]->in_count; k++) g->nodes[i]->in[k] = again(&c, g->nodes[i]->in[k], DEPTH);
@@ -156,9 +187,10 @@ static bool compute_again(Graph *g, const Node *n, int next) {
   return true;
 }
 
-bool recompute_at_peak(Program *p) {
-  Graph *g = p->graph;
-  find_lives(g, p->peak_step);
-  Node *n = heaviest(g, p->peak_step);
-  return n && compute_again(g, n, next_read(g, n, p->peak_step));
+bool recompute_at_peak(Program *program) {
+  Peak p = {.graph = program->graph, .step = program->peak_step};
+  const Node *n = find_lives(&p) ? heaviest(&p) : NULL;
+  bool changed = n && compute_again(&p, n, next_read(&p, n));
+  arena_free(&p.scratch);
+  return changed;
 }

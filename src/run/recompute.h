@@ -9,4 +9,4 @@
 
 /* Changes the graph of a planned program so that the step of the most bytes has fewer of them; plan it again then. Gives false when nothing
  * cheap is left to drop, or memory is out. Products and convolutions are not computed twice. */
-bool recompute_at_peak(Program *p);
+bool recompute_at_peak(Program *program);

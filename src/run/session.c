@@ -123,11 +123,13 @@ static Status prepare_model(TrainletSession *s, Model *m) {
   g->rng = &s->rng;
   m->feeds = ARENA_ARRAY(&s->arena, Feed, g->input_count);
   m->outputs = ARENA_ARRAY(&s->arena, Value *, g->output_count);
-  if (!m->feeds || !m->outputs) return out_of_memory(s);
+  m->feed_at = ARENA_ARRAY(&s->arena, int, g->value_count);
+  m->value_count = g->value_count;
+  if (!m->feeds || !m->outputs || !m->feed_at) return out_of_memory(s);
   m->output_count = 0; /* another part may have been refused since they were counted */
   for (int i = 0; i < g->input_count; i++) {
     m->feeds[i].input = g->inputs[i];
-    g->inputs[i]->first = i; /* finds the feed by name */
+    m->feed_at[g->inputs[i]->index] = i + 1;
   }
   for (int i = 0; i < g->output_count; i++) {
     const Node *from = g->outputs[i]->producer;
@@ -221,7 +223,8 @@ Model *session_model(TrainletSession *s, TrainletPart part) {
 static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
   const Graph *g = m->graph;
   const Value *v = graph_find(g, name);
-  if (v && v->first < g->input_count && g->inputs[v->first] == v) return &m->feeds[v->first];
+  int at = v && v->index < m->value_count ? m->feed_at[v->index] : 0;
+  if (at) return &m->feeds[at - 1];
   Arena scratch = {0};
   const char *names = graph_list_names(g->inputs, g->input_count, "', '", &scratch);
   error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes '%.298s'", name, names ? names : "");

@@ -11,6 +11,8 @@
 typedef struct Model {
   Graph *graph;
   Feed *feeds; /* one for each of graph->inputs */
+  int *feed_at; /* by a value's index: which of them is its, + 1 */
+  int value_count; /* of the graph when they were made */
   Value **outputs; /* those a user sees: accumulators' flags are left out */
   int output_count;
 } Model;

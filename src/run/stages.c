@@ -8,12 +8,17 @@
 #include "graph/strings.h"
 #include "run/plan.h"
 
+typedef struct Awaited {
+  Value **values;
+  int count;
+  bool *is; /* by a value's index */
+} Awaited;
+
 /* Notes that v must be known, once; a constant is. */
-static void await(Value *v, Value **out, int *count) {
-  if (!v || v->kind == VALUE_CONSTANT || v->kind == VALUE_SEQUENCE || v->type == DTYPE_NONE) return;
-  if (v->first >= 0 && v->first < *count && out[v->first] == v) return;
-  v->first = *count; /* planned is a clone of it */
-  out[(*count)++] = v;
+static void await(Awaited *a, Value *v) {
+  if (!v || v->kind == VALUE_CONSTANT || v->kind == VALUE_SEQUENCE || v->type == DTYPE_NONE || a->is[v->index]) return;
+  a->is[v->index] = true;
+  a->values[a->count++] = v;
 }
 
 /* A Loop that is run by itself and has all inputs, be it with contents to come. */
@@ -23,18 +28,19 @@ static bool is_ready(const Node *n) {
   return n->deferred.done > 0;
 }
 
-/* The values that nodes of the graph wait for; each once. */
-static int awaited_of(const Graph *g, Value **out) {
-  int count = 0;
+/* The values that nodes of the graph wait for; each once. False when memory is out. */
+static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
+  *a = (Awaited){.values = ARENA_ARRAY(arena, Value *, g->value_count), .is = ARENA_ARRAY(arena, bool, g->value_count)};
+  if (!a->values || !a->is) return false;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (n->deferred.input) await(n->deferred.input, out, &count);
+    if (n->deferred.input) await(a, n->deferred.input);
     for (int k = 0; k < n->in_count && is_ready(n); k++) {
-      await(n->in[k], out, &count);
-      for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++) await(n->in[k]->items[item], out, &count);
+      await(a, n->in[k]);
+      for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++) await(a, n->in[k]->items[item]);
     }
   }
-  return count;
+  return true;
 }
 
 /* Strings that were made for a stage go with it. */
@@ -203,14 +209,13 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
   Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
   while (clone && clone->waiting.open) {
-    Value **awaited = ARENA_ARRAY(arena, Value *, clone->value_count);
-    if (!awaited) return NULL;
-    int count = awaited_of(clone, awaited);
+    Awaited awaited;
+    if (!awaited_of(clone, arena, &awaited)) return NULL;
     s->computed = true;
-    if (count && pin_values(s, clone, awaited, count, arena, error) != STATUS_OK) return NULL;
+    if (awaited.count && pin_values(s, clone, awaited.values, awaited.count, arena, error) != STATUS_OK) return NULL;
     int loops = run_loops(s, clone, arena, error);
     if (loops < 0) return NULL;
-    if (count + loops == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
+    if (awaited.count + loops == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
     clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
   }
   return clone;

@@ -17,8 +17,10 @@ typedef struct Reading {
 /* ---- bindings ---- */
 
 static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count, const Graph *source, const char *what) {
+  bool *named = ARENA_ARRAY(r->arena, bool, r->from->graph->value_count); /* by a value's index */
+  if (!named) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
   for (int i = 0; i < count; i++) {
-    Value *to = graph_find(r->from->graph, bindings[i].to);
+    const Value *to = graph_find(r->from->graph, bindings[i].to);
     const Value *from = source ? graph_find(source, bindings[i].from) : NULL;
     if (!to || to->kind != VALUE_CONSTANT || !to->initializer)
       return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s', which is no initializer", what, bindings[i].to);
@@ -26,10 +28,9 @@ static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count,
       return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s gives '%.96s' the value '%.96s', which nothing makes", what, bindings[i].to, bindings[i].from);
     if (from->type != to->type || !shape_equal(&from->shape, &to->shape))
       return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s gives '%.96s' the value '%.96s' of another type or shape", what, bindings[i].to, bindings[i].from);
-    if (to->twin == to) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s' twice", what, bindings[i].to);
-    to->twin = to; /* a mark */
+    if (named[to->index]) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s' twice", what, bindings[i].to);
+    named[to->index] = true;
   }
-  for (int i = 0; i < count; i++) graph_find(r->from->graph, bindings[i].to)->twin = NULL;
   return STATUS_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Gauss: elimination in a square matrix, in double. */
+/* Gauss: elimination in a square matrix, in double: determinant, adjugate, inverse, and what nodes that do it ask for. */
 #pragma once
 #include "graph/op.h"
 
