@@ -64,6 +64,8 @@ typedef struct Value {
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
 
+static inline size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
+
 typedef enum AttrKind { ATTR_NONE, ATTR_FLOAT, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS, ATTR_GRAPH } AttrKind;
 
 typedef struct Attr {

@@ -6,8 +6,6 @@
 
 enum { DEPTH_MAX = 256, BYTES_MAX = 1 << 16 };
 
-static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 void known_write(Value *v) {
   for (size_t i = 0; i < shape_elements(&v->shape); i++) {
     if (v->type == DTYPE_INT64) ((int64_t *)v->data)[i] = v->known[i];

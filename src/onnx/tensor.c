@@ -128,7 +128,7 @@ Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
   t->dims = (int64_t *)(uintptr_t)v->shape.dim;
   if (v->type == DTYPE_STRING) return write_strings(t, v, arena);
   t->has_raw_data = true;
-  t->raw_data.len = shape_elements(&v->shape) * dtype_bytes(v->type);
+  t->raw_data.len = value_bytes(v);
   t->raw_data.data = v->data;
   return t;
 }

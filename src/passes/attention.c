@@ -28,8 +28,6 @@ typedef struct Match {
   Value *dy;
 } Match;
 
-static Node *made_by(const Value *v, const Op *op) { return v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL; }
-
 /* The nodes that read v, up to `most`; how many there are. */
 static int readers_of(const Graph *g, const Value *v, Node **readers, int most) {
   int count = 0;

@@ -15,7 +15,7 @@ static bool rewrite(Graph *g, Node *n) {
   Value *y = NULL, *mask;
   if (n->op != &op_where || !rewrite_number(n->in[2], &zero) || zero != 0) return false;
   mask = n->in[0];
-  const Node *both = mask->kind == VALUE_NODE && mask->producer && mask->producer->op == &op_and ? mask->producer : NULL;
+  const Node *both = made_by(mask, &op_and);
   bool has_low = takes_bound(both ? both->in[0] : mask, &op_greater, &y, &low), has_high = takes_bound(both ? both->in[1] : mask, &op_less, &y, &high);
   if (both ? !has_low || !has_high : !has_low && !has_high) return false;
   if (!shape_equal(&y->shape, &n->in[1]->shape) || !shape_equal(&y->shape, &n->out[0]->shape)) return false;

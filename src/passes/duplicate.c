@@ -6,8 +6,6 @@
 
 enum { CONSTANT_BYTES_MAX = 256 };
 
-static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 static bool constants_equal(const Value *a, const Value *b) {
   if (a->kind != VALUE_CONSTANT || b->kind != VALUE_CONSTANT || a->type != b->type || !shape_equal(&a->shape, &b->shape)) return false;
   return value_bytes(a) <= CONSTANT_BYTES_MAX && memcmp(a->data, b->data, value_bytes(a)) == 0;

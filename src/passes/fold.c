@@ -9,8 +9,6 @@
 /* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. */
 enum { FOLD_BYTES_MAX = 1 << 16 };
 
-static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 static bool foldable(const Node *n) {
   if (n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   size_t in_bytes = 0, out_bytes = 0;

@@ -5,8 +5,6 @@
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-static const Node *made_by(const Value *v, const Op *op) { return v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL; }
-
 static bool is_number(const Value *v, double wanted) {
   float number;
   return rewrite_number(v, &number) && fabs((double)number - wanted) <= 1e-6 * fabs(wanted);

@@ -4,8 +4,6 @@
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-static const Node *made_by(const Value *v, const Op *op) { return v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL; }
-
 /* The first of the dims that v = mean of the wanted over its last dims, kept as 1, is taken over; -1 when it is no such mean. */
 static int mean_axis(const Value *v, const Value *of) {
   const Node *n = made_by(v, &op_reduce_mean);

@@ -22,10 +22,12 @@ bool rewrite_value(Value *v, Value *by);
 /* Drops nodes of which nobody reads an output, and second outputs that nobody reads. */
 void rewrite_drop_dead(Graph *g);
 
-/* The node that makes v; NULL when it is of another operator or somebody else reads v, too. */
-static inline Node *rewrite_only(const Value *v, const Op *op) {
-  return v && v->kind == VALUE_NODE && v->readers == 1 && v->producer && v->producer->op == op ? v->producer : NULL;
+/* The node that makes v; NULL when it is of another operator. */
+static inline Node *made_by(const Value *v, const Op *op) {
+  return v && v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL;
 }
+/* The same; NULL also when somebody else reads v, too. */
+static inline Node *rewrite_only(const Value *v, const Op *op) { return v && v->readers == 1 ? made_by(v, op) : NULL; }
 /* v in that shape of as many elements: v itself where it has it. NULL on failure, as emit. */
 Value *rewrite_reshape(Graph *g, Value *v, const Shape *shape);
 /* The number in a constant of one float; false when v is something else. */

@@ -3,7 +3,7 @@
 #include "passes/product.h"
 #include "ops/ops.h"
 
-static Node *transpose_of(const Value *v) { return v && v->kind == VALUE_NODE && v->producer && v->producer->op == &op_transpose ? v->producer : NULL; }
+static Node *transpose_of(const Value *v) { return made_by(v, &op_transpose); }
 
 static bool swaps_last_two(const Node *n) {
   const int *perm = n->params;

@@ -25,8 +25,6 @@ static Value *root_of(Value *v) {
   return v;
 }
 
-static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 /* Bytes the plan must find: computed, and not written straight into the session's state. */
 static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
 

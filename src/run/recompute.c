@@ -6,8 +6,6 @@
 
 enum { DEPTH = 4 }; /* of cheap nodes in a row */
 
-static size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 static bool is_view(const Value *v) { return v->kind == VALUE_NODE && v->producer && v->producer->op->flags & OP_VIEW; }
 
 static Value *base_of(Value *v) {

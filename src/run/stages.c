@@ -53,7 +53,7 @@ static bool keep_strings(const char **strings, size_t count, Arena *arena) {
 /* A constant with the contents of v, or a sequence of these; NULL when memory is out. */
 static Value *pin_of(const Value *v, Arena *arena) {
   bool sequence = value_is_sequence(v);
-  size_t bytes = sequence ? 0 : shape_elements(&v->shape) * dtype_bytes(v->type);
+  size_t bytes = sequence ? 0 : value_bytes(v);
   Value *pin = ARENA_NEW(arena, Value);
   if (!pin || !(pin->data = arena_alloc(arena, bytes)) || !(pin->items = ARENA_ARRAY(arena, Value *, v->item_count))) return NULL;
   if (bytes) memcpy(pin->data, v->data, bytes);

@@ -564,7 +564,7 @@ static Status take_training_info(TrainletArtifacts *a) {
 }
 
 static CheckpointTensor moment_tensor(const Value *v, const char *name) {
-  return (CheckpointTensor){name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+  return (CheckpointTensor){name, v->type, v->shape, v->data, value_bytes(v)};
 }
 
 /* The state of the algorithm's optimizer. */
@@ -594,7 +594,7 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
     if (!mode_is_parameter(v)) continue;
-    CheckpointTensor whole = {v->name, v->type, v->shape, v->data, shape_elements(&v->shape) * dtype_bytes(v->type)};
+    CheckpointTensor whole = {v->name, v->type, v->shape, v->data, value_bytes(v)};
     tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type} : whole;
   }
   Checkpoint c = {.nominal = a->nominal, .trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};

@@ -5,8 +5,6 @@
 
 #include "ops/ops.h"
 
-static bool is_op(const Node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
-
 void mode_mark_statistics(Graph *m) {
   for (int i = 0; i < m->node_count; i++) {
     const Node *n = m->nodes[i];
@@ -56,8 +54,8 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   if (!in) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for the training graph");
   for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
-  if (is_op(n, "BatchNormalization")) return copy_batch_norm(to, n, in, training);
-  if (is_op(n, "Dropout")) return copy_dropout(to, n, in, training);
+  if (n->op == &op_batch_normalization) return copy_batch_norm(to, n, in, training);
+  if (n->op == &op_dropout) return copy_dropout(to, n, in, training);
   return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);
 }
 

@@ -41,7 +41,7 @@ static double initialization_limit(const OnnxTraining *t) {
   double bytes = 1 << 20;
   for (int i = 0; i < t->initial_count; i++) {
     const Value *v = graph_find(t->graph, t->initial[i].to);
-    bytes += 64.0 * (double)(shape_elements(&v->shape) * dtype_bytes(v->type));
+    bytes += 64.0 * (double)(value_bytes(v));
   }
   return bytes;
 }
@@ -52,7 +52,7 @@ static Status allocate(Node *n, double *left) {
   for (int i = 0; i < n->out_count; i++) {
     Value *v = n->out[i];
     if (v && !shape_is_concrete(&v->shape)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its shape is not known while initializing");
-    size_t bytes = v ? shape_elements(&v->shape) * dtype_bytes(v->type) : 0;
+    size_t bytes = v ? value_bytes(v) : 0;
     if ((*left -= (double)bytes) < 0) return node_fail(n, STATUS_OUT_OF_MEMORY, "the initialization takes far more memory than what it initializes");
     if (v && !(v->data = arena_alloc(arena, bytes))) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
   }

@@ -21,8 +21,6 @@ enum { GUARD_BYTES = 64 };
 /* Another byte for each block: a guard copied from one block over another's must show. */
 static unsigned char guard_of(int index) { return (unsigned char)(0x5C + 7 * index); }
 
-size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
-
 static void *guarded(size_t bytes, int fill, int guard) {
   void *p = NULL;
   if (posix_memalign(&p, 64, bytes + GUARD_BYTES + (bytes == 0)) != 0) return NULL;

@@ -20,4 +20,3 @@ const char *machine_overrun(const Machine *m);
 void machine_free(Machine *m);
 /* Whether any machine of this program ran a node of the op. */
 bool machine_has_run(const Op *op);
-size_t value_bytes(const Value *v);
