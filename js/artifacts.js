@@ -1,4 +1,7 @@
-/** Makes training artifacts from an inference model: options to the engine's settings, in a worker that lives for this only. */
+/**
+ * Makes training artifacts from an inference model: options to the engine's settings, in a worker that lives for this
+ * only.
+ */
 
 import { withClient } from './client.js';
 import { checkKeys, TrainletError } from './errors.js';
@@ -7,7 +10,19 @@ import { copyExternal, readSource } from './source.js';
 /** @import { ArtifactOptions, EngineOptions, Source } from './types.js' */
 
 export const ENGINE_KEYS = /** @type {const} */ ([
-  'worker', 'threads', 'reproducible', 'maxMemoryBytes', 'maxWork', 'passes', 'wasmUrl', 'workerUrl', 'wasmBinary', 'integrity', 'externalData', 'signal', 'onProgress',
+  'worker',
+  'threads',
+  'reproducible',
+  'maxMemoryBytes',
+  'maxWork',
+  'passes',
+  'wasmUrl',
+  'workerUrl',
+  'wasmBinary',
+  'integrity',
+  'externalData',
+  'signal',
+  'onProgress',
 ]);
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'nominal', 'initialize', ...LISTS]);
@@ -24,15 +39,19 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkExternal(`${where}: externalData`, options.externalData);
   const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
   const isCount = Number.isInteger(threads) && Number(threads) >= 1;
-  if (threads !== 'auto' && !isCount) throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
-  if (passes !== 'none' && !Array.isArray(passes)) throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
-  if (!(maxMemoryBytes >= 0)) throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
+  if (threads !== 'auto' && !isCount)
+    throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
+  if (passes !== 'none' && !Array.isArray(passes))
+    throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
+  if (!(maxMemoryBytes >= 0))
+    throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
   if (!(maxWork > 0)) throw invalid(`${where}: maxWork must be a number above 0, not ${maxWork}`);
 }
 
 /** @param {string} where @param {EngineOptions['externalData']} externalData */
 function checkExternal(where, externalData = {}) {
-  if (typeof externalData !== 'object' || Array.isArray(externalData)) throw invalid(`${where} must be an object of files by their location`);
+  if (typeof externalData !== 'object' || Array.isArray(externalData))
+    throw invalid(`${where} must be an object of files by their location`);
   const wrong = Object.keys(externalData).find((location) => !(externalData[location] instanceof Uint8Array));
   if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
 }
@@ -49,7 +68,11 @@ export async function generateArtifacts(model, options = {}) {
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const external = copyExternal(options);
-    const artifacts = await client.ask('artifacts', { model: bytes, external, settings }, [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer));
+    const artifacts = await client.ask(
+      'artifacts',
+      { model: bytes, external, settings },
+      [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer),
+    );
     await client.release();
     return artifacts;
   });
@@ -60,12 +83,21 @@ function settingsOf(options) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
   const { loss = 'training-info', optimizer = {} } = options;
   /** @type {[string, string][]} */
-  const lists = LISTS.flatMap((key) => listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])));
+  const lists = LISTS.flatMap((key) =>
+    listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
+  );
   const flags = [...flag('nominal', options.nominal), ...flag('initialize', options.initialize)];
   const { passes, maxMemoryBytes = 0 } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
-  return [['maxMemoryBytes', String(maxMemoryBytes)], ...typed('loss', loss), ...typed('optimizer', optimizer), ...lists, ...flags, ...chosen];
+  return [
+    ['maxMemoryBytes', String(maxMemoryBytes)],
+    ...typed('loss', loss),
+    ...typed('optimizer', optimizer),
+    ...lists,
+    ...flags,
+    ...chosen,
+  ];
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */

@@ -1,4 +1,7 @@
-/** The page's half of the conversation: asks the engine one question at a time, stops what is to stop, and leaves nothing open when a worker dies. */
+/**
+ * The page's half of the conversation: asks the engine one question at a time, stops what is to stop, and leaves
+ * nothing open when a worker dies.
+ */
 
 import { compileEngine } from './compile.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
@@ -30,7 +33,10 @@ const LEFT = 'what is left of the session is the last checkpoint that was saved;
 export class Client {
   #line;
   #workerUrl;
-  /** At most the first is with the engine: the others can be taken back, and the word that stops it means no other. @type {Call[]} */
+  /**
+   * At most the first is with the engine: the others can be taken back, and the word that stops it means no other.
+   * @type {Call[]}
+   */
   #calls = [];
   #asked = 0;
   /** What the engine looks at while it computes, where memory can be shared. */
@@ -52,7 +58,9 @@ export class Client {
     this.#workerUrl = workerUrl;
     line.listen(
       (answer) => this.#hear(answer),
-      (reason) => this.end(new TrainletError('worker-died', `the session's worker died (${reason}); make a new session`)));
+      (reason) =>
+        this.end(new TrainletError('worker-died', `the session's worker died (${reason}); make a new session`)),
+    );
     line.hold(false);
   }
 
@@ -61,7 +69,13 @@ export class Client {
     const { module, threads } = await compiling;
     const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
     const started = after(START_MS, () =>
-      this.end(new TrainletError('worker-died', `the session's worker did not start within ${START_MS / 1000} s; make a new session`)));
+      this.end(
+        new TrainletError(
+          'worker-died',
+          `the session's worker did not start within ${START_MS / 1000} s; make a new session`,
+        ),
+      ),
+    );
     opened.finally(started).then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
     this.#startHelpers = async () => {
       const pool = await opened;
@@ -95,7 +109,9 @@ export class Client {
     try {
       this.#line.post({ id: ++this.#asked, method: call.method, args: call.args }, call.transfer);
     } catch (error) {
-      this.#settle(call).reject(new TrainletError('internal', `the question could not be sent: ${sentenceOf(error)}`, { cause: error }));
+      this.#settle(call).reject(
+        new TrainletError('internal', `the question could not be sent: ${sentenceOf(error)}`, { cause: error }),
+      );
     }
   }
 
@@ -125,19 +141,34 @@ export class Client {
     if (this.#stop) Atomics.store(this.#stop, 0, 1);
     this.#forgive = after(GRACE_MS, () => {
       this.#calls.shift();
-      call.reject(abortedBy(call.signal, `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`));
-      this.end(new TrainletError('worker-died', `the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`));
+      call.reject(
+        abortedBy(
+          call.signal,
+          `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`,
+        ),
+      );
+      this.end(
+        new TrainletError(
+          'worker-died',
+          `the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`,
+        ),
+      );
     });
   }
 
   /** Brings the engine's helpers up, if it has a pool. Nobody waits for them: each joins in when it is there. */
-  startHelpers() { this.#startHelpers().catch((error) => this.#tellOfHelper(sentenceOf(error))); }
+  startHelpers() {
+    this.#startHelpers().catch((error) => this.#tellOfHelper(sentenceOf(error)));
+  }
 
   /** @param {Protocol['help']['in']} args */
   async #help(args) {
     let joined = false;
     const stopped = (/** @type {string} */ reason) => {
-      if (joined) this.end(new TrainletError('worker-died', `a helper of the session's worker died (${reason}); make a new session`));
+      if (joined)
+        this.end(
+          new TrainletError('worker-died', `a helper of the session's worker died (${reason}); make a new session`),
+        );
       else this.#tellOfHelper(reason);
     };
     try {
@@ -165,14 +196,18 @@ export class Client {
   }
 
   /**
-   * Lets what was asked so far be answered if it does not take too long, refuses all that comes later, and ends the worker.
+   * Lets what was asked so far be answered if it does not take too long, refuses all that comes later, and ends the
+   * worker.
    * @param {{ signal?: AbortSignal }} [options] the signal ends it at once
    */
   async release(options = {}) {
     checkKeys('release', options, ['signal']);
     const { signal } = options;
     this.#ended ??= new TrainletError('released', 'the session was released and cannot be used any more');
-    const end = () => this.end(new TrainletError('released', 'the session was released, and its worker ended, before this was answered'));
+    const end = () =>
+      this.end(
+        new TrainletError('released', 'the session was released, and its worker ended, before this was answered'),
+      );
     this.#released ??= this.#finish(end);
     if (signal?.aborted) end();
     signal?.addEventListener('abort', end);
@@ -182,19 +217,25 @@ export class Client {
   /** @param {() => void} end */
   async #finish(end) {
     const forgive = after(GRACE_MS, end);
-    if (this.#calls.length) await new Promise((resolve) => { this.#idle = () => resolve(undefined); });
+    if (this.#calls.length)
+      await new Promise((resolve) => {
+        this.#idle = () => resolve(undefined);
+      });
     forgive();
     await this.#close();
   }
 
   /** Ends the engine's worker and its helpers. */
-  async #close() { await Promise.all([...this.#helpers.splice(0), this.#line].map((line) => line.close())); }
+  async #close() {
+    await Promise.all([...this.#helpers.splice(0), this.#line].map((line) => line.close()));
+  }
 
   /** Ends the worker at once; `error` is the answer to everything. @param {TrainletError} error */
   end(error) {
     this.#ended ??= error;
     this.#forgive();
-    for (const { reject } of this.#calls.splice(0)) reject(new TrainletError(error.code, error.message, { cause: error.cause }));
+    for (const { reject } of this.#calls.splice(0))
+      reject(new TrainletError(error.code, error.message, { cause: error.cause }));
     this.#close();
     this.#idle();
   }
@@ -206,7 +247,9 @@ export class Client {
  * @param {() => void} callback
  */
 function after(ms, callback) {
-  let timer = setTimeout(() => { timer = setTimeout(callback, ms / 10); }, 0.9 * ms);
+  let timer = setTimeout(() => {
+    timer = setTimeout(callback, ms / 10);
+  }, 0.9 * ms);
   return () => clearTimeout(timer);
 }
 
@@ -223,7 +266,8 @@ export async function withClient(options, make) {
   /** @type {Client | undefined} */
   let client;
   const making = async () => {
-    const opening = (options.worker ?? true) ? openWorker(options.workerUrl) : openHere(); // first, because it takes longest
+    // first, because it takes longest
+    const opening = (options.worker ?? true) ? openWorker(options.workerUrl) : openHere();
     const compiling = compileFor(options); // while the worker starts
     compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
     client = new Client(await opening, options.workerUrl);
@@ -242,7 +286,9 @@ export async function withClient(options, make) {
       reject(abortedBy(signal));
     };
     signal?.addEventListener('abort', abort);
-    making().then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
+    making()
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', abort));
   });
 }
 

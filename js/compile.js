@@ -1,4 +1,7 @@
-/** The engine's WebAssembly: which build is loaded, compiled once for each address; all sessions of a page or process share the module. */
+/**
+ * The engine's WebAssembly: which build is loaded, compiled once for each address; all sessions of a page or process
+ * share the module.
+ */
 
 import { sentenceOf, TrainletError } from './errors.js';
 import { isNode, nodeModule } from './platform.js';
@@ -8,7 +11,8 @@ const modules = new Map();
 
 /**
  * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number, reproducible: boolean }} place
- * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says what they are
+ * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says
+ * what they are
  */
 export function compileEngine({ wasmUrl, wasmBinary, threads, reproducible }) {
   if (wasmBinary) return compile(wasmBinary);
@@ -29,18 +33,49 @@ function buildFor(threads, relaxed) {
   return new URL('./trainlet.wasm', import.meta.url);
 }
 
-/** Whether this engine knows the proposal: it is asked to validate f32x4.relaxed_madd of three zeros, in a function of a module. */
+/**
+ * Whether this engine knows the proposal: it is asked to validate f32x4.relaxed_madd of three zeros, in a function of a
+ * module.
+ */
 function hasRelaxedSimd() {
   const zero = [0x41, 0, 0xfd, 0x0f];
   const body = [0, ...zero, ...zero, ...zero, 0xfd, 0x85, 0x02, 0x0b];
-  return globalThis.WebAssembly?.validate(new Uint8Array([
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, body.length + 2, 1, body.length, ...body,
-  ])) ?? false;
+  return (
+    globalThis.WebAssembly?.validate(
+      new Uint8Array([
+        0,
+        0x61,
+        0x73,
+        0x6d,
+        1,
+        0,
+        0,
+        0,
+        1,
+        5,
+        1,
+        0x60,
+        0,
+        1,
+        0x7b,
+        3,
+        2,
+        1,
+        0,
+        10,
+        body.length + 2,
+        1,
+        body.length,
+        ...body,
+      ]),
+    ) ?? false
+  );
 }
 
 /** @param {Response | Uint8Array | ArrayBuffer} source */
 async function compile(source) {
-  if (typeof WebAssembly === 'undefined') throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
+  if (typeof WebAssembly === 'undefined')
+    throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
   try {
     return source instanceof Response
       ? await WebAssembly.compileStreaming(source)
@@ -49,19 +84,26 @@ async function compile(source) {
     throw new TrainletError(
       'unsupported-browser',
       `the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): ${sentenceOf(error)}`,
-      { cause: error });
+      { cause: error },
+    );
   }
 }
 
-/** @param {URL} url @returns {Promise<Response | Uint8Array | ArrayBuffer>} a response where it can be compiled as it streams in */
+/**
+ * @param {URL} url
+ * @returns {Promise<Response | Uint8Array | ArrayBuffer>} a response where it can be compiled as it streams in
+ */
 async function fetchWasm(url) {
   try {
     if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
     const response = await fetch(url, { credentials: 'same-origin' });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    const streams = response.headers.get('content-type')?.startsWith('application/wasm') && 'compileStreaming' in WebAssembly;
+    const streams =
+      response.headers.get('content-type')?.startsWith('application/wasm') && 'compileStreaming' in WebAssembly;
     return streams ? response : await response.arrayBuffer();
   } catch (error) {
-    throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, { cause: error });
+    throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, {
+      cause: error,
+    });
   }
 }

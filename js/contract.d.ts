@@ -1,4 +1,6 @@
-/** Holds the code to the contract: this does not compile where what index.js exports is not what types.d.ts declares. */
+/**
+ * Holds the code to the contract: this does not compile where what index.js exports is not what types.d.ts declares.
+ */
 
 /** Exports without constructors: those of the sessions are private in the contract, for users. */
 type Shape<T> = { [K in keyof T]: T[K] extends (...args: never) => unknown ? T[K] : { [S in keyof T[K]]: T[K][S] } };

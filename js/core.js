@@ -4,11 +4,15 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
-/** @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName, PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js' */
+/**
+ * @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
+ * PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js'
+ */
 
 /**
  * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[], optimizers: string[], limits: PropertyLimits,
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
+ * optimizers: string[], limits: PropertyLimits,
  *   best: Record<Protocol['best']['in'], number>, ranks: { sequence: number, nothing: number }, positions: number,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
@@ -40,7 +44,10 @@ export class Core {
 
   #pool;
 
-  /** @param {WebAssembly.Instance} instance @param {Pool} [wanted] the memory, if it is shared, and how many threads are to share it */
+  /**
+   * @param {WebAssembly.Instance} instance
+   * @param {Pool} [wanted] the memory, if it is shared, and how many threads are to share it
+   */
   constructor(instance, wanted) {
     this.#exports = exportsOf(instance);
     this.#memory = wanted?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
@@ -56,9 +63,13 @@ export class Core {
     return new Core(await instantiate(module, wanted?.memory, stop && (() => Atomics.load(stop, 0))), wanted);
   }
 
-  get constants() { return this.#constants; }
+  get constants() {
+    return this.#constants;
+  }
 
-  open() { return this.#pool; }
+  open() {
+    return this.#pool;
+  }
 
   /** @param {Protocol['artifacts']['in']} args */
   artifacts({ model, external, settings }) {
@@ -70,9 +81,14 @@ export class Core {
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
       const part = (/** @type {number} */ which) =>
-        this.#copy(this.#pointer('abi_artifacts_bytes', builder, which), this.#call('abi_artifacts_length', builder, which));
+        this.#copy(
+          this.#pointer('abi_artifacts_bytes', builder, which),
+          this.#call('abi_artifacts_length', builder, which),
+        );
       return {
-        trainModel: part(ids.train), evalModel: part(ids.eval), optimizerModel: part(ids.optimizer),
+        trainModel: part(ids.train),
+        evalModel: part(ids.eval),
+        optimizerModel: part(ids.optimizer),
         checkpointState: part(ids.checkpoint),
         warnings: this.#text(this.#call('abi_artifacts_warnings', builder)).split('\n').filter(Boolean),
       };
@@ -95,7 +111,12 @@ export class Core {
     this.#run('abi_session_ready', this.#session);
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
-    return { info, properties: this.#json('abi_session_properties'), limits: this.#constants.limits, fit: this.#text(this.#call('abi_session_fit', this.#session)) };
+    return {
+      info,
+      properties: this.#json('abi_session_properties'),
+      limits: this.#constants.limits,
+      fit: this.#text(this.#call('abi_session_fit', this.#session)),
+    };
   }
 
   /**
@@ -111,7 +132,12 @@ export class Core {
     }
   }
 
-  /** Puts a file where the engine reads it in place. @param {string} name @param {number} owner @param {Uint8Array} bytes */
+  /**
+   * Puts a file where the engine reads it in place.
+   * @param {string} name
+   * @param {number} owner
+   * @param {Uint8Array} bytes
+   */
   #placed(name, owner, bytes) {
     checkFits('a file', bytes.length);
     const at = this.#pointer(name, owner, bytes.length);
@@ -123,7 +149,8 @@ export class Core {
   #maskOf(passes) {
     const known = this.#constants.passes;
     const unknown = passes.find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new TrainletError('invalid-argument', `there is no pass '${unknown}'; there are ${known.join(', ')}`);
+    if (unknown !== undefined)
+      throw new TrainletError('invalid-argument', `there is no pass '${unknown}'; there are ${known.join(', ')}`);
     return passes.reduce((mask, name) => mask | (1 << known.indexOf(name)), 0);
   }
 
@@ -153,16 +180,21 @@ export class Core {
       throw error;
     }
     const loss = this.#loss();
-    if (!Number.isFinite(loss)) throw new TrainletError('non-finite-loss', `the loss is ${loss}; no parameter was changed`);
+    if (!Number.isFinite(loss))
+      throw new TrainletError('non-finite-loss', `the loss is ${loss}; no parameter was changed`);
     this.#accumulating = true;
     if (!last) return;
     this.optimize();
     this.resetGrad();
   }
 
-  #loss() { return this.#call('abi_session_loss', this.#session); }
+  #loss() {
+    return this.#call('abi_session_loss', this.#session);
+  }
 
-  optimize() { this.#run('abi_session_optimize', this.#session); }
+  optimize() {
+    this.#run('abi_session_optimize', this.#session);
+  }
 
   dropGrad() {
     this.#accumulating = false;
@@ -174,20 +206,36 @@ export class Core {
     this.#call('abi_session_reset_grad', this.#session);
   }
 
-  getLearningRate() { return shortest(this.#call('abi_session_lr', this.#session)); }
-  setLearningRate(/** @type {number} */ lr) { this.#call('abi_session_set_lr', this.#session, lr); }
-  steps() { return this.#call('abi_session_steps', this.#session); }
-  setSeed(/** @type {bigint} */ seed) { this.#call('abi_session_set_seed', this.#session, seed); }
+  getLearningRate() {
+    return shortest(this.#call('abi_session_lr', this.#session));
+  }
+  setLearningRate(/** @type {number} */ lr) {
+    this.#call('abi_session_set_lr', this.#session, lr);
+  }
+  steps() {
+    return this.#call('abi_session_steps', this.#session);
+  }
+  setSeed(/** @type {bigint} */ seed) {
+    this.#call('abi_session_set_seed', this.#session, seed);
+  }
   /** @param {GraphName} graph */
-  graphText(graph) { return this.#text(this.#pointer('abi_session_graph', this.#session, this.#constants.artifacts[graph])); }
+  graphText(graph) {
+    return this.#text(this.#pointer('abi_session_graph', this.#session, this.#constants.artifacts[graph]));
+  }
 
   /** @param {boolean} on */
-  timeNodes(on) { this.#call('abi_session_time_nodes', this.#session, Number(on)); }
+  timeNodes(on) {
+    this.#call('abi_session_time_nodes', this.#session, Number(on));
+  }
 
   /** @param {GraphName} graph */
-  nodeTimes(graph) { return this.#json('abi_session_node_times', this.#constants.artifacts[graph]); }
+  nodeTimes(graph) {
+    return this.#json('abi_session_node_times', this.#constants.artifacts[graph]);
+  }
 
-  memoryPlan() { return this.#json('abi_session_json').memory; }
+  memoryPlan() {
+    return this.#json('abi_session_json').memory;
+  }
 
   /** @param {number} index */
   getParameter(index) {
@@ -196,7 +244,13 @@ export class Core {
   }
 
   /** @param {Protocol['setParameter']['in']} args */
-  setParameter({ index, value: { tensors: [tensor], buffer } }) {
+  setParameter({
+    index,
+    value: {
+      tensors: [tensor],
+      buffer,
+    },
+  }) {
     const { type, dims } = this.#parameters[index];
     checkBytes(tensor.name, tensor.bytes, sizeOf(dims) * this.#constants.types[type].bytes);
     const at = this.#pointer('abi_session_parameter', this.#session, index);
@@ -204,7 +258,9 @@ export class Core {
   }
 
   /** @param {boolean} trainableOnly */
-  elementCount(trainableOnly) { return this.#call('abi_session_element_count', this.#session, Number(trainableOnly)); }
+  elementCount(trainableOnly) {
+    return this.#call('abi_session_element_count', this.#session, Number(trainableOnly));
+  }
 
   /** @param {boolean} trainableOnly */
   copyOut(trainableOnly) {
@@ -224,17 +280,23 @@ export class Core {
 
   /** @returns {Position} */
   getPosition() {
-    const slots = Array.from({ length: this.#constants.positions }, (_, i) => this.#call('abi_session_position', this.#session, i));
+    const slots = Array.from({ length: this.#constants.positions }, (_, i) =>
+      this.#call('abi_session_position', this.#session, i),
+    );
     return /** @type {any} */ (slots);
   }
 
   /** @param {Position} position */
   setPosition(position) {
-    position.forEach((value, i) => { this.#call('abi_session_set_position', this.#session, i, BigInt(value)); });
+    position.forEach((value, i) => {
+      this.#call('abi_session_set_position', this.#session, i, BigInt(value));
+    });
   }
 
   /** @param {Protocol['best']['in']} what */
-  best(what) { this.#run('abi_session_best', this.#session, this.#constants.best[what]); }
+  best(what) {
+    this.#run('abi_session_best', this.#session, this.#constants.best[what]);
+  }
 
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
@@ -270,7 +332,9 @@ export class Core {
 
   #result() {
     const bytes = this.#copy(
-      this.#pointer('abi_session_result', this.#session), this.#call('abi_session_result_length', this.#session));
+      this.#pointer('abi_session_result', this.#session),
+      this.#call('abi_session_result_length', this.#session),
+    );
     this.#call('abi_session_result_free', this.#session);
     return bytes;
   }
@@ -283,14 +347,24 @@ export class Core {
   #feed(graph, { tensors, sequences, buffer }) {
     const which = this.#constants.artifacts[graph];
     const { types } = this.#constants;
-    for (const { name, type, dims, bytes } of tensors) if (type !== 'string') checkBytes(name, bytes, sizeOf(dims) * types[type].bytes);
+    for (const { name, type, dims, bytes } of tensors)
+      if (type !== 'string') checkBytes(name, bytes, sizeOf(dims) * types[type].bytes);
     for (const { name, count } of sequences) this.#run('abi_session_feed_sequence', this.#session, which, name, count);
     for (const { name, type, dims, offset, bytes } of tensors) {
       checkFits(`input '${name}'`, bytes);
       const shape = BigInt64Array.from(dims, BigInt);
-      const at = type === 'string'
-        ? this.#pointer('abi_session_feed_text', this.#session, which, name, dims.length, shape, bytes)
-        : this.#pointer('abi_session_feed', this.#session, which, name, this.#constants.types[type].id, dims.length, shape);
+      const at =
+        type === 'string'
+          ? this.#pointer('abi_session_feed_text', this.#session, which, name, dims.length, shape, bytes)
+          : this.#pointer(
+              'abi_session_feed',
+              this.#session,
+              which,
+              name,
+              this.#constants.types[type].id,
+              dims.length,
+              shape,
+            );
       this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
     }
   }
@@ -310,7 +384,8 @@ export class Core {
       if (rank === sequence) i += items;
       if (names && !names.includes(name)) continue;
       if (rank === nothing) outputs.push([name, null]);
-      else if (rank === sequence) outputs.push([name, Array.from({ length: items }, (_, k) => this.#output(at + k).tensor())]);
+      else if (rank === sequence)
+        outputs.push([name, Array.from({ length: items }, (_, k) => this.#output(at + k).tensor())]);
       else outputs.push([name, this.#output(i).tensor()]);
     }
     return Object.fromEntries(outputs); // whatever the names are: __proto__ is one
@@ -322,8 +397,15 @@ export class Core {
     const { tensor: offset } = this.#constants;
     const view = new DataView(this.#memory.buffer, at);
     const word = (/** @type {keyof typeof offset} */ field) => view.getUint32(offset[field], true);
-    const [name, id, rank, dims, data] = [word('name'), word('type'), view.getInt32(offset.rank, true), word('dims'), word('data')];
-    const tensor = () => this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
+    const [name, id, rank, dims, data] = [
+      word('name'),
+      word('type'),
+      view.getInt32(offset.rank, true),
+      word('dims'),
+      word('data'),
+    ];
+    const tensor = () =>
+      this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
     return { name: this.#text(name), rank, items: word('count'), tensor };
   }
 
@@ -341,7 +423,12 @@ export class Core {
    */
   #tensor(type, dims, at) {
     const length = dims.reduce((product, d) => product * d, 1);
-    if (type === 'string') return { type, data: Array.from(new Uint32Array(this.#memory.buffer, at, length), (text) => (text ? this.#text(text) : '')), dims };
+    if (type === 'string')
+      return {
+        type,
+        data: Array.from(new Uint32Array(this.#memory.buffer, at, length), (text) => (text ? this.#text(text) : '')),
+        dims,
+      };
     const { buffer } = this.#copy(at, length * this.#constants.types[type].bytes);
     return { type, data: new ARRAYS[type](/** @type {ArrayBuffer} */ (buffer)), dims };
   }
@@ -368,10 +455,13 @@ export class Core {
   }
 
   /** @param {string} name @param {Argument[]} args @returns {any} */
-  #json(name, ...args) { return JSON.parse(this.#text(this.#pointer(name, this.#session, ...args))); }
+  #json(name, ...args) {
+    return JSON.parse(this.#text(this.#pointer(name, this.#session, ...args)));
+  }
 
   /**
-   * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the engine.
+   * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the
+   * engine.
    * @param {string} name
    * @param {Argument[]} args
    * @returns {any} pointers and small integers as numbers of 32 unsigned bits, i64 as a number
@@ -421,10 +511,14 @@ export class Core {
   }
 
   /** A view that is good until the next call. @param {number} at @param {number} length */
-  #bytes(at, length) { return new Uint8Array(this.#memory.buffer, at, length); }
+  #bytes(at, length) {
+    return new Uint8Array(this.#memory.buffer, at, length);
+  }
 
   /** @param {number} at @param {number} length */
-  #copy(at, length) { return this.#bytes(at, length).slice(); }
+  #copy(at, length) {
+    return this.#bytes(at, length).slice();
+  }
 
   /** @param {number} at */
   #text(at) {
@@ -477,7 +571,10 @@ function sharedMemory() {
       // less, then
     }
   }
-  throw new TrainletError('out-of-memory', 'there is no room for memory that threads can share; `threads: 1` needs none');
+  throw new TrainletError(
+    'out-of-memory',
+    'there is no room for memory that threads can share; `threads: 1` needs none',
+  );
 }
 
 /** Whether this thread may wait for others by sleeping: workers may, a page's own thread may not. */
@@ -494,31 +591,43 @@ function maySleep() {
 const FLOATS = new Set(['abi_session_loss', 'abi_session_lr', 'abi_session_element_count']);
 
 /** The decimal a float32 was written as: 0.001, not 0.0010000000474974513. @param {number} float */
-const shortest = (float) => [6, 7, 8].map((digits) => Number(float.toPrecision(digits))).find((v) => Math.fround(v) === float) ?? float;
+const shortest = (float) =>
+  [6, 7, 8].map((digits) => Number(float.toPrecision(digits))).find((v) => Math.fround(v) === float) ?? float;
 
 /** Firefox's engine: no other has this class. */
 const isSpiderMonkey = 'InternalError' in globalThis;
 
 /** @param {string} what @param {number} bytes */
 function checkFits(what, bytes) {
-  if (bytes > MEMORY_BYTES) throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
+  if (bytes > MEMORY_BYTES)
+    throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
 }
 
-/** The engine makes room for what type and dims make: exactly that may be written there. @param {string} what @param {number} came @param {number} wanted */
+/**
+ * The engine makes room for what type and dims make: exactly that may be written there.
+ * @param {string} what
+ * @param {number} came
+ * @param {number} wanted
+ */
 function checkBytes(what, came, wanted) {
-  if (came !== wanted) throw new TrainletError('invalid-feed', `'${what}' came with ${came} bytes where ${wanted} were wanted`);
+  if (came !== wanted)
+    throw new TrainletError('invalid-feed', `'${what}' came with ${came} bytes where ${wanted} were wanted`);
 }
 
 /** Refuses what would reach the engine as another text. @param {string} text */
 function whole(text) {
   if (!/\0|\p{Surrogate}/u.test(text)) return text;
-  throw new TrainletError('invalid-argument', `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`);
+  throw new TrainletError(
+    'invalid-argument',
+    `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`,
+  );
 }
 
 /** Names, one a line. @param {readonly string[]} names */
 function linesOf(names) {
   const odd = names.find((name) => name.includes('\n'));
-  if (odd !== undefined) throw new TrainletError('invalid-feed', `the model has no value ${JSON.stringify(odd)}: no name has a line break`);
+  if (odd !== undefined)
+    throw new TrainletError('invalid-feed', `the model has no value ${JSON.stringify(odd)}: no name has a line break`);
   return names.join('\n');
 }
 

@@ -1,4 +1,7 @@
-/** Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled, entered in the middle and split. */
+/**
+ * Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled, entered in the middle
+ * and split.
+ */
 
 import { checkKeys, TrainletError } from './errors.js';
 import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
@@ -46,8 +49,20 @@ function tensorsOf(data, inputs) {
   if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
   const tensors = [...given, ...labels];
   if (!tensors.length) throw bad('it has no tensors');
-  const [[first, { dims: [examples] }]] = tensors;
-  for (const [name, { dims: [n] }] of tensors) {
+  const [
+    [
+      first,
+      {
+        dims: [examples],
+      },
+    ],
+  ] = tensors;
+  for (const [
+    name,
+    {
+      dims: [n],
+    },
+  ] of tensors) {
     if (n === undefined) throw bad(`'${name}' is a scalar; wanted one row for each example`);
     if (n !== examples) throw bad(`'${name}' has ${n} examples, but '${first}' has ${examples}`);
   }
@@ -86,14 +101,22 @@ function openArrays(tensors, batchSize, labelName) {
 function gather(tensors, order, from, to, labelName) {
   for (const [name, tensor] of tensors) checkWhole(name, tensor);
   const rows = tensors.map(([, { data, dims }]) => data.byteLength / dims[0]);
-  const feeds = layout(tensors.map(([name, { type, dims }], i) =>
-    ({ name, type, dims: [to - from, ...dims.slice(1)], bytes: rows[i] * (to - from) })));
+  const feeds = layout(
+    tensors.map(([name, { type, dims }], i) => ({
+      name,
+      type,
+      dims: [to - from, ...dims.slice(1)],
+      bytes: rows[i] * (to - from),
+    })),
+  );
   tensors.forEach(([, { data }], i) => {
     const row = rows[i];
     const source = bytesOf(data);
     const target = new Uint8Array(feeds.buffer, feeds.tensors[i].offset, row * (to - from));
     if (!order) target.set(source.subarray(from * row, to * row));
-    else for (let k = from; k < to; k++) target.set(source.subarray(order[k] * row, (order[k] + 1) * row), (k - from) * row);
+    else
+      for (let k = from; k < to; k++)
+        target.set(source.subarray(order[k] * row, (order[k] + 1) * row), (k - from) * row);
   });
   const labels = tensors.findIndex(([name]) => name === labelName);
   if (labels < 0) return { feeds, examples: to - from };
@@ -136,18 +159,30 @@ export function splitData(data, share, inputs) {
   if (!isArrays(data)) throw bad('validation as a share needs whole arrays; give a validation data set');
   if (!(share > 0 && share < 1)) throw bad(`validation as a share must be between 0 and 1, not ${share}`);
   const tensors = tensorsOf(data, inputs);
-  const [[, { dims: [examples] }]] = tensors;
+  const [
+    [
+      ,
+      {
+        dims: [examples],
+      },
+    ],
+  ] = tensors;
   const kept = examples - Math.round(examples * share);
-  if (kept < 1 || kept === examples) throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
+  if (kept < 1 || kept === examples)
+    throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
   return [rowsOf(tensors, 0, kept), rowsOf(tensors, kept, examples)];
 }
 
 /** @param {[string, Taken][]} tensors @param {number} from @param {number} to @returns {Arrays} */
 function rowsOf(tensors, from, to) {
-  return { inputs: Object.fromEntries(tensors.map(([name, { type, data, dims }]) => {
-    const row = data.length / dims[0];
-    return [name, new Tensor(type, data.subarray(from * row, to * row), [to - from, ...dims.slice(1)])];
-  })) };
+  return {
+    inputs: Object.fromEntries(
+      tensors.map(([name, { type, data, dims }]) => {
+        const row = data.length / dims[0];
+        return [name, new Tensor(type, data.subarray(from * row, to * row), [to - from, ...dims.slice(1)])];
+      }),
+    ),
+  };
 }
 
 /**

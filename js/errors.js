@@ -33,7 +33,10 @@ export function sentenceOf(error) {
 export function checkKeys(where, options, known) {
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value !== undefined && !known.includes(key)) {
-      throw new TrainletError('invalid-argument', `${where}: there is no option '${key}'; it knows ${known.join(', ')}`);
+      throw new TrainletError(
+        'invalid-argument',
+        `${where}: there is no option '${key}'; it knows ${known.join(', ')}`,
+      );
     }
   }
 }
@@ -45,13 +48,17 @@ export function checkKeys(where, options, known) {
  */
 export function checkWhole(where, value, least) {
   if (!Number.isSafeInteger(value) || /** @type {number} */ (value) < least) {
-    throw new TrainletError('invalid-argument', `${where} must be a whole number of at least ${least}, not ${String(value)}`);
+    throw new TrainletError(
+      'invalid-argument',
+      `${where} must be a whole number of at least ${least}, not ${String(value)}`,
+    );
   }
 }
 
 /** @param {AbortSignal | undefined} signal */
 export function checkSignal(signal) {
-  if (signal && typeof signal.aborted !== 'boolean') throw new TrainletError('invalid-argument', 'signal must be an AbortSignal');
+  if (signal && typeof signal.aborted !== 'boolean')
+    throw new TrainletError('invalid-argument', 'signal must be an AbortSignal');
   if (signal?.aborted) throw abortedBy(signal);
 }
 

@@ -16,13 +16,16 @@ export async function evaluate({ ask, info }, data, options) {
   checkKeys('evaluate', options, ['batchSize', 'metrics', 'signal']);
   const { batchSize = 32, metrics, signal } = options;
   checkWhole('batchSize', batchSize, 1);
-  const { inputs, outputs: [{ name: lossName }] } = /** @type {GraphInfo} */ (info.eval);
+  const {
+    inputs,
+    outputs: [{ name: lossName }],
+  } = /** @type {GraphInfo} */ (info.eval);
   const pair = accuracyPair(info, metrics);
   const fetches = pair ? [lossName, pair.output] : [lossName];
   const batches = openData(data, inputs, batchSize, pair?.label).read(undefined, 0);
   const tally = new Tally();
   try {
-    for (let next = await batches.next(); !next.done;) {
+    for (let next = await batches.next(); !next.done; ) {
       checkSignal(signal);
       const { value: batch } = next;
       const running = ask('run', { graph: 'eval', feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);

@@ -1,4 +1,7 @@
-/** The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a place in the data to resume at. */
+/**
+ * The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a place in the data to
+ * resume at.
+ */
 
 import { close, isArrays, openData, permutation, splitData } from './data.js';
 import { checkKeys, checkSignal, checkWhole, sentenceOf, TrainletError } from './errors.js';
@@ -14,8 +17,23 @@ import { openSchedule } from './schedule.js';
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
 export const FIT_KEYS = /** @type {const} */ ([
-  'epochs', 'batchSize', 'shuffle', 'seed', 'resume', 'accumulate', 'maxSteps', 'validation', 'metrics', 'schedule',
-  'earlyStopping', 'checkpoint', 'onNaN', 'onBatch', 'onEpoch', 'onCheckpoint', 'signal',
+  'epochs',
+  'batchSize',
+  'shuffle',
+  'seed',
+  'resume',
+  'accumulate',
+  'maxSteps',
+  'validation',
+  'metrics',
+  'schedule',
+  'earlyStopping',
+  'checkpoint',
+  'onNaN',
+  'onBatch',
+  'onEpoch',
+  'onCheckpoint',
+  'signal',
 ]);
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
 export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
@@ -42,7 +60,16 @@ export async function fit(session, data, options) {
 /** @param {Dataset} data @param {FitOptions} options */
 function checkOptions(data, options) {
   checkKeys('fit', options, FIT_KEYS);
-  const { epochs = 1, batchSize = 32, accumulate = 1, maxSteps, seed, earlyStopping, checkpoint, onNaN = 'throw' } = options;
+  const {
+    epochs = 1,
+    batchSize = 32,
+    accumulate = 1,
+    maxSteps,
+    seed,
+    earlyStopping,
+    checkpoint,
+    onNaN = 'throw',
+  } = options;
   checkWhole('epochs', epochs, 1);
   checkWhole('batchSize', batchSize, 1);
   checkWhole('accumulate', accumulate, 1);
@@ -51,8 +78,13 @@ function checkOptions(data, options) {
   checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
   if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
   checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
-  if (!['throw', 'stop', 'skip'].includes(onNaN)) throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
-  const stray = isArrays(data) ? undefined : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find((key) => options[key] !== undefined && options[key] !== false);
+  if (!['throw', 'stop', 'skip'].includes(onNaN))
+    throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
+  const stray = isArrays(data)
+    ? undefined
+    : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find(
+        (key) => options[key] !== undefined && options[key] !== false,
+      );
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
 }
 
@@ -64,7 +96,11 @@ async function within(ms, saving) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)), ms);
+    timer = setTimeout(
+      () =>
+        reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)),
+      ms,
+    );
   });
   await Promise.race([saving, late]).finally(() => clearTimeout(timer));
 }
@@ -125,7 +161,8 @@ class Fit {
     this.#epochs = epochs;
     this.#batchSize = batchSize;
     this.#accumulate = accumulate;
-    const [training, heldOut] = typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
+    const [training, heldOut] =
+      typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
     const pair = accuracyPair(info, metrics);
@@ -141,7 +178,11 @@ class Fit {
   /** Finds the place to begin at: that of a fit cut short, or the start. */
   async start() {
     const ask = this.#ask;
-    const [position, steps, lr] = await Promise.all([ask('getPosition', undefined), ask('steps', undefined), ask('getLearningRate', undefined)]);
+    const [position, steps, lr] = await Promise.all([
+      ask('getPosition', undefined),
+      ask('steps', undefined),
+      ask('getLearningRate', undefined),
+    ]);
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
@@ -152,15 +193,23 @@ class Fit {
     this.#schedule = openSchedule(this.#options.schedule, this.#wholeSteps() ?? this.#lastStep());
   }
 
-  /** Takes over where a fit was cut: its position, and what the checkpoint says beside it unless another has moved the position since. @param {Position} position */
+  /**
+   * Takes over where a fit was cut: its position, and what the checkpoint says beside it unless another has moved the
+   * position since.
+   * @param {Position} position
+   */
   async #continue(position) {
     [this.#epoch, this.#batch, this.#seed] = position;
     const standing = String(this.#place.standing?.position) === String(position) ? this.#place.standing : undefined;
     this.#tally = new Tally(standing?.tally);
-    this.#step = standing?.step ?? this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) + Math.floor(this.#batch / this.#accumulate);
+    this.#step =
+      standing?.step ??
+      this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) +
+        Math.floor(this.#batch / this.#accumulate);
     const { best } = standing ?? {};
     const { restoreBest = false } = this.#options.earlyStopping ?? {};
-    if (this.#options.earlyStopping && best?.monitor === this.#monitor && (best.kept || !restoreBest)) this.#best = { ...best, kept: restoreBest };
+    if (this.#options.earlyStopping && best?.monitor === this.#monitor && (best.kept || !restoreBest))
+      this.#best = { ...best, kept: restoreBest };
     if (!this.#best?.kept) await this.#ask('best', 'forget');
     this.#mark(position);
   }
@@ -181,8 +230,15 @@ class Fit {
   /** @param {Position} position */
   #canContinue([epoch, batch, seed, examples, batchSize]) {
     const { resume = true, shuffle = true, seed: wanted = seed } = this.#options;
-    return resume && epoch + batch > 0 && epoch < this.#epochs && examples === this.#train.examples && batchSize === this.#batchSize
-      && shuffle === (seed !== UNSHUFFLED) && wanted === seed;
+    return (
+      resume &&
+      epoch + batch > 0 &&
+      epoch < this.#epochs &&
+      examples === this.#train.examples &&
+      batchSize === this.#batchSize &&
+      shuffle === (seed !== UNSHUFFLED) &&
+      wanted === seed
+    );
   }
 
   /** @returns {Promise<History>} */
@@ -191,14 +247,19 @@ class Fit {
       await this.#runEpochs();
       return this.#history;
     } catch (error) {
-      if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {}); // a session that is gone has said so
+      // a session that is gone has said so
+      if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
       throw await this.#explain(error);
     } finally {
       this.#place.settle();
     }
   }
 
-  /** Gives an error the history, and leaves a checkpoint when it is only the signal. @param {unknown} error @returns {Promise<unknown>} what to throw */
+  /**
+   * Gives an error the history, and leaves a checkpoint when it is only the signal.
+   * @param {unknown} error
+   * @returns {Promise<unknown>} what to throw
+   */
   async #explain(error) {
     if (!(error instanceof TrainletError)) return error;
     error.history = this.#history;
@@ -234,14 +295,17 @@ class Fit {
       close(batches);
     }
     await this.#closeGroup();
-    if (!this.#batch) throw invalid(`data set: it gave no batch in epoch ${this.#epoch}; give whole arrays, or a function that returns a new iterable`);
+    if (!this.#batch)
+      throw invalid(
+        `data set: it gave no batch in epoch ${this.#epoch}; give whole arrays, or a function that returns a new iterable`,
+      );
     this.#batches ??= this.#batch;
     return await this.#endEpoch();
   }
 
   /** @param {Batches} batches @returns {Promise<History['stopped'] | undefined>} */
   async #runBatches(batches) {
-    for (let next = await batches.next(); !next.done;) {
+    for (let next = await batches.next(); !next.done; ) {
       checkSignal(this.#options.signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
       const { value: batch } = next;
@@ -251,7 +315,9 @@ class Fit {
       const result = await running;
       this.#batch++;
       if (result.stop) return 'non-finite-loss';
-      const metrics = result.skip ? undefined : this.#tally.add(batch, result.loss, this.#pair && result.outputs[this.#pair.output]);
+      const metrics = result.skip
+        ? undefined
+        : this.#tally.add(batch, result.loss, this.#pair && result.outputs[this.#pair.output]);
       if (!this.#gradientsOpen) {
         this.#mark(this.#positionAfter(this.#batch));
         this.#place.settle();
@@ -275,7 +341,12 @@ class Fit {
     const position = optimize ? this.#positionAfter(done) : undefined;
     this.#gradientsOpen = true;
     try {
-      const result = await this.#ask('step', { feeds, fetches: this.#fetches, optimize, lr, position }, [feeds.buffer], this.#options.signal);
+      const result = await this.#ask(
+        'step',
+        { feeds, fetches: this.#fetches, optimize, lr, position },
+        [feeds.buffer],
+        this.#options.signal,
+      );
       if (optimize) this.#countStep();
       return result;
     } catch (error) {
@@ -294,7 +365,10 @@ class Fit {
     const { onNaN = 'throw' } = this.#options;
     if (!(error instanceof TrainletError) || error.code !== 'non-finite-loss' || onNaN === 'throw') throw error;
     this.#history.skipped++;
-    await Promise.all([this.#ask('resetGrad', undefined), this.#ask('setPosition', this.#positionAfter(this.#batch + 1))]);
+    await Promise.all([
+      this.#ask('resetGrad', undefined),
+      this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
+    ]);
     this.#gradientsOpen = false;
     return { loss: NaN, outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
   }
@@ -316,7 +390,14 @@ class Fit {
   #tell(batch, metrics) {
     this.#examplesDone += batch.examples;
     this.#batchesDone++;
-    this.#options.onBatch?.({ ...this.#progress(), steps: this.#lastStep(), batch: this.#batch, batches: this.#batches, loss: metrics.loss, metrics });
+    this.#options.onBatch?.({
+      ...this.#progress(),
+      steps: this.#lastStep(),
+      batch: this.#batch,
+      batches: this.#batches,
+      loss: metrics.loss,
+      metrics,
+    });
   }
 
   async #endEpoch() {
@@ -357,7 +438,8 @@ class Fit {
     if (!earlyStopping) return undefined;
     const { patience, minDelta = 0, restoreBest = false } = earlyStopping;
     const monitor = this.#monitor;
-    if (!Object.hasOwn(metrics, monitor)) throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
+    if (!Object.hasOwn(metrics, monitor))
+      throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
     const value = monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
     if (!this.#best || Number.isNaN(this.#best.value) || value < this.#best.value - minDelta) {
       if (restoreBest) await this.#ask('best', 'keep');
@@ -366,15 +448,21 @@ class Fit {
     return this.#epoch - this.#best.epoch >= patience ? 'early-stopping' : undefined;
   }
 
-  get #monitor() { return this.#options.earlyStopping?.monitor ?? (this.#validation ? 'val_loss' : 'loss'); }
+  get #monitor() {
+    return this.#options.earlyStopping?.monitor ?? (this.#validation ? 'val_loss' : 'loss');
+  }
 
   async #saveIfDue() {
     const { everySteps = Infinity, everyMs = Infinity } = this.#options.checkpoint ?? {};
     if (this.#gradientsOpen || this.#step === this.#savedStep) return;
-    if (this.#failure || this.#step - this.#savedStep >= everySteps || performance.now() - this.#savedAt >= everyMs) await this.#save();
+    if (this.#failure || this.#step - this.#savedStep >= everySteps || performance.now() - this.#savedAt >= everyMs)
+      await this.#save();
   }
 
-  /** A save that fails is told and tried again, after a second at first and a minute at most; training goes on. @param {boolean} [last] */
+  /**
+   * A save that fails is told and tried again, after a second at first and a minute at most; training goes on.
+   * @param {boolean} [last]
+   */
   async #save(last = false) {
     const { checkpoint, onCheckpoint } = this.#options;
     const since = performance.now();
@@ -386,17 +474,28 @@ class Fit {
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
     this.#retryAt = now + this.#retryMs;
     if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
-    onCheckpoint?.({ step, epoch, ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }) });
+    onCheckpoint?.({
+      step,
+      epoch,
+      ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),
+    });
   }
 
-  /** @param {NonNullable<FitOptions['checkpoint']>} checkpoint @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later */
+  /**
+   * @param {NonNullable<FitOptions['checkpoint']>} checkpoint
+   * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
+   */
   async #store({ store, name }) {
     try {
       const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
-      await within(SAVE_MS + bytes.length / SAVE_BYTES_PER_MS, store.save(name, bytes, { epoch: this.#epoch, step: this.#step }));
+      await within(
+        SAVE_MS + bytes.length / SAVE_BYTES_PER_MS,
+        store.save(name, bytes, { epoch: this.#epoch, step: this.#step }),
+      );
       return undefined;
     } catch (error) {
-      if (!(error instanceof TrainletError)) return new TrainletError('store-failed', sentenceOf(error), { cause: error });
+      if (!(error instanceof TrainletError))
+        return new TrainletError('store-failed', sentenceOf(error), { cause: error });
       if (!['quota-exceeded', 'store-failed', 'out-of-memory'].includes(error.code)) throw error;
       return error;
     }
@@ -408,8 +507,14 @@ class Fit {
     const { code, message } = this.#failure ?? {};
     if (!code) return;
     const left = this.#step - this.#savedStep;
-    const what = left ? `the ${left} steps since step ${this.#savedStep}, up to epoch ${this.#epoch}, are` : 'the end of the fit is';
-    throw new TrainletError(code, `checkpoint '${this.#options.checkpoint?.name}': ${what} not saved, only in the session: ${message}`, { cause: this.#failure });
+    const what = left
+      ? `the ${left} steps since step ${this.#savedStep}, up to epoch ${this.#epoch}, are`
+      : 'the end of the fit is';
+    throw new TrainletError(
+      code,
+      `checkpoint '${this.#options.checkpoint?.name}': ${what} not saved, only in the session: ${message}`,
+      { cause: this.#failure },
+    );
   }
 
   /** What every event tells of the time. */
@@ -417,7 +522,10 @@ class Fit {
     const elapsed = performance.now() - this.#startedAt;
     const left = this.#batchesLeft();
     return {
-      step: this.#step, epoch: this.#epoch, epochs: this.#epochs, lr: this.#lr,
+      step: this.#step,
+      epoch: this.#epoch,
+      epochs: this.#epochs,
+      lr: this.#lr,
       samplesPerSecond: (1000 * this.#examplesDone) / Math.max(1, elapsed - this.#awayMs),
       etaMs: left === undefined ? undefined : (left * elapsed) / Math.max(1, this.#batchesDone),
     };
@@ -431,7 +539,9 @@ class Fit {
   }
 
   /** Of the whole fit, however it is cut up. */
-  #wholeSteps() { return this.#batches === undefined ? undefined : this.#epochs * this.#stepsPerEpoch(this.#batches); }
+  #wholeSteps() {
+    return this.#batches === undefined ? undefined : this.#epochs * this.#stepsPerEpoch(this.#batches);
+  }
 
   #lastStep() {
     const { maxSteps = Infinity } = this.#options;
@@ -440,5 +550,7 @@ class Fit {
   }
 
   /** @param {number} batches */
-  #stepsPerEpoch(batches) { return Math.ceil(batches / this.#accumulate); }
+  #stepsPerEpoch(batches) {
+    return Math.ceil(batches / this.#accumulate);
+  }
 }

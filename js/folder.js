@@ -7,30 +7,45 @@ import { checksum, isSame } from './store.js';
 /** @import { Room, Stored, Version } from './store.js' */
 
 /**
- * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format before, two
+ * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format
+ * before, two
  */
 
 /*
- * NAME.VERSION.trainlet:  magic (8) | SHA-256 of all that follows (32) | length of the info (4) | info, JSON | the bytes
+ * NAME.VERSION.trainlet:  magic (8) | SHA-256 of all that follows (32) | length of the info (4) | info, JSON | the
+ * bytes
  * The format before:      NAME.VERSION.json with the meta data, then NAME.VERSION.ckpt with the bytes
  */
 const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
-const SUM = 8, LENGTH = 40, HEAD = 44;
+const SUM = 8,
+  LENGTH = 40,
+  HEAD = 44;
 const CUT = 'is cut short or no checkpoint';
 
-/** What a name may take of the 255 bytes of a file name; the rest is for a version, or what makes a temporary unique. */
+/**
+ * What a name may take of the 255 bytes of a file name; the rest is for a version, or what makes a temporary unique.
+ */
 const LONGEST_NAME = 200;
-/** A temporary that is not written to for so long was left by a kill, if its process is gone; after a day whatever that is. */
-const IDLE_MS = 60_000, DAY_MS = 24 * 3600 * 1000;
+/**
+ * A temporary that is not written to for so long was left by a kill, if its process is gone; after a day whatever that
+ * is.
+ */
+const IDLE_MS = 60_000,
+  DAY_MS = 24 * 3600 * 1000;
 
-/** How often a save that others overtook takes a newer number. Then it was simply before theirs, which may replace it. */
+/**
+ * How often a save that others overtook takes a newer number. Then it was simply before theirs, which may replace it.
+ */
 const OVERTAKEN = 4;
 
 /** A name as part of a file name, the same where case does not count. @param {string} name @param {RegExp} [plain] */
-const encode = (name, plain = /[a-z0-9_-]/) => [...new TextEncoder().encode(name)].map((byte) => {
-  const character = String.fromCharCode(byte);
-  return plain.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
-}).join('');
+const encode = (name, plain = /[a-z0-9_-]/) =>
+  [...new TextEncoder().encode(name)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      return plain.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
+    })
+    .join('');
 
 /** @param {string} encoded */
 function decode(encoded) {
@@ -52,10 +67,12 @@ const digits = (version) => String(version).padStart(8, '0');
  */
 function placeOf(file, files) {
   const [, encoded, number] = /^([\w%-]+)\.(\d{8,15})\.(?:trainlet|ckpt)$/.exec(file) ?? [];
-  const name = encoded && decode(encoded), version = Number(number);
+  const name = encoded && decode(encoded),
+    version = Number(number);
   if (!name) return [];
   if (file === `${encode(name)}.${digits(version)}.trainlet`) return [{ name, version, file }];
-  const stem = `${encode(name, /[A-Za-z0-9_-]/)}.${digits(version)}`, info = `${stem}.json`;
+  const stem = `${encode(name, /[A-Za-z0-9_-]/)}.${digits(version)}`,
+    info = `${stem}.json`;
   return file === `${stem}.ckpt` && files.has(info) ? [{ name, version, file, info }] : [];
 }
 
@@ -112,16 +129,21 @@ const codeOf = (error) => /** @type {{ code?: string }} */ (error).code;
 
 /** @param {string} directory @returns {Promise<Room<Uint8Array>>} */
 export async function openFolder(directory) {
-  const [fs, path, { createHash, randomBytes }, os] = await Promise.all(
-    [nodeModule('fs/promises'), nodeModule('path'), nodeModule('crypto'), nodeModule('os')]);
+  const [fs, path, { createHash, randomBytes }, os] = await Promise.all([
+    nodeModule('fs/promises'),
+    nodeModule('path'),
+    nodeModule('crypto'),
+    nodeModule('os'),
+  ]);
   const folder = path.resolve(directory);
   const host = createHash('sha256').update(os.hostname()).digest('hex').slice(0, 8);
   await fs.mkdir(folder, { recursive: true });
 
   const inFolder = (/** @type {string} */ file) => path.join(folder, file);
-  const remove = (/** @type {string} */ file) => fs.unlink(inFolder(file)).catch((error) => {
-    if (codeOf(error) !== 'ENOENT') throw error; // another writer was first
-  });
+  const remove = (/** @type {string} */ file) =>
+    fs.unlink(inFolder(file)).catch((error) => {
+      if (codeOf(error) !== 'ENOENT') throw error; // another writer was first
+    });
 
   /** The plain files; a link or a folder is someone else's, whatever its name. */
   async function files() {
@@ -131,8 +153,11 @@ export async function openFolder(directory) {
 
   /** Oldest first. @param {string} [wanted] */
   async function places(wanted) {
-    const all = await files(), set = new Set(all);
-    return all.flatMap((file) => placeOf(file, set)).filter(({ name }) => wanted === undefined || name === wanted)
+    const all = await files(),
+      set = new Set(all);
+    return all
+      .flatMap((file) => placeOf(file, set))
+      .filter(({ name }) => wanted === undefined || name === wanted)
       .sort((a, b) => a.version - b.version);
   }
 
@@ -151,7 +176,8 @@ export async function openFolder(directory) {
     const handle = await fs.open(inFolder(file));
     try {
       const { size } = await handle.stat();
-      const first = async (/** @type {number} */ length) => (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
+      const first = async (/** @type {number} */ length) =>
+        (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
       return size < HEAD ? undefined : infoIn(await first(Math.min(size, bytesAt(await first(HEAD)))), size);
     } finally {
       await handle.close();
@@ -198,7 +224,8 @@ export async function openFolder(directory) {
   }
 
   /**
-   * Gives a file a second name, unless something has it. A file system without links gets a copy, which a kill may cut short: then
+   * Gives a file a second name, unless something has it. A file system without links gets a copy, which a kill may cut
+   * short: then
    * it is not whole.
    * @param {string} from
    * @param {string} to
@@ -219,18 +246,19 @@ export async function openFolder(directory) {
   }
 
   /**
-   * Makes a whole temporary a version, among the newest `keep`; of two writers one is first, the other takes a later number.
+   * Makes a whole temporary a version, among the newest `keep`; of two writers one is first, the other takes a later
+   * number.
    * @param {string} name
    * @param {string} temporary
    * @param {number} keep
    */
   async function publish(name, temporary, keep) {
     let stale = '';
-    for (let least = 1, tries = 0; ;) {
+    for (let least = 1, tries = 0; ; ) {
       const version = Math.max(least, ((await places(name)).at(-1)?.version ?? 0) + 1);
       const file = `${encode(name)}.${digits(version)}.trainlet`;
       least = version + 1;
-      if (!await give(temporary, inFolder(file))) continue;
+      if (!(await give(temporary, inFolder(file)))) continue;
       if (stale) await remove(stale);
       const kept = (await places(name)).slice(-keep);
       if (kept.some((place) => place.version === version) || ++tries === OVERTAKEN) return version;
@@ -264,7 +292,10 @@ export async function openFolder(directory) {
       const [, encoded, where, pid] = /^([\w%-]+)\.([0-9a-f]{8})-(\d+)-[0-9a-f]{16}\.trainlet-tmp$/.exec(file) ?? [];
       const name = encoded && decode(encoded);
       if (!name || encode(name) !== encoded) continue;
-      const idle = await fs.stat(inFolder(file)).then(({ mtimeMs }) => Date.now() - mtimeMs, () => 0);
+      const idle = await fs.stat(inFolder(file)).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      );
       if (idle > (where === host && isDead(Number(pid)) ? IDLE_MS : DAY_MS)) await remove(file).catch(() => {});
     }
   }
@@ -273,8 +304,11 @@ export async function openFolder(directory) {
     check(name) {
       const { length } = encode(name);
       if (length <= LONGEST_NAME) return;
-      throw new TrainletError('invalid-argument', `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, `
-        + `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`);
+      throw new TrainletError(
+        'invalid-argument',
+        `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, ` +
+          `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`,
+      );
     },
     pack: seal,
     async save(name, sealed, keep) {
@@ -289,22 +323,29 @@ export async function openFolder(directory) {
         await remove(temporary).catch(() => {}); // swept later
       }
       await syncFolder();
-      await prune(name, version, keep).then(sweep).catch(() => {}); // what is saved is saved
+      await prune(name, version, keep)
+        .then(sweep)
+        .catch(() => {}); // what is saved is saved
       return version;
     },
     versions: async (name) => (await Promise.all((await places(name)).map(look))).flatMap((found) => found ?? []),
     async read(name, { version }) {
       const place = (await places(name)).find((found) => found.version === version);
-      return place && await read(place).catch((error) => {
-        if (codeOf(error) === 'ENOENT') return undefined;
-        if (codeOf(error) === 'EIO') return 'cannot be read';
-        throw error;
-      });
+      return (
+        place &&
+        (await read(place).catch((error) => {
+          if (codeOf(error) === 'ENOENT') return undefined;
+          if (codeOf(error) === 'EIO') return 'cannot be read';
+          throw error;
+        }))
+      );
     },
     async list() {
       const newest = new Map((await places()).map((place) => [place.name, place]));
-      const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...await look(place) })));
-      return found.flatMap(({ name, bytes, savedAt }) => (bytes === undefined || !savedAt ? [] : [{ name, bytes, savedAt }]));
+      const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...(await look(place)) })));
+      return found.flatMap(({ name, bytes, savedAt }) =>
+        bytes === undefined || !savedAt ? [] : [{ name, bytes, savedAt }],
+      );
     },
     async delete(name) {
       for (const place of await places(name)) await drop(place);

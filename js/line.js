@@ -32,8 +32,12 @@ export function portLine(near, far) {
   const ports = /** @type {(MessagePort & { ref?(): void, unref?(): void })[]} */ ([near, far]);
   return {
     post: (message, transfer) => near.postMessage(message, transfer),
-    listen: (hear) => { near.onmessage = ({ data }) => hear(data); },
-    hold: (busy) => { for (const port of ports) busy ? port.ref?.() : port.unref?.(); },
+    listen: (hear) => {
+      near.onmessage = ({ data }) => hear(data);
+    },
+    hold: (busy) => {
+      for (const port of ports) busy ? port.ref?.() : port.unref?.();
+    },
     close: () => {
       far.onmessage = null;
       near.close();
@@ -83,7 +87,9 @@ function workerLine(worker, lock) {
     hold: () => {},
     close: () => worker.terminate(),
     lock,
-    watch: () => { if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {}); },
+    watch: () => {
+      if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {});
+    },
   };
 }
 
@@ -103,7 +109,9 @@ function threadLine(thread) {
       thread.on('messageerror', () => dead('an answer could not be read'));
       thread.on('exit', (code) => dead(`it exited with code ${code}`));
     },
-    hold: (busy) => { busy ? thread.ref() : thread.unref(); },
+    hold: (busy) => {
+      busy ? thread.ref() : thread.unref();
+    },
     close: () => thread.terminate(),
   };
 }

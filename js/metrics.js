@@ -19,7 +19,8 @@ function classLabels({ train, eval: evaluation }) {
  */
 export function accuracyPair(info, metrics) {
   const unknown = metrics?.find((metric) => metric !== 'loss' && metric !== 'accuracy');
-  if (unknown) throw new TrainletError('invalid-argument', `there is no metric '${unknown}'; there are loss and accuracy`);
+  if (unknown)
+    throw new TrainletError('invalid-argument', `there is no metric '${unknown}'; there are loss and accuracy`);
   const label = classLabels(info);
   const [output] = info.predict;
   if (metrics && !metrics.includes('accuracy')) return undefined;
@@ -42,9 +43,16 @@ export class Tally {
     this.#labels = labels;
   }
 
-  get sums() { return [this.#loss, this.#examples, this.#right, this.#labels]; }
+  get sums() {
+    return [this.#loss, this.#examples, this.#right, this.#labels];
+  }
 
-  /** @param {Batch} batch @param {number} loss @param {PlainTensor<TypedArray>} [prediction] @returns {Record<string, number>} of this batch */
+  /**
+   * @param {Batch} batch
+   * @param {number} loss
+   * @param {PlainTensor<TypedArray>} [prediction]
+   * @returns {Record<string, number>} of this batch
+   */
   add({ examples, labels }, loss, prediction) {
     this.#loss += loss * examples;
     this.#examples += examples;
@@ -55,7 +63,9 @@ export class Tally {
     return { accuracy: right / counted };
   }
 
-  get examples() { return this.#examples; }
+  get examples() {
+    return this.#examples;
+  }
 
   /** The means so far. @returns {Record<string, number>} */
   get means() {

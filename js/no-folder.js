@@ -3,5 +3,7 @@
 import { TrainletError } from './errors.js';
 
 /** @returns {never} */
-export function openFolder() { throw new TrainletError('unsupported-browser', 'this build is for browsers, where there are no folders'); }
+export function openFolder() {
+  throw new TrainletError('unsupported-browser', 'this build is for browsers, where there are no folders');
+}
 export const contentOf = openFolder;

@@ -1,9 +1,13 @@
-/** Where a fit stands: what a checkpoint keeps of it beside the engine's position, and the moments at which both say the same. */
+/**
+ * Where a fit stands: what a checkpoint keeps of it beside the engine's position, and the moments at which both say the
+ * same.
+ */
 
 /** @import { Position } from './protocol.js' */
 
 /**
- * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether the engine keeps its parameters
+ * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
+ * the engine keeps its parameters
  * @typedef {{ position: Position, step: number, tally: number[], best?: Best }} Standing
  */
 
@@ -16,7 +20,9 @@ export class Place {
   #waiting = [];
 
   /** @param {string} [text] of a checkpoint */
-  constructor(text = '') { this.standing = read(text); }
+  constructor(text = '') {
+    this.standing = read(text);
+  }
 
   /** For a checkpoint. JSON has no infinities, so the best value is a string. */
   get text() {
@@ -32,7 +38,9 @@ export class Place {
    */
   between(work) {
     if (!this.busy) return work();
-    return new Promise((resolve) => { this.#waiting.push(() => resolve(/** @type {Awaited<T>} */ (work()))); });
+    return new Promise((resolve) => {
+      this.#waiting.push(() => resolve(/** @type {Awaited<T>} */ (work())));
+    });
   }
 
   settle() {
@@ -46,7 +54,17 @@ function read(text) {
   try {
     const { position, step, tally, best } = JSON.parse(text);
     if (!Number.isSafeInteger(step) || tally.length !== 4 || !tally.every(Number.isFinite)) return undefined;
-    return { position, step, tally, best: best && { monitor: best.monitor, value: Number(best.value), epoch: Number(best.epoch), kept: best.kept === true } };
+    return {
+      position,
+      step,
+      tally,
+      best: best && {
+        monitor: best.monitor,
+        value: Number(best.value),
+        epoch: Number(best.epoch),
+        kept: best.kept === true,
+      },
+    };
   } catch {
     return undefined;
   }

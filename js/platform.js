@@ -1,15 +1,17 @@
 /** The two ways in which Node is not a browser: its own modules, and file paths beside URLs. */
 
 /** Whether this is Node and not a page that happens to have a `process`. */
-export const isNode = Boolean(globalThis.process?.versions?.node)
-  && (typeof Worker === 'undefined' || typeof document === 'undefined');
+export const isNode =
+  Boolean(globalThis.process?.versions?.node) && (typeof Worker === 'undefined' || typeof document === 'undefined');
 
 /**
  * One of Node's own modules; never called in a browser, and bundlers leave it alone.
  * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto' | 'os'} N
  * @param {N} name
- * @returns {Promise<{ 'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'), url: typeof import('node:url'),
- *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto'), os: typeof import('node:os') }[N]>}
+ * @returns {Promise<{ 'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'), url: typeof
+ * import('node:url'),
+ *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto'), os: typeof
+ * import('node:os') }[N]>}
  */
 export function nodeModule(name) {
   return import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);

@@ -21,7 +21,9 @@ export class PropertyBag {
   }
 
   /** @param {string} name */
-  get(name) { return this.#values.get(name); }
+  get(name) {
+    return this.#values.get(name);
+  }
 
   /** @param {string} name @param {Property} value */
   set(name, value) {
@@ -31,7 +33,8 @@ export class PropertyBag {
     if (typeof value === 'string') checkText(`the value of property '${name}'`, value, propertyText);
     const entry = entryOf(name, value);
     this.#values.set(name, mirrored(entry));
-    this.#ask('setProperty', entry).catch(() => {}); // what the engine could not take is told by its next save, that it is gone by any call
+    // what the engine could not take is told by its next save, that it is gone by any call
+    this.#ask('setProperty', entry).catch(() => {});
   }
 
   /** @param {string} name */
@@ -41,7 +44,9 @@ export class PropertyBag {
     return there;
   }
 
-  entries() { return this.#values.entries(); }
+  entries() {
+    return this.#values.entries();
+  }
 }
 
 /** @param {PropertyEntry} entry @returns {Property} */
@@ -70,7 +75,9 @@ function checkText(what, text, most) {
 /** @param {string} name @param {Property} value @returns {PropertyEntry} */
 function entryOf(name, value) {
   if (typeof value === 'string') return { name, type: 'string', value };
-  if (typeof value === 'number' && Number.isFinite(Math.fround(value))) return { name, type: 'float', value: Math.fround(value) };
-  if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return { name, type: 'int', value: String(value) };
+  if (typeof value === 'number' && Number.isFinite(Math.fround(value)))
+    return { name, type: 'float', value: Math.fround(value) };
+  if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value)
+    return { name, type: 'int', value: String(value) };
   throw invalid(`property '${name}' must be a bigint of 64 bits, a finite number (of float32) or a string`);
 }

@@ -2,20 +2,30 @@
 
 import type { DataType, ErrorCode, MemoryPlan, NodeTimes, ParameterInfo, TypedArray, ValueInfo } from './types.js';
 
-/** Tensors in one buffer, each at an offset that is a multiple of 8; those of a sequence have its name, in order. Strings are text with a zero byte after each. */
+/**
+ * Tensors in one buffer, each at an offset that is a multiple of 8; those of a sequence have its name, in order.
+ * Strings are text with a zero byte after each.
+ */
 export interface PackedFeeds {
   tensors: { name: string; type: DataType; dims: number[]; offset: number; bytes: number }[];
   sequences: { name: string; count: number }[];
   buffer: ArrayBuffer;
 }
 
-export interface PlainTensor<D = TypedArray | string[]> { type: DataType; data: D; dims: number[] }
+export interface PlainTensor<D = TypedArray | string[]> {
+  type: DataType;
+  data: D;
+  dims: number[];
+}
 /** A sequence is an array, an optional without an element null. */
 export type Outputs = Record<string, PlainTensor | PlainTensor[] | null>;
 /** Those of a graph that trains. */
 export type NumberOutputs = Record<string, PlainTensor<TypedArray>>;
 
-export interface GraphInfo { inputs: ValueInfo[]; outputs: ValueInfo[] }
+export interface GraphInfo {
+  inputs: ValueInfo[];
+  outputs: ValueInfo[];
+}
 export interface SessionInfo {
   train: GraphInfo | null;
   eval: GraphInfo | null;
@@ -28,36 +38,67 @@ export interface SessionInfo {
 /** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */
 export type Position = readonly [number, number, number, number, number];
 export type PropertyEntry =
-  | { name: string; type: 'int'; value: string } | { name: string; type: 'float'; value: number | null }
+  | { name: string; type: 'int'; value: string }
+  | { name: string; type: 'float'; value: number | null }
   | { name: string; type: 'string'; value: string };
 
 /** The most bytes of UTF-8 in a property's name and in a value that is a string. */
-export interface PropertyLimits { propertyName: number; propertyText: number }
+export interface PropertyLimits {
+  propertyName: number;
+  propertyText: number;
+}
 
 export type GraphName = 'train' | 'eval' | 'model';
 export type PartName = GraphName | 'optimizer' | 'checkpoint';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
-export interface Part { which: PartName; bytes: Uint8Array }
+export interface Part {
+  which: PartName;
+  bytes: Uint8Array;
+}
 /** A file in which a model keeps data, and how the model calls it. */
-export interface ExternalFile { location: string; bytes: Uint8Array<ArrayBuffer> }
+export interface ExternalFile {
+  location: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
 
 /** A pool of `threads`, the engine's own among them, and the memory they share; none where there is one thread. */
-export interface Pool { memory: WebAssembly.Memory; threads: number }
+export interface Pool {
+  memory: WebAssembly.Memory;
+  threads: number;
+}
 
 export interface Protocol {
-  /** `stop`: one number, which the page makes 1 when a run is to stop. `lock`: a name of a lock that the worker holds as long as it lives. */
-  open: { in: { module: WebAssembly.Module; threads: number; stop?: Int32Array; lock?: string }; out: Pool | undefined };
+  /**
+   * `stop`: one number, which the page makes 1 when a run is to stop. `lock`: a name of a lock that the worker holds as
+   * long as it lives.
+   */
+  open: {
+    in: { module: WebAssembly.Module; threads: number; stop?: Int32Array; lock?: string };
+    out: Pool | undefined;
+  };
   /** Makes a worker the pool's helper number `thread`. */
   help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number; lock?: string }; out: void };
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
   artifacts: {
     in: { model: Uint8Array; external: ExternalFile[]; settings: [string, string][] };
-    out: { trainModel: Uint8Array; evalModel: Uint8Array; optimizerModel: Uint8Array; checkpointState: Uint8Array; warnings: string[] };
+    out: {
+      trainModel: Uint8Array;
+      evalModel: Uint8Array;
+      optimizerModel: Uint8Array;
+      checkpointState: Uint8Array;
+      warnings: string[];
+    };
   };
   load: {
-    in: { parts: Part[]; external: ExternalFile[]; maxMemoryBytes: number; maxWork?: number; passes?: readonly string[] };
+    in: {
+      parts: Part[];
+      external: ExternalFile[];
+      maxMemoryBytes: number;
+      maxWork?: number;
+      passes?: readonly string[];
+    };
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
   run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
@@ -67,7 +108,10 @@ export interface Protocol {
     out: { loss: number; outputs: NumberOutputs };
   };
   optimize: { in: void; out: void };
-  /** Gives up the batches whose gradients are added up already: the random state and running statistics are as before them. */
+  /**
+   * Gives up the batches whose gradients are added up already: the random state and running statistics are as before
+   * them.
+   */
   dropGrad: { in: void; out: void };
   resetGrad: { in: void; out: void };
   getLearningRate: { in: void; out: number };
@@ -96,12 +140,27 @@ export interface Protocol {
   nodeTimes: { in: GraphName; out: NodeTimes };
 }
 export type Method = keyof Protocol;
-export type Methods = { [M in Exclude<Method, 'help' | 'work'>]: (args: Protocol[M]['in']) => Protocol[M]['out'] | Promise<Protocol[M]['out']> };
+export type Methods = {
+  [M in Exclude<Method, 'help' | 'work'>]: (
+    args: Protocol[M]['in'],
+  ) => Protocol[M]['out'] | Promise<Protocol[M]['out']>;
+};
 /** Rejected with `aborted` once the signal comes, unless it was done before that could stop it. */
-export type Ask = <M extends Method>(method: M, args: Protocol[M]['in'], transfer?: ArrayBuffer[], signal?: AbortSignal) => Promise<Protocol[M]['out']>;
+export type Ask = <M extends Method>(
+  method: M,
+  args: Protocol[M]['in'],
+  transfer?: ArrayBuffer[],
+  signal?: AbortSignal,
+) => Promise<Protocol[M]['out']>;
 
-export interface Question { id: number; method: Method; args: unknown }
-export type Answer = { id: number; out: unknown } | { id: number; error: { code: ErrorCode; message: string; node?: string } };
+export interface Question {
+  id: number;
+  method: Method;
+  args: unknown;
+}
+export type Answer =
+  | { id: number; out: unknown }
+  | { id: number; error: { code: ErrorCode; message: string; node?: string } };
 
 /** The end of a line: a worker's `self`, `parentPort` or a MessagePort. */
 export interface Port {

@@ -1,4 +1,7 @@
-/** Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has or in a structure. */
+/**
+ * Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has or in a
+ * structure.
+ */
 
 import { checkKeys, checkSignal, TrainletError } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
@@ -9,7 +12,14 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
 /** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
-export const RUN_OPTIONS = /** @type {const} */ (['signal', 'terminate', 'logSeverityLevel', 'logVerbosityLevel', 'tag', 'extra']);
+export const RUN_OPTIONS = /** @type {const} */ ([
+  'signal',
+  'terminate',
+  'logSeverityLevel',
+  'logVerbosityLevel',
+  'tag',
+  'extra',
+]);
 const LOOK_MS = 50;
 
 /** @param {string} message */
@@ -46,7 +56,9 @@ export async function withSignal(options = {}, act) {
   checkSignal(options.signal);
   if (!('terminate' in options)) return await act(options.signal);
   const stop = new AbortController();
-  const look = () => { if (options.terminate || options.signal?.aborted) stop.abort(options.signal?.reason); };
+  const look = () => {
+    if (options.terminate || options.signal?.aborted) stop.abort(options.signal?.reason);
+  };
   look();
   const looking = setInterval(look, LOOK_MS);
   try {
@@ -60,12 +72,20 @@ export async function withSignal(options = {}, act) {
 const isSignal = (value) => value === undefined || typeof value?.aborted === 'boolean';
 
 /** @param {unknown} value @returns {value is RunOptions} */
-const isRunOptions = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  && Object.entries(value).every(([key, option]) => /** @type {readonly string[]} */ (RUN_OPTIONS).includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)));
+const isRunOptions = (value) =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.entries(value).every(
+    ([key, option]) =>
+      /** @type {readonly string[]} */ (RUN_OPTIONS).includes(key) &&
+      (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)),
+  );
 
 /**
  * @typedef {Record<string, OutputValue>} Tensors
- * @typedef {{ names?: string[], arrange: (tensors: Tensors) => unknown }} Wanted the outputs to compute, and how they are given back
+ * @typedef {{ names?: string[], arrange: (tensors: Tensors) => unknown }} Wanted the outputs to compute, and how they
+ * are given back
  */
 /** @type {Wanted} */
 const ALL = { arrange: (tensors) => tensors };
@@ -74,13 +94,17 @@ const ALL = { arrange: (tensors) => tensors };
 function wantedOf(fetches) {
   if (typeof fetches !== 'object' || fetches === null) throw invalid(FORMS);
   const values = Object.values(fetches);
-  if (Array.isArray(fetches)) return values.length && values.every((name) => typeof name === 'string') ? { ...ALL, names: values } : structured(fetches);
+  if (Array.isArray(fetches))
+    return values.length && values.every((name) => typeof name === 'string')
+      ? { ...ALL, names: values }
+      : structured(fetches);
   const areOwn = values.every((value) => value === null || looksLikeTensor(value));
   return areOwn ? filled(/** @type {Record<string, TensorLike | null>} */ (fetches)) : structured(fetches);
 }
 
-const FORMS = 'fetches must be an array of at least one output name, an object of tensors to be filled (or null) by output name, '
-  + 'or a structure of output names';
+const FORMS =
+  'fetches must be an array of at least one output name, an object of tensors to be filled (or null) by output name, ' +
+  'or a structure of output names';
 
 /** @param {object} structure @returns {Wanted} */
 function structured(structure) {
@@ -91,9 +115,15 @@ function structured(structure) {
   return { names: [...names], arrange: (tensors) => mapNames(structure, (name) => tensors[name]) };
 }
 
-/** The user's own tensors, where they are given. @param {Readonly<Record<string, TensorLike | null>>} own @returns {Wanted} */
+/**
+ * The user's own tensors, where they are given.
+ * @param {Readonly<Record<string, TensorLike | null>>} own
+ * @returns {Wanted}
+ */
 function filled(own) {
-  const wanted = new Map(Object.entries(own).map(([name, given]) => [name, given && { given, room: check(`output '${name}'`, given) }]));
+  const wanted = new Map(
+    Object.entries(own).map(([name, given]) => [name, given && { given, room: check(`output '${name}'`, given) }]),
+  );
   const arrange = (/** @type {Tensors} */ tensors) =>
     Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, wanted.get(name), tensor)]));
   return { names: [...wanted.keys()], arrange };
@@ -103,20 +133,35 @@ function filled(own) {
 const tensorOf = ({ type, data, dims }) => new Tensor(type, data, dims);
 
 /** @param {Outputs} outputs @returns {Tensors} */
-const tensorsOf = (outputs) => Object.fromEntries(Object.entries(outputs).map(([name, value]) =>
-  [name, Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value)]));
+const tensorsOf = (outputs) =>
+  Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value),
+    ]),
+  );
 
-/** @param {string} name @param {{ given: TensorLike, room: Taken } | null | undefined} own @param {OutputValue} tensor */
+/**
+ * @param {string} name
+ * @param {{ given: TensorLike, room: Taken } | null | undefined} own
+ * @param {OutputValue} tensor
+ */
 function fill(name, own, tensor) {
   if (!own) return tensor;
   const { given, room } = own;
-  if (!tensor || Array.isArray(tensor)) throw invalid(`output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`);
+  if (!tensor || Array.isArray(tensor))
+    throw invalid(
+      `output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`,
+    );
   if (room.type !== tensor.type || String(room.dims) !== String(tensor.dims)) {
-    throw invalid(`output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${room.type} [${room.dims}]`);
+    throw invalid(
+      `output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${room.type} [${room.dims}]`,
+    );
   }
   checkWhole(name, room);
   const { data } = given;
   if (Array.isArray(data)) data.splice(0, data.length, .../** @type {string[]} */ (tensor.data));
-  else if (room.data.length) bytesOf(/** @type {TypedArray} */ (room.data)).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
+  else if (room.data.length)
+    bytesOf(/** @type {TypedArray} */ (room.data)).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
   return given;
 }

@@ -1,4 +1,6 @@
-/** Learning rates by step: constant, linear, step and cosine, each with a linear warm-up, or the user's own function. */
+/**
+ * Learning rates by step: constant, linear, step and cosine, each with a linear warm-up, or the user's own function.
+ */
 
 import { checkKeys, checkWhole, TrainletError } from './errors.js';
 
@@ -6,7 +8,10 @@ import { checkKeys, checkWhole, TrainletError } from './errors.js';
 
 /** Beside type, lr and warmup. */
 export const SCHEDULE_KEYS = /** @type {const} */ ({
-  constant: [], linear: ['steps', 'end'], cosine: ['steps', 'end'], step: ['every', 'factor'],
+  constant: [],
+  linear: ['steps', 'end'],
+  cosine: ['steps', 'end'],
+  step: ['every', 'factor'],
 });
 
 /**
@@ -18,7 +23,10 @@ export function openSchedule(schedule, lastStep) {
   if (schedule === undefined) return undefined;
   if (typeof schedule === 'function') return (step) => checkRate(schedule(step));
   if (!(schedule?.type in SCHEDULE_KEYS)) {
-    throw new TrainletError('invalid-argument', `schedule: the type is constant, linear, step or cosine, not ${schedule?.type}`);
+    throw new TrainletError(
+      'invalid-argument',
+      `schedule: the type is constant, linear, step or cosine, not ${schedule?.type}`,
+    );
   }
   checkKeys('schedule', schedule, ['type', 'lr', 'warmup', ...SCHEDULE_KEYS[schedule.type]]);
   const { lr, warmup = 0 } = schedule;
@@ -44,7 +52,11 @@ function decay(schedule, warmup, lastStep) {
     return (step) => lr * factor ** Math.floor((step - warmup) / every);
   }
   const { steps = lastStep, end = 0 } = schedule;
-  if (steps === undefined) throw new TrainletError('invalid-argument', 'schedule: steps is needed, because the length of the data is not known');
+  if (steps === undefined)
+    throw new TrainletError(
+      'invalid-argument',
+      'schedule: steps is needed, because the length of the data is not known',
+    );
   checkWhole('schedule: steps', steps, 1);
   checkRate(end);
   /** @param {number} step 0 after the warm-up … 1 at the end */

@@ -30,16 +30,22 @@ export function serve(port, createCore = Core.create) {
     }
   }
 
-  port.onmessage = ({ data }) => { turn = turn.then(() => answer(data)); };
+  port.onmessage = ({ data }) => {
+    turn = turn.then(() => answer(data));
+  };
 }
 
 /** Takes a lock that nothing but this worker's end lets go of. @param {string | undefined} name */
-const hold = (name) => name && new Promise((resolve, reject) => {
-  navigator.locks.request(name, () => {
-    resolve(undefined);
-    return new Promise(() => {});
-  }).catch(reject);
-});
+const hold = (name) =>
+  name &&
+  new Promise((resolve, reject) => {
+    navigator.locks
+      .request(name, () => {
+        resolve(undefined);
+        return new Promise(() => {});
+      })
+      .catch(reject);
+  });
 
 /**
  * The buffers of all arrays in an answer; the engine has copied them, so they can leave.

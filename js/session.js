@@ -11,7 +11,10 @@ import { runGraph, withSignal } from './run.js';
 import { copyExternal, readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
-/** @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js' */
+/**
+ * @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
+ * FetchStructure, FitOptions } from './types.js'
+ */
 /** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
 /** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol } from './protocol.js' */
 /** @import { Client } from './client.js' */
@@ -21,8 +24,20 @@ const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimiz
 
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
 export const ORT_OPTIONS = /** @type {const} */ ([
-  'executionProviders', 'intraOpNumThreads', 'interOpNumThreads', 'executionMode', 'graphOptimizationLevel', 'freeDimensionOverrides',
-  'enableCpuMemArena', 'enableMemPattern', 'enableProfiling', 'profileFilePrefix', 'logId', 'logSeverityLevel', 'logVerbosityLevel', 'extra',
+  'executionProviders',
+  'intraOpNumThreads',
+  'interOpNumThreads',
+  'executionMode',
+  'graphOptimizationLevel',
+  'freeDimensionOverrides',
+  'enableCpuMemArena',
+  'enableMemPattern',
+  'enableProfiling',
+  'profileFilePrefix',
+  'logId',
+  'logSeverityLevel',
+  'logVerbosityLevel',
+  'extra',
 ]);
 
 export class InferenceSession {
@@ -42,25 +57,42 @@ export class InferenceSession {
   /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
     checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await open([['model', 'model', model]], options, (client, { info }) =>
-      new InferenceSession(client, /** @type {GraphInfo} */ (info.model)));
+    return await open(
+      [['model', 'model', model]],
+      options,
+      (client, { info }) => new InferenceSession(client, /** @type {GraphInfo} */ (info.model)),
+    );
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
-  async run(feeds, fetches, options) { return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options); }
+  async run(feeds, fetches, options) {
+    return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
+  }
 
-  async getMemoryPlan() { return await this.#client.ask('memoryPlan', undefined); }
+  async getMemoryPlan() {
+    return await this.#client.ask('memoryPlan', undefined);
+  }
 
-  async getGraphText() { return await this.#client.ask('graphText', 'model'); }
+  async getGraphText() {
+    return await this.#client.ask('graphText', 'model');
+  }
 
-  async startProfiling() { await this.#client.ask('timeNodes', true); }
+  async startProfiling() {
+    await this.#client.ask('timeNodes', true);
+  }
 
-  async endProfiling() { return await endProfiling(this.#client.ask, 'model'); }
+  async endProfiling() {
+    return await endProfiling(this.#client.ask, 'model');
+  }
 
   /** @param {{ signal?: AbortSignal }} [options] */
-  async release(options) { await this.#client.release(options); }
+  async release(options) {
+    await this.#client.release(options);
+  }
 
-  [Symbol.asyncDispose]() { return this.release(); }
+  [Symbol.asyncDispose]() {
+    return this.release();
+  }
 }
 
 export class TrainingSession {
@@ -100,10 +132,14 @@ export class TrainingSession {
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
-  async runTrainStep(feeds, fetches, options) { return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options); }
+  async runTrainStep(feeds, fetches, options) {
+    return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options);
+  }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
-  async runEvalStep(feeds, fetches, options) { return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options); }
+  async runEvalStep(feeds, fetches, options) {
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options);
+  }
 
   /** @param {RunOptions} [options] */
   async runOptimizerStep(options) {
@@ -111,18 +147,27 @@ export class TrainingSession {
     await withSignal(options, (signal) => this.#ask('optimize', undefined, [], signal));
   }
 
-  async lazyResetGrad() { await this.#ask('resetGrad', undefined); }
+  async lazyResetGrad() {
+    await this.#ask('resetGrad', undefined);
+  }
 
-  async getParametersSize(trainableOnly = true) { return await this.#ask('elementCount', trainableOnly); }
+  async getParametersSize(trainableOnly = true) {
+    return await this.#ask('elementCount', trainableOnly);
+  }
 
-  async getContiguousParameters(trainableOnly = true) { return new Tensor('float32', await this.#ask('copyOut', trainableOnly)); }
+  async getContiguousParameters(trainableOnly = true) {
+    return new Tensor('float32', await this.#ask('copyOut', trainableOnly));
+  }
 
   /** @param {Uint8Array} bytes @param {boolean} [trainableOnly] */
   async loadParametersBuffer(bytes, trainableOnly = true) {
     const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', trainableOnly));
     const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
     if (copy?.length !== wanted) {
-      throw new TrainletError('invalid-argument', `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${copy ? copy.length : typeof bytes}`);
+      throw new TrainletError(
+        'invalid-argument',
+        `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${copy ? copy.length : typeof bytes}`,
+      );
     }
     await this.#ask('copyIn', { trainableOnly, bytes: copy }, [copy.buffer]);
   }
@@ -160,15 +205,23 @@ export class TrainingSession {
     return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, this.#info.predict);
   }
 
-  async getMemoryPlan() { return await this.#ask('memoryPlan', undefined); }
+  async getMemoryPlan() {
+    return await this.#ask('memoryPlan', undefined);
+  }
 
   /** @param {'train' | 'eval'} [graph] */
-  async getGraphText(graph = 'train') { return await this.#ask('graphText', checkGraph(graph)); }
+  async getGraphText(graph = 'train') {
+    return await this.#ask('graphText', checkGraph(graph));
+  }
 
-  async startProfiling() { await this.#ask('timeNodes', true); }
+  async startProfiling() {
+    await this.#ask('timeNodes', true);
+  }
 
   /** @param {'train' | 'eval'} [graph] */
-  async endProfiling(graph = 'train') { return await endProfiling(this.#ask, checkGraph(graph)); }
+  async endProfiling(graph = 'train') {
+    return await endProfiling(this.#ask, checkGraph(graph));
+  }
 
   /** @param {string} name */
   async getParameter(name) {
@@ -182,7 +235,10 @@ export class TrainingSession {
     const { type, dims } = this.parameters[index];
     const tensor = check(`parameter '${name}'`, value);
     if (tensor.type !== type || String(tensor.dims) !== String(dims)) {
-      throw new TrainletError('invalid-argument', `parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`);
+      throw new TrainletError(
+        'invalid-argument',
+        `parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`,
+      );
     }
     const packed = pack([[name, tensor]]);
     await this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
@@ -191,7 +247,8 @@ export class TrainingSession {
   /** @param {number} lr */
   async setLearningRate(lr) {
     this.#needOptimizer();
-    if (!(lr >= 0 && Math.fround(lr) < Infinity)) throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
+    if (!(lr >= 0 && Math.fround(lr) < Infinity))
+      throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
     await this.#ask('setLearningRate', lr);
   }
 
@@ -222,11 +279,17 @@ export class TrainingSession {
   }
 
   /** @param {{ signal?: AbortSignal }} [options] */
-  async release(options) { await this.#client.release(options); }
+  async release(options) {
+    await this.#client.release(options);
+  }
 
-  [Symbol.asyncDispose]() { return this.release(); }
+  [Symbol.asyncDispose]() {
+    return this.release();
+  }
 
-  #train() { return /** @type {GraphInfo} */ (this.#info.train); }
+  #train() {
+    return /** @type {GraphInfo} */ (this.#info.train);
+  }
 
   #eval() {
     if (this.#info.eval) return this.#info.eval;
@@ -234,14 +297,18 @@ export class TrainingSession {
   }
 
   #needOptimizer() {
-    if (!this.#info.optimizer) throw new TrainletError('invalid-argument', 'the session was made without an optimizerModel, which this needs');
+    if (!this.#info.optimizer)
+      throw new TrainletError('invalid-argument', 'the session was made without an optimizerModel, which this needs');
   }
 
   /** @param {string} name */
   #indexOf(name) {
     const index = this.parameters.findIndex((parameter) => parameter.name === name);
     if (index >= 0) return index;
-    throw new TrainletError('invalid-argument', `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
+    throw new TrainletError(
+      'invalid-argument',
+      `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`,
+    );
   }
 }
 
@@ -264,8 +331,10 @@ async function endProfiling(ask, graph) {
 function formatOf({ format = 'trainlet', version }) {
   if (format === 'trainlet' && version === undefined) return 'trainlet';
   if (format === 'ort' && (version === undefined || version === 1 || version === 2)) return `ort${version ?? 2}`;
-  throw new TrainletError('invalid-argument',
-    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2, not '${format}'${version === undefined ? '' : ` with version ${version}`}`);
+  throw new TrainletError(
+    'invalid-argument',
+    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2, not '${format}'${version === undefined ? '' : ` with version ${version}`}`,
+  );
 }
 
 /** @param {readonly { name: string }[]} [values] */
@@ -281,12 +350,17 @@ const names = (values = []) => Object.freeze(values.map(({ name }) => name));
 async function open(sources, options, make) {
   const { maxMemoryBytes = 0, maxWork, passes } = options;
   const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes };
-  const reading = Promise.resolve().then(() => readParts(sources, options)); // while the worker starts, which is under way by then
+  // while the worker starts, which is under way by then
+  const reading = Promise.resolve().then(() => readParts(sources, options));
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
     const parts = await reading;
     const external = copyExternal(options);
-    const loaded = await client.ask('load', { parts, external, ...settings }, [...parts, ...external].map(({ bytes }) => bytes.buffer));
+    const loaded = await client.ask(
+      'load',
+      { parts, external, ...settings },
+      [...parts, ...external].map(({ bytes }) => bytes.buffer),
+    );
     client.startHelpers();
     return make(client, loaded);
   });
@@ -294,5 +368,7 @@ async function open(sources, options, make) {
 
 /** @param {[string, PartName, Source][]} sources @param {SessionOptions} options */
 async function readParts(sources, options) {
-  return await Promise.all(sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })));
+  return await Promise.all(
+    sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
+  );
 }

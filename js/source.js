@@ -27,7 +27,9 @@ export async function readSource(name, source, { signal, onProgress, integrity =
     checkSignal(signal);
     if (error instanceof TrainletError) throw error;
     const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
-    throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, { cause: error });
+    throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -53,7 +55,8 @@ async function read(source, progress, signal) {
   if (source instanceof ArrayBuffer) return new Uint8Array(source.slice(0));
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return await readResponse(source, progress);
-  if (typeof source === 'string' && source.startsWith('indexeddb:')) return await readStore(source.slice('indexeddb:'.length));
+  if (typeof source === 'string' && source.startsWith('indexeddb:'))
+    return await readStore(source.slice('indexeddb:'.length));
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
   if (isNode && url.protocol === 'file:') return await (await import('#folder')).contentOf(await readFile(url, signal));
@@ -66,11 +69,13 @@ const READ_AT_ONCE = 1 << 24;
 
 /** @param {number} bytes */
 function checkLength(bytes) {
-  if (bytes > MOST_BYTES) throw new Error(`it has ${bytes} bytes, more than the ${MOST_BYTES} that the engine can hold`);
+  if (bytes > MOST_BYTES)
+    throw new Error(`it has ${bytes} bytes, more than the ${MOST_BYTES} that the engine can hold`);
 }
 
 /**
- * A file of Node, if it is one that ends: as many bytes as it has when it is opened, which does not wait for a pipe's other end.
+ * A file of Node, if it is one that ends: as many bytes as it has when it is opened, which does not wait for a pipe's
+ * other end.
  * @param {URL} url
  * @param {AbortSignal} [signal]
  */
@@ -79,10 +84,11 @@ export async function readFile(url, signal) {
   const file = await open(url, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const found = await file.stat();
-    if (!found.isFile()) throw new Error(`it is ${found.isDirectory() ? 'a directory' : 'a device or a pipe'}, not a file`);
+    if (!found.isFile())
+      throw new Error(`it is ${found.isDirectory() ? 'a directory' : 'a device or a pipe'}, not a file`);
     checkLength(found.size);
     const bytes = new Uint8Array(found.size);
-    for (let at = 0; at < bytes.length;) {
+    for (let at = 0; at < bytes.length; ) {
       checkSignal(signal);
       const { bytesRead } = await file.read(bytes, at, Math.min(READ_AT_ONCE, bytes.length - at));
       if (!bytesRead) throw new Error('it became shorter while it was read');
@@ -121,7 +127,10 @@ async function readResponse(response, progress) {
     progress(loaded, length ? Number(length) : undefined);
   }
   const bytes = new Uint8Array(loaded);
-  chunks.reduce((at, chunk) => { bytes.set(chunk, at); return at + chunk.length; }, 0);
+  chunks.reduce((at, chunk) => {
+    bytes.set(chunk, at);
+    return at + chunk.length;
+  }, 0);
   return bytes;
 }
 
@@ -135,11 +144,17 @@ async function checkIntegrity(name, bytes, wanted) {
   const [, size, digest] = /^sha(256|384|512)-(.+)$/.exec(wanted) ?? [];
   if (!size) throw new TrainletError('invalid-argument', `integrity of ${name} must be like sha256-…, not '${wanted}'`);
   if (!globalThis.crypto?.subtle) {
-    throw new TrainletError('unsupported-browser', 'integrity can be checked in a secure context only (https or localhost)');
+    throw new TrainletError(
+      'unsupported-browser',
+      'integrity can be checked in a secure context only (https or localhost)',
+    );
   }
   const hash = new Uint8Array(await crypto.subtle.digest(`SHA-${size}`, bytes));
   const found = btoa(String.fromCharCode(...hash));
   if (found !== digest) {
-    throw new TrainletError('integrity-mismatch', `${name} is not what was expected: wanted ${wanted}, got sha${size}-${found}`);
+    throw new TrainletError(
+      'integrity-mismatch',
+      `${name} is not what was expected: wanted ${wanted}, got sha${size}-${found}`,
+    );
   }
 }

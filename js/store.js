@@ -5,7 +5,8 @@ import { checkKeys, checkWhole, sentenceOf, TrainletError } from './errors.js';
 /**
  * @typedef {{ bytes: Uint8Array, meta: Record<string, unknown>, savedAt: Date }} Stored
  * @typedef {{ name: string, bytes: number, savedAt: Date }} Listed
- * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole without meta
+ * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole
+ * without meta
  */
 
 /**
@@ -15,7 +16,8 @@ import { checkKeys, checkWhole, sentenceOf, TrainletError } from './errors.js';
  * @property {(bytes: Uint8Array, meta: Record<string, unknown>) => Packed} pack a copy, made at once
  * @property {(name: string, packed: Packed, keep: number) => Promise<number>} save gives the version
  * @property {(name: string) => Promise<Version[]>} versions oldest first
- * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why not; undefined: it is gone
+ * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why not; undefined: it
+ * is gone
  * @property {() => Promise<Listed[]>} list
  * @property {(name: string) => Promise<void>} delete
  * @property {() => Promise<boolean>} persist
@@ -39,8 +41,10 @@ export class CheckpointStore {
     const { database, directory, keep = 2 } = options;
     checkWhole('keep', keep, 1);
     const browser = typeof indexedDB !== 'undefined';
-    if (browser && directory === undefined) return new CheckpointStore(await openDatabase(database ?? 'trainlet'), keep);
-    if (browser && !globalThis.process?.versions?.node) throw unfit('a directory is for Node; in a browser give a database');
+    if (browser && directory === undefined)
+      return new CheckpointStore(await openDatabase(database ?? 'trainlet'), keep);
+    if (browser && !globalThis.process?.versions?.node)
+      throw unfit('a directory is for Node; in a browser give a database');
     if (database !== undefined || !globalThis.process?.versions?.node) throw unfit('there is no IndexedDB here');
     const { openFolder } = await import('#folder'); // which a bundler leaves out of what is for browsers
     const folder = directory ?? 'checkpoints';
@@ -68,12 +72,18 @@ export class CheckpointStore {
     return await guard(`the versions of '${name}' could not be listed`, () => this.#room.versions(name));
   }
 
-  list() { return guard('the checkpoints could not be listed', () => this.#room.list()); }
+  list() {
+    return guard('the checkpoints could not be listed', () => this.#room.list());
+  }
 
   /** @param {string} name */
-  delete(name) { return this.#write(name, 'deleted', () => () => this.#room.delete(name)); }
+  delete(name) {
+    return this.#write(name, 'deleted', () => () => this.#room.delete(name));
+  }
 
-  persist() { return guard('the storage could not be made persistent', () => this.#room.persist()); }
+  persist() {
+    return guard('the storage could not be made persistent', () => this.#room.persist());
+  }
 
   /** @param {unknown} name */
   #check(name) {
@@ -181,26 +191,30 @@ export async function checksum(bytes) {
 /** @param {Uint8Array | undefined} a @param {Uint8Array | undefined} b */
 export const isSame = (a, b) => String(a) === String(b);
 
-// ── IndexedDB: `info` and `bytes` have the key [name, version]; one strict transaction writes both and drops the oldest ──
+// ── IndexedDB: `info` and `bytes` have the key [name, version]; one strict transaction writes both and drops the
+// oldest ──
 
 /** How long a storage may be silent while the page is awake: so many seconds, and one more for each so many bytes. */
-const PATIENCE = 15, BYTES_A_SECOND = 1e6;
+const PATIENCE = 15,
+  BYTES_A_SECOND = 1e6;
 
 /**
  * @template T
  * @param {IDBRequest<T>} request
  * @returns {Promise<T>}
  */
-const answer = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+const answer = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 
 /** @param {IDBTransaction} transaction @returns {Promise<void>} */
-const done = (transaction) => new Promise((resolve, reject) => {
-  transaction.oncomplete = () => resolve();
-  transaction.onabort = () => reject(transaction.error ?? new DOMException('the database was closed', 'AbortError'));
-});
+const done = (transaction) =>
+  new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new DOMException('the database was closed', 'AbortError'));
+  });
 
 /** @param {string} name */
 const versionsOf = (name) => IDBKeyRange.bound([name, 0], [name, Number.MAX_SAFE_INTEGER]);
@@ -229,7 +243,10 @@ function connectTo(database) {
   /** @param {Promise<IDBDatabase> | undefined} connection */
   function leave(connection) {
     if (current === connection) current = undefined;
-    connection?.then((db) => db.close(), () => {});
+    connection?.then(
+      (db) => db.close(),
+      () => {},
+    );
   }
 
   /** @param {IDBTransactionMode} mode @param {{ up: boolean }} time @param {boolean} [again] */
@@ -274,7 +291,8 @@ function connectTo(database) {
  * @param {() => void} giveUp
  */
 async function inTime(work, seconds, giveUp) {
-  let left = seconds, timer;
+  let left = seconds,
+    timer;
   const late = new Promise((_, reject) => {
     timer = setInterval(() => {
       if (--left > 0) return;
@@ -302,30 +320,35 @@ async function openDatabase(database) {
 
     async save(name, { bytes: content, ...info }, keep) {
       const described = { ...info, bytes: content.length, sha256: await checksum(content) };
-      return await within('readwrite', async ({ transaction, ...stores }) => {
-        const finished = done(transaction);
-        finished.catch(() => {}); // where a request fails, its own error is thrown
-        const keys = /** @type {[string, number][]} */ (await answer(stores.info.getAllKeys(versionsOf(name))));
-        const version = (keys.at(-1)?.[1] ?? 0) + 1;
-        try {
-          stores.bytes.put(content, [name, version]);
-          stores.info.put(described, [name, version]);
-        } catch (error) {
-          transaction.abort();
-          throw error;
-        }
-        for (const old of keys.slice(0, Math.max(0, keys.length + 1 - keep))) {
-          stores.info.delete(old);
-          stores.bytes.delete(old);
-        }
-        await finished;
-        return version;
-      }, content.length);
+      return await within(
+        'readwrite',
+        async ({ transaction, ...stores }) => {
+          const finished = done(transaction);
+          finished.catch(() => {}); // where a request fails, its own error is thrown
+          const keys = /** @type {[string, number][]} */ (await answer(stores.info.getAllKeys(versionsOf(name))));
+          const version = (keys.at(-1)?.[1] ?? 0) + 1;
+          try {
+            stores.bytes.put(content, [name, version]);
+            stores.info.put(described, [name, version]);
+          } catch (error) {
+            transaction.abort();
+            throw error;
+          }
+          for (const old of keys.slice(0, Math.max(0, keys.length + 1 - keep))) {
+            stores.info.delete(old);
+            stores.bytes.delete(old);
+          }
+          await finished;
+          return version;
+        },
+        content.length,
+      );
     },
 
     async versions(name) {
-      const [keys, found] = await within('readonly', ({ info }) => Promise.all(
-        [answer(info.getAllKeys(versionsOf(name))), answer(info.getAll(versionsOf(name)))]));
+      const [keys, found] = await within('readonly', ({ info }) =>
+        Promise.all([answer(info.getAllKeys(versionsOf(name))), answer(info.getAll(versionsOf(name)))]),
+      );
       return keys.map((key, i) => {
         const { bytes, savedAt, meta } = found[i];
         return { version: /** @type {[string, number]} */ (key)[1], bytes, savedAt, meta };
@@ -334,30 +357,37 @@ async function openDatabase(database) {
 
     async read(name, { version, bytes: size }) {
       const key = [name, version];
-      const [info, bytes] = await within('readonly', (stores) => Promise.all([
-        answer(stores.info.get(key)),
-        answer(stores.bytes.get(key)).catch((error) => (isLoss(error) ? undefined : Promise.reject(error))),
-      ]), size);
+      const [info, bytes] = await within(
+        'readonly',
+        (stores) =>
+          Promise.all([
+            answer(stores.info.get(key)),
+            answer(stores.bytes.get(key)).catch((error) => (isLoss(error) ? undefined : Promise.reject(error))),
+          ]),
+        size,
+      );
       if (!info) return undefined;
       if (bytes?.length !== info.bytes) return 'has lost its bytes';
-      const sum = info.sha256 && await checksum(bytes);
+      const sum = info.sha256 && (await checksum(bytes));
       if (sum && !isSame(sum, info.sha256)) return 'has other bytes than were saved';
       return { bytes, meta: info.meta, savedAt: info.savedAt };
     },
 
     async list() {
-      const [keys, values] = await within('readonly', ({ info }) => Promise.all(
-        [answer(info.getAllKeys()), answer(info.getAll())]));
+      const [keys, values] = await within('readonly', ({ info }) =>
+        Promise.all([answer(info.getAllKeys()), answer(info.getAll())]),
+      );
       const newest = new Map(keys.map((key, i) => [/** @type {[string, number]} */ (key)[0], values[i]]));
       return [...newest].map(([name, { bytes, savedAt }]) => ({ name, bytes, savedAt }));
     },
 
-    delete: (name) => within('readwrite', async ({ transaction, info, bytes }) => {
-      info.delete(versionsOf(name));
-      bytes.delete(versionsOf(name));
-      await done(transaction);
-    }),
+    delete: (name) =>
+      within('readwrite', async ({ transaction, info, bytes }) => {
+        info.delete(versionsOf(name));
+        bytes.delete(versionsOf(name));
+        await done(transaction);
+      }),
 
-    persist: async () => await globalThis.navigator?.storage?.persist?.() ?? false,
+    persist: async () => (await globalThis.navigator?.storage?.persist?.()) ?? false,
   };
 }

@@ -1,4 +1,7 @@
-/** Nested objects and arrays: feeds flatten to the names of a graph's inputs, and outputs come back in the structure that named them. */
+/**
+ * Nested objects and arrays: feeds flatten to the names of a graph's inputs, and outputs come back in the structure
+ * that named them.
+ */
 
 import { TrainletError } from './errors.js';
 
@@ -13,10 +16,12 @@ function isNested(value) {
 }
 
 /** Whether a value is offered as a tensor: that it is a good one is checked later. @param {unknown} value */
-export const looksLikeTensor = (value) => typeof value === 'object' && value !== null && 'type' in value && 'data' in value && 'dims' in value;
+export const looksLikeTensor = (value) =>
+  typeof value === 'object' && value !== null && 'type' in value && 'data' in value && 'dims' in value;
 
 /**
- * The same structure with `visit` of each leaf in the leaf's place. A leaf's path is the keys and indices that lead to it, joined by '.'.
+ * The same structure with `visit` of each leaf in the leaf's place. A leaf's path is the keys and indices that lead to
+ * it, joined by '.'.
  * @param {any} node
  * @param {(value: unknown, path: string) => boolean} isLeaf
  * @param {(leaf: any, path: string) => unknown} visit
@@ -29,22 +34,32 @@ function mapLeaves(node, isLeaf, visit, code, keys = [], above = []) {
   const path = keys.join('.');
   if (keys.length && isLeaf(node, path)) return visit(node, path);
   if (above.includes(node)) throw new TrainletError(code, `'${path}' contains itself, so it has no end`);
-  const entries = Object.entries(node).map(([key, value]) => [key, mapLeaves(value, isLeaf, visit, code, [...keys, key], [...above, node])]);
+  const entries = Object.entries(node).map(([key, value]) => [
+    key,
+    mapLeaves(value, isLeaf, visit, code, [...keys, key], [...above, node]),
+  ]);
   return Array.isArray(node) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
 }
 
 /**
- * The leaves by their paths: `{ past: [{ key }] }` has past.0.key. What stands at the name of an input is a leaf whatever it is.
+ * The leaves by their paths: `{ past: [{ key }] }` has past.0.key. What stands at the name of an input is a leaf
+ * whatever it is.
  * @param {object} feeds
  * @param {(path: string) => boolean} isInput
  */
 export function flatten(feeds, isInput) {
   /** @type {Map<string, unknown>} */
   const leaves = new Map();
-  mapLeaves(feeds, (value, path) => isInput(path) || looksLikeTensor(value) || !isNested(value), (leaf, path) => {
-    if (leaves.has(path)) throw new TrainletError('invalid-feed', `input '${path}' is fed twice: by a flat name and by a nested one`);
-    leaves.set(path, leaf);
-  }, 'invalid-feed');
+  mapLeaves(
+    feeds,
+    (value, path) => isInput(path) || looksLikeTensor(value) || !isNested(value),
+    (leaf, path) => {
+      if (leaves.has(path))
+        throw new TrainletError('invalid-feed', `input '${path}' is fed twice: by a flat name and by a nested one`);
+      leaves.set(path, leaf);
+    },
+    'invalid-feed',
+  );
   return leaves;
 }
 
@@ -55,11 +70,20 @@ export function flatten(feeds, isInput) {
  * @param {(name: string) => T} visit
  */
 export function mapNames(structure, visit) {
-  return mapLeaves(structure, (value) => !isNested(value), (name, path) => {
-    if (typeof name === 'string' && name) return visit(name);
-    throw new TrainletError('invalid-argument', `fetches: at '${path}' stands ${name === '' ? 'an empty name' : describe(name)}; wanted the name of an output`);
-  }, 'invalid-argument');
+  return mapLeaves(
+    structure,
+    (value) => !isNested(value),
+    (name, path) => {
+      if (typeof name === 'string' && name) return visit(name);
+      throw new TrainletError(
+        'invalid-argument',
+        `fetches: at '${path}' stands ${name === '' ? 'an empty name' : describe(name)}; wanted the name of an output`,
+      );
+    },
+    'invalid-argument',
+  );
 }
 
 /** @param {unknown} value */
-const describe = (value) => (looksLikeTensor(value) ? 'a tensor' : typeof value === 'object' && value !== null ? 'an object' : String(value));
+const describe = (value) =>
+  looksLikeTensor(value) ? 'a tensor' : typeof value === 'object' && value !== null ? 'an object' : String(value);

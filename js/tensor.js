@@ -8,16 +8,34 @@ import { flatten } from './structure.js';
 
 /** The class that holds each type's data, as in onnxruntime-common; that of strings is an array. */
 export const ARRAYS = Object.freeze({
-  float32: Float32Array, float64: Float64Array, float16: Uint16Array, bfloat16: Uint16Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array,
-  uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, bool: Uint8Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  bool: Uint8Array,
 });
 
 /** @param {unknown} type */
-const arrayOf = (type) => (typeof type === 'string' && Object.hasOwn(ARRAYS, type) ? ARRAYS[/** @type {NumberType} */ (type)] : undefined);
+const arrayOf = (type) =>
+  typeof type === 'string' && Object.hasOwn(ARRAYS, type) ? ARRAYS[/** @type {NumberType} */ (type)] : undefined;
 
-/** What a typed array itself says of a field, whatever that is overwritten with. @param {string | symbol} field @returns {(array: unknown) => any} */
+/**
+ * What a typed array itself says of a field, whatever that is overwritten with.
+ * @param {string | symbol} field
+ * @returns {(array: unknown) => any}
+ */
 function fieldOf(field) {
-  const { get } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), field));
+  const { get } = /** @type {PropertyDescriptor} */ (
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), field)
+  );
   return (array) => get?.call(array);
 }
 const classNameOf = /* @__PURE__ */ fieldOf(Symbol.toStringTag);
@@ -39,11 +57,15 @@ const TYPES = [...Object.keys(ARRAYS), 'string'].join(', ');
 
 /** @template {TypedArray | string[]} [D=TypedArray] */
 export class Tensor {
-  /** @param {[DataType, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out, as in ONNX Runtime */
+  /**
+   * @param {[DataType, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out,
+   * as in ONNX Runtime
+   */
   constructor(...args) {
-    const [type, data, dims = [data.length]] = typeof args[0] === 'string'
-      ? /** @type {[DataType, Values, (readonly number[])?]} */ (args)
-      : /** @type {[DataType, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
+    const [type, data, dims = [data.length]] =
+      typeof args[0] === 'string'
+        ? /** @type {[DataType, Values, (readonly number[])?]} */ (args)
+        : /** @type {[DataType, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
     /** @type {DataType} */
     this.type = type;
     /** @type {D} */
@@ -60,7 +82,9 @@ function typeOf(data) {
   const first = Array.isArray(data) ? typeof data[0] : undefined;
   if (first === 'boolean') return 'bool';
   if (first === 'string') return 'string';
-  const found = Object.entries(ARRAYS).find(([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data));
+  const found = Object.entries(ARRAYS).find(
+    ([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data),
+  );
   if (found) return found[0];
   throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${TYPES}`);
 }
@@ -70,12 +94,14 @@ function convert(type, values) {
   if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
   const array = arrayOf(type);
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${TYPES}`);
-  if (type === 'float16' || type === 'bfloat16') throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
+  if (type === 'float16' || type === 'bfloat16')
+    throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
   const data = new array(values.length);
   values.forEach((value, i) => {
     const number = typeof value === 'boolean' ? Number(value) : value;
-    if (big && (typeof number === 'bigint' || Number.isInteger(number))) data[i] = BigInt(/** @type {number} */ (number));
+    if (big && (typeof number === 'bigint' || Number.isInteger(number)))
+      data[i] = BigInt(/** @type {number} */ (number));
     else if (!big && typeof number === 'number') data[i] = number;
     else throw bad(`element ${i} of a ${type} tensor cannot be ${describe(value)}`);
     const inexact = type !== 'float32' && type !== 'float64' && Number(data[i]) !== Number(number);
@@ -88,19 +114,23 @@ function convert(type, values) {
 const describe = (value) => (typeof value === 'string' ? `the string '${value}'` : String(value));
 
 /**
- * Takes anything of a tensor's shape, if it is one, and names it in what it throws. Numbers stay where they are, in a view of their own.
+ * Takes anything of a tensor's shape, if it is one, and names it in what it throws. Numbers stay where they are, in a
+ * view of their own.
  * @param {string} what
  * @param {unknown} value
  * @returns {Taken}
  */
 export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
-  if (typeof type !== 'string' || !Array.isArray(dims)) throw bad(`${what} must be a tensor: an object with type, data and dims`);
+  if (typeof type !== 'string' || !Array.isArray(dims))
+    throw bad(`${what} must be a tensor: an object with type, data and dims`);
   const taken = type === 'string' ? takeStrings(what, data) : takeNumbers(what, type, data);
   const shape = [...dims];
-  if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0)) throw bad(`${what}: dims must be whole numbers, not [${shape}]`);
+  if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
+    throw bad(`${what}: dims must be whole numbers, not [${shape}]`);
   const wanted = sizeOf(shape);
-  if (wanted !== taken.length) throw bad(`${what}: dims [${shape}] make ${wanted} elements, but the data has ${taken.length}`);
+  if (wanted !== taken.length)
+    throw bad(`${what}: dims [${shape}] make ${wanted} elements, but the data has ${taken.length}`);
   return { type: /** @type {DataType} */ (type), data: taken, dims: shape };
 }
 
@@ -108,7 +138,8 @@ export function check(what, value) {
 function takeNumbers(what, type, data) {
   const array = arrayOf(type);
   if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${TYPES}`);
-  if (classNameOf(data) !== array.name) throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
+  if (classNameOf(data) !== array.name)
+    throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
   const length = lengthOf(data);
   return length ? new array(bufferOf(data), offsetOf(data), length) : new array();
 }
@@ -120,12 +151,18 @@ function takeStrings(what, data) {
   const odd = strings.findIndex((text) => typeof text !== 'string' || /\0|\p{Surrogate}/u.test(text));
   if (odd < 0) return strings;
   const text = strings[odd];
-  const why = typeof text !== 'string' ? String(text) : text.includes('\0') ? 'a string with a zero character' : 'a string with half of a surrogate pair';
+  const why =
+    typeof text !== 'string'
+      ? String(text)
+      : text.includes('\0')
+        ? 'a string with a zero character'
+        : 'a string with half of a surrogate pair';
   throw bad(`${what}: element ${odd} of a string tensor cannot be ${why}`);
 }
 
 /** @param {unknown} data */
-const classOf = (data) => (data === null || typeof data !== 'object' ? typeof data : (data.constructor?.name ?? 'an object'));
+const classOf = (data) =>
+  data === null || typeof data !== 'object' ? typeof data : (data.constructor?.name ?? 'an object');
 
 /** @param {readonly number[]} dims */
 export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
@@ -134,16 +171,19 @@ export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
 const wishes = (values) => values.map((value) => `'${value.name}' (${describeInfo(value)})`).join(', ');
 
 /** @param {ValueInfo} value */
-export const describeInfo = ({ type, dims, sequence, optional }) => `${optional ? 'optional ' : ''}${sequence ? 'sequence of ' : ''}${type} [${dims.join(', ')}]`;
+export const describeInfo = ({ type, dims, sequence, optional }) =>
+  `${optional ? 'optional ' : ''}${sequence ? 'sequence of ' : ''}${type} [${dims.join(', ')}]`;
 
 /**
- * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them for a sequence.
+ * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them
+ * for a sequence.
  * @param {Feeds} feeds
  * @param {readonly ValueInfo[]} inputs
  * @returns {[string, Taken | Taken[]][]}
  */
 export function bind(feeds, inputs) {
-  if (feeds === null || typeof feeds !== 'object') throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
+  if (feeds === null || typeof feeds !== 'object')
+    throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
   /** @type {[string, Taken | Taken[]][]} */
   const bound = [];
@@ -169,7 +209,11 @@ function checkFeed({ name, type, sequence }, value) {
   return one(what, value);
 }
 
-/** Those of a graph that trains, which are neither sequences nor strings. @param {Feeds} feeds @param {readonly ValueInfo[]} inputs */
+/**
+ * Those of a graph that trains, which are neither sequences nor strings.
+ * @param {Feeds} feeds
+ * @param {readonly ValueInfo[]} inputs
+ */
 export const bindNumbers = (feeds, inputs) => /** @type {[string, Taken<TypedArray>][]} */ (bind(feeds, inputs));
 
 /**
@@ -192,7 +236,11 @@ export const bytesOf = (data) => new Uint8Array(data.buffer, data.byteOffset, da
 
 const encoder = new TextEncoder();
 
-/** What travels of a tensor: its bytes, or its strings as text with a zero byte after each. @param {string} name @param {Taken} tensor */
+/**
+ * What travels of a tensor: its bytes, or its strings as text with a zero byte after each.
+ * @param {string} name
+ * @param {Taken} tensor
+ */
 function contentsOf(name, { type, data, dims }) {
   if (Array.isArray(data)) return encoder.encode(data.map((text) => `${text}\0`).join(''));
   checkWhole(name, { type, data, dims });
@@ -210,12 +258,16 @@ export function checkWhole(name, { data, dims }) {
  * @returns {PackedFeeds}
  */
 export function pack(feeds) {
-  const tensors = feeds.flatMap(([name, value]) => [value].flat().map((tensor) => {
-    const contents = contentsOf(name, tensor);
-    return { name, type: tensor.type, dims: tensor.dims, contents, bytes: contents.length };
-  }));
+  const tensors = feeds.flatMap(([name, value]) =>
+    [value].flat().map((tensor) => {
+      const contents = contentsOf(name, tensor);
+      return { name, type: tensor.type, dims: tensor.dims, contents, bytes: contents.length };
+    }),
+  );
   const packed = layout(tensors.map(({ name, type, dims, bytes }) => ({ name, type, dims, bytes })));
   for (const [name, value] of feeds) if (Array.isArray(value)) packed.sequences.push({ name, count: value.length });
-  packed.tensors.forEach(({ offset }, i) => { new Uint8Array(packed.buffer, offset).set(tensors[i].contents); });
+  packed.tensors.forEach(({ offset }, i) => {
+    new Uint8Array(packed.buffer, offset).set(tensors[i].contents);
+  });
   return packed;
 }

@@ -10,7 +10,9 @@ export async function threadsFor(threads) {
   if (isNode || globalThis.crossOriginIsolated) return threads === 'auto' ? Math.min(await cores(), AUTO_MAX) : threads;
   if (threads !== 'auto' && threads > 1 && !told) {
     told = true;
-    console.info(`trainlet: one thread computes instead of ${threads}, for this page is not cross-origin isolated (see docs/threads.md)`);
+    console.info(
+      `trainlet: one thread computes instead of ${threads}, for this page is not cross-origin isolated (see docs/threads.md)`,
+    );
   }
   return 1;
 }

@@ -1,30 +1,58 @@
-/** What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked against it. */
+/**
+ * What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked
+ * against it.
+ */
 
 /**
- * Where bytes come from, under 4 GB of them. A string is a URL (in Node also a path, of a regular file: no pipe, no device);
+ * Where bytes come from, under 4 GB of them. A string is a URL (in Node also a path, of a regular file: no pipe, no
+ * device);
  * `indexeddb:NAME` reads the browser's checkpoint store.
  */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
 export type NumberType =
-  | 'float32' | 'float64' | 'float16' | 'bfloat16' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'bool';
+  | 'float32'
+  | 'float64'
+  | 'float16'
+  | 'bfloat16'
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'bool';
 export type DataType = NumberType | 'string';
 
 export type TypedArray =
-  | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
-  | BigInt64Array | BigUint64Array;
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
- * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is converted, and refused
- * where a value does not fit the type. Strings are an array, without zero characters or halves of surrogate pairs in them; only an
+ * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is
+ * converted, and refused
+ * where a value does not fit the type. Strings are an array, without zero characters or halves of surrogate pairs in
+ * them; only an
  * `InferenceSession` takes them.
  * `dims` defaults to `[data.length]`.
  */
 export class Tensor<D extends TypedArray | string[] = TypedArray> implements TensorLike {
   constructor(type: 'string', data: D & string[], dims?: readonly number[]);
   constructor(
-    type: DataType, data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[], dims?: readonly number[],
+    type: DataType,
+    data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[],
+    dims?: readonly number[],
   );
   /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
   constructor(data: TypedArray | readonly boolean[] | readonly string[], dims?: readonly number[]);
@@ -43,31 +71,50 @@ export interface TensorLike {
 }
 
 /**
- * Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are copied, never
- * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`. At the name of an input that is
+ * Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are
+ * copied, never
+ * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`. At the
+ * name of an input that is
  * a sequence stands the array of its tensors, `[]` for none.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 export type Feed = TensorLike | null | readonly Feed[] | { readonly [key: string]: Feed };
-/** The outputs wanted; the others are not computed. By name: a tensor of the output's type and dims is filled and given back. */
+/**
+ * The outputs wanted; the others are not computed. By name: a tensor of the output's type and dims is filled and given
+ * back.
+ */
 export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | null>>;
-/** Output names in a structure of one's own; the tensors come back in the same: `{ present: [{ key: 'present.0.key' }] }`. */
+/**
+ * Output names in a structure of one's own; the tensors come back in the same: `{ present: [{ key: 'present.0.key' }]
+ * }`.
+ */
 export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
 export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 /** What an output may be: a tensor, a sequence of them, or an optional without an element. */
 export type OutputValue = Tensor | Tensor<string[]> | Tensor[] | Tensor<string[]>[] | null;
-/** Of ONNX Runtime's options, all but `terminate` are accepted, so that code written for it runs, and without a meaning here. */
+/**
+ * Of ONNX Runtime's options, all but `terminate` are accepted, so that code written for it runs, and without a meaning
+ * here.
+ */
 export interface RunOptions {
   /**
-   * Stops the run: it is rejected with the code `aborted`, and the session is as if it had not been asked, except that gradients which were being
-   * added up are dropped. A call that waits for others is taken back at once; the one that runs ends within about 100 ms where memory can be
-   * shared (in Node, and in a page that is `crossOriginIsolated`), with `worker: true`. Elsewhere the engine cannot hear: what is done
-   * within 3 s of the signal counts as done (the promise resolves). A call that is not over by then is rejected with `aborted` and its worker ended:
-   * what is left is the last checkpoint that was saved, and all other calls of the session are rejected with `worker-died`.
+   * Stops the run: it is rejected with the code `aborted`, and the session is as if it had not been asked, except that
+   * gradients which were being
+   * added up are dropped. A call that waits for others is taken back at once; the one that runs ends within about 100
+   * ms where memory can be
+   * shared (in Node, and in a page that is `crossOriginIsolated`), with `worker: true`. Elsewhere the engine cannot
+   * hear: what is done
+   * within 3 s of the signal counts as done (the promise resolves). A call that is not over by then is rejected with
+   * `aborted` and its worker ended:
+   * what is left is the last checkpoint that was saved, and all other calls of the session are rejected with
+   * `worker-died`.
    */
   readonly signal?: AbortSignal;
-  /** As if there were such a signal, which comes as soon as this is true: at the call, or set to true while the run goes on. */
+  /**
+   * As if there were such a signal, which comes as soon as this is true: at the call, or set to true while the run goes
+   * on.
+   */
   terminate?: boolean;
   readonly logSeverityLevel?: number;
   readonly logVerbosityLevel?: number;
@@ -85,58 +132,82 @@ export interface LoadProgress {
 
 export interface EngineOptions {
   /**
-   * Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling thread. A worker that dies
-   * rejects every call with `worker-died`. Where a browser does not tell of that, as when it was ended from outside, Web Locks do: in secure
+   * Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling
+   * thread. A worker that dies
+   * rejects every call with `worker-died`. Where a browser does not tell of that, as when it was ended from outside,
+   * Web Locks do: in secure
    * contexts, once the engine is there; a `signal` is heard everywhere.
    */
   worker?: boolean;
   /**
-   * How many threads compute, at most 16. Default 'auto': the cores, at most 8. More than one need memory that can be shared: in Node always, in
+   * How many threads compute, at most 16. Default 'auto': the cores, at most 8. More than one need memory that can be
+   * shared: in Node always, in
    * a page where it is `crossOriginIsolated`; elsewhere one computes. Every count gives the same bits.
    */
   threads?: number | 'auto';
   /**
-   * true: the same bits on every machine and browser. Default false: where the browser has relaxed SIMD, products are added with one rounding
+   * true: the same bits on every machine and browser. Default false: where the browser has relaxed SIMD, products are
+   * added with one rounding
    * instead of two if the processor is faster so, and another processor may give other last bits.
    */
   reproducible?: boolean;
   /**
-   * The most bytes that the engine takes for this session, or to make these artifacts: models and files as they are read, state, feeds, plans,
-   * what a step works in, checkpoints being written. Default: as many as there are. Where a step would pass it, cheap values are computed twice
-   * instead of kept and what was kept for speed is dropped; if that does not do, the call fails with `out-of-memory`, which says how many bytes
+   * The most bytes that the engine takes for this session, or to make these artifacts: models and files as they are
+   * read, state, feeds, plans,
+   * what a step works in, checkpoints being written. Default: as many as there are. Where a step would pass it, cheap
+   * values are computed twice
+   * instead of kept and what was kept for speed is dropped; if that does not do, the call fails with `out-of-memory`,
+   * which says how many bytes
    * were wanted, and the session goes on. `getMemoryPlan().takenBytes` tells how many are taken.
    */
   maxMemoryBytes?: number;
   /**
-   * Multiply-adds that one run or step may take, as its shapes say before anything of it is computed; more is refused with the code `too-much-work`
-   * and the name of the most expensive node. Default 1e13, a dozen steps of a language model of 135 million parameters on 2,048 tokens; with one
+   * Multiply-adds that one run or step may take, as its shapes say before anything of it is computed; more is refused
+   * with the code `too-much-work`
+   * and the name of the most expensive node. Default 1e13, a dozen steps of a language model of 135 million parameters
+   * on 2,048 tokens; with one
    * thread that is about half an hour. `Infinity`: no limit.
    */
   maxWork?: number;
   /**
-   * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left out. Default: all.
-   * `generateArtifacts` knows two of them, which find LayerNormalization and Gelu in their pieces: `layer_norm` and `gelu`.
+   * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left
+   * out. Default: all.
+   * `generateArtifacts` knows two of them, which find LayerNormalization and Gelu in their pieces: `layer_norm` and
+   * `gelu`.
    * A loss that changes by more than rounding with `'none'` is a bug of ours, please tell us.
    */
   passes?: readonly string[] | 'none';
-  /** The engine's file, instead of the one of four beside this package that suits `threads`, `reproducible` and the browser. */
+  /**
+   * The engine's file, instead of the one of four beside this package that suits `threads`, `reproducible` and the
+   * browser.
+   */
   wasmUrl?: string | URL;
   workerUrl?: string | URL;
   wasmBinary?: Uint8Array;
-  /** `sha256-…` (or sha384, sha512), in base64, for each argument that is to be checked before parsing: `{ trainModel: 'sha256-…' }`. */
+  /**
+   * `sha256-…` (or sha384, sha512), in base64, for each argument that is to be checked before parsing: `{ trainModel:
+   * 'sha256-…' }`.
+   */
   integrity?: Readonly<Record<string, string>>;
   /**
-   * The files in which models keep data (ONNX's external_data), by their location there: `{ 'model.onnx.data': bytes }`. The only place where
-   * they are looked for; a path is just a name, but a `./` before it means nothing. An ONNX Runtime checkpoint's second file (of 1.8 GB and
+   * The files in which models keep data (ONNX's external_data), by their location there: `{ 'model.onnx.data': bytes
+   * }`. The only place where
+   * they are looked for; a path is just a name, but a `./` before it means nothing. An ONNX Runtime checkpoint's second
+   * file (of 1.8 GB and
    * more) is `checkpoint.data`. The bytes are copied, never taken.
    */
   externalData?: Readonly<Record<string, Uint8Array>>;
-  /** Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it is not heard while the engine computes. */
+  /**
+   * Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it is not heard while
+   * the engine computes.
+   */
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;
 }
 
-/** An engine's options, and those of ONNX Runtime that say how it is to compute: accepted, and without a meaning here. */
+/**
+ * An engine's options, and those of ONNX Runtime that say how it is to compute: accepted, and without a meaning here.
+ */
 export interface SessionOptions extends EngineOptions {
   executionProviders?: readonly unknown[];
   intraOpNumThreads?: number;
@@ -166,7 +237,8 @@ export class InferenceSession {
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /**
-   * The graph as text, a node a line with its shapes. After a run as it ran last: rewritten, for the shapes fed, and with
+   * The graph as text, a node a line with its shapes. After a run as it ran last: rewritten, for the shapes fed, and
+   * with
    * the place of each output in the arena, `@offset+bytes`, and the numbers of the first and last node that use it. For
    * people: the form may change.
    */
@@ -176,10 +248,15 @@ export class InferenceSession {
   /** What the nodes took; `invalid-argument` where there was no run. */
   endProfiling(): Promise<NodeTimes>;
   /** `run<Tensor[]>(…)` and the like say that the outputs are of another kind than tensors of numbers. */
-  run<V extends OutputValue = Tensor>(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, V>>;
+  run<V extends OutputValue = Tensor>(
+    feeds: Feeds,
+    fetches?: Fetches | RunOptions,
+    options?: RunOptions,
+  ): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /**
-   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or as soon as the signal comes.
+   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or
+   * as soon as the signal comes.
    * Twice is fine.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
@@ -223,7 +300,10 @@ export interface MemoryPlan {
   readonly lowerBoundBytes: number;
   /** All that the session has taken by now, models and plans themselves too: what `maxMemoryBytes` bounds. */
   readonly takenBytes: number;
-  /** Frozen weights in the form that convolutions read, a second copy of them where that pays and `maxMemoryBytes` has room. */
+  /**
+   * Frozen weights in the form that convolutions read, a second copy of them where that pays and `maxMemoryBytes` has
+   * room.
+   */
   readonly packedBytes: number;
 }
 
@@ -249,7 +329,10 @@ export interface LossOptions {
   weights?: readonly number[];
   /** Labels of this value do not count (cross-entropy). */
   ignoreIndex?: number;
-  /** Huber: half a difference's square counts up to this, beyond it delta · (|difference| − delta / 2). Above 0; default 1. */
+  /**
+   * Huber: half a difference's square counts up to this, beyond it delta · (|difference| − delta / 2). Above 0; default
+   * 1.
+   */
   delta?: number;
 }
 
@@ -275,8 +358,10 @@ export interface OptimizerOptions {
 
 export interface ArtifactOptions extends EngineOptions {
   /**
-   * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm says the loss (the y of its Gradient),
-   * what trains (the xs that it updates), and, unless `optimizer` is given, the optimizer (Adam, Momentum, Adagrad, or Sub(x, Mul(lr, g)))
+   * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm says the loss
+   * (the y of its Gradient),
+   * what trains (the xs that it updates), and, unless `optimizer` is given, the optimizer (Adam, Momentum, Adagrad, or
+   * Sub(x, Mul(lr, g)))
    * with its learning rate, count and state. Any other loss leaves a training_info unread.
    */
   loss?: LossType | LossOptions | 'training-info';
@@ -288,11 +373,20 @@ export interface ArtifactOptions extends EngineOptions {
   frozen?: readonly string[];
   /** The outputs that the loss is taken of; default: the first. */
   lossInputs?: readonly string[];
-  /** Outputs of the model that the train and eval graphs give beside the loss: with the predictions among them, `fit` tells the training accuracy. */
+  /**
+   * Outputs of the model that the train and eval graphs give beside the loss: with the predictions among them, `fit`
+   * tells the training accuracy.
+   */
   additionalOutputs?: readonly string[];
-  /** A checkpoint of names alone; `loadParametersBuffer(bytes, false)` must bring the values before anything runs. Default false. */
+  /**
+   * A checkpoint of names alone; `loadParametersBuffer(bytes, false)` must bring the values before anything runs.
+   * Default false.
+   */
   nominal?: boolean;
-  /** Of a training_info: parameters and state begin with what its initialization computes, not with what the file keeps. Default true. */
+  /**
+   * Of a training_info: parameters and state begin with what its initialization computes, not with what the file keeps.
+   * Default true.
+   */
   initialize?: boolean;
 }
 /** Makes the artifacts of training from an inference model, in a worker that lives only for this. */
@@ -329,23 +423,34 @@ export class TrainingSession {
   readonly evalInputNames: readonly string[];
   readonly evalOutputNames: readonly string[];
   /**
-   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or as soon as the signal comes.
+   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or
+   * as soon as the signal comes.
    * Twice is fine.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 
   // — beyond it —
-  /** Train, optimize and reset in one message to the worker. A loss that is not finite changes no parameter and is an error. */
+  /**
+   * Train, optimize and reset in one message to the worker. A loss that is not finite changes no parameter and is an
+   * error.
+   */
   step(feeds: Feeds, options?: RunOptions): Promise<{ loss: number }>;
   /**
-   * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a kill, an
-   * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number of examples and
-   * the same batch size, in this session or in one made from a checkpoint of it: `epochs` then counts those already done, and
-   * the batches left are taken in the same shuffled order. Schedule, the means of an epoch and early stopping go on where they were, with the
-   * parameters that `restoreBest` has found best: with the same options all is as if the fit had not been cut. Where options differ, those of this
-   * call hold from here on; the best so far counts as long as `monitor` is the same and, with `restoreBest`, its parameters were kept.
-   * `resume: false` starts anew. A fit that came to its end leaves no place. A `history` has the epochs that ended in its own call.
+   * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a
+   * kill, an
+   * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number
+   * of examples and
+   * the same batch size, in this session or in one made from a checkpoint of it: `epochs` then counts those already
+   * done, and
+   * the batches left are taken in the same shuffled order. Schedule, the means of an epoch and early stopping go on
+   * where they were, with the
+   * parameters that `restoreBest` has found best: with the same options all is as if the fit had not been cut. Where
+   * options differ, those of this
+   * call hold from here on; the best so far counts as long as `monitor` is the same and, with `restoreBest`, its
+   * parameters were kept.
+   * `resume: false` starts anew. A fit that came to its end leaves no place. A `history` has the epochs that ended in
+   * its own call.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /** Mean loss over the examples, and the metrics. */
@@ -370,8 +475,10 @@ export class TrainingSession {
   setSeed(seed: number | bigint): Promise<void>;
   readonly properties: PropertyBag;
   /**
-   * Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). Parameters, running statistics or moments
-   * that training has made infinite or NaN are not saved: `non-finite-loss`. What was not finite when it was loaded, a mask for one, is.
+   * Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). Parameters,
+   * running statistics or moments
+   * that training has made infinite or NaN are not saved: `non-finite-loss`. What was not finite when it was loaded, a
+   * mask for one, is.
    */
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
@@ -382,8 +489,10 @@ export interface ExportOptions {
   /** Default: the model's own. */
   outputs?: readonly string[];
   /**
-   * Also the training as it stands, as ONNX's training_info: loss, Gradient, optimizer and its state, so that any runtime that reads it, and
-   * `generateArtifacts` without a loss, can go on. Random state and the position in the data have no place in it. Default false.
+   * Also the training as it stands, as ONNX's training_info: loss, Gradient, optimizer and its state, so that any
+   * runtime that reads it, and
+   * `generateArtifacts` without a loss, can go on. Random state and the position in the data have no place in it.
+   * Default false.
    */
   trainingInfo?: boolean;
 }
@@ -392,7 +501,8 @@ export interface CheckpointOptions {
   /** Moments and steps of the optimizer; default true. */
   optimizerState?: boolean;
   /**
-   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for where a fit stands and the state of the random
+   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for where a fit stands and
+   * the state of the random
    * numbers, and for the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
@@ -405,8 +515,10 @@ export type Property = bigint | number | string;
 export interface PropertyBag {
   get(name: string): Property | undefined;
   /**
-   * What would not come back as it is, is refused at once (`invalid-argument`): an empty name, one of more than 1,024 bytes of UTF-8, a string of more
-   * than 16 MB, a zero character or half of a surrogate pair in either, a bigint of more than 64 bits, a number that no finite float32 is near.
+   * What would not come back as it is, is refused at once (`invalid-argument`): an empty name, one of more than 1,024
+   * bytes of UTF-8, a string of more
+   * than 16 MB, a zero character or half of a surrogate pair in either, a bigint of more than 64 bits, a number that no
+   * finite float32 is near.
    */
   set(name: string, value: Property): void;
   delete(name: string): boolean;
@@ -414,20 +526,26 @@ export interface PropertyBag {
 }
 
 /**
- * Whole arrays (all with the same first dim; `labels` are merged with `inputs` into the feeds by name), or batches as they
+ * Whole arrays (all with the same first dim; `labels` are merged with `inputs` into the feeds by name), or batches as
+ * they
  * come; a batch in flight and the next are all that is held.
  */
 export type Dataset =
   | { inputs: Feeds; labels?: Feeds }
-  | AsyncIterable<Feeds> | Iterable<Feeds> | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
+  | AsyncIterable<Feeds>
+  | Iterable<Feeds>
+  | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
 /** `accuracy`: the share of labels (class indices) that are where the prediction is largest. */
 export type Metric = 'loss' | 'accuracy';
 
 /**
- * The learning rate of each optimizer step, counted from the start of the fit (a continued fit counts on). `warmup` steps
- * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps` (default: all
- * steps of `epochs`, whatever `maxSteps` cuts off; of batches as they come, whose number is not known, `maxSteps`); step multiplies by `factor`
+ * The learning rate of each optimizer step, counted from the start of the fit (a continued fit counts on). `warmup`
+ * steps
+ * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps`
+ * (default: all
+ * steps of `epochs`, whatever `maxSteps` cuts off; of batches as they come, whose number is not known, `maxSteps`);
+ * step multiplies by `factor`
  * every `every` steps.
  */
 export type Schedule =
@@ -465,14 +583,19 @@ export interface FitOptions {
   metrics?: readonly Metric[];
   schedule?: Schedule;
   /**
-   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when larger. With `restoreBest` a fit
-   * ends with the best epoch's parameters; one that `maxSteps` or the signal cuts short keeps them, in its checkpoints too, for the fit that goes on.
+   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when
+   * larger. With `restoreBest` a fit
+   * ends with the best epoch's parameters; one that `maxSteps` or the signal cuts short keeps them, in its checkpoints
+   * too, for the fit that goes on.
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
   /**
-   * Saved at the intervals given, after each epoch, at the end, and when it is aborted. A save that fails (no room, a store that does not answer within a
-   * minute and a second for each MB) ends nothing: `onCheckpoint` tells, and it is tried again after 1, 2, 4 … 60 seconds. Where the last state of all
-   * could not be saved, fit is rejected with the store's code and what is not saved, `cause` and `history`. Parameters that are not finite are never
+   * Saved at the intervals given, after each epoch, at the end, and when it is aborted. A save that fails (no room, a
+   * store that does not answer within a
+   * minute and a second for each MB) ends nothing: `onCheckpoint` tells, and it is tried again after 1, 2, 4 … 60
+   * seconds. Where the last state of all
+   * could not be saved, fit is rejected with the store's code and what is not saved, `cause` and `history`. Parameters
+   * that are not finite are never
    * saved over good ones: fit is rejected with `non-finite-loss`.
    */
   checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
@@ -539,22 +662,30 @@ export interface History {
 
 /**
  * Checkpoints that survive a kill at any moment: IndexedDB in browsers; in Node a folder, where a version is one file,
- * `NAME.VERSION.trainlet` (a path to it is a `Source`), and no other file is touched. Two processes or tabs may save under one name:
- * each save is a version of its own. A name is a string with a character in it, without lone surrogates; in a folder it takes at most
+ * `NAME.VERSION.trainlet` (a path to it is a `Source`), and no other file is touched. Two processes or tabs may save
+ * under one name:
+ * each save is a version of its own. A name is a string with a character in it, without lone surrogates; in a folder it
+ * takes at most
  * 200 bytes of a file's name: a to z, digits, - and _ one each, every other byte of UTF-8 three.
  * Errors: `invalid-argument`, `store-failed`, `quota-exceeded`, `checkpoint-corrupt`.
  */
 export class CheckpointStore {
   private constructor();
-  /** `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay, default 2. */
+  /**
+   * `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay,
+   * default 2.
+   */
   static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
   /**
-   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. A folder keeps `meta` as JSON.
-   * A browser's storage that is silent for 15 s, and one more for each MB, is `store-failed`: the save may then still be done.
+   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. A folder keeps
+   * `meta` as JSON.
+   * A browser's storage that is silent for 15 s, and one more for each MB, is `store-failed`: the save may then still
+   * be done.
    */
   save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<number>;
   /**
-   * The newest version that is whole (a checksum says so), with the newer ones that are not in `skipped`; or the `version` asked for.
+   * The newest version that is whole (a checksum says so), with the newer ones that are not in `skipped`; or the
+   * `version` asked for.
    * `checkpoint-corrupt` if there are versions and none is whole.
    */
   load(name: string, options?: { version?: number }): Promise<StoredCheckpoint | undefined>;
@@ -562,7 +693,9 @@ export class CheckpointStore {
   versions(name: string): Promise<readonly CheckpointVersion[]>;
   list(): Promise<readonly { name: string; bytes: number; savedAt: Date }[]>;
   delete(name: string): Promise<void>;
-  /** Asks the browser not to drop the storage when the disk is nearly full, and says whether it will not. In Node true. */
+  /**
+   * Asks the browser not to drop the storage when the disk is nearly full, and says whether it will not. In Node true.
+   */
   persist(): Promise<boolean>;
 }
 
@@ -583,9 +716,24 @@ export interface CheckpointVersion {
 }
 
 export type ErrorCode =
-  | 'invalid-model' | 'unsupported-op' | 'invalid-feed' | 'invalid-argument' | 'out-of-memory' | 'too-much-work' | 'checkpoint-mismatch'
-  | 'checkpoint-corrupt' | 'non-finite-loss' | 'aborted' | 'released' | 'worker-died' | 'quota-exceeded' | 'source-unreadable'
-  | 'integrity-mismatch' | 'store-failed' | 'unsupported-browser' | 'internal';
+  | 'invalid-model'
+  | 'unsupported-op'
+  | 'invalid-feed'
+  | 'invalid-argument'
+  | 'out-of-memory'
+  | 'too-much-work'
+  | 'checkpoint-mismatch'
+  | 'checkpoint-corrupt'
+  | 'non-finite-loss'
+  | 'aborted'
+  | 'released'
+  | 'worker-died'
+  | 'quota-exceeded'
+  | 'source-unreadable'
+  | 'integrity-mismatch'
+  | 'store-failed'
+  | 'unsupported-browser'
+  | 'internal';
 
 /** Everything thrown is one of these, a sentence each. `code` is stable. */
 export class TrainletError extends Error {

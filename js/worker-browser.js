@@ -1,4 +1,7 @@
-/** The module that a browser's worker runs; the build makes worker.js of it and of all it imports, so that a worker loads one file. */
+/**
+ * The module that a browser's worker runs; the build makes worker.js of it and of all it imports, so that a worker
+ * loads one file.
+ */
 
 import { serve } from './serve.js';
 

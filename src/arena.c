@@ -58,12 +58,15 @@ void memory_give(void *block) { free(block); }
 
 /* ---- what counts for the budget that is entered ---- */
 
-#ifdef TRAINLET_MISSES /* tests end memory where they like: at the n-th chunk or block, or at the n-th piece that is cut from a chunk, too */
+#ifdef TRAINLET_MISSES /* tests end memory where they like: at the n-th chunk or block, or at the n-th piece that is   \
+                          cut from a chunk, too */
 extern long memory_countdown;
 extern bool memory_counts_pieces;
 long memory_countdown;
 bool memory_counts_pieces;
-static bool ends_here(bool piece) { return (!piece || memory_counts_pieces) && memory_countdown > 0 && --memory_countdown == 0; }
+static bool ends_here(bool piece) {
+  return (!piece || memory_counts_pieces) && memory_countdown > 0 && --memory_countdown == 0;
+}
 #else
 static bool ends_here(bool piece) { return (void)piece, false; }
 #endif
@@ -165,7 +168,8 @@ void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_
 
 /* ---- blocks ---- */
 
-/* Above it, memory is zero: wasm's grows so, and writing zeros would only bring every page in. NULL where nobody can tell. */
+/* Above it, memory is zero: wasm's grows so, and writing zeros would only bring every page in. NULL where nobody can
+ * tell. */
 static char *heap_end(void) {
 #ifdef __wasm__
   return sbrk(0);

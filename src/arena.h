@@ -38,7 +38,8 @@ typedef struct Block {
   size_t capacity;
 } Block;
 bool block_reserve(Block *block, size_t bytes);
-bool block_reserve_zeroed(Block *block, size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
+bool block_reserve_zeroed(Block *block,
+                          size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
 void block_free(Block *block);
 
 /* What chunks and blocks are made of: 16-byte aligned, NULL when memory is out. */

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef __wasm__ /* only the engine's own thread allocates, and objects with variables of a thread cannot be linked for both builds */
+#ifdef __wasm__ /* only the engine's own thread allocates, and objects with variables of a thread cannot be linked for \
+                   both builds */
 static Budget *entered;
 #else
 static _Thread_local Budget *entered;
@@ -23,7 +24,9 @@ static Status missed(const Budget *b, Error *error) {
   Status status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory");
   size_t at = strlen(error->text);
   if (b->refused_bytes && !strstr(error->text, "maxMemoryBytes"))
-    snprintf(error->text + at, sizeof error->text - at, ": maxMemoryBytes is %.0f, %zu are taken, and %zu more were wanted", b->limit_bytes, b->used_bytes, b->refused_bytes);
+    snprintf(error->text + at, sizeof error->text - at,
+             ": maxMemoryBytes is %.0f, %zu are taken, and %zu more were wanted", b->limit_bytes, b->used_bytes,
+             b->refused_bytes);
   return status;
 }
 

@@ -10,7 +10,8 @@ enum { OWN = 1 }; /* the first letter of a name that no user gives */
 static ExternalFile *find_replaced(External *x, const char *location) {
   for (int i = 0; i < x->count; i++) {
     ExternalFile *file = &x->files[i];
-    bool same = *location == OWN ? *file->location == OWN && (file->done || file->spent) : strcmp(file->location, location) == 0;
+    bool same = *location == OWN ? *file->location == OWN && (file->done || file->spent)
+                                 : strcmp(file->location, location) == 0;
     if (same && !file->in_place) return file;
   }
   return NULL;

@@ -70,7 +70,8 @@ FlatTable flat_table(FlatTable t, int field) {
 
 static FlatVector vector_at(FlatBytes *f, size_t at, size_t element_bytes) {
   size_t count = (size_t)read_bytes(f, at, 4), bytes;
-  if (!size_multiply(count, element_bytes, &bytes) || !inside(f, at + 4, bytes)) return f->damaged = true, (FlatVector){0};
+  if (!size_multiply(count, element_bytes, &bytes) || !inside(f, at + 4, bytes))
+    return f->damaged = true, (FlatVector){0};
   return spend(f, bytes + 4) ? (FlatVector){f, at + 4, count} : (FlatVector){0};
 }
 
@@ -86,7 +87,9 @@ FlatTable flat_element(FlatVector v, size_t i) {
 }
 
 const uint8_t *flat_data(FlatVector v) { return v.from ? v.from->bytes + v.at : NULL; }
-int64_t flat_int64_element(FlatVector v, size_t i) { return i < v.count ? (int64_t)read_bytes(v.from, v.at + 8 * i, 8) : 0; }
+int64_t flat_int64_element(FlatVector v, size_t i) {
+  return i < v.count ? (int64_t)read_bytes(v.from, v.at + 8 * i, 8) : 0;
+}
 
 int32_t flat_int32(FlatTable t, int field, int32_t otherwise) {
   size_t at;

@@ -14,7 +14,8 @@
 typedef struct FlatBytes {
   const uint8_t *bytes;
   size_t count;
-  size_t budget; /* bytes of vectors that may still be looked at: offsets of a hostile file lead to the same ones again and again */
+  size_t budget; /* bytes of vectors that may still be looked at: offsets of a hostile file lead to the same ones again
+                    and again */
   bool damaged;  /* an offset led outside (everything read since is empty), or a text is none */
 } FlatBytes;
 
@@ -40,7 +41,8 @@ int32_t flat_int32(FlatTable t, int field, int32_t otherwise);
 int64_t flat_int64(FlatTable t, int field, int64_t otherwise);
 float flat_float(FlatTable t, int field, float otherwise);
 uint8_t flat_byte(FlatTable t, int field); /* 0 when absent */
-/* A copy that ends in NUL, "" when absent. A NUL inside and what is not UTF-8 count as damage. NULL when memory is out. */
+/* A copy that ends in NUL, "" when absent. A NUL inside and what is not UTF-8 count as damage. NULL when memory is out.
+ */
 const char *flat_string(FlatTable t, int field, Arena *arena);
 const char *flat_string_element(FlatVector v, size_t i, Arena *arena); /* of a vector of strings (element_bytes 4) */
 int64_t flat_int64_element(FlatVector v, size_t i);
@@ -52,7 +54,8 @@ typedef struct FlatWriter {
   bool failed; /* out of memory, or over the format's 2 GB */
 } FlatWriter;
 
-/* A table whose field i has field_bytes[i] bytes (0: absent). places[i] becomes where to write the field. Gives the table's place. */
+/* A table whose field i has field_bytes[i] bytes (0: absent). places[i] becomes where to write the field. Gives the
+ * table's place. */
 size_t flat_put_table(FlatWriter *w, int field_count, const uint8_t *field_bytes, size_t *places);
 size_t flat_put_vector(FlatWriter *w, size_t count, size_t element_bytes); /* zeroed; the place of its length word */
 size_t flat_put_string(FlatWriter *w, const char *text);

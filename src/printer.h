@@ -16,7 +16,8 @@ typedef struct Printer {
 
 Printer printer_new(Arena *arena);
 void printer_put(Printer *p, const char *text); /* as it is */
-void printer_print(Printer *p, const char *format, ...) __attribute__((format(printf, 2, 3))); /* of 255 bytes at most */
+void printer_print(Printer *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));      /* of 255 bytes at most */
 void printer_string(Printer *p, const char *s); /* between quotes, escaped */
 void printer_key(Printer *p, const char *key);  /* "key": */
 void printer_int(Printer *p, int64_t x);

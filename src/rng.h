@@ -1,5 +1,6 @@
 /* Random numbers that are a pure function of (seed, step, stream, index): Philox 4x32-10
- * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11), so any machine and thread count draws the same. */
+ * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11), so any machine and thread count draws the same.
+ */
 #pragma once
 #include <stdint.h>
 

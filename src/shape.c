@@ -9,10 +9,12 @@ static const struct {
   const char *name;
   size_t bytes;
 } dtypes[] = {
-    [DTYPE_FLOAT32] = {"float32", 4}, [DTYPE_UINT8] = {"uint8", 1},     [DTYPE_INT8] = {"int8", 1},
-    [DTYPE_UINT16] = {"uint16", 2},   [DTYPE_INT16] = {"int16", 2},     [DTYPE_INT32] = {"int32", 4},
-    [DTYPE_INT64] = {"int64", 8},     [DTYPE_STRING] = {"string", sizeof(char *)},   [DTYPE_BOOL] = {"bool", 1},
-    [DTYPE_FLOAT16] = {"float16", 2}, [DTYPE_FLOAT64] = {"float64", 8}, [DTYPE_UINT32] = {"uint32", 4},
+    [DTYPE_FLOAT32] = {"float32", 4}, [DTYPE_UINT8] = {"uint8", 1},
+    [DTYPE_INT8] = {"int8", 1},       [DTYPE_UINT16] = {"uint16", 2},
+    [DTYPE_INT16] = {"int16", 2},     [DTYPE_INT32] = {"int32", 4},
+    [DTYPE_INT64] = {"int64", 8},     [DTYPE_STRING] = {"string", sizeof(char *)},
+    [DTYPE_BOOL] = {"bool", 1},       [DTYPE_FLOAT16] = {"float16", 2},
+    [DTYPE_FLOAT64] = {"float64", 8}, [DTYPE_UINT32] = {"uint32", 4},
     [DTYPE_UINT64] = {"uint64", 8},   [DTYPE_BFLOAT16] = {"bfloat16", 2},
 };
 

@@ -5,21 +5,21 @@
 #include <stdint.h>
 
 typedef enum DType { /* ONNX's TensorProto.DataType */
-  DTYPE_NONE = 0,
-  DTYPE_FLOAT32 = 1,
-  DTYPE_UINT8 = 2,
-  DTYPE_INT8 = 3,
-  DTYPE_UINT16 = 4,
-  DTYPE_INT16 = 5,
-  DTYPE_INT32 = 6,
-  DTYPE_INT64 = 7,
-  DTYPE_STRING = 8,
-  DTYPE_BOOL = 9,
-  DTYPE_FLOAT16 = 10,
-  DTYPE_FLOAT64 = 11,
-  DTYPE_UINT32 = 12,
-  DTYPE_UINT64 = 13,
-  DTYPE_BFLOAT16 = 16,
+                     DTYPE_NONE = 0,
+                     DTYPE_FLOAT32 = 1,
+                     DTYPE_UINT8 = 2,
+                     DTYPE_INT8 = 3,
+                     DTYPE_UINT16 = 4,
+                     DTYPE_INT16 = 5,
+                     DTYPE_INT32 = 6,
+                     DTYPE_INT64 = 7,
+                     DTYPE_STRING = 8,
+                     DTYPE_BOOL = 9,
+                     DTYPE_FLOAT16 = 10,
+                     DTYPE_FLOAT64 = 11,
+                     DTYPE_UINT32 = 12,
+                     DTYPE_UINT64 = 13,
+                     DTYPE_BFLOAT16 = 16,
 } DType;
 
 const char *dtype_name(DType type); /* "float32"; "type 99" style names do not exist: unknown gives "unknown" */
@@ -29,9 +29,12 @@ size_t dtype_raw_bytes(DType type); /* the same in files, 0 for strings: bytes f
 static inline bool dtype_is_float(DType type) {
   return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
 }
-static inline bool dtype_is_number(DType type) { return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL); }
+static inline bool dtype_is_number(DType type) {
+  return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL);
+}
 
-typedef int64_t Dim; /* symbol k of a graph is SYMBOL_0 - k: far away, since known contents (an axis, a shape's -1) may be negative */
+typedef int64_t Dim; /* symbol k of a graph is SYMBOL_0 - k: far away, since known contents (an axis, a shape's -1) may
+                        be negative */
 #define SYMBOL_0 (INT64_MIN / 2)
 enum { RANK_MAX = 8 };
 
@@ -50,11 +53,11 @@ static inline Shape shape_of(int rank, const Dim *dims) {
 static inline bool dim_is_number(Dim d) { return d >= 0; } /* of a shape, which holds no negative numbers */
 static inline bool dim_is_symbol(Dim d) { return d <= SYMBOL_0 && d > SYMBOL_0 - INT32_MAX; }
 static inline int dim_symbol(Dim d) { return (int)(SYMBOL_0 - d); } /* its number in the graph */
-bool shape_is_concrete(const Shape *s);               /* every dim is a number */
-bool shape_equal(const Shape *a, const Shape *b);     /* same rank and the same numbers and symbols */
-bool shape_count(const Shape *s, size_t *count);      /* product of the dims; false on a symbol or overflow */
-size_t shape_elements(const Shape *s);                /* the product, for shapes whose count was checked before */
-size_t shape_span(const Shape *s, int from, int to);  /* product of dims [from, to), same condition */
+bool shape_is_concrete(const Shape *s);                             /* every dim is a number */
+bool shape_equal(const Shape *a, const Shape *b);                   /* same rank and the same numbers and symbols */
+bool shape_count(const Shape *s, size_t *count);     /* product of the dims; false on a symbol or overflow */
+size_t shape_elements(const Shape *s);               /* the product, for shapes whose count was checked before */
+size_t shape_span(const Shape *s, int from, int to); /* product of dims [from, to), same condition */
 
 enum { SHAPE_TEXT = 160 };
 const char *shape_print(const Shape *s, char text[SHAPE_TEXT]); /* "(2, ?, 10)" */

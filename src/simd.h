@@ -29,7 +29,9 @@ static inline f32x4 f32x4_madd(f32x4 a, f32x4 b, f32x4 c) {
 #endif
 }
 /* mask lane -1 takes a, 0 takes b. */
-static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b) { return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask)); }
+static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b) {
+  return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask));
+}
 static inline f32x4 f32x4_abs(f32x4 v) { return (f32x4)((i32x4)v & i32x4_splat(0x7fffffff)); }
 /* a if a > b else b: NaN in either operand gives b. */
 static inline f32x4 f32x4_max(f32x4 a, f32x4 b) {

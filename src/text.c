@@ -11,12 +11,14 @@ static size_t character_bytes(const uint8_t *s, size_t left) {
   if (bytes > left) return 0;
   for (size_t i = 1; i < bytes; i++)
     if ((s[i] & 0xC0) != 0x80) return 0;
-  bool strange = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F);
+  bool strange = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+                 (s[0] == 0xF4 && s[1] > 0x8F);
   return strange ? 0 : bytes;
 }
 
 size_t text_whole(const void *text, size_t count) {
   size_t at = 0;
-  for (size_t bytes; at < count && (bytes = character_bytes((const uint8_t *)text + at, count - at)); at += bytes) continue;
+  for (size_t bytes; at < count && (bytes = character_bytes((const uint8_t *)text + at, count - at)); at += bytes)
+    continue;
   return at;
 }

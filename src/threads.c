@@ -9,12 +9,13 @@
 
 enum {
   BROKEN = 1 << 30, /* in `unfinished`: a helper died, which never finishes its chunk */
-  RANGES_MAX = 32,  /* few enough that a chunk's bookkeeping is nothing, many enough to even out threads of unequal speed */
-  LINE_ITEMS = 16,  /* a cache line of floats: long ranges begin at one, so that no two threads write it */
+  RANGES_MAX =
+      32, /* few enough that a chunk's bookkeeping is nothing, many enough to even out threads of unequal speed */
+  LINE_ITEMS = 16, /* a cache line of floats: long ranges begin at one, so that no two threads write it */
 };
 
-/* The chunks of a region that a thread has before it. Its owner takes the first and others the last, so that from region to region a
- * thread meets the same part of a batch, which its cache still holds. */
+/* The chunks of a region that a thread has before it. Its owner takes the first and others the last, so that from
+ * region to region a thread meets the same part of a batch, which its cache still holds. */
 typedef struct Hand {
   _Alignas(64) _Atomic(uint64_t) left; /* from << 32 | to */
   _Atomic(ThreadsTask *) task;
@@ -28,7 +29,7 @@ static struct {
   Hand hands[THREADS_MAX];
   _Alignas(64) SleepWord unfinished; /* chunks not done yet: the caller sleeps on it */
   atomic_bool caller_sleeps;
-  _Alignas(64) SleepWord calls;      /* changes when sleeping helpers are called: they sleep on it */
+  _Alignas(64) SleepWord calls; /* changes when sleeping helpers are called: they sleep on it */
   _Atomic(int) sleepers;
 } pool;
 
@@ -51,8 +52,8 @@ bool threads_stopped(void) {
 
 /* ---- chunks ---- */
 
-/* Does one chunk of a hand; false when there is none. Once it is taken its region lasts until it is done, so that what is read after
- * is the region's. */
+/* Does one chunk of a hand; false when there is none. Once it is taken its region lasts until it is done, so that what
+ * is read after is the region's. */
 static bool do_chunk(Hand *hand, bool own) {
   uint64_t left = atomic_load(&hand->left);
   uint32_t from, to;
@@ -60,7 +61,7 @@ static bool do_chunk(Hand *hand, bool own) {
     from = (uint32_t)(left >> 32), to = (uint32_t)left;
     if (from == to) return false;
   } while (!atomic_compare_exchange_weak(&hand->left, &left, own ? left + (1ull << 32) : left - 1));
-  atomic_load(&hand->task)(atomic_load(&hand->context), own ? from : to - 1, this_thread);
+  atomic_load (&hand->task)(atomic_load(&hand->context), own ? from : to - 1, this_thread);
   return true;
 }
 
@@ -77,7 +78,8 @@ static void work(void) {
     for (bool more = !given_up; more && do_chunk(hand, i == 0); more = !threads_stopped()) done++;
     if (given_up) done += leave_chunks(hand);
   }
-  if (done && atomic_fetch_sub(&pool.unfinished, done) == done && atomic_load(&pool.caller_sleeps)) sleep_end(&pool.unfinished);
+  if (done && atomic_fetch_sub(&pool.unfinished, done) == done && atomic_load(&pool.caller_sleeps))
+    sleep_end(&pool.unfinished);
 }
 
 static bool is_work(void) {
@@ -102,7 +104,8 @@ void threads_help(int thread) {
     if (spin_for_work()) continue;
     atomic_fetch_add(&pool.sleepers, 1);
     uint32_t calls = atomic_load(&pool.calls);
-    if (!is_work()) sleep_while(&pool.calls, calls); /* work that comes after this look changes `calls`, for it sees a sleeper */
+    if (!is_work())
+      sleep_while(&pool.calls, calls); /* work that comes after this look changes `calls`, for it sees a sleeper */
     atomic_fetch_sub(&pool.sleepers, 1);
   }
 }
@@ -193,7 +196,8 @@ void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context
 
 bool threads_begin(int count, bool may_sleep) {
   int free = 0;
-  if (count < 1 || !atomic_compare_exchange_strong(&pool.count, &free, count < THREADS_MAX ? count : THREADS_MAX)) return false;
+  if (count < 1 || !atomic_compare_exchange_strong(&pool.count, &free, count < THREADS_MAX ? count : THREADS_MAX))
+    return false;
   pool.may_sleep = may_sleep;
   return true;
 }

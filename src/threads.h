@@ -1,8 +1,8 @@
 /* Threads: one pool for the process (or the wasm memory); fork-join over chunks that the problem fixes.
  *
  *   threads_run(6, …)    caller   0 ── 1 ── 5 ┐
- *                        helper 1 2 ───── 3 ──┤ joined      each begins with neighbours, which its cache may hold from the region before;
- *                        helper 2 4 ──────────┘             who has none left takes the last of another's
+ *                        helper 1 2 ───── 3 ──┤ joined      each begins with neighbours, which its cache may hold from
+ * the region before; helper 2 4 ──────────┘             who has none left takes the last of another's
  */
 #pragma once
 #include <stdbool.h>
@@ -13,8 +13,9 @@ enum { THREADS_MAX = 16 };
 /* Does one chunk. thread is 0 … threads_count() - 1 and picks that thread's scratch. */
 typedef void ThreadsTask(void *context, size_t chunk, int thread);
 
-/* Runs task for every chunk 0 … chunks - 1 and returns when all are done. The chunks must depend on the problem alone and not on
- * threads_count(), so that every thread count gives the same bits. A call from inside a task runs its chunks where it is. */
+/* Runs task for every chunk 0 … chunks - 1 and returns when all are done. The chunks must depend on the problem alone
+ * and not on threads_count(), so that every thread count gives the same bits. A call from inside a task runs its chunks
+ * where it is. */
 void threads_run(size_t chunks, ThreadsTask *task, void *context);
 
 /* Whether to give up what a thread computes. */
@@ -23,8 +24,8 @@ typedef struct ThreadsStop {
   void *context;
 } ThreadsStop;
 
-/* From here on the calling thread's regions ask after each chunk, and leave out those that are left once they are to stop: what they were to
- * write is not there then. NULL: they do not ask. */
+/* From here on the calling thread's regions ask after each chunk, and leave out those that are left once they are to
+ * stop: what they were to write is not there then. NULL: they do not ask. */
 void threads_watch(const ThreadsStop *stop);
 /* Asks; once it is true, it is until the next threads_watch. */
 bool threads_stopped(void);
@@ -32,18 +33,22 @@ bool threads_stopped(void);
 /* Does items from … to - 1, which no other call does. */
 typedef void ThreadsRange(void *context, size_t from, size_t to);
 
-/* Runs task over all of 0 … items - 1 in ranges of at least `grain` items (the last may be shorter); long ones begin at multiples of
- * 16. Few items are one range, done here: choose a grain that takes some ten µs. The ranges depend on items and grain alone. */
+/* Runs task over all of 0 … items - 1 in ranges of at least `grain` items (the last may be shorter); long ones begin at
+ * multiples of
+ * 16. Few items are one range, done here: choose a grain that takes some ten µs. The ranges depend on items and grain
+ * alone. */
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context);
 
 /* The grain of items that are `numbers` numbers each, a number taking about a nanosecond. */
-static inline size_t threads_grain(size_t numbers) { return numbers < 16 * 1024 ? 16 * 1024 / (numbers ? numbers : 1) : 1; }
+static inline size_t threads_grain(size_t numbers) {
+  return numbers < 16 * 1024 ? 16 * 1024 / (numbers ? numbers : 1) : 1;
+}
 
 /* Threads that run tasks, the caller's among them; 1 without a pool. Asking fixes it, for memory is planned by it. */
 int threads_count(void);
 
-/* Makes the pool one of `count` threads, without starting any; false when the count is fixed already. `may_sleep`: the calling
- * thread may wait for a helper by sleeping, as a page's main thread may not. */
+/* Makes the pool one of `count` threads, without starting any; false when the count is fixed already. `may_sleep`: the
+ * calling thread may wait for a helper by sleeping, as a page's main thread may not. */
 bool threads_begin(int count, bool may_sleep);
 
 /* What helper `thread` (1 … count - 1) does for ever: chunks, sleeping where there are none. */

@@ -7,12 +7,14 @@ typedef _Atomic(uint32_t) SleepWord;
 
 /* sleep_while: returns once the word is no longer `value` and sleep_end was called; may return earlier.
  * sleep_end: wakes all that sleep on the word; it was changed before.
- * sleep_pause: one look at a word is over, the next may wait some cycles. SLEEP_SPINS of them are the serial work between two
- * parallel operators of a step: some ten µs. */
+ * sleep_pause: one look at a word is over, the next may wait some cycles. SLEEP_SPINS of them are the serial work
+ * between two parallel operators of a step: some ten µs. */
 #if defined(__wasm_atomics__)
 enum { SLEEP_SPINS = 20000 };
 
-static inline void sleep_while(SleepWord *word, uint32_t value) { __builtin_wasm_memory_atomic_wait32((int *)word, (int)value, -1); }
+static inline void sleep_while(SleepWord *word, uint32_t value) {
+  __builtin_wasm_memory_atomic_wait32((int *)word, (int)value, -1);
+}
 static inline void sleep_end(SleepWord *word) { __builtin_wasm_memory_atomic_notify((int *)word, UINT32_MAX); }
 static inline void sleep_pause(void) {}
 

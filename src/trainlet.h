@@ -6,7 +6,8 @@
  * next call; the errors of each are named beside it, besides STATUS_OUT_OF_MEMORY and STATUS_INTERNAL, which every one
  * may give. A session that reported an error stays usable, unless it could not be made ready. Nothing here is
  * thread-safe: one session, one thread. Text is UTF-8 and ends with a zero byte. Pointers that are returned belong to
- * the session or the artifacts. Tensors are dense and row-major; a shape is `rank` numbers `dims`, the slowest first. */
+ * the session or the artifacts. Tensors are dense and row-major; a shape is `rank` numbers `dims`, the slowest first.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ typedef enum TrainletPart {
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
 typedef struct TrainletArtifacts TrainletArtifacts;
 
-TrainletArtifacts *trainlet_artifacts_new(void); /* NULL when memory is out */
+TrainletArtifacts *trainlet_artifacts_new(void);    /* NULL when memory is out */
 void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
 
 /* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these
@@ -54,20 +55,21 @@ Status trainlet_artifacts_build(TrainletArtifacts *a);
 /* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 when it is not there. */
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes);
 const char *trainlet_artifacts_warnings(const TrainletArtifacts *a); /* of build; a sentence a line, "" for none */
-const Error *trainlet_artifacts_error(const TrainletArtifacts *a);   /* of the last call; its status is 0 when it went well */
+const Error *
+trainlet_artifacts_error(const TrainletArtifacts *a); /* of the last call; its status is 0 when it went well */
 
 /* ---- sessions: train, eval, optimizer and checkpoint together, an inference model, or both ---- */
 typedef struct TrainletSession TrainletSession;
 
-TrainletSession *trainlet_session_new(void); /* NULL when memory is out */
-void trainlet_session_free(TrainletSession *s); /* NULL is ignored */
+TrainletSession *trainlet_session_new(void);                   /* NULL when memory is out */
+void trainlet_session_free(TrainletSession *s);                /* NULL is ignored */
 const Error *trainlet_session_error(const TrainletSession *s); /* of the last call; its status is 0 when it went well */
 
 /* The most bytes of memory of all kinds that the session takes from here on; 0, the default: no limit. What would take
  * more fails with STATUS_OUT_OF_MEMORY. */
 void trainlet_session_limit(TrainletSession *s, double bytes);
-/* The most multiply-adds that a run may take, as far as they are known from the shapes; 0, the default: 1e13. What would
- * take more fails with STATUS_TOO_MUCH_WORK before it begins. */
+/* The most multiply-adds that a run may take, as far as they are known from the shapes; 0, the default: 1e13. What
+ * would take more fails with STATUS_TOO_MUCH_WORK before it begins. */
 void trainlet_session_limit_work(TrainletSession *s, double work);
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For
  * finding faults: losses are the same up to rounding with any mask. */
@@ -88,8 +90,8 @@ void *trainlet_session_file(TrainletSession *s, size_t bytes);
 /* A part of `count` bytes, each at most once and before ready. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
  * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT. */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
-/* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not in
- * the checkpoint, or of another shape), STATUS_INVALID_MODEL, STATUS_INVALID_ARGUMENT (parts that are missing). */
+/* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not
+ * in the checkpoint, or of another shape), STATUS_INVALID_MODEL, STATUS_INVALID_ARGUMENT (parts that are missing). */
 Status trainlet_session_ready(TrainletSession *s);
 /* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL when memory is out. */
 const char *trainlet_session_json(TrainletSession *s);
@@ -97,24 +99,27 @@ const char *trainlet_session_json(TrainletSession *s);
 /* ---- inside: for people who look for time and memory ---- */
 
 /* The nodes of the train, eval or inference model as text, one a line with the shapes of its outputs. Once the
- * part has run: as it ran last, that is, rewritten, for the shapes fed, its nodes numbered in the order of running. After
- * the shape of each output stands where its bytes lie in the step's arena, and the numbers of the first and last node
- * that use them: `@offset+bytes [first, last]`; after `in` stands whose bytes it has. Before that: as loaded, free dims
- * by their names. Valid until the next call; NULL when memory is out and where there is no such model
+ * part has run: as it ran last, that is, rewritten, for the shapes fed, its nodes numbered in the order of running.
+ * After the shape of each output stands where its bytes lie in the step's arena, and the numbers of the first and last
+ * node that use them: `@offset+bytes [first, last]`; after `in` stands whose bytes it has. Before that: as loaded, free
+ * dims by their names. Valid until the next call; NULL when memory is out and where there is no such model
  * (STATUS_INVALID_ARGUMENT). */
 const char *trainlet_session_graph(TrainletSession *s, TrainletPart part);
 /* Times every node of the runs that follow: `now` gives milliseconds since any moment and is asked after each node, by
  * the thread that calls. Times before are forgotten. NULL, the default: nothing is timed, and it costs nothing. */
 void trainlet_session_time_nodes(TrainletSession *s, double (*now)(void *context), void *context);
-/* What the nodes of the part's last run took, as JSON in the order of running: {"runs": how many on the same shapes were
- * timed, "peak": the multiply-adds a millisecond of all threads in registers alone, measured now for some 20 ms, "nodes":
+/* What the nodes of the part's last run took, as JSON in the order of running: {"runs": how many on the same shapes
+ * were timed, "peak": the multiply-adds a millisecond of all threads in registers alone, measured now for some 20 ms,
+ * "nodes":
  * [{"name", "op", "ms": of a run, on average, "work": multiply-adds, 0 for operators that only move or map elements}]}.
- * Valid until the next call; NULL when memory is out and where no run of the part was timed (STATUS_INVALID_ARGUMENT). */
+ * Valid until the next call; NULL when memory is out and where no run of the part was timed (STATUS_INVALID_ARGUMENT).
+ */
 const char *trainlet_session_node_times(TrainletSession *s, TrainletPart part);
 
 /* ---- tensors in and out ---- */
 
-/* Ranks of outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an element. */
+/* Ranks of outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an
+ * element. */
 enum { TRAINLET_SEQUENCE = -1, TRAINLET_NOTHING = -2 };
 
 typedef struct TrainletTensor {
@@ -129,9 +134,11 @@ typedef struct TrainletTensor {
 /* Says what the next run of the part's model gets for an input, and where to write it: `dims` are `rank` numbers, the
  * bytes as many as the shape and type say. NULL on a wrong name, type or shape (STATUS_INVALID_FEED) and when memory is
  * out. An optional that is not fed is without an element. */
-void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims);
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank,
+                            const int64_t *dims);
 /* The same for a tensor of strings: where to write `bytes` of text, each string with a zero byte at its end. */
-void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims, size_t bytes);
+void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims,
+                                 size_t bytes);
 /* The next `count` tensors fed for this input, a sequence, are its own. STATUS_INVALID_FEED. */
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
 /* Runs the train, eval or inference model on what was fed. fetches: names of outputs, one a line; NULL for the model's
@@ -139,7 +146,8 @@ Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, con
  * STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
 int trainlet_session_output_count(const TrainletSession *s); /* of the last run; the tensors of a sequence count */
-const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i); /* valid until the next run; NULL past the last */
+const TrainletTensor *trainlet_session_output(const TrainletSession *s,
+                                              int i); /* valid until the next run; NULL past the last */
 
 /* ---- training ---- */
 
@@ -153,11 +161,12 @@ Status trainlet_session_optimize(TrainletSession *s);
 /* Gives up the train runs since the gradients were last overwritten: gradients, running statistics and random state are
  * as before them. */
 void trainlet_session_drop_grad(TrainletSession *s);
-void trainlet_session_reset_grad(TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
+void trainlet_session_reset_grad(
+    TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
 double trainlet_session_lr(const TrainletSession *s); /* the learning rate; 0 without an optimizer */
 void trainlet_session_set_lr(TrainletSession *s, double lr);
-int64_t trainlet_session_steps(const TrainletSession *s); /* steps of the optimizer, in sessions before too */
+int64_t trainlet_session_steps(const TrainletSession *s);          /* steps of the optimizer, in sessions before too */
 void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* of random operators, from the next run on */
 
 /* ---- parameters, in the order of the train model's inputs; those that it lacks follow ---- */
@@ -175,7 +184,8 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
 
 /* ---- what a checkpoint says beside parameters and optimizer state ---- */
 
-/* Data position i, 0 to 4: epoch, batches done in it, shuffle seed, examples in the data set, batch size; 0 at first. */
+/* Data position i, 0 to 4: epoch, batches done in it, shuffle seed, examples in the data set, batch size; 0 at first.
+ */
 int64_t trainlet_session_position(const TrainletSession *s, int i);
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);
 /* Where a fit stands, beside the position: any text, "" for nothing. STATUS_INVALID_ARGUMENT for what is not UTF-8.
@@ -192,18 +202,19 @@ Status trainlet_session_property_set_int(TrainletSession *s, const char *name, i
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value);
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);
 void trainlet_session_property_delete(TrainletSession *s, const char *name); /* nothing happens where it is not there */
-const char *trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL when memory is out */
+const char *
+trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL when memory is out */
 
 /* ---- files out ---- */
 
 /* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */
 typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
-/* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite or
- * NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
+/* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite
+ * or NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
 /* The inference model with the parameters as they are. outputs: names, one a line; NULL for the model's own.
- * training_info: with ONNX's description of the training, to go on elsewhere. STATUS_INVALID_ARGUMENT for names that are
- * not there and for a training that ONNX cannot describe, STATUS_NON_FINITE_LOSS as save. */
+ * training_info: with ONNX's description of the training, to go on elsewhere. STATUS_INVALID_ARGUMENT for names that
+ * are not there and for a training that ONNX cannot describe, STATUS_NON_FINITE_LOSS as save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
 /* The file of the last save or export and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);

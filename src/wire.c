@@ -1,9 +1,9 @@
 /* Wire: protobuf bytes checked before protobuf-c sees them, then unpacked into an arena.
  *
- * protobuf-c recurses once a nested message on a stack that is small in wasm, merges a message field that comes twice by
- * copying both, ends strings at a NUL, and multiplies element counts in size_t. So a walk along its own descriptors first
- * refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, names that are not UTF-8 (JavaScript would
- * take one for another), counts that could overflow. */
+ * protobuf-c recurses once a nested message on a stack that is small in wasm, merges a message field that comes twice
+ * by copying both, ends strings at a NUL, and multiplies element counts in size_t. So a walk along its own descriptors
+ * first refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, names that are not
+ * UTF-8 (JavaScript would take one for another), counts that could overflow. */
 #include "wire.h"
 
 #include <protobuf-c/protobuf-c.h>
@@ -12,7 +12,9 @@
 
 #include "text.h"
 
-enum { DEPTH_MAX = 32 }; /* a sequence-typed value in a subgraph of a subgraph is 15 deep; a level costs about 1.2 KB of stack */
+enum {
+  DEPTH_MAX = 32
+}; /* a sequence-typed value in a subgraph of a subgraph is 15 deep; a level costs about 1.2 KB of stack */
 
 typedef struct Walk {
   const uint8_t *start;
@@ -27,8 +29,8 @@ typedef struct Span {
 } Span;
 
 static Status damaged(Walk *w, const uint8_t *at) {
-  return error_set(w->error, w->status, NULL, "the bytes are not a whole %s: they stop making sense at byte %zu", w->what,
-                   (size_t)(at - w->start));
+  return error_set(w->error, w->status, NULL, "the bytes are not a whole %s: they stop making sense at byte %zu",
+                   w->what, (size_t)(at - w->start));
 }
 
 static bool read_varint(Span *s, uint64_t *out) {
@@ -49,7 +51,8 @@ static bool skip(Span *s, uint64_t bytes) {
 
 static Status check_text(Walk *w, Span s) {
   size_t count = (size_t)(s.end - s.at), whole = text_whole(s.at, count), start = (size_t)(s.at - w->start);
-  if (whole < count) return error_set(w->error, w->status, NULL, "a text of the %s is not UTF-8, at byte %zu", w->what, start + whole);
+  if (whole < count)
+    return error_set(w->error, w->status, NULL, "a text of the %s is not UTF-8, at byte %zu", w->what, start + whole);
   if (!memchr(s.at, 0, count)) return STATUS_OK;
   return error_set(w->error, w->status, NULL, "a text of the %s has a zero byte in it, at byte %zu", w->what, start);
 }
@@ -65,8 +68,8 @@ static Status walk_field(Walk *w, const ProtobufCFieldDescriptor *field, Span in
     default:
       w->packed += (size_t)(inner.end - inner.at);
       if (w->packed <= SIZE_MAX / 16) return STATUS_OK;
-      return error_set(w->error, STATUS_OUT_OF_MEMORY, NULL, "the %s has more numbers outside of raw data than fit this machine",
-                       w->what);
+      return error_set(w->error, STATUS_OUT_OF_MEMORY, NULL,
+                       "the %s has more numbers outside of raw data than fit this machine", w->what);
   }
 }
 
@@ -101,18 +104,20 @@ static Status walk_message(Walk *w, const ProtobufCMessageDescriptor *type, Span
 static void *arena_allocate(void *arena, size_t bytes) { return arena_alloc(arena, bytes); }
 static void arena_keep(void *arena, void *block) { (void)arena, (void)block; }
 
-static bool walk(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what, Status status, Error *error) {
+static bool walk(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what,
+                 Status status, Error *error) {
   Walk walk = {.start = bytes, .what = what, .status = status, .error = error};
   return !count || walk_message(&walk, type, (Span){bytes, bytes + count}, 1) == STATUS_OK;
 }
 
-void *wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what, Status status,
-                       Arena *arena, Error *error) {
+void *wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count, const char *what,
+                  Status status, Arena *arena, Error *error) {
   if (!walk(type, bytes, count, what, status, error)) return NULL;
   ProtobufCAllocator allocator = {.alloc = arena_allocate, .free = arena_keep, .allocator_data = arena};
   void *message = protobuf_c_message_unpack(type, &allocator, count, bytes);
   if (message) return message;
-  if (arena->failed) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading a %s of %zu bytes", what, count);
+  if (arena->failed)
+    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading a %s of %zu bytes", what, count);
   else error_set(error, status, NULL, "the bytes are not a whole %s: a field has the wrong kind", what);
   return NULL;
 }
@@ -120,9 +125,13 @@ void *wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, 
 /* ---- a copy of a model without its large initializers' data ---- */
 
 enum {
-  MODEL_GRAPH = 7 << 3 | 2, GRAPH_INITIALIZER = 5 << 3 | 2, TENSOR_RAW_DATA = 9 << 3 | 2, /* tags of onnx.proto */
-  TENSOR_EXTERNAL_DATA = 13 << 3 | 2, TENSOR_DATA_LOCATION = 14 << 3,
-  LARGE = 1 << 16, /* bytes. Four of tag and length before these, and four before the tensor: room to move the data by 7 */
+  MODEL_GRAPH = 7 << 3 | 2,
+  GRAPH_INITIALIZER = 5 << 3 | 2,
+  TENSOR_RAW_DATA = 9 << 3 | 2, /* tags of onnx.proto */
+  TENSOR_EXTERNAL_DATA = 13 << 3 | 2,
+  TENSOR_DATA_LOCATION = 14 << 3,
+  LARGE =
+      1 << 16, /* bytes. Four of tag and length before these, and four before the tensor: room to move the data by 7 */
   ALIGNED = 8,
 };
 static const uint64_t path[] = {MODEL_GRAPH, GRAPH_INITIALIZER, TENSOR_RAW_DATA};
@@ -218,8 +227,8 @@ static void put_message(Writer *w, Span s, int level) {
   }
 }
 
-void *wire_unpack_file(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count, const char *location, const char *what,
-                            Status status, Arena *arena, Error *error) {
+void *wire_unpack_file(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count, const char *location,
+                       const char *what, Status status, Arena *arena, Error *error) {
   if (!walk(type, bytes, count, what, status, error)) return NULL; /* while it is whole: errors say at which byte */
   Writer w = {.file = bytes, .location = location};
   put_message(&w, (Span){bytes, bytes + count}, 0);

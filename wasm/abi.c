@@ -52,7 +52,8 @@ static void put_fields(Printer *p, const char *key, const Field *fields, int cou
   for (int i = 0; i < count; i++) printer_field(p, fields[i].name, fields[i].is);
   printer_put(p, "}");
 }
-#define PUT_FIELDS(p, key, ...) put_fields(p, key, (const Field[]){__VA_ARGS__}, (int)(sizeof((const Field[]){__VA_ARGS__}) / sizeof(Field)))
+#define PUT_FIELDS(p, key, ...)                                                                                        \
+  put_fields(p, key, (const Field[]){__VA_ARGS__}, (int)(sizeof((const Field[]){__VA_ARGS__}) / sizeof(Field)))
 
 static const char *code_name(int i) { return i < STATUS_COUNT ? status_code((Status)i) : NULL; }
 
@@ -64,12 +65,15 @@ static void put_constants(Printer *p) {
   printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
   PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
              {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL});
-  PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1}, {"ort2", TRAINLET_FORMAT_ORT_2});
-  PUT_FIELDS(p, "best", {"forget", TRAINLET_BEST_FORGET}, {"keep", TRAINLET_BEST_KEEP}, {"restore", TRAINLET_BEST_RESTORE});
+  PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1},
+             {"ort2", TRAINLET_FORMAT_ORT_2});
+  PUT_FIELDS(p, "best", {"forget", TRAINLET_BEST_FORGET}, {"keep", TRAINLET_BEST_KEEP},
+             {"restore", TRAINLET_BEST_RESTORE});
   PUT_FIELDS(p, "limits", {"propertyName", PROPERTY_NAME_MAX}, {"propertyText", PROPERTY_TEXT_MAX});
   PUT_FIELDS(p, "ranks", {"sequence", TRAINLET_SEQUENCE}, {"nothing", TRAINLET_NOTHING});
-  PUT_FIELDS(p, "tensor", {"name", offsetof(TrainletTensor, name)}, {"type", offsetof(TrainletTensor, type)}, {"rank", offsetof(TrainletTensor, rank)},
-             {"dims", offsetof(TrainletTensor, dims)}, {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)});
+  PUT_FIELDS(p, "tensor", {"name", offsetof(TrainletTensor, name)}, {"type", offsetof(TrainletTensor, type)},
+             {"rank", offsetof(TrainletTensor, rank)}, {"dims", offsetof(TrainletTensor, dims)},
+             {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)});
   printer_field(p, "positions", POSITION_COUNT);
   printer_put(p, "}");
 }
@@ -87,15 +91,18 @@ EXPORT(abi_json) const char *abi_json(void) {
 EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
   void *block = memory_take(bytes);
   error_clear(&last_error);
-  if (!block) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
+  if (!block)
+    error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
   return block;
 }
 EXPORT(abi_free) void abi_free(void *p) { memory_give(p); }
 
-/* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own variables ---- */
+/* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own
+ * variables ---- */
 
-/* Its compiler keeps nine sums of a tile in the sixteen registers of an x86, and those of a fifth and sixth row in memory: with four rows
- * products are 1.7 times as fast. Of an x86, for there the NaN of ∞ - ∞ is negative; processors with more registers have room for all. */
+/* Its compiler keeps nine sums of a tile in the sixteen registers of an x86, and those of a fifth and sixth row in
+ * memory: with four rows products are 1.7 times as fast. Of an x86, for there the NaN of ∞ - ∞ is negative; processors
+ * with more registers have room for all. */
 EXPORT(abi_spidermonkey) void abi_spidermonkey(void) {
   volatile float infinity = INFINITY;
   if (signbit(infinity - infinity)) gemm_set_rows(4);
@@ -167,7 +174,9 @@ EXPORT(abi_artifacts_length) size_t abi_artifacts_length(TrainletArtifacts *a, i
   trainlet_artifacts_bytes(a, (TrainletPart)which, &bytes);
   return bytes;
 }
-EXPORT(abi_artifacts_warnings) const char *abi_artifacts_warnings(TrainletArtifacts *a) { return trainlet_artifacts_warnings(a); }
+EXPORT(abi_artifacts_warnings) const char *abi_artifacts_warnings(TrainletArtifacts *a) {
+  return trainlet_artifacts_warnings(a);
+}
 EXPORT(abi_artifacts_free) void abi_artifacts_free(TrainletArtifacts *a) { trainlet_artifacts_free(a); }
 
 /* ---- sessions ---- */
@@ -183,9 +192,13 @@ EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
   return s;
 }
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }
-EXPORT(abi_session_limit_work) void abi_session_limit_work(TrainletSession *s, double work) { trainlet_session_limit_work(s, work); }
+EXPORT(abi_session_limit_work) void abi_session_limit_work(TrainletSession *s, double work) {
+  trainlet_session_limit_work(s, work);
+}
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
-EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) { trainlet_session_set_passes(s, mask); }
+EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) {
+  trainlet_session_set_passes(s, mask);
+}
 EXPORT(abi_session_external) void *abi_session_external(TrainletSession *s, const char *location, size_t bytes) {
   void *to = trainlet_session_external(s, location, bytes);
   session_status(s);
@@ -200,7 +213,9 @@ EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, 
   trainlet_session_load(s, (TrainletPart)which, bytes, count);
   return session_status(s);
 }
-EXPORT(abi_session_ready) Status abi_session_ready(TrainletSession *s) { return trainlet_session_ready(s), session_status(s); }
+EXPORT(abi_session_ready) Status abi_session_ready(TrainletSession *s) {
+  return trainlet_session_ready(s), session_status(s);
+}
 EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) {
   const char *text = trainlet_session_json(s);
   session_status(s);
@@ -224,62 +239,93 @@ EXPORT(abi_session_node_times) const char *abi_session_node_times(TrainletSessio
   return text;
 }
 
-EXPORT(abi_session_feed) void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
+EXPORT(abi_session_feed)
+void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_session_feed(s, (TrainletPart)which, name, type, rank, dims);
   session_status(s);
   return to;
 }
-EXPORT(abi_session_feed_text) void *abi_session_feed_text(TrainletSession *s, int which, const char *name, int rank, const int64_t *dims, size_t bytes) {
+EXPORT(abi_session_feed_text)
+void *abi_session_feed_text(TrainletSession *s, int which, const char *name, int rank, const int64_t *dims,
+                            size_t bytes) {
   void *to = trainlet_session_feed_text(s, (TrainletPart)which, name, rank, dims, bytes);
   session_status(s);
   return to;
 }
-EXPORT(abi_session_feed_sequence) Status abi_session_feed_sequence(TrainletSession *s, int which, const char *name, int count) {
+EXPORT(abi_session_feed_sequence)
+Status abi_session_feed_sequence(TrainletSession *s, int which, const char *name, int count) {
   return trainlet_session_feed_sequence(s, (TrainletPart)which, name, count), session_status(s);
 }
 EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
   trainlet_session_run(s, (TrainletPart)which, fetches);
   return session_status(s);
 }
-EXPORT(abi_session_output_count) int abi_session_output_count(TrainletSession *s) { return trainlet_session_output_count(s); }
-EXPORT(abi_session_output) const TrainletTensor *abi_session_output(TrainletSession *s, int i) { return trainlet_session_output(s, i); }
-EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) { return trainlet_session_step(s), session_status(s); }
+EXPORT(abi_session_output_count) int abi_session_output_count(TrainletSession *s) {
+  return trainlet_session_output_count(s);
+}
+EXPORT(abi_session_output) const TrainletTensor *abi_session_output(TrainletSession *s, int i) {
+  return trainlet_session_output(s, i);
+}
+EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) {
+  return trainlet_session_step(s), session_status(s);
+}
 EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
-EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) { return trainlet_session_optimize(s), session_status(s); }
+EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) {
+  return trainlet_session_optimize(s), session_status(s);
+}
 EXPORT(abi_session_drop_grad) void abi_session_drop_grad(TrainletSession *s) { trainlet_session_drop_grad(s); }
 EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
 
 EXPORT(abi_session_lr) double abi_session_lr(TrainletSession *s) { return trainlet_session_lr(s); }
 EXPORT(abi_session_set_lr) void abi_session_set_lr(TrainletSession *s, double lr) { trainlet_session_set_lr(s, lr); }
 EXPORT(abi_session_steps) int64_t abi_session_steps(TrainletSession *s) { return trainlet_session_steps(s); }
-EXPORT(abi_session_set_seed) void abi_session_set_seed(TrainletSession *s, int64_t seed) { trainlet_session_set_seed(s, (uint64_t)seed); }
+EXPORT(abi_session_set_seed) void abi_session_set_seed(TrainletSession *s, int64_t seed) {
+  trainlet_session_set_seed(s, (uint64_t)seed);
+}
 
-EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, int i) { return (void *)(uintptr_t)trainlet_session_parameter(s, i).data; }
+EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, int i) {
+  return (void *)(uintptr_t)trainlet_session_parameter(s, i).data;
+}
 EXPORT(abi_session_element_count) double abi_session_element_count(TrainletSession *s, int trainable_only) {
   return (double)trainlet_session_element_count(s, trainable_only != 0);
 }
-EXPORT(abi_session_copy_out) void abi_session_copy_out(TrainletSession *s, int trainable_only, float *to) { trainlet_session_copy_out(s, trainable_only != 0, to); }
+EXPORT(abi_session_copy_out) void abi_session_copy_out(TrainletSession *s, int trainable_only, float *to) {
+  trainlet_session_copy_out(s, trainable_only != 0, to);
+}
 EXPORT(abi_session_copy_in) void abi_session_copy_in(TrainletSession *s, int trainable_only, const float *from) {
   trainlet_session_copy_in(s, trainable_only != 0, from);
 }
 
-EXPORT(abi_session_position) int64_t abi_session_position(TrainletSession *s, int i) { return trainlet_session_position(s, i); }
-EXPORT(abi_session_set_position) void abi_session_set_position(TrainletSession *s, int i, int64_t value) { trainlet_session_set_position(s, i, value); }
+EXPORT(abi_session_position) int64_t abi_session_position(TrainletSession *s, int i) {
+  return trainlet_session_position(s, i);
+}
+EXPORT(abi_session_set_position) void abi_session_set_position(TrainletSession *s, int i, int64_t value) {
+  trainlet_session_set_position(s, i, value);
+}
 
 EXPORT(abi_session_fit) const char *abi_session_fit(TrainletSession *s) { return trainlet_session_fit(s); }
-EXPORT(abi_session_set_fit) Status abi_session_set_fit(TrainletSession *s, const char *text) { return trainlet_session_set_fit(s, text), session_status(s); }
-EXPORT(abi_session_best) Status abi_session_best(TrainletSession *s, int what) { return trainlet_session_best(s, (TrainletBest)what), session_status(s); }
+EXPORT(abi_session_set_fit) Status abi_session_set_fit(TrainletSession *s, const char *text) {
+  return trainlet_session_set_fit(s, text), session_status(s);
+}
+EXPORT(abi_session_best) Status abi_session_best(TrainletSession *s, int what) {
+  return trainlet_session_best(s, (TrainletBest)what), session_status(s);
+}
 
-EXPORT(abi_session_property_set_int) Status abi_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
+EXPORT(abi_session_property_set_int)
+Status abi_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
   return trainlet_session_property_set_int(s, name, value), session_status(s);
 }
-EXPORT(abi_session_property_set_float) Status abi_session_property_set_float(TrainletSession *s, const char *name, double value) {
+EXPORT(abi_session_property_set_float)
+Status abi_session_property_set_float(TrainletSession *s, const char *name, double value) {
   return trainlet_session_property_set_float(s, name, value), session_status(s);
 }
-EXPORT(abi_session_property_set_string) Status abi_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
+EXPORT(abi_session_property_set_string)
+Status abi_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
   return trainlet_session_property_set_string(s, name, value), session_status(s);
 }
-EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) { trainlet_session_property_delete(s, name); }
+EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) {
+  trainlet_session_property_delete(s, name);
+}
 EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) {
   const char *text = trainlet_session_properties(s);
   session_status(s);

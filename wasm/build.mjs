@@ -1,4 +1,5 @@
-// Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers, in build/test.
+// Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers,
+// in build/test.
 
 import { copyFileSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +7,12 @@ import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
-const FILES = ['js/trainlet.wasm', 'js/trainlet-threads.wasm', 'js/trainlet-relaxed.wasm', 'js/trainlet-threads-relaxed.wasm'];
+const FILES = [
+  'js/trainlet.wasm',
+  'js/trainlet-threads.wasm',
+  'js/trainlet-relaxed.wasm',
+  'js/trainlet-threads-relaxed.wasm',
+];
 
 runMain(() => {
   const before = FILES.map((file) => changedAt(join(root, file)));
@@ -36,7 +42,9 @@ function build(folder, options) {
   run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
 }
 
-/** With relaxed SIMD, where there is a compiler that knows it; elsewhere the files of that name are the others again. */
+/**
+ * With relaxed SIMD, where there is a compiler that knows it; elsewhere the files of that name are the others again.
+ */
 function buildRelaxed() {
   const sysroot = join(dirname(realpathSync(findProgram('emcc'))), 'cache/sysroot');
   const compiler = findProgram('clang-19') && findProgram('wasm-ld-19');
@@ -45,14 +53,25 @@ function buildRelaxed() {
     return;
   }
   say('clang-19 and lld-19 are not here: the builds with relaxed SIMD are copies of those without.');
-  for (const file of FILES.slice(0, 2)) copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
+  for (const file of FILES.slice(0, 2))
+    copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
 }
 
-/** The browser's worker in one file: each import in it would be one more request, a level after the other, before it can begin. */
+/**
+ * The browser's worker in one file: each import in it would be one more request, a level after the other, before it can
+ * begin.
+ */
 function bundleWorker() {
   buildSync({
-    absWorkingDir: root, entryPoints: ['js/worker-browser.js'], outfile: 'js/worker.js', bundle: true, format: 'esm', target: 'es2022',
-    minifyWhitespace: true, minifySyntax: true, logLevel: 'warning',
+    absWorkingDir: root,
+    entryPoints: ['js/worker-browser.js'],
+    outfile: 'js/worker.js',
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    logLevel: 'warning',
     banner: { js: '/** Built from worker-browser.js; not to be edited. */' },
   });
 }
@@ -70,7 +89,10 @@ function emscriptenToolchain() {
   const emcc = findProgram('emcc');
   if (!emcc) throw new Failure("Emscripten's emcc is missing: run 'npm run setup'.");
   const file = join(dirname(realpathSync(emcc)), 'cmake/Modules/Platform/Emscripten.cmake');
-  if (!existsSync(file)) throw new Failure(`Emscripten at ${dirname(realpathSync(emcc))} has no CMake toolchain file: install the package emscripten or emsdk.`);
+  if (!existsSync(file))
+    throw new Failure(
+      `Emscripten at ${dirname(realpathSync(emcc))} has no CMake toolchain file: install the package emscripten or emsdk.`,
+    );
   return file;
 }
 

@@ -1,4 +1,5 @@
-// Where the set-up and the build find programs, and how they run them; only Node's own modules, for nothing else is there yet.
+// Where the set-up and the build find programs, and how they run them; only Node's own modules, for nothing else is
+// there yet.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, openSync, closeSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -37,7 +38,9 @@ function isProgram(path) {
 
 /** The Chromium that the browser tests drive: $CHROMIUM_PATH, or what stands in the PATH. */
 export function findChromium() {
-  return process.env.CHROMIUM_PATH || findProgram('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable');
+  return (
+    process.env.CHROMIUM_PATH || findProgram('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
+  );
 }
 
 /** The Firefox that a browser test drives: $FIREFOX_PATH, or what stands in the PATH. */

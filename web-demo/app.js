@@ -19,20 +19,33 @@ const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 /** @type {ReturnType<typeof loadReplay>} */ let digits;
 /** @type {AbortController | undefined} */ let training;
 
-const pad = new Pad($('#pad'), { change: drawingChanged, submit: addDrawing, pen: (words) => { $('#spoken').textContent = words; } });
+const pad = new Pad($('#pad'), {
+  change: drawingChanged,
+  submit: addDrawing,
+  pen: (words) => {
+    $('#spoken').textContent = words;
+  },
+});
 const reading = new Reading();
 const accuracyChart = new Chart($('#accuracy-chart'), {
-  series: [{ key: 'held-out', name: 'Unseen MNIST' }, { key: 'own', name: 'Your drawings' }],
-  format: (v) => `${Math.round(v * 100)} %`, bounds: (low) => [low < 0.5 ? 0 : 0.5, 1],
+  series: [
+    { key: 'held-out', name: 'Unseen MNIST' },
+    { key: 'own', name: 'Your drawings' },
+  ],
+  format: (v) => `${Math.round(v * 100)} %`,
+  bounds: (low) => [low < 0.5 ? 0 : 0.5, 1],
 });
 const lossChart = new Chart($('#loss-chart'), {
   series: [{ key: 'loss', name: 'Loss' }],
-  format: (v) => v.toFixed(1), bounds: (_, high) => [0, Math.max(0.2, Math.ceil(high * 5) / 5)],
+  format: (v) => v.toFixed(1),
+  bounds: (_, high) => [0, Math.max(0.2, Math.ceil(high * 5) / 5)],
 });
 
 // — Draw —
 
-let pixels = /** @type {Uint8Array | null} */ (null), inFlight = false, wanted = false;
+let pixels = /** @type {Uint8Array | null} */ (null),
+  inFlight = false,
+  wanted = false;
 
 function drawingChanged() {
   $('#pad-hint').hidden = !pad.empty;
@@ -51,7 +64,8 @@ async function readDrawing() {
   if (!pixels || !network) return reading.clear();
   inFlight = true;
   try {
-    const names = classNames(), probabilities = await network.read(pixels, names.length);
+    const names = classNames(),
+      probabilities = await network.read(pixels, names.length);
     if (!pad.empty) reading.show(probabilities, names);
   } catch (error) {
     trouble(error);
@@ -72,7 +86,8 @@ function addDrawing() {
     $('#labels input').focus();
     return teachStatus('Choose what the drawing is first.');
   }
-  const label = Number(chosen.value), name = notebook.nameOf(label);
+  const label = Number(chosen.value),
+    name = notebook.nameOf(label);
   notebook.drawings.push({ label, pixels: rasterize(pad.strokes) });
   pad.clear();
   drawingsChanged();
@@ -103,13 +118,17 @@ function addSymbol(event) {
 
 function showClasses() {
   const chosen = $('#labels input:checked')?.value;
-  $('#labels').replaceChildren(...classNames().map((name, i) => {
-    const label = document.createElement('label'), input = document.createElement('input'), words = document.createElement('span');
-    Object.assign(input, { type: 'radio', name: 'label', value: String(i), checked: String(i) === chosen });
-    words.textContent = name;
-    label.append(input, words);
-    return label;
-  }));
+  $('#labels').replaceChildren(
+    ...classNames().map((name, i) => {
+      const label = document.createElement('label'),
+        input = document.createElement('input'),
+        words = document.createElement('span');
+      Object.assign(input, { type: 'radio', name: 'label', value: String(i), checked: String(i) === chosen });
+      words.textContent = name;
+      label.append(input, words);
+      return label;
+    }),
+  );
   const room = DIGITS + SYMBOLS - notebook.classes;
   $('#symbol').disabled = $('#symbol-form button').disabled = room === 0;
   $('#symbol-room').textContent = room === SYMBOLS ? '' : room ? `room for ${room} more` : 'both places are taken';
@@ -130,7 +149,9 @@ async function drawingsChanged() {
   }
 }
 
-const teachStatus = (words) => { $('#teach-status').textContent = words; };
+const teachStatus = (words) => {
+  $('#teach-status').textContent = words;
+};
 
 // — Train —
 
@@ -155,7 +176,15 @@ async function startTraining() {
     $('#train-spoken').textContent = `Step ${course.step} of ${course.target}, loss ${event.loss.toFixed(2)}.`;
   };
   try {
-    const run = { network, notebook, digits: await digits, store, signal: training.signal, onStep, onScore: showScores };
+    const run = {
+      network,
+      notebook,
+      digits: await digits,
+      store,
+      signal: training.signal,
+      onStep,
+      onScore: showScores,
+    };
     await score(network, notebook, run.digits.test);
     course.before ??= course.now;
     showScores();
@@ -173,14 +202,16 @@ async function startTraining() {
 const finished = () => notebook.course.step >= notebook.course.target;
 
 function showPace({ loss, samplesPerSecond, etaMs }) {
-  const { step, target } = notebook.course, left = Math.ceil(etaMs / 1000);
+  const { step, target } = notebook.course,
+    left = Math.ceil(etaMs / 1000);
   $('#progress').value = step / target;
   const speed = Math.round(samplesPerSecond).toLocaleString('en');
   $('#pace').textContent = `Step ${step} of ${target} · loss ${loss.toFixed(2)} · ${speed} samples/s · ${left} s left`;
 }
 
 function showProgress() {
-  const { step, target } = notebook.course, go = $('#go');
+  const { step, target } = notebook.course,
+    go = $('#go');
   go.disabled = $('#export').disabled = !network;
   go.textContent = training ? 'Stop' : finished() ? (step ? 'Train again' : 'Train') : 'Continue';
   $('#length').disabled = Boolean(training) || !finished();
@@ -200,9 +231,13 @@ function showCharts() {
 }
 
 function showScores() {
-  const { before, now } = notebook.course, taught = notebook.drawings.length;
+  const { before, now } = notebook.course,
+    taught = notebook.drawings.length;
   $('#own-count').textContent = taught ? `${taught} taught` : '';
-  for (const [id, key] of [['own', 'own'], ['held-out', 'heldOut']]) {
+  for (const [id, key] of [
+    ['own', 'own'],
+    ['held-out', 'heldOut'],
+  ]) {
     $(`#${id}-before`).textContent = figure(before?.[key]);
     $(`#${id}-now`).textContent = figure(now?.[key]);
   }
@@ -214,8 +249,12 @@ function showScores() {
 const figure = (share) => (share == null ? '–' : percent(share));
 
 function verdict(before, now) {
-  const gained = (now.own - before.own) * 100, lost = (before.heldOut - now.heldOut) * 100;
-  const learned = gained > 0 ? `It reads ${gained.toFixed(0)} points more of your drawings` : 'It reads your drawings no better than before';
+  const gained = (now.own - before.own) * 100,
+    lost = (before.heldOut - now.heldOut) * 100;
+  const learned =
+    gained > 0
+      ? `It reads ${gained.toFixed(0)} points more of your drawings`
+      : 'It reads your drawings no better than before';
   if (lost > 0.05) return `${learned}, and forgot ${lost.toFixed(1)} points of MNIST.`;
   return `${learned}, and forgot nothing of MNIST.`;
 }
@@ -239,7 +278,8 @@ async function startFresh() {
 /** The step to take next is the one that stands out. */
 function mark() {
   const { drawings, course } = notebook;
-  const next = training || (drawings.length >= 5 && !course.step) || !finished() ? 'train' : pad.empty ? 'draw' : 'teach';
+  const next =
+    training || (drawings.length >= 5 && !course.step) || !finished() ? 'train' : pad.empty ? 'draw' : 'teach';
   for (const id of ['draw', 'teach', 'train']) $(`#${id}`).classList.toggle('next', id === next);
 }
 
@@ -255,11 +295,16 @@ async function start() {
   $('#go').addEventListener('click', () => (training ? training.abort() : startTraining()));
   $('#undo').addEventListener('click', () => pad.undo());
   $('#clear').addEventListener('click', () => pad.clear());
-  $('#teach-form').addEventListener('submit', (event) => { event.preventDefault(); addDrawing(); });
+  $('#teach-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    addDrawing();
+  });
   $('#symbol-form').addEventListener('submit', addSymbol);
   $('#export').addEventListener('click', () => exportModel().catch(trouble));
   for (const id of ['#fresh', '#trouble-fresh']) $(id).addEventListener('click', () => $('#fresh-dialog').showModal());
-  $('#fresh-dialog').addEventListener('close', () => { if ($('#fresh-dialog').returnValue === 'fresh') startFresh().catch(trouble); });
+  $('#fresh-dialog').addEventListener('close', () => {
+    if ($('#fresh-dialog').returnValue === 'fresh') startFresh().catch(trouble);
+  });
   showClasses();
   digits = loadReplay();
   digits.catch(trouble);

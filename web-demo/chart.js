@@ -1,23 +1,36 @@
-// A small line chart in SVG: a few series over training steps, two grid lines, labels at the axes, a sentence for those who cannot see it.
+// A small line chart in SVG: a few series over training steps, two grid lines, labels at the axes, a sentence for those
+// who cannot see it.
 
 const NS = 'http://www.w3.org/2000/svg';
-const HEIGHT = 132, LEFT = 48, RIGHT = 10, TOP = 8, BOTTOM = 22;
+const HEIGHT = 132,
+  LEFT = 48,
+  RIGHT = 10,
+  TOP = 8,
+  BOTTOM = 22;
 
 /** @typedef {{ key: string, name: string }} Series   `key` is also the class that style.css colours
  *  @typedef {[step: number, value: number][]} Points */
 
 export class Chart {
-  #svg; #options; #data = {}; #last = 0; #scheduled = false;
+  #svg;
+  #options;
+  #data = {};
+  #last = 0;
+  #scheduled = false;
 
   /** @param {SVGSVGElement} svg
-   *  @param {{ series: Series[], format: (value: number) => string, bounds: (low: number, high: number) => [number, number] }} options */
+   * @param {{ series: Series[], format: (value: number) => string, bounds: (low: number, high: number) => [number,
+   * number] }} options */
   constructor(svg, options) {
     this.#svg = svg;
     this.#options = options;
     new ResizeObserver(() => this.#schedule()).observe(svg);
   }
 
-  /** @param {Record<string, Points>} data  one list a series @param {number} last  the step at the right edge; 0 while unknown */
+  /**
+   * @param {Record<string, Points>} data  one list a series
+   * @param {number} last  the step at the right edge; 0 while unknown
+   */
   set(data, last) {
     this.#data = data;
     this.#last = last;
@@ -27,13 +40,17 @@ export class Chart {
   #schedule() {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    requestAnimationFrame(() => { this.#scheduled = false; this.#draw(); });
+    requestAnimationFrame(() => {
+      this.#scheduled = false;
+      this.#draw();
+    });
   }
 
   #draw() {
     const { series, format, bounds } = this.#options;
     const lines = series.map((s) => this.#data[s.key] ?? []);
-    const values = lines.flat().map((p) => p[1]), last = this.#last;
+    const values = lines.flat().map((p) => p[1]),
+      last = this.#last;
     const [low, high] = values.length ? bounds(Math.min(...values), Math.max(...values)) : bounds(0, 1);
     const width = this.#svg.clientWidth || 300;
     const x = (step) => LEFT + (step / Math.max(1, last)) * (width - LEFT - RIGHT);
@@ -46,16 +63,30 @@ export class Chart {
         make('text', { class: 'label', x: LEFT - 8, y: y(value) + 4, 'text-anchor': 'end' }, format(value)),
       ]),
       make('text', { class: 'label', x: LEFT, y: HEIGHT - 4 }, '0'),
-      make('text', { class: 'label', x: width - RIGHT, y: HEIGHT - 4, 'text-anchor': 'end' }, last ? `step ${last}` : 'steps'),
-      ...lines.flatMap((points, i) => drawSeries(series[i].key, points.map(([s, v]) => [x(s), y(v)]))),
+      make(
+        'text',
+        { class: 'label', x: width - RIGHT, y: HEIGHT - 4, 'text-anchor': 'end' },
+        last ? `step ${last}` : 'steps',
+      ),
+      ...lines.flatMap((points, i) =>
+        drawSeries(
+          series[i].key,
+          points.map(([s, v]) => [x(s), y(v)]),
+        ),
+      ),
     );
     this.#svg.setAttribute('aria-label', this.#sentence(lines));
   }
 
   #sentence(lines) {
     const { series, format } = this.#options;
-    const told = lines.flatMap((points, i) => points.length
-      ? [`${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} over ${points.at(-1)[0]} steps`] : []);
+    const told = lines.flatMap((points, i) =>
+      points.length
+        ? [
+            `${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} over ${points.at(-1)[0]} steps`,
+          ]
+        : [],
+    );
     return told.length ? `Line chart. ${told.join('. ')}.` : 'Line chart, empty until training starts.';
   }
 }

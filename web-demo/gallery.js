@@ -7,7 +7,9 @@ export function showGallery(room, notebook, remove) {
   for (let label = 0; label < notebook.classes; label++) {
     const own = notebook.drawings.flatMap((d, i) => (d.label === label ? [i] : []));
     if (!own.length) continue;
-    const row = document.createElement('div'), title = document.createElement('h3'), list = document.createElement('ul');
+    const row = document.createElement('div'),
+      title = document.createElement('h3'),
+      list = document.createElement('ul');
     title.textContent = notebook.nameOf(label);
     list.append(...own.map((i, n) => thumbnail(notebook, i, n + 1, remove)));
     row.append(title, list);
@@ -25,8 +27,11 @@ export function showGallery(room, notebook, remove) {
 const misread = ({ label, reads }) => reads !== undefined && reads !== label;
 
 function thumbnail(notebook, i, number, remove) {
-  const { label, reads, pixels } = notebook.drawings[i], wrong = misread(notebook.drawings[i]), name = notebook.nameOf(label);
-  const item = document.createElement('li'), button = document.createElement('button');
+  const { label, reads, pixels } = notebook.drawings[i],
+    wrong = misread(notebook.drawings[i]),
+    name = notebook.nameOf(label);
+  const item = document.createElement('li'),
+    button = document.createElement('button');
   button.type = 'button';
   button.title = `Remove drawing ${number} of ${name}${wrong ? `, read as ${notebook.nameOf(reads)}` : ''}`;
   button.setAttribute('aria-label', button.title);
@@ -41,7 +46,8 @@ function thumbnail(notebook, i, number, remove) {
 function picture(pixels) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = SIZE;
-  const brush = canvas.getContext('2d'), image = brush.createImageData(SIZE, SIZE);
+  const brush = canvas.getContext('2d'),
+    image = brush.createImageData(SIZE, SIZE);
   for (let i = 0; i < PIXELS; i++) image.data[4 * i + 3] = pixels[i];
   brush.putImageData(image, 0, 0);
   return canvas;

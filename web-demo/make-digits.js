@@ -1,11 +1,14 @@
-// Trains digits-init.onnx on MNIST, slightly bent, and writes digits.onnx: the network the demo starts from, made by trainlet itself.
+// Trains digits-init.onnx on MNIST, slightly bent, and writes digits.onnx: the network the demo starts from, made by
+// trainlet itself.
 import { writeFileSync } from 'node:fs';
 import { generateArtifacts, TrainingSession } from '../js/index.js';
 import { readMnist } from './mnist.js';
 import { feeds } from './model.js';
 import { bendInto, PIXELS, randomBend } from './preprocess.js';
 
-const EPOCHS = 5, BATCH = 64, SEED = 1;
+const EPOCHS = 5,
+  BATCH = 64,
+  SEED = 1;
 
 /** Mulberry32, so that the same script makes the same network. */
 function randomFrom(seed) {
@@ -27,15 +30,23 @@ function* batches(set, random) {
   }
   const straight = { angle: 0, scale: 1, dx: 0, dy: 0 };
   for (let start = 0; start < set.count; start += BATCH) {
-    const chosen = order.slice(start, start + BATCH), input = new Float32Array(chosen.length * PIXELS);
-    chosen.forEach((i, n) => bendInto(set.image(i), input.subarray(n * PIXELS, (n + 1) * PIXELS), random ? randomBend(random) : straight));
-    const { inputs, labels } = feeds(input, chosen.map((i) => set.labels[i]));
+    const chosen = order.slice(start, start + BATCH),
+      input = new Float32Array(chosen.length * PIXELS);
+    chosen.forEach((i, n) =>
+      bendInto(set.image(i), input.subarray(n * PIXELS, (n + 1) * PIXELS), random ? randomBend(random) : straight),
+    );
+    const { inputs, labels } = feeds(
+      input,
+      chosen.map((i) => set.labels[i]),
+    );
     yield { ...inputs, ...labels };
   }
 }
 
 const here = (name) => new URL(name, import.meta.url);
-const training = readMnist('train'), test = readMnist('t10k'), random = randomFrom(SEED);
+const training = readMnist('train'),
+  test = readMnist('t10k'),
+  random = randomFrom(SEED);
 const artifacts = await generateArtifacts(here('digits-init.onnx'), { loss: 'cross-entropy', optimizer: 'adam' });
 const session = await TrainingSession.create(artifacts);
 const stepsPerEpoch = Math.ceil(training.count / BATCH);
@@ -43,7 +54,10 @@ await session.fit(() => batches(training, random), {
   epochs: EPOCHS,
   schedule: { type: 'cosine', lr: 2e-3, warmup: 100, steps: EPOCHS * stepsPerEpoch, end: 2e-5 },
   onBatch: ({ step, loss, samplesPerSecond }) => {
-    if (step % 100 === 0) console.log(`step ${step} of ${EPOCHS * stepsPerEpoch}, loss ${loss.toFixed(3)}, ${Math.round(samplesPerSecond)} samples/s`);
+    if (step % 100 === 0)
+      console.log(
+        `step ${step} of ${EPOCHS * stepsPerEpoch}, loss ${loss.toFixed(3)}, ${Math.round(samplesPerSecond)} samples/s`,
+      );
   },
 });
 const { accuracy } = await session.evaluate(() => batches(test), { metrics: ['accuracy'] });

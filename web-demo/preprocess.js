@@ -4,9 +4,9 @@
 
 export const SIZE = 28;
 export const PIXELS = SIZE * SIZE;
-const BOX = 20;        // MNIST fits a digit into 20×20 …
+const BOX = 20; // MNIST fits a digit into 20×20 …
 const MIDDLE = SIZE / 2; // … and puts its centre of mass here
-const RADIUS = 1.2;    // half the width of a stroke, in pixels of the small image
+const RADIUS = 1.2; // half the width of a stroke, in pixels of the small image
 
 /** @param {Stroke[]} strokes @returns {Uint8Array} 784 greys, 0 paper, 255 ink */
 export function rasterize(strokes) {
@@ -16,30 +16,38 @@ export function rasterize(strokes) {
 }
 
 function fitIntoBox(strokes) {
-  const xs = strokes.flat().map((p) => p[0]), ys = strokes.flat().map((p) => p[1]);
-  const left = Math.min(...xs), top = Math.min(...ys);
-  const width = Math.max(...xs) - left, height = Math.max(...ys) - top;
+  const xs = strokes.flat().map((p) => p[0]),
+    ys = strokes.flat().map((p) => p[1]);
+  const left = Math.min(...xs),
+    top = Math.min(...ys);
+  const width = Math.max(...xs) - left,
+    height = Math.max(...ys) - top;
   const scale = (BOX - 2 * RADIUS) / Math.max(width, height, 0.05);
-  return strokes.map((stroke) => stroke.map(([x, y]) =>
-    [MIDDLE + (x - left - width / 2) * scale, MIDDLE + (y - top - height / 2) * scale]));
+  return strokes.map((stroke) =>
+    stroke.map(([x, y]) => [MIDDLE + (x - left - width / 2) * scale, MIDDLE + (y - top - height / 2) * scale]),
+  );
 }
 
 /** The ink of a pixel falls from full to none across one pixel at the stroke's edge: that is the anti-aliasing. */
 function ink(strokes) {
   const image = new Uint8Array(PIXELS);
-  for (const stroke of strokes)
-    stroke.forEach((end, i) => inkSegment(image, stroke[Math.max(0, i - 1)], end));
+  for (const stroke of strokes) stroke.forEach((end, i) => inkSegment(image, stroke[Math.max(0, i - 1)], end));
   return image;
 }
 
 function inkSegment(image, [ax, ay], [bx, by]) {
   const reach = RADIUS + 1;
-  const x0 = Math.max(0, Math.floor(Math.min(ax, bx) - reach)), x1 = Math.min(SIZE - 1, Math.ceil(Math.max(ax, bx) + reach));
-  const y0 = Math.max(0, Math.floor(Math.min(ay, by) - reach)), y1 = Math.min(SIZE - 1, Math.ceil(Math.max(ay, by) + reach));
-  const dx = bx - ax, dy = by - ay, square = dx * dx + dy * dy;
+  const x0 = Math.max(0, Math.floor(Math.min(ax, bx) - reach)),
+    x1 = Math.min(SIZE - 1, Math.ceil(Math.max(ax, bx) + reach));
+  const y0 = Math.max(0, Math.floor(Math.min(ay, by) - reach)),
+    y1 = Math.min(SIZE - 1, Math.ceil(Math.max(ay, by) + reach));
+  const dx = bx - ax,
+    dy = by - ay,
+    square = dx * dx + dy * dy;
   for (let y = y0; y <= y1; y++)
     for (let x = x0; x <= x1; x++) {
-      const px = x + 0.5 - ax, py = y + 0.5 - ay;
+      const px = x + 0.5 - ax,
+        py = y + 0.5 - ay;
       const t = square ? Math.min(1, Math.max(0, (px * dx + py * dy) / square)) : 0;
       const grey = 255 * Math.min(1, Math.max(0, RADIUS + 0.5 - Math.hypot(px - t * dx, py - t * dy)));
       const at = y * SIZE + x;
@@ -48,7 +56,9 @@ function inkSegment(image, [ax, ay], [bx, by]) {
 }
 
 function centreOfMass(image) {
-  let mass = 0, x = 0, y = 0;
+  let mass = 0,
+    x = 0,
+    y = 0;
   image.forEach((grey, i) => {
     mass += grey;
     x += grey * ((i % SIZE) + 0.5);
@@ -58,18 +68,25 @@ function centreOfMass(image) {
 }
 
 /** Writes `image`, turned, scaled and shifted about its middle, as 0..1 into `out`; bilinear.
- * @param {Uint8Array} image @param {Float32Array} out @param {{ angle: number, scale: number, dx: number, dy: number }} bend */
+ * @param {Uint8Array} image @param {Float32Array} out @param {{ angle: number, scale: number, dx: number, dy: number }}
+ * bend */
 export function bendInto(image, out, { angle, scale, dx, dy }) {
-  const cos = Math.cos(angle) / scale, sin = Math.sin(angle) / scale, middle = (SIZE - 1) / 2;
+  const cos = Math.cos(angle) / scale,
+    sin = Math.sin(angle) / scale,
+    middle = (SIZE - 1) / 2;
   for (let y = 0, at = 0; y < SIZE; y++)
     for (let x = 0; x < SIZE; x++, at++) {
-      const u = x - middle - dx, v = y - middle - dy;
+      const u = x - middle - dx,
+        v = y - middle - dy;
       out[at] = sample(image, middle + cos * u + sin * v, middle - sin * u + cos * v);
     }
 }
 
 function sample(image, x, y) {
-  const x0 = Math.floor(x), y0 = Math.floor(y), fx = x - x0, fy = y - y0;
+  const x0 = Math.floor(x),
+    y0 = Math.floor(y),
+    fx = x - x0,
+    fy = y - y0;
   const grey = (gx, gy) => (gx < 0 || gy < 0 || gx >= SIZE || gy >= SIZE ? 0 : image[gy * SIZE + gx]);
   const top = grey(x0, y0) * (1 - fx) + grey(x0 + 1, y0) * fx;
   const bottom = grey(x0, y0 + 1) * (1 - fx) + grey(x0 + 1, y0 + 1) * fx;

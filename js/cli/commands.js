@@ -7,14 +7,25 @@ import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } f
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
 import { bench, randomFeeds } from './bench.js';
-import { artifactsIn, checkPlaces, checkpointIn, externalDataOf, isDirectory, writeArtifacts, writeWhole } from './files.js';
+import {
+  artifactsIn,
+  checkPlaces,
+  checkpointIn,
+  externalDataOf,
+  isDirectory,
+  writeArtifacts,
+  writeWhole,
+} from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError, wholeNumber } from './run-main.js';
 import { complain, say } from './terminal.js';
 
-/** @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan, OptimizerOptions, OptimizerType, ValueInfo } from '../types.js' */
+/**
+ * @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan,
+ * OptimizerOptions, OptimizerType, ValueInfo } from '../types.js'
+ */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
@@ -80,8 +91,12 @@ Shows inputs, outputs, parameters, and the plan of memory.
   --passes NAMES       the rewrites to do, joined by commas, or none (default: all)
   --external-data FILE in which MODEL keeps data; may be given again`,
     options: {
-      graph: { type: 'boolean', default: false }, train: { type: 'boolean', default: false }, loss: { type: 'string' },
-      'batch-size': { type: 'string', default: '1' }, passes: { type: 'string' }, ...EXTERNAL_DATA,
+      graph: { type: 'boolean', default: false },
+      train: { type: 'boolean', default: false },
+      loss: { type: 'string' },
+      'batch-size': { type: 'string', default: '1' },
+      passes: { type: 'string' },
+      ...EXTERNAL_DATA,
     },
     run: inspect,
   },
@@ -90,10 +105,20 @@ Shows inputs, outputs, parameters, and the plan of memory.
     takes: 'MODEL',
     help: artifactsHelp,
     options: {
-      loss: { type: 'string' }, optimizer: { type: 'string' }, lr: { type: 'string' }, 'weight-decay': { type: 'string' },
-      momentum: { type: 'string' }, 'clip-grad-norm': { type: 'string' }, train: { type: 'string', multiple: true },
-      freeze: { type: 'string', multiple: true }, output: { type: 'string', multiple: true }, nominal: { type: 'boolean' },
-      format: { type: 'string', default: 'ort' }, out: { type: 'string', short: 'o' }, ...EXTERNAL_DATA, ...FORCE,
+      loss: { type: 'string' },
+      optimizer: { type: 'string' },
+      lr: { type: 'string' },
+      'weight-decay': { type: 'string' },
+      momentum: { type: 'string' },
+      'clip-grad-norm': { type: 'string' },
+      train: { type: 'string', multiple: true },
+      freeze: { type: 'string', multiple: true },
+      output: { type: 'string', multiple: true },
+      nominal: { type: 'boolean' },
+      format: { type: 'string', default: 'ort' },
+      out: { type: 'string', short: 'o' },
+      ...EXTERNAL_DATA,
+      ...FORCE,
     },
     run: artifacts,
   },
@@ -114,8 +139,13 @@ one ends at once); started again with the same data and options after that, it c
                        end, since it has no room for the place in the data at which a stopped training continues
   --force              although another process seems to train in DIR`,
     options: {
-      data: { type: 'string' }, epochs: { type: 'string', default: '1' }, 'batch-size': { type: 'string', default: '32' },
-      lr: { type: 'string' }, seed: { type: 'string' }, validation: { type: 'string' }, format: { type: 'string', default: 'trainlet' },
+      data: { type: 'string' },
+      epochs: { type: 'string', default: '1' },
+      'batch-size': { type: 'string', default: '32' },
+      lr: { type: 'string' },
+      seed: { type: 'string' },
+      validation: { type: 'string' },
+      format: { type: 'string', default: 'trainlet' },
       ...FORCE,
     },
     run: train,
@@ -150,12 +180,18 @@ Runs on random inputs: training steps of a directory (its files stay as they are
                        its share of the peak, which is the multiply-adds that this machine does in registers alone, measured on the spot
   --external-data FILE in which MODEL keeps data; may be given again`,
     options: {
-      'batch-size': { type: 'string', default: '64' }, steps: { type: 'string', default: '30' },
-      nodes: { type: 'boolean', default: false }, ...EXTERNAL_DATA,
+      'batch-size': { type: 'string', default: '64' },
+      steps: { type: 'string', default: '30' },
+      nodes: { type: 'boolean', default: false },
+      ...EXTERNAL_DATA,
     },
     run: async (place, values) => {
-      const [batch, steps] = [wholeNumber('batch-size', values['batch-size'], 1), wholeNumber('steps', values.steps, 1)];
-      for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await externalIn(place, values))) say(line);
+      const [batch, steps] = [
+        wholeNumber('batch-size', values['batch-size'], 1),
+        wholeNumber('steps', values.steps, 1),
+      ];
+      for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await externalIn(place, values)))
+        say(line);
     },
   },
 };
@@ -187,7 +223,10 @@ function formatOf({ format }) {
  * @param {EngineOptions} [options]
  */
 async function withSession(artifacts, work, options) {
-  const session = await TrainingSession.create(typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts, options);
+  const session = await TrainingSession.create(
+    typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts,
+    options,
+  );
   try {
     return await work(session);
   } finally {
@@ -196,7 +235,8 @@ async function withSession(artifacts, work, options) {
 }
 
 /** The rewrites to do, all where it is not said. @param {Values} values @returns {EngineOptions} */
-const passesIn = ({ passes }) => (passes === undefined ? {} : { passes: passes === 'none' ? passes : passes.split(',') });
+const passesIn = ({ passes }) =>
+  passes === undefined ? {} : { passes: passes === 'none' ? passes : passes.split(',') };
 
 /** @param {string} place @param {Values} values */
 async function inspect(place, values) {
@@ -229,10 +269,16 @@ async function inspectModel(model, options, batch, values) {
 async function inspectTraining(session, batch, values) {
   const feeds = randomFeeds(session.trainingInputs, batch);
   if (values.graph && values.train) {
-    return await showGraph(() => session.runTrainStep(feeds), () => session.getGraphText());
+    return await showGraph(
+      () => session.runTrainStep(feeds),
+      () => session.getGraphText(),
+    );
   }
   if (values.graph) {
-    return await showGraph(() => session.predict(feedsOf(session.evalInputNames, feeds)), () => session.getGraphText('eval'));
+    return await showGraph(
+      () => session.predict(feedsOf(session.evalInputNames, feeds)),
+      () => session.getGraphText('eval'),
+    );
   }
   say(`training inputs   ${session.trainingInputNames.join(', ')}`);
   say(`training outputs  ${session.trainingOutputNames.join(', ')}`);
@@ -246,7 +292,11 @@ async function inspectTraining(session, batch, values) {
   showMemory(await session.getMemoryPlan());
 }
 
-/** Those that an eval model takes too. @param {readonly string[]} names @param {ReturnType<typeof randomFeeds>} feeds */
+/**
+ * Those that an eval model takes too.
+ * @param {readonly string[]} names
+ * @param {ReturnType<typeof randomFeeds>} feeds
+ */
 const feedsOf = (names, feeds) => Object.fromEntries(Object.entries(feeds).filter(([name]) => names.includes(name)));
 
 /**
@@ -255,7 +305,9 @@ const feedsOf = (names, feeds) => Object.fromEntries(Object.entries(feeds).filte
  * @param {() => Promise<string>} text
  */
 async function showGraph(run, text) {
-  await run().catch((error) => complain(`the graph as it was loaded, since it does not run on random inputs: ${sentenceOf(error)}`));
+  await run().catch((error) =>
+    complain(`the graph as it was loaded, since it does not run on random inputs: ${sentenceOf(error)}`),
+  );
   for (const line of (await text()).trimEnd().split('\n')) say(line);
 }
 
@@ -276,24 +328,34 @@ async function artifacts(model, values) {
   const loss = /** @type {LossType | undefined} */ (values.loss);
   const { nominal, force, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const format = formatOf(values);
-  if (nominal && format !== 'ort') throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
+  if (nominal && format !== 'ort')
+    throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
   /** @type {OptimizerOptions} */
   const optimizer = {
-    type: /** @type {OptimizerType} */ (values.optimizer), lr: number('lr', values.lr), weightDecay: number('weight-decay', values['weight-decay']),
-    momentum: number('momentum', values.momentum), clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
+    type: /** @type {OptimizerType} */ (values.optimizer),
+    lr: number('lr', values.lr),
+    weightDecay: number('weight-decay', values['weight-decay']),
+    momentum: number('momentum', values.momentum),
+    clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
   const options = { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal };
   const made = await makeArtifacts(model, options, await externalIn(model, values));
-  const checkpointState = format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));
+  const checkpointState =
+    format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));
   await writeArtifacts(out, { ...made, checkpointState }, force);
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
 }
 
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
 async function makeArtifacts(model, options, engine) {
-  const first = options.loss === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
-  const made = await generateArtifacts(model, { ...options, additionalOutputs: first ?? options.additionalOutputs, ...engine });
+  const first =
+    options.loss === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
+  const made = await generateArtifacts(model, {
+    ...options,
+    additionalOutputs: first ?? options.additionalOutputs,
+    ...engine,
+  });
   for (const warning of made.warnings) complain(`warning: ${warning}`);
   return made;
 }
@@ -320,14 +382,26 @@ async function train(directory, values) {
       const data = await readArrays(spec, 'train', session.trainingInputs);
       if (lr !== undefined) await session.setLearningRate(lr);
       const since = performance.now();
-      const { steps } = await fit(directory, session, data, { epochs, batchSize, seed, validation, checkpoint: { ...checkpoint, everyMs: 30_000 } });
+      const { steps } = await fit(directory, session, data, {
+        epochs,
+        batchSize,
+        seed,
+        validation,
+        checkpoint: { ...checkpoint, everyMs: 30_000 },
+      });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));
       say(`${steps} steps in ${duration(performance.now() - since)}; ${directory} holds the checkpoint`);
     });
   });
 }
 
-/** Trains until it is done or a signal stops it. @param {string} directory @param {TrainingSession} session @param {Dataset} data @param {FitOptions} options */
+/**
+ * Trains until it is done or a signal stops it.
+ * @param {string} directory
+ * @param {TrainingSession} session
+ * @param {Dataset} data
+ * @param {FitOptions} options
+ */
 async function fit(directory, session, data, options) {
   const progress = new Progress(process.stdout);
   try {
@@ -335,7 +409,9 @@ async function fit(directory, session, data, options) {
   } catch (error) {
     progress.end();
     if (!(error instanceof TrainletError) || error.code !== 'aborted') throw error;
-    throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, { cause: error });
+    throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, {
+      cause: error,
+    });
   }
 }
 

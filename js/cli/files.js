@@ -1,4 +1,7 @@
-/** The files of a training directory, named as ONNX Runtime names them, and how whatever the command line writes is written. */
+/**
+ * The files of a training directory, named as ONNX Runtime names them, and how whatever the command line writes is
+ * written.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -13,7 +16,10 @@ import { readFile } from '../source.js';
 /** @typedef {{ file: string, bytes: Uint8Array }} Written */
 
 const FILES = /** @type {const} */ ({
-  trainModel: 'training_model.onnx', evalModel: 'eval_model.onnx', optimizerModel: 'optimizer_model.onnx', checkpointState: 'checkpoint',
+  trainModel: 'training_model.onnx',
+  evalModel: 'eval_model.onnx',
+  optimizerModel: 'optimizer_model.onnx',
+  checkpointState: 'checkpoint',
 });
 
 /** The artifacts of a directory, as sources. @param {string} directory */
@@ -21,11 +27,18 @@ export function artifactsIn(directory) {
   const { trainModel, evalModel, optimizerModel, checkpointState } = FILES;
   const file = (/** @type {string} */ name) => path.join(directory, name);
   return {
-    trainModel: file(trainModel), evalModel: file(evalModel), optimizerModel: file(optimizerModel), checkpointState: file(checkpointState),
+    trainModel: file(trainModel),
+    evalModel: file(evalModel),
+    optimizerModel: file(optimizerModel),
+    checkpointState: file(checkpointState),
   };
 }
 
-/** Files that a model keeps data in, by their location as the model sees it: relative to itself. @param {string} model @param {string[]} [files] */
+/**
+ * Files that a model keeps data in, by their location as the model sees it: relative to itself.
+ * @param {string} model
+ * @param {string[]} [files]
+ */
 export async function externalDataOf(model, files = []) {
   const location = (/** @type {string} */ file) => path.relative(path.dirname(model), file).replaceAll(path.sep, '/');
   return Object.fromEntries(await Promise.all(files.map(async (file) => [location(file), await readData(file)])));
@@ -41,11 +54,17 @@ export async function readData(file) {
 /** @param {string} place */
 export const isDirectory = async (place) => (await stat(place)).isDirectory();
 
-// ── Writing: into a temporary beside the file, with a name that nobody could have taken before; synced; then put in its place ──
+// ── Writing: into a temporary beside the file, with a name that nobody could have taken before; synced; then put in
+// its place ──
 
-/** What this process has in folders for a time only: removed when it ends, however it does, unless it is killed. @type {Set<string>} */
+/**
+ * What this process has in folders for a time only: removed when it ends, however it does, unless it is killed.
+ * @type {Set<string>}
+ */
 const temporaries = new Set();
-process.on('exit', () => { for (const file of temporaries) rmSync(file, { force: true }); });
+process.on('exit', () => {
+  for (const file of temporaries) rmSync(file, { force: true });
+});
 
 /** How the temporaries of a process begin. @param {number} id */
 const temporaryOf = (id) => `.trainlet-${id}-`;
@@ -71,7 +90,11 @@ const failed = (message, cause) => new TrainletError('store-failed', message, { 
 /** @param {string} file */
 const isThere = (file) => failed(`${file} is there already; --force overwrites it`);
 
-/** What is known of a file, or undefined if there is none. @param {string} file @returns {Promise<BigIntStats | undefined>} */
+/**
+ * What is known of a file, or undefined if there is none.
+ * @param {string} file
+ * @returns {Promise<BigIntStats | undefined>}
+ */
 export async function look(file) {
   return await lstat(file, { bigint: true }).catch((error) => {
     if (error.code === 'ENOENT') return undefined;
@@ -79,7 +102,11 @@ export async function look(file) {
   });
 }
 
-/** Refuses places at which nothing may be written: what is there already, and what is no file at all. @param {string[]} files @param {boolean} overwrite */
+/**
+ * Refuses places at which nothing may be written: what is there already, and what is no file at all.
+ * @param {string[]} files
+ * @param {boolean} overwrite
+ */
 export async function checkPlaces(files, overwrite) {
   for (const file of files) {
     const found = await look(file);
@@ -91,13 +118,21 @@ export async function checkPlaces(files, overwrite) {
 /**
  * All files or none, unless the process is killed in between: then each is the old one or the new.
  * @param {Written[]} files
- * @param {{ overwrite?: boolean, allow?: () => Promise<void> }} [options] `allow` is asked when all is ready to be put in place
+ * @param {{ overwrite?: boolean, allow?: () => Promise<void> }} [options] `allow` is asked when all is ready to be put
+ * in place
  */
 export async function writeWhole(files, { overwrite = false, allow } = {}) {
-  const staged = files.map(({ file, bytes }) => ({ file, bytes, temporary: path.join(path.dirname(file), `${temporaryOf(process.pid)}${randomUUID()}.tmp`) }));
+  const staged = files.map(({ file, bytes }) => ({
+    file,
+    bytes,
+    temporary: path.join(path.dirname(file), `${temporaryOf(process.pid)}${randomUUID()}.tmp`),
+  }));
   const forget = staged.map(({ temporary }) => ownForNow(temporary));
   try {
-    await checkPlaces(files.map(({ file }) => file), overwrite);
+    await checkPlaces(
+      files.map(({ file }) => file),
+      overwrite,
+    );
     for (const { file, bytes, temporary } of staged) await guard(file, () => stage(file, bytes, temporary));
     await allow?.();
     if (overwrite) for (const { file, temporary } of staged) await guard(file, () => rename(temporary, file));
@@ -131,7 +166,10 @@ async function stage(file, bytes, temporary) {
   }
 }
 
-/** In places where nothing is: what came there meanwhile stays. @param {{ file: string, temporary: string }[]} staged */
+/**
+ * In places where nothing is: what came there meanwhile stays.
+ * @param {{ file: string, temporary: string }[]} staged
+ */
 async function putAnew(staged) {
   /** @type {string[]} */
   const put = [];
@@ -173,11 +211,15 @@ async function syncFolder(folder) {
 export async function writeArtifacts(directory, artifacts, overwrite) {
   await mkdir(directory, { recursive: true });
   const keys = /** @type {(keyof typeof FILES)[]} */ (Object.keys(FILES));
-  await writeWhole(keys.map((key) => ({ file: path.join(directory, FILES[key]), bytes: artifacts[key] })), { overwrite });
+  await writeWhole(
+    keys.map((key) => ({ file: path.join(directory, FILES[key]), bytes: artifacts[key] })),
+    { overwrite },
+  );
 }
 
 /**
- * The checkpoint of a directory as fit's store. It writes over the file that is there now, and over its own: never over what another process has
+ * The checkpoint of a directory as fit's store. It writes over the file that is there now, and over its own: never over
+ * what another process has
  * put there since.
  * @param {string} directory
  */
@@ -188,7 +230,8 @@ export async function checkpointIn(directory) {
   const allow = async () => {
     const now = await look(file);
     const same = now?.ino === known?.ino && now?.mtimeNs === known?.mtimeNs && now?.size === known?.size;
-    if (now && !same) throw failed(`${file} was changed by another process while this one trained; it was left as it is`);
+    if (now && !same)
+      throw failed(`${file} was changed by another process while this one trained; it was left as it is`);
   };
   const save = async (/** @type {string} */ _name, /** @type {Uint8Array} */ bytes) => {
     await writeWhole([{ file, bytes }], { overwrite: true, allow });

@@ -7,7 +7,9 @@ import { runMain, UsageError } from './run-main.js';
 
 const HELP = `trainlet COMMAND …   (trainlet COMMAND --help tells more)
 
-${Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`).join('\n')}
+${Object.entries(COMMANDS)
+  .map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
+  .join('\n')}
 `;
 
 await runMain('trainlet', async ([name, ...args]) => {
@@ -16,7 +18,9 @@ await runMain('trainlet', async ([name, ...args]) => {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new UsageError(`there is no command '${name}'; there are ${Object.keys(COMMANDS).join(', ')}`);
   const { values, positionals } = parseArgs({
-    args, allowPositionals: true, options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+    args,
+    allowPositionals: true,
+    options: { ...command.options, help: { type: 'boolean', short: 'h' } },
   });
   if (values.help) {
     const text = typeof command.help === 'string' ? command.help : await command.help();

@@ -1,4 +1,7 @@
-/** Signals that end the process: work that can stop in good order is asked to; all else, and a second signal, ends at once. */
+/**
+ * Signals that end the process: work that can stop in good order is asked to; all else, and a second signal, ends at
+ * once.
+ */
 
 /** As shells count: 128 and the signal's number. */
 export const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
@@ -25,7 +28,9 @@ function hear(name) {
 /** Listens from here on. Output that nobody reads any more is such a signal too: SIGPIPE, which Node does not get. */
 export function listen() {
   for (const name of /** @type {const} */ (['SIGHUP', 'SIGINT', 'SIGTERM'])) process.on(name, () => hear(name));
-  process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => { if (code === 'EPIPE') hear('SIGPIPE'); });
+  process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
+    if (code === 'EPIPE') hear('SIGPIPE');
+  });
   process.stderr.on('error', () => {}); // nobody reads it: what is under way matters more
 }
 

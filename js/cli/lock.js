@@ -20,7 +20,9 @@ export async function withLock(directory, force, work) {
   const bytes = new TextEncoder().encode(JSON.stringify({ process: process.pid, host: hostname() }));
   if (force) await rm(file, { force: true });
   else await removeVoid(file);
-  await writeWhole([{ file, bytes }]).catch(async (error) => { throw (await look(file)) ? taken(directory, file, await holderOf(file)) : error; });
+  await writeWhole([{ file, bytes }]).catch(async (error) => {
+    throw (await look(file)) ? taken(directory, file, await holderOf(file)) : error;
+  });
   const unlock = ownForNow(file);
   try {
     return await work();
@@ -34,7 +36,10 @@ export async function withLock(directory, force, work) {
 /** @param {string} directory @param {string} file @param {Holder} holder */
 function taken(directory, file, holder) {
   const who = holder ? `process ${holder.process} of ${holder.host}` : 'another process';
-  return new TrainletError('store-failed', `${who} is training in ${directory}; if that has ended, remove ${file} or give --force`);
+  return new TrainletError(
+    'store-failed',
+    `${who} is training in ${directory}; if that has ended, remove ${file} or give --force`,
+  );
 }
 
 /** @param {string} file @returns {Promise<Holder>} */
@@ -61,7 +66,10 @@ function isGone(holder) {
   }
 }
 
-/** Takes a void lock away, and what its process left; if another process made its own just now, that one is put back. @param {string} file */
+/**
+ * Takes a void lock away, and what its process left; if another process made its own just now, that one is put back.
+ * @param {string} file
+ */
 async function removeVoid(file) {
   const holder = await holderOf(file);
   if (!isGone(holder)) return;

@@ -1,4 +1,7 @@
-/** Shows a training in the terminal: a bar that is drawn over, or a plain line now and then where the output is no terminal. */
+/**
+ * Shows a training in the terminal: a bar that is drawn over, or a plain line now and then where the output is no
+ * terminal.
+ */
 
 import { printable } from './terminal.js';
 
@@ -62,7 +65,10 @@ export class Progress {
 
   /** @param {BatchEvent} event */
   #line({ epoch, epochs, batch, batches, samplesPerSecond, etaMs }) {
-    const parts = [`epoch ${epoch + 1}/${epochs}`, batches ? `${bar(batch / batches)} ${batch}/${batches}` : `batch ${batch}`];
+    const parts = [
+      `epoch ${epoch + 1}/${epochs}`,
+      batches ? `${bar(batch / batches)} ${batch}/${batches}` : `batch ${batch}`,
+    ];
     parts.push(describe(this.#recent), `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`);
     if (etaMs !== undefined) parts.push(`ETA ${duration(etaMs)}`);
     return parts.join('  ');
@@ -73,6 +79,7 @@ export class Progress {
 const bar = (share) => '█'.repeat(Math.round(BAR_WIDTH * share)).padEnd(BAR_WIDTH, '░');
 
 /** @param {Readonly<Record<string, number>>} metrics */
-export const describe = (metrics) => Object.entries(metrics)
-  .map(([name, value]) => `${name} ${name.endsWith('accuracy') ? percent(value) : value.toFixed(4)}`)
-  .join('  ');
+export const describe = (metrics) =>
+  Object.entries(metrics)
+    .map(([name, value]) => `${name} ${name.endsWith('accuracy') ? percent(value) : value.toFixed(4)}`)
+    .join('  ');

@@ -16,8 +16,9 @@ export function wholeNumber(option, text, least) {
 /** @typedef {{ code?: unknown }} Coded */
 
 /** @param {unknown} error */
-const isUsage = (error) => error instanceof UsageError
-  || (error instanceof TypeError && String(/** @type {Coded} */ (error).code).startsWith('ERR_PARSE_ARGS'));
+const isUsage = (error) =>
+  error instanceof UsageError ||
+  (error instanceof TypeError && String(/** @type {Coded} */ (error).code).startsWith('ERR_PARSE_ARGS'));
 
 /** @param {string} name @param {unknown} error */
 function tell(name, error) {

@@ -1,4 +1,7 @@
-/** A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at /mnist/. */
+/**
+ * A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at
+ * /mnist/.
+ */
 
 import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -11,11 +14,20 @@ import { mnistFolder } from './arrays.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** @type {Record<string, string>} */
 const TYPES = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json', '.svg': 'image/svg+xml', '.png': 'image/png', '.wasm': 'application/wasm',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.wasm': 'application/wasm',
 };
 const POLICY = [
-  "default-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'self'", "img-src 'self' data: blob:", "style-src 'self'",
+  "default-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  "img-src 'self' data: blob:",
+  "style-src 'self'",
 ].join('; ');
 
 /** With these a page is cross-origin isolated, which memory shared by threads needs. */
@@ -34,7 +46,8 @@ async function find(url) {
   try {
     const { folder, file } = route(decodeURIComponent(new URL(url, 'http://localhost').pathname));
     const place = path.resolve(folder, file);
-    const isInside = place.startsWith(folder + path.sep) && (await realpath(place)).startsWith((await realpath(folder)) + path.sep);
+    const isInside =
+      place.startsWith(folder + path.sep) && (await realpath(place)).startsWith((await realpath(folder)) + path.sep);
     if (!isInside) return undefined;
     const found = await stat(place);
     return found.isFile() ? { place, size: found.size } : undefined;
@@ -47,10 +60,15 @@ async function find(url) {
 async function answer(request, response) {
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const found = reads ? await find(request.url ?? '/') : undefined;
-  if (!found) return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
+  if (!found)
+    return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
   response.writeHead(200, {
-    'content-type': TYPES[path.extname(found.place)] ?? 'application/octet-stream', 'content-length': found.size,
-    'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache', ...ISOLATION,
+    'content-type': TYPES[path.extname(found.place)] ?? 'application/octet-stream',
+    'content-length': found.size,
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-cache',
+    ...ISOLATION,
   });
   if (request.method === 'HEAD') return void response.end();
   await pipeline(createReadStream(found.place), response).catch(() => {}); // the browser went away
@@ -69,9 +87,10 @@ export async function startServer({ port = 0 } = {}) {
   const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
     url: `http://localhost:${address.port}/`,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

@@ -21,7 +21,10 @@ Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000
 `;
 const MODEL = new URL('../../tests/golden/w2.onnx', import.meta.url);
 const OUT = fileURLToPath(new URL('../../build/', import.meta.url));
-const INPUTS = [{ name: 'input', type: 'float32', dims: ['N', 1, 28, 28] }, { name: 'labels', type: 'int64', dims: ['N'] }];
+const INPUTS = [
+  { name: 'input', type: 'float32', dims: ['N', 1, 28, 28] },
+  { name: 'labels', type: 'int64', dims: ['N'] },
+];
 
 await runMain('npm start --', main);
 
@@ -30,7 +33,9 @@ async function main(args) {
   const { values } = parseArgs({
     args,
     options: {
-      help: { type: 'boolean', short: 'h' }, epochs: { type: 'string', default: '1' }, 'no-serve': { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+      epochs: { type: 'string', default: '1' },
+      'no-serve': { type: 'boolean' },
       port: { type: 'string', default: '8080' },
     },
   });
@@ -45,10 +50,14 @@ async function train(epochs) {
   const name = `w2-unfinished-${epochs}`;
   const unfinished = await store.load(name);
   const artifacts = await generateArtifacts(MODEL, {
-    loss: 'cross-entropy', optimizer: { type: 'adam', lr: 1e-3 }, additionalOutputs: ['logits'],
+    loss: 'cross-entropy',
+    optimizer: { type: 'adam', lr: 1e-3 },
+    additionalOutputs: ['logits'],
   });
   if (unfinished) say('Continuing where the last training was stopped.');
-  const session = await TrainingSession.create(unfinished ? { ...artifacts, checkpointState: unfinished.bytes } : artifacts);
+  const session = await TrainingSession.create(
+    unfinished ? { ...artifacts, checkpointState: unfinished.bytes } : artifacts,
+  );
   try {
     await learn(session, epochs, { store, name });
     await test(session);
@@ -59,7 +68,11 @@ async function train(epochs) {
   }
 }
 
-/** @param {TrainingSession} session @param {number} epochs @param {{ store: CheckpointStore, name: string }} checkpoint */
+/**
+ * @param {TrainingSession} session
+ * @param {number} epochs
+ * @param {{ store: CheckpointStore, name: string }} checkpoint
+ */
 async function learn(session, epochs, checkpoint) {
   const parameters = await session.getParametersSize();
   say(`Training ${parameters.toLocaleString('en')} parameters on 60,000 images of MNIST, batches of 64, Adam.`);
@@ -68,7 +81,8 @@ async function learn(session, epochs, checkpoint) {
   const since = performance.now();
   try {
     await stoppable((signal) =>
-      session.fit(data, { epochs, batchSize: 64, checkpoint: { ...checkpoint, everyMs: 30_000 }, signal, ...progress }));
+      session.fit(data, { epochs, batchSize: 64, checkpoint: { ...checkpoint, everyMs: 30_000 }, signal, ...progress }),
+    );
     say(`Trained in ${duration(performance.now() - since)}.`);
   } catch (error) {
     progress.end();
@@ -81,13 +95,18 @@ async function learn(session, epochs, checkpoint) {
 async function test(session) {
   const { accuracy, loss } = await session.evaluate(await readArrays('mnist', 'test', INPUTS), { batchSize: 100 });
   const { peakBytes } = await session.getMemoryPlan();
-  say(`Accuracy on the 10,000 test images: ${percent(accuracy)} (loss ${loss.toFixed(4)}); planned memory ${(peakBytes / 1e6).toFixed(1)} MB.`);
+  say(
+    `Accuracy on the 10,000 test images: ${percent(accuracy)} (loss ${loss.toFixed(4)}); planned memory ${(peakBytes / 1e6).toFixed(1)} MB.`,
+  );
 }
 
 /** @param {TrainingSession} session */
 async function save(session) {
   const [checkpoint, model] = [await session.saveCheckpoint(), await session.exportModel()];
-  const files = [{ file: path.join(OUT, 'w2.checkpoint'), bytes: checkpoint }, { file: path.join(OUT, 'w2.onnx'), bytes: model }];
+  const files = [
+    { file: path.join(OUT, 'w2.checkpoint'), bytes: checkpoint },
+    { file: path.join(OUT, 'w2.onnx'), bytes: model },
+  ];
   await writeWhole(files, { overwrite: true });
   say('Saved build/w2.checkpoint and build/w2.onnx.');
 }

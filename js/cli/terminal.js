@@ -4,13 +4,18 @@
 const ODD = /[\p{Cc}\p{Bidi_Control}\p{Cs}\u2028\u2029]/gu;
 
 /** A text in which nothing commands the terminal: ESC is shown as \x1b. @param {string} text */
-export const printable = (text) => text.replace(ODD, (odd) => {
-  const code = odd.charCodeAt(0).toString(16);
-  return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
-});
+export const printable = (text) =>
+  text.replace(ODD, (odd) => {
+    const code = odd.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
 
 /** @param {string} line */
-export const say = (line) => { process.stdout.write(`${printable(line)}\n`); };
+export const say = (line) => {
+  process.stdout.write(`${printable(line)}\n`);
+};
 
 /** @param {string} line */
-export const complain = (line) => { process.stderr.write(`${printable(line)}\n`); };
+export const complain = (line) => {
+  process.stderr.write(`${printable(line)}\n`);
+};

@@ -1,5 +1,5 @@
-/* Checkpoint: what a session saves and loads, apart from any file format. Every pointer belongs to the reader's arena or to
- * the session being saved. */
+/* Checkpoint: what a session saves and loads, apart from any file format. Every pointer belongs to the reader's arena
+ * or to the session being saved. */
 #pragma once
 #include "arena.h"
 #include "external.h"
@@ -44,31 +44,33 @@ typedef struct Checkpoint {
   int property_count;
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
-  const char *fit; /* the fit's own account of where it stands, NULL for none */
+  const char *fit;        /* the fit's own account of where it stands, NULL for none */
   CheckpointTensor *best; /* what training changes, as it was at the fit's best */
   int best_count;
 } Checkpoint;
 
-/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments, properties or best
- * parameters have one name, or one has none. */
+/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments, properties or
+ * best parameters have one name, or one has none. */
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
 
-/* The most that a property which is set may have, in bytes of UTF-8. A file's larger ones are read, and written again. */
+/* The most that a property which is set may have, in bytes of UTF-8. A file's larger ones are read, and written again.
+ */
 enum { PROPERTY_NAME_MAX = 1 << 10, PROPERTY_TEXT_MAX = 16 << 20 };
 /* Refuses a name that is empty, and a name or value (NULL: it is a number) that is too long or not UTF-8. */
 Status property_check(const char *name, const char *value, Error *error);
 
-/* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may go
- * when it returns. */
+/* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
+ * go when it returns. */
 Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
 /* Written bytes go to `out`, their number to `out_bytes`. */
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);
 
-/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position, random
- * state and what a fit keeps have no place in it. A large one has its tensors in a second file, whose location is always the same here; what is read then points
- * into it. */
+/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position,
+ * random state and what a fit keeps have no place in it. A large one has its tensors in a second file, whose location
+ * is always the same here; what is read then points into it. */
 #define ORT_CHECKPOINT_DATA "checkpoint.data"
 enum { ORT_CHECKPOINT_NEWEST = 2 };
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count); /* has its identifier */
-Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out);
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                           Checkpoint *out);
 Status ort_checkpoint_write(const Checkpoint *checkpoint, int version, Error *error, Block *out, size_t *out_bytes);

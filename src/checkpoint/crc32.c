@@ -22,8 +22,8 @@ uint32_t crc32_of(const uint8_t *bytes, size_t count) {
     memcpy(&low, bytes, 4);
     memcpy(&high, bytes + 4, 4);
     low ^= c;
-    c = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^ table[4][low >> 24] ^ table[3][high & 255] ^
-        table[2][high >> 8 & 255] ^ table[1][high >> 16 & 255] ^ table[0][high >> 24];
+    c = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^ table[4][low >> 24] ^
+        table[3][high & 255] ^ table[2][high >> 8 & 255] ^ table[1][high >> 16 & 255] ^ table[0][high >> 24];
   }
   for (; count; bytes++, count--) c = table[0][(c ^ *bytes) & 255] ^ (c >> 8);
   return ~c;

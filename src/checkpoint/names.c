@@ -1,5 +1,5 @@
-/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts cannot stretch; and what
- * a property may be that is set. */
+/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts
+ * cannot stretch; and what a property may be that is set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,22 +7,29 @@
 #include "checkpoint/checkpoint.h"
 #include "text.h"
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static Status check_unique(const char **names, size_t count, const char *what, Error *error) {
   qsort(names, count, sizeof *names, compare_names);
-  if (count && !*names[0]) return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has %s without a name", what);
+  if (count && !*names[0])
+    return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has %s without a name", what);
   for (size_t i = 1; i < count; i++)
     if (strcmp(names[i - 1], names[i]) == 0)
-      return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has two %s called '%.128s'", what, names[i]);
+      return error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint has two %s called '%.128s'", what,
+                       names[i]);
   return STATUS_OK;
 }
 
 static Status check_text(const char *text, size_t most, const char *what, Error *error) {
   size_t length = strlen(text);
-  if (length > most) return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s has %zu bytes, at most %zu are possible", what, length, most);
+  if (length > most)
+    return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s has %zu bytes, at most %zu are possible", what, length,
+                     most);
   size_t whole = text_whole(text, length);
-  return whole == length ? STATUS_OK : error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, whole);
+  return whole == length ? STATUS_OK
+                         : error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, whole);
 }
 
 Status property_check(const char *name, const char *value, Error *error) {

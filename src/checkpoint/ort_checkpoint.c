@@ -1,4 +1,5 @@
-/* ONNX Runtime's checkpoint: FlatBuffers, identifier "ODTC", versions 1 and 2. Field numbers: its checkpoint.fbs and ort.fbs. */
+/* ONNX Runtime's checkpoint: FlatBuffers, identifier "ODTC", versions 1 and 2. Field numbers: its checkpoint.fbs and
+ * ort.fbs. */
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
@@ -15,8 +16,8 @@ enum { TENSOR_NAME, TENSOR_DOC, TENSOR_DIMS, TENSOR_TYPE, TENSOR_RAW, TENSOR_STR
 
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count) { return count >= 8 && memcmp(bytes + 4, "ODTC", 4) == 0; }
 
-/* ---- the checksum: ours has one between head and root, where nothing leads. ONNX Runtime, which writes such files from the start, drops it with
- * the contents it was of ----
+/* ---- the checksum: ours has one between head and root, where nothing leads. ONNX Runtime, which writes such files
+ * from the start, drops it with the contents it was of ----
  *
  *   │ root │ O D T C │ mark, 8 bytes │ CRC-32 of all that follows, xor that of all before it │ …
  */
@@ -32,7 +33,9 @@ static bool has_mark(const uint8_t *bytes, size_t count) {
   return __builtin_popcountll(came ^ wanted) <= MARK_BITS_WRONG;
 }
 
-static uint32_t checksum_of(const uint8_t *bytes, size_t count) { return crc32_of(bytes + HEAD_BYTES, count - HEAD_BYTES) ^ crc32_of(bytes, SUM_AT); }
+static uint32_t checksum_of(const uint8_t *bytes, size_t count) {
+  return crc32_of(bytes + HEAD_BYTES, count - HEAD_BYTES) ^ crc32_of(bytes, SUM_AT);
+}
 
 static bool checksum_fits(const uint8_t *bytes, size_t count) {
   uint32_t sum;
@@ -53,26 +56,33 @@ typedef struct Reader {
 static Status corrupt(Reader *r, const char *what) {
   return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: %s", what);
 }
-static Status out_of_memory(Reader *r) { return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint"); }
+static Status out_of_memory(Reader *r) {
+  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+}
 
 /* Sets name, type and shape; of a nominal one, which ends there, the shape is empty. */
 static Status read_head(Reader *r, FlatTable t, CheckpointTensor *out) {
   FlatVector dims = flat_vector(t, TENSOR_DIMS, 8);
   if (!t.from || dims.count > RANK_MAX) return corrupt(r, "a tensor is missing or has too many dimensions");
-  *out = (CheckpointTensor){.name = flat_string(t, TENSOR_NAME, r->arena), .type = (DType)flat_int32(t, TENSOR_TYPE, 0)};
+  *out = (CheckpointTensor){.name = flat_string(t, TENSOR_NAME, r->arena),
+                            .type = (DType)flat_int32(t, TENSOR_TYPE, 0)};
   if (!out->name) return out_of_memory(r);
   out->shape.rank = (int)dims.count;
   for (size_t i = 0; i < dims.count; i++)
     if ((out->shape.dim[i] = flat_int64_element(dims, i)) < 0) return corrupt(r, "a dimension is negative");
   if (dtype_raw_bytes(out->type)) return STATUS_OK;
-  return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has elements of the unknown type %d", out->name, (int)out->type);
+  return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL,
+                   "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has elements of the unknown type %d",
+                   out->name, (int)out->type);
 }
 
 /* `bytes` is what shape and type want. */
 static Status read_outside(Reader *r, uint64_t offset, size_t bytes, CheckpointTensor *out) {
   if (!r->outside) return corrupt(r, "a tensor has its data in a second file, and the checkpoint has none");
   if (offset > r->outside->bytes || bytes > r->outside->bytes - (size_t)offset)
-    return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the checkpoint's tensor '%.200s' wants %zu bytes at offset %llu of '" ORT_CHECKPOINT_DATA "', which has %zu bytes",
+    return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL,
+                     "the checkpoint's tensor '%.200s' wants %zu bytes at offset %llu of '" ORT_CHECKPOINT_DATA
+                     "', which has %zu bytes",
                      out->name, bytes, (unsigned long long)offset, r->outside->bytes);
   out->data = (const uint8_t *)r->outside->block.data + offset;
   out->bytes = bytes;
@@ -87,7 +97,10 @@ static Status read_tensor(Reader *r, FlatTable t, CheckpointTensor *out) {
   bool fits = shape_count(&out->shape, &count) && size_multiply(count, dtype_raw_bytes(out->type), &wanted);
   if (fits && offset >= 0) return read_outside(r, (uint64_t)offset, wanted, out);
   if (!fits || wanted != raw.count)
-    return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want", out->name, raw.count);
+    return error_set(
+        r->error, STATUS_CHECKPOINT_CORRUPT, NULL,
+        "the ONNX Runtime checkpoint is damaged: tensor '%.200s' has %zu bytes, not what its shape and type want",
+        out->name, raw.count);
   out->bytes = raw.count;
   if (r->stays && raw.count) return out->data = flat_data(raw), STATUS_OK;
   void *data = arena_alloc(r->arena, raw.count);
@@ -106,9 +119,12 @@ static Status read_tensors(Reader *r, FlatVector v, bool nominal, CheckpointTens
 }
 
 static Status find_outside(Reader *r, FlatTable module) {
-  if (!flat_byte(module, MODULE_EXTERNAL) || (r->outside = external_find(r->external, ORT_CHECKPOINT_DATA))) return STATUS_OK;
+  if (!flat_byte(module, MODULE_EXTERNAL) || (r->outside = external_find(r->external, ORT_CHECKPOINT_DATA)))
+    return STATUS_OK;
   Arena scratch = {0};
-  error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint keeps its parameters in a second file, which must be '" ORT_CHECKPOINT_DATA "' in externalData, %.200s",
+  error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+            "the checkpoint keeps its parameters in a second file, which must be '" ORT_CHECKPOINT_DATA
+            "' in externalData, %.200s",
             external_contents(r->external, &scratch));
   arena_free(&scratch);
   return r->error->status;
@@ -132,7 +148,8 @@ static Status read_moments(Reader *r, FlatTable t, CheckpointMoments *out) {
     CheckpointTensor tensor;
     TRY(read_tensor(r, flat_element(list, i), &tensor));
     int which = strcmp(tensor.name, "momentum1") == 0;
-    if (!which && strcmp(tensor.name, "momentum0") != 0) return corrupt(r, "a moment is neither momentum0 nor momentum1");
+    if (!which && strcmp(tensor.name, "momentum0") != 0)
+      return corrupt(r, "a moment is neither momentum0 nor momentum1");
     if (out->moment[which].name) return corrupt(r, "two moments have one name");
     out->moment[which] = tensor;
     out->count++;
@@ -145,7 +162,9 @@ static Status read_moments(Reader *r, FlatTable t, CheckpointMoments *out) {
 static Status read_optimizer(Reader *r, FlatTable root, Checkpoint *out) {
   FlatVector groups = flat_vector(root, CHECKPOINT_OPTIMIZERS, 4);
   if (!groups.count) return STATUS_OK;
-  if (groups.count > 1) return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %zu optimizer groups, we read one", groups.count);
+  if (groups.count > 1)
+    return error_set(r->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %zu optimizer groups, we read one",
+                     groups.count);
   FlatTable group = flat_element(groups, 0);
   FlatVector states = flat_vector(group, GROUP_STATES, 4);
   out->has_optimizer = true;
@@ -186,14 +205,20 @@ static Status read_properties(Reader *r, FlatTable root, Checkpoint *out) {
   return STATUS_OK;
 }
 
-Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, Checkpoint *out) {
-  Reader r = {.bytes = flat_bytes(bytes, count), .external = external, .stays = external_at(external, bytes) != NULL, .arena = arena, .error = error};
+Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                           Checkpoint *out) {
+  Reader r = {.bytes = flat_bytes(bytes, count),
+              .external = external,
+              .stays = external_at(external, bytes) != NULL,
+              .arena = arena,
+              .error = error};
   *out = (Checkpoint){0};
   if (!checksum_fits(bytes, count)) return corrupt(&r, "its checksum does not match its contents");
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);
   if (root.from && version != 1 && version != 2)
-    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the ONNX Runtime checkpoint has version %d, we read 1 and 2", version);
+    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                     "the ONNX Runtime checkpoint has version %d, we read 1 and 2", version);
   TRY(read_module(&r, root, out));
   TRY(read_optimizer(&r, root, out));
   TRY(read_properties(&r, root, out));
@@ -271,7 +296,8 @@ static bool reserve(FlatWriter *w, const Checkpoint *c) {
   for (int i = 0; i < c->trainable_count; i++) fits = fits && size_add(bytes, c->trainable[i].bytes + 512, &bytes);
   for (int i = 0; i < c->frozen_count; i++) fits = fits && size_add(bytes, c->frozen[i].bytes + 512, &bytes);
   for (int i = 0; i < c->moment_count; i++)
-    for (int k = 0; k < c->moments[i].count; k++) fits = fits && size_add(bytes, c->moments[i].moment[k].bytes + 512, &bytes);
+    for (int k = 0; k < c->moments[i].count; k++)
+      fits = fits && size_add(bytes, c->moments[i].moment[k].bytes + 512, &bytes);
   return fits && block_reserve(&w->block, bytes);
 }
 
@@ -308,7 +334,8 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
   put_checksum(&w);
   if (w.failed) {
     block_free(&w.block);
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint, or it passes the 2 GB of its format");
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
+                     "out of memory for the checkpoint, or it passes the 2 GB of its format");
   }
   block_free(out);
   *out = w.block;

@@ -64,13 +64,15 @@ static Status open_envelope(Span *s, Error *error) {
     return corrupt(error, "the bytes are not a Trainlet checkpoint: they do not begin like one");
   s->at += count < sizeof magic ? count : sizeof magic;
   if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && version != VERSION)
-    return corrupt(error, "the checkpoint is of version %llu of the format, we read version %d", (unsigned long long)version, VERSION);
-  if (version != VERSION || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) || !take_varint(s, &length))
+    return corrupt(error, "the checkpoint is of version %llu of the format, we read version %d",
+                   (unsigned long long)version, VERSION);
+  if (version != VERSION || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
+      !take_varint(s, &length))
     return corrupt(error, "the checkpoint is cut off or damaged in its first bytes; %zu bytes came", count);
   if (length != (uint64_t)(s->end - s->at))
     return corrupt(error, "the checkpoint is %s: its contents are %llu bytes, %zu came",
-                   length > (uint64_t)(s->end - s->at) ? "cut off" : "followed by foreign bytes", (unsigned long long)length,
-                   (size_t)(s->end - s->at));
+                   length > (uint64_t)(s->end - s->at) ? "cut off" : "followed by foreign bytes",
+                   (unsigned long long)length, (size_t)(s->end - s->at));
   if (crc32_of(s->at, (size_t)length) != checksum)
     return corrupt(error, "the checkpoint is damaged: its checksum does not match its contents");
   return STATUS_OK;
@@ -83,25 +85,30 @@ static bool has_name(const char *name) { return name && *name; }
 static Status read_tensor(const Trainlet__Tensor *t, Arena *arena, Error *error, CheckpointTensor *out) {
   if (!has_name(t->name)) return corrupt(error, "the checkpoint has a tensor without a name");
   size_t item = dtype_raw_bytes((DType)t->data_type), count, bytes;
-  if (!item) return corrupt(error, "the checkpoint's tensor '%.128s' has elements of the unknown type %d", t->name, (int)t->data_type);
+  if (!item)
+    return corrupt(error, "the checkpoint's tensor '%.128s' has elements of the unknown type %d", t->name,
+                   (int)t->data_type);
   if (t->n_dims > RANK_MAX)
-    return corrupt(error, "the checkpoint's tensor '%.128s' has %zu dimensions, at most %d are possible", t->name, t->n_dims, RANK_MAX);
+    return corrupt(error, "the checkpoint's tensor '%.128s' has %zu dimensions, at most %d are possible", t->name,
+                   t->n_dims, RANK_MAX);
   Shape shape = {.rank = (int)t->n_dims};
   for (int i = 0; i < shape.rank; i++) {
-    if ((shape.dim[i] = t->dims[i]) < 0) return corrupt(error, "the checkpoint's tensor '%.128s' has a negative dimension", t->name);
+    if ((shape.dim[i] = t->dims[i]) < 0)
+      return corrupt(error, "the checkpoint's tensor '%.128s' has a negative dimension", t->name);
   }
   char text[SHAPE_TEXT];
   if (!shape_count(&shape, &count) || !size_multiply(count, item, &bytes) || bytes != t->raw_data.len)
-    return corrupt(error, "the checkpoint's tensor '%.128s' of shape %s and type %s has %zu bytes, which is not its size", t->name,
-                   shape_print(&shape, text), dtype_name((DType)t->data_type), t->raw_data.len);
+    return corrupt(error,
+                   "the checkpoint's tensor '%.128s' of shape %s and type %s has %zu bytes, which is not its size",
+                   t->name, shape_print(&shape, text), dtype_name((DType)t->data_type), t->raw_data.len);
   const void *data = bytes ? t->raw_data.data : arena_alloc(arena, 0);
   if (!data) return out_of_memory(error);
   *out = (CheckpointTensor){.name = t->name, .type = (DType)t->data_type, .shape = shape, .data = data, .bytes = bytes};
   return STATUS_OK;
 }
 
-static Status read_tensors(Trainlet__Tensor *const *from, size_t count, Arena *arena, Error *error, CheckpointTensor **out,
-                           int *out_count) {
+static Status read_tensors(Trainlet__Tensor *const *from, size_t count, Arena *arena, Error *error,
+                           CheckpointTensor **out, int *out_count) {
   if (count > INT32_MAX || !(*out = ARENA_ARRAY(arena, CheckpointTensor, count))) return out_of_memory(error);
   for (size_t i = 0; i < count; i++) TRY(read_tensor(from[i], arena, error, &(*out)[i]));
   *out_count = (int)count;
@@ -109,15 +116,17 @@ static Status read_tensors(Trainlet__Tensor *const *from, size_t count, Arena *a
 }
 
 static Status read_moments(const Trainlet__ParameterState *from, Arena *arena, Error *error, CheckpointMoments *out) {
-  if (!has_name(from->param_name)) return corrupt(error, "the checkpoint has optimizer state of a parameter without a name");
+  if (!has_name(from->param_name))
+    return corrupt(error, "the checkpoint has optimizer state of a parameter without a name");
   *out = (CheckpointMoments){.parameter = from->param_name, .count = (int)from->n_momentums};
   if (from->n_momentums > 2)
-    return corrupt(error, "the checkpoint has %zu moments for '%.128s', at most 2 are possible", from->n_momentums, from->param_name);
+    return corrupt(error, "the checkpoint has %zu moments for '%.128s', at most 2 are possible", from->n_momentums,
+                   from->param_name);
   for (int i = 0; i < out->count; i++) {
     TRY(read_tensor(from->momentums[i], arena, error, &out->moment[i]));
     if (strcmp(out->moment[i].name, moment_names[i]) != 0)
-      return corrupt(error, "the checkpoint calls a moment of '%.128s' '%.64s', it must be '%s'", from->param_name, out->moment[i].name,
-                     moment_names[i]);
+      return corrupt(error, "the checkpoint calls a moment of '%.128s' '%.64s', it must be '%s'", from->param_name,
+                     out->moment[i].name, moment_names[i]);
   }
   return STATUS_OK;
 }
@@ -127,10 +136,12 @@ static Status read_optimizer(const Trainlet__State *state, Arena *arena, Error *
   const Trainlet__OptimizerGroup *group = state->optimizer_groups[0];
   if (state->n_optimizer_groups > 1)
     return corrupt(error, "the checkpoint has %zu optimizer groups, 1 is what we read", state->n_optimizer_groups);
-  if (group->step < 0) return corrupt(error, "the checkpoint has done %lld steps, which cannot be", (long long)group->step);
+  if (group->step < 0)
+    return corrupt(error, "the checkpoint has done %lld steps, which cannot be", (long long)group->step);
   if (group->n_parameters > INT32_MAX || !(out->moments = ARENA_ARRAY(arena, CheckpointMoments, group->n_parameters)))
     return out_of_memory(error);
-  for (size_t i = 0; i < group->n_parameters; i++) TRY(read_moments(group->parameters[i], arena, error, &out->moments[i]));
+  for (size_t i = 0; i < group->n_parameters; i++)
+    TRY(read_moments(group->parameters[i], arena, error, &out->moments[i]));
   out->moment_count = (int)group->n_parameters;
   out->has_optimizer = true;
   out->step = group->step;
@@ -174,8 +185,8 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   *out = (Checkpoint){0};
   Span body = {bytes, bytes + count};
   TRY(open_envelope(&body, error));
-  const Trainlet__State *state = wire_unpack(&trainlet__state__descriptor, body.at, (size_t)(body.end - body.at), "checkpoint",
-                                                  STATUS_CHECKPOINT_CORRUPT, arena, error);
+  const Trainlet__State *state = wire_unpack(&trainlet__state__descriptor, body.at, (size_t)(body.end - body.at),
+                                             "checkpoint", STATUS_CHECKPOINT_CORRUPT, arena, error);
   if (!state) return error->status;
   const Trainlet__ModuleState *m = state->module;
   if (!m) return corrupt(error, "the checkpoint holds no parameters");
@@ -191,7 +202,9 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
 
 /* ---- writing ---- */
 
-static char *text(const char *s) { return (char *)(uintptr_t)s; } /* protobuf-c's strings are not const, but only read */
+static char *text(const char *s) {
+  return (char *)(uintptr_t)s;
+} /* protobuf-c's strings are not const, but only read */
 
 /* An array of pointers to `count` fresh messages of one type. */
 #define MESSAGES(arena, Type, init, count, n, list)                                                                    \
@@ -220,14 +233,16 @@ static bool write_tensors(const CheckpointTensor *from, int count, Arena *arena,
 
 static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
   if (!c->has_optimizer) return true;
-  MESSAGES(arena, Trainlet__OptimizerGroup, trainlet__optimizer_group__init, 1, state->n_optimizer_groups, state->optimizer_groups);
+  MESSAGES(arena, Trainlet__OptimizerGroup, trainlet__optimizer_group__init, 1, state->n_optimizer_groups,
+           state->optimizer_groups);
   Trainlet__OptimizerGroup *group = state->optimizer_groups[0];
   group->name = text(group_name);
   group->has_step = group->has_initial_learning_rate = group->has_learning_rate = true;
   group->step = c->step;
   group->initial_learning_rate = c->initial_learning_rate;
   group->learning_rate = c->learning_rate;
-  MESSAGES(arena, Trainlet__ParameterState, trainlet__parameter_state__init, c->moment_count, group->n_parameters, group->parameters);
+  MESSAGES(arena, Trainlet__ParameterState, trainlet__parameter_state__init, c->moment_count, group->n_parameters,
+           group->parameters);
   for (int i = 0; i < c->moment_count; i++) {
     const CheckpointMoments *from = &c->moments[i];
     Trainlet__ParameterState *to = group->parameters[i];
@@ -245,11 +260,12 @@ static int count_kind(const Checkpoint *c, PropertyKind kind) {
 }
 
 static bool write_properties(const Checkpoint *c, Arena *arena, Trainlet__PropertyBag *bag) {
-  MESSAGES(arena, Trainlet__PropertyBag__Int, trainlet__property_bag__int__init, count_kind(c, PROPERTY_INT), bag->n_ints, bag->ints);
-  MESSAGES(arena, Trainlet__PropertyBag__Float, trainlet__property_bag__float__init, count_kind(c, PROPERTY_FLOAT), bag->n_floats,
-           bag->floats);
-  MESSAGES(arena, Trainlet__PropertyBag__String, trainlet__property_bag__string__init, count_kind(c, PROPERTY_STRING), bag->n_strings,
-           bag->strings);
+  MESSAGES(arena, Trainlet__PropertyBag__Int, trainlet__property_bag__int__init, count_kind(c, PROPERTY_INT),
+           bag->n_ints, bag->ints);
+  MESSAGES(arena, Trainlet__PropertyBag__Float, trainlet__property_bag__float__init, count_kind(c, PROPERTY_FLOAT),
+           bag->n_floats, bag->floats);
+  MESSAGES(arena, Trainlet__PropertyBag__String, trainlet__property_bag__string__init, count_kind(c, PROPERTY_STRING),
+           bag->n_strings, bag->strings);
   int ints = 0, floats = 0, strings = 0;
   for (int i = 0; i < c->property_count; i++) {
     const Property *p = &c->properties[i];
@@ -302,7 +318,8 @@ static Status write_envelope(const Trainlet__State *state, Error *error, Block *
 }
 
 static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
-  return write_tensors(c->trainable, c->trainable_count, arena, &state->module->n_trainable, &state->module->trainable) &&
+  return write_tensors(c->trainable, c->trainable_count, arena, &state->module->n_trainable,
+                       &state->module->trainable) &&
          write_tensors(c->frozen, c->frozen_count, arena, &state->module->n_frozen, &state->module->frozen) &&
          write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) &&
          write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
@@ -322,7 +339,9 @@ Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Blo
   write_run(checkpoint, &rng, &position);
   Arena arena = {0};
   Status status = checkpoint_check_names(checkpoint, &arena, error);
-  if (status == STATUS_OK) status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes) : out_of_memory(error);
+  if (status == STATUS_OK)
+    status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes)
+                                                     : out_of_memory(error);
   arena_free(&arena);
   return status;
 }

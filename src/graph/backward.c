@@ -9,8 +9,8 @@ typedef struct Contribution {
   struct Contribution *next;
 } Contribution;
 
-/* A value depends when it is of a float type and computed from a value whose gradient is wanted: no gradient flows through integers, but those that
- * QuantizeLinear makes. */
+/* A value depends when it is of a float type and computed from a value whose gradient is wanted: no gradient flows
+ * through integers, but those that QuantizeLinear makes. */
 static void mark_dependent(Graph *g, Value *const *wrt, int count) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->depends = false, g->values[i]->contributions = NULL;
   for (int i = 0; i < count; i++) wrt[i]->depends = true;
@@ -19,7 +19,8 @@ static void mark_dependent(Graph *g, Value *const *wrt, int count) {
     bool depends = false;
     for (int k = 0; k < n->in_count; k++) depends |= n->in[k] && n->in[k]->depends;
     for (int k = 0; k < n->out_count; k++)
-      if (n->out[k]) n->out[k]->depends |= depends && (dtype_is_float(n->out[k]->type) || n->op->flags & OP_STRAIGHT_THROUGH);
+      if (n->out[k])
+        n->out[k]->depends |= depends && (dtype_is_float(n->out[k]->type) || n->op->flags & OP_STRAIGHT_THROUGH);
   }
 }
 
@@ -60,14 +61,16 @@ static Value *unbroadcast(Graph *g, Value *grad, Value *x) {
     else if (from != to && !dim_is_number(to)) unsure = true;
   }
   if (unsure) {
-    Node *args = emit_node(g, "BroadcastGradientArgs", NO_ATTRS, (Value *[]){emit_shape(g, x), emit_shape(g, grad)}, 2, 2,
-                           (bool[]){true, false});
-    Value *sum = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1), attr_of_int("noop_with_empty_axes", 1)), grad,
+    Node *args = emit_node(g, "BroadcastGradientArgs", NO_ATTRS, (Value *[]){emit_shape(g, x), emit_shape(g, grad)}, 2,
+                           2, (bool[]){true, false});
+    Value *sum = emit_with(g, "ReduceSumTraining",
+                           ATTRS(attr_of_int("keepdims", 1), attr_of_int("noop_with_empty_axes", 1)), grad,
                            args ? args->out[0] : NULL);
     return emit(g, "Reshape", sum, emit_shape(g, x));
   }
   if (!count) return grad; /* the same dims under other names */
-  Value *sum = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", inner)), grad, emit_ints(g, axes, count));
+  Value *sum = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", inner)), grad,
+                         emit_ints(g, axes, count));
   return inner && extra ? emit(g, "Reshape", sum, emit_shape(g, x)) : sum;
 }
 
@@ -87,7 +90,9 @@ static Status node_backward(Graph *g, Node *n) {
   for (int i = 0; i < n->out_count; i++) arrives |= n->out[i] && (dy[i] = total_gradient(g, n->out[i])) != NULL;
   TRY(check_emitted(g, n));
   if (!arrives) return STATUS_OK;
-  if (!n->op->grad) return node_fail(n, STATUS_UNSUPPORTED_OP, "this operator has no gradient, and a trainable parameter needs one through it");
+  if (!n->op->grad)
+    return node_fail(n, STATUS_UNSUPPORTED_OP,
+                     "this operator has no gradient, and a trainable parameter needs one through it");
   Grad grad = {.graph = g, .node = n, .dy = dy, .dx = dx, .want = want};
   TRY(n->op->grad(&grad));
   TRY(check_emitted(g, n));
@@ -102,7 +107,8 @@ static Status node_backward(Graph *g, Node *n) {
 
 Status backward(Graph *g, Value *y, Value *dy, Value *const *wrt, int count, Value **grads) {
   mark_dependent(g, wrt, count);
-  if (!dy || !add_contribution(g, y, dy)) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
+  if (!dy || !add_contribution(g, y, dy))
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
   for (int i = g->node_count - 1; i >= 0; i--) TRY(node_backward(g, g->nodes[i]));
   for (int i = 0; i < count; i++) grads[i] = total_gradient(g, wrt[i]);
   return g->error->status;

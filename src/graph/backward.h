@@ -2,7 +2,8 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Appends to `g` the nodes that compute dy/dx for each of the `count` values `wrt`, given `dy`, the gradient that arrives at
- * `y` (same shape as y; a constant 1 for a loss). grads[i] becomes NULL where y does not depend on wrt[i]. Only nodes on a path
- * from a wrt to y are walked. unsupported-op, naming the node, when one of them has no gradient. */
+/* Appends to `g` the nodes that compute dy/dx for each of the `count` values `wrt`, given `dy`, the gradient that
+ * arrives at `y` (same shape as y; a constant 1 for a loss). grads[i] becomes NULL where y does not depend on wrt[i].
+ * Only nodes on a path from a wrt to y are walked. unsupported-op, naming the node, when one of them has no gradient.
+ */
 Status backward(Graph *g, Value *y, Value *dy, Value *const *wrt, int count, Value **grads);

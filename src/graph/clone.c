@@ -1,4 +1,5 @@
-/* Cloning: what is wanted of a graph in a new one, with numbers for symbols, and with pins for values that were settled. */
+/* Cloning: what is wanted of a graph in a new one, with numbers for symbols, and with pins for values that were
+ * settled. */
 #include "graph/op.h"
 
 /* `wanted`: by a value's index. */
@@ -33,7 +34,8 @@ static Value *clone_pin(Graph *to, const Value *v) {
   const Value *pin = v->pin;
   if (pin->kind == VALUE_CONSTANT) return graph_constant(to, v->name, pin->type, &pin->shape, pin->data);
   if (pin->kind == VALUE_INPUT) return clone_input(to, pin, v->name);
-  Value **items = ARENA_ARRAY(to->arena, Value *, pin->item_count), *copy = graph_value(to, v->name, pin->type, NULL, VALUE_SEQUENCE);
+  Value **items = ARENA_ARRAY(to->arena, Value *, pin->item_count),
+        *copy = graph_value(to, v->name, pin->type, NULL, VALUE_SEQUENCE);
   if (!items || !copy) return NULL;
   for (int i = 0; i < pin->item_count; i++)
     if (!(items[i] = clone_item(to, pin->items[i]))) return NULL;
@@ -72,7 +74,8 @@ static Value *twin_of(Graph *to, Value *v) {
 }
 
 static Status out_of_memory(Graph *to) {
-  return error_set(to->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the clone of a graph needs more than the %zu bytes it has", to->arena->used_bytes);
+  return error_set(to->error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory: the clone of a graph needs more than the %zu bytes it has", to->arena->used_bytes);
 }
 
 static Status clone_node(Graph *to, Node *n) {
@@ -81,7 +84,9 @@ static Status clone_node(Graph *to, Node *n) {
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
-  if (n->deferred.waits) TRY(graph_add(to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
+  if (n->deferred.waits)
+    TRY(graph_add(
+        to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
   else {
     Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
     if (!copy) return to->error->status;
@@ -102,7 +107,9 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
     if (node_wanted(wanted, g->nodes[i])) want_inputs(wanted, g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && wanted[i] && !(v->twin = clone_value(to, v, numbers))) return NULL;
+    if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && wanted[i] &&
+        !(v->twin = clone_value(to, v, numbers)))
+      return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
     if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;

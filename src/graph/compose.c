@@ -19,16 +19,20 @@ Value *compose_cast(Compose *c, Value *x, DType to) {
 
 Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims) {
   bool as_input = strcmp(op, "ReduceSum") == 0 || graph_opset(c->graph, "") >= 18;
-  if (as_input) return emit_with(c->graph, op, ATTRS(attr_of_int("keepdims", keepdims)), x, emit_ints(c->graph, axes, count));
+  if (as_input)
+    return emit_with(c->graph, op, ATTRS(attr_of_int("keepdims", keepdims)), x, emit_ints(c->graph, axes, count));
   return emit_with(c->graph, op, ATTRS(attr_of_ints("axes", axes, count), attr_of_int("keepdims", keepdims)), x);
 }
 
 Value *compose_sum_as(Compose *c, Value *x) {
   const Node *n = c->node;
-  AttrList kept = ATTRS(attr_of_int("keepdims", node_int(n, "keepdims", 1)), attr_of_int("noop_with_empty_axes", node_int(n, "noop_with_empty_axes", 0)));
+  AttrList kept = ATTRS(attr_of_int("keepdims", node_int(n, "keepdims", 1)),
+                        attr_of_int("noop_with_empty_axes", node_int(n, "noop_with_empty_axes", 0)));
   int count;
   const int64_t *axes = node_ints(n, "axes", &count);
-  if (n->version >= 18 || !count) return has_in(n, 1) ? emit_with(c->graph, "ReduceSum", kept, x, n->in[1]) : emit_with(c->graph, "ReduceSum", kept, x);
+  if (n->version >= 18 || !count)
+    return has_in(n, 1) ? emit_with(c->graph, "ReduceSum", kept, x, n->in[1])
+                        : emit_with(c->graph, "ReduceSum", kept, x);
   return compose_reduce(c, "ReduceSum", x, axes, count, node_int(n, "keepdims", 1) != 0);
 }
 
@@ -51,7 +55,8 @@ bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int cou
   AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, count));
   bool as_input = graph_opset(c->graph, "") >= 13;
   if (as_input) attrs.count = 1;
-  Node *n = emit_node(c->graph, "Split", attrs, (Value *[]){x, as_input ? emit_ints(c->graph, sizes, count) : NULL}, as_input ? 2 : 1, count, NULL);
+  Node *n = emit_node(c->graph, "Split", attrs, (Value *[]){x, as_input ? emit_ints(c->graph, sizes, count) : NULL},
+                      as_input ? 2 : 1, count, NULL);
   for (int i = 0; n && i < count; i++) parts[i] = n->out[i];
   return n != NULL;
 }
@@ -59,7 +64,8 @@ bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int cou
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
   int64_t at = axis;
   static const int64_t zero = 0;
-  Value *index = vector ? emit_ints(c->graph, &at, 1) : emit(c->graph, "Reshape", emit_ints(c->graph, &at, 1), emit_ints(c->graph, &zero, 0));
+  Value *index = vector ? emit_ints(c->graph, &at, 1)
+                        : emit(c->graph, "Reshape", emit_ints(c->graph, &at, 1), emit_ints(c->graph, &zero, 0));
   return emit(c->graph, "Gather", emit_shape(c->graph, x), index);
 }
 
@@ -68,4 +74,6 @@ Status compose_want_number(const Compose *c, int input, int axis) {
   return node_await(c->node, input, "dimension %d of input %d must be known before the run", axis, input);
 }
 
-Value *compose_range(Compose *c, Value *count) { return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1)); }
+Value *compose_range(Compose *c, Value *count) {
+  return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1));
+}

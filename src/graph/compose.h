@@ -9,7 +9,8 @@ Value *compose_cast(Compose *c, Value *x, DType to); /* x itself when it is of t
 Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims);
 /* ReduceSum of x over the axes of the node itself, wherever they stand. */
 Value *compose_sum_as(Compose *c, Value *x);
-/* The dims as Reshape takes them: symbols that `like` (may be NULL) has at the same place are copied, one more is left over. */
+/* The dims as Reshape takes them: symbols that `like` (may be NULL) has at the same place are copied, one more is left
+ * over. */
 Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
 bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts); /* along the axis */
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */

@@ -47,7 +47,8 @@ Status dims_known(const Node *n, int input, const Dim **dims, int *count) {
   bool later = has_in(n, input) && !n->in[input]->known && n->in[input]->kind == VALUE_NODE && has_symbols(n->graph);
   if (!later) return node_known(n, input, dims, count);
   if (!shape_count(&n->in[input]->shape, &length) || length > RANK_MAX)
-    return node_await(n, input, "input %d ('%.64s') has a length that depends on fed values", input, n->in[input]->name);
+    return node_await(n, input, "input %d ('%.64s') has a length that depends on fed values", input,
+                      n->in[input]->name);
   *count = (int)length;
   return STATUS_OK;
 }

@@ -8,7 +8,8 @@ enum { EMIT_INPUTS = 16 }; /* of an operator composed within another */
 
 static void out_of_memory(Graph *g) { error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the graph"); }
 
-Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want) {
+Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
+                const bool *want) {
   const Op *op = op_find(op_name);
   if (!op) {
     error_set(g->error, STATUS_INTERNAL, NULL, "the engine emits operator '%s', which it lacks", op_name);

@@ -20,8 +20,8 @@ Graph *graph_new(Arena *arena, Error *error) {
 }
 
 static Status out_of_memory(Graph *g) {
-  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the graph needs more than the %zu bytes it has",
-                   g->arena->used_bytes);
+  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory: the graph needs more than the %zu bytes it has", g->arena->used_bytes);
 }
 
 /* Room for one more item of the list of g whose pointer stands at `list`; it stays as it is when there is none. */
@@ -56,7 +56,9 @@ static uint32_t name_hash(const char *s) { /* FNV-1a */
   return h;
 }
 
-static const char *name_at(const Graph *g, const NameTable *t, int i) { return t == &g->symbol_names ? g->symbols[i] : g->values[i]->name; }
+static const char *name_at(const Graph *g, const NameTable *t, int i) {
+  return t == &g->symbol_names ? g->symbols[i] : g->values[i]->name;
+}
 
 /* The slot that holds `name`, or the empty one where it belongs. */
 static int *slot_of(const Graph *g, const NameTable *t, const char *name) {
@@ -65,7 +67,9 @@ static int *slot_of(const Graph *g, const NameTable *t, const char *name) {
   return &t->slots[at];
 }
 
-static int find_name(const Graph *g, const NameTable *t, const char *name) { return t->slot_count ? *slot_of(g, t, name) - 1 : -1; }
+static int find_name(const Graph *g, const NameTable *t, const char *name) {
+  return t->slot_count ? *slot_of(g, t, name) - 1 : -1;
+}
 
 Value *graph_find(const Graph *g, const char *name) {
   int i = find_name(g, &g->value_names, name);
@@ -128,7 +132,8 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
   if (!names_grow(g, &g->value_names, g->value_count)) return out_of_memory(g), NULL;
   bool twice = graph_find(g, name), broken = strchr(name, '\n'); /* lists of names have one a line */
   if (twice || broken) {
-    error_set(g->error, STATUS_INVALID_MODEL, NULL, twice ? "the name '%.200s' is given to two values" : "the name '%.200s' has a line break in it", name);
+    error_set(g->error, STATUS_INVALID_MODEL, NULL,
+              twice ? "the name '%.200s' is given to two values" : "the name '%.200s' has a line break in it", name);
     return NULL;
   }
   Value *v = ARENA_NEW(g->arena, Value);
@@ -149,9 +154,9 @@ bool graph_know(Graph *g, Value *v) {
   Dim *dims = ARENA_ARRAY(g->arena, Dim, count);
   if (!dims) return false;
   for (size_t i = 0; i < count; i++) {
-    dims[i] = v->type == DTYPE_INT64   ? ((const int64_t *)v->data)[i]
-              : v->type == DTYPE_INT32 ? ((const int32_t *)v->data)[i]
-                                       : ((const uint8_t *)v->data)[i];
+    dims[i] = v->type == DTYPE_INT64 ? ((const int64_t *)v->data)[i]
+            : v->type == DTYPE_INT32 ? ((const int32_t *)v->data)[i]
+                                     : ((const uint8_t *)v->data)[i];
     if (dim_is_symbol(dims[i])) return true; /* a number that looks like a symbol stays unknown */
   }
   v->known = dims;
@@ -209,7 +214,8 @@ const char *graph_symbol_name(const Graph *g, Dim d) {
 
 /* ---- nodes ---- */
 
-/* The newest meaning of `op` that the graph's opset has; the first, when the op is younger than the opset: what is emitted may be. */
+/* The newest meaning of `op` that the graph's opset has; the first, when the op is younger than the opset: what is
+ * emitted may be. */
 static int version_in_force(Graph *g, const Op *op) {
   const char *domain = op->domain ? op->domain : "";
   int opset = graph_opset(g, domain), version = 0;
@@ -226,15 +232,20 @@ static Status check_counts(const Node *n) {
   const Op *op = n->op;
   if (n->in_count < op->min_in || (op->max_in >= 0 && n->in_count > op->max_in))
     return node_invalid(n, "takes %d to %d inputs, %d came", op->min_in, op->max_in, n->in_count);
-  if (n->out_count < op->min_out) return node_invalid(n, "has at least %d outputs, %d are asked for", op->min_out, n->out_count);
+  if (n->out_count < op->min_out)
+    return node_invalid(n, "has at least %d outputs, %d are asked for", op->min_out, n->out_count);
   if (n->out_count > op->max_out && op->max_out >= 0)
     return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
   for (int i = 0; i < n->attr_count; i++)
-    if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS)) return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
+    if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS))
+      return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
   for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES)); i++)
-    if (n->in[i] && n->in[i]->kind == VALUE_SEQUENCE) return node_invalid(n, "input %d ('%.64s') is a sequence or an empty optional, it takes tensors", i, n->in[i]->name);
+    if (n->in[i] && n->in[i]->kind == VALUE_SEQUENCE)
+      return node_invalid(n, "input %d ('%.64s') is a sequence or an empty optional, it takes tensors", i,
+                          n->in[i]->name);
   for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES | OP_STRINGS)); i++)
-    if (n->in[i] && n->in[i]->type == DTYPE_STRING) return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is string, it takes numbers", i, n->in[i]->name);
+    if (n->in[i] && n->in[i]->type == DTYPE_STRING)
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is string, it takes numbers", i, n->in[i]->name);
   for (int i = 0; i < op->min_in && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;
@@ -254,7 +265,9 @@ static Status make_outputs(Node *n, const char *const *names) {
 
 static Status defer(Node *n, Value *awaits) {
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) *n->out[i] = (Value){.name = n->out[i]->name, .index = n->out[i]->index, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
+    if (n->out[i])
+      *n->out[i] = (Value){
+          .name = n->out[i]->name, .index = n->out[i]->index, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
   n->scratch_bytes = 0;
   n->deferred.input = awaits;
   n->deferred.waits = n->graph->waiting.open = true;
@@ -285,18 +298,24 @@ static Status infer(Node *n) {
   Status status = n->op->infer(n);
   if (end_try(g, composes)) return defer(n, g->waiting.missed);
   for (int i = 0; i < n->out_count && status == STATUS_OK && !(n->op->flags & OP_STRINGS); i++)
-    if (n->out[i] && n->out[i]->type == DTYPE_STRING) return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
+    if (n->out[i] && n->out[i]->type == DTYPE_STRING)
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
   return status == STATUS_OK && g->arena->failed ? STATUS_OUT_OF_MEMORY : status;
 }
 
 /* A node without outputs, in no list yet. */
-static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
-                      int out_count, const Attr *attrs, int attr_count) {
+static Node *node_new(Graph *g, const Op *op, const char *name, Value *const *in, int in_count,
+                      const char *const *out_names, int out_count, const Attr *attrs, int attr_count) {
   if (g->error->status != STATUS_OK) return NULL;
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return out_of_memory(g), NULL;
   const char *first_out = out_names && out_count && out_names[0] && *out_names[0] ? out_names[0] : NULL;
-  *n = (Node){.op = op, .graph = g, .stream = g->first_stream + g->node_count, .in_count = in_count, .out_count = out_count, .attr_count = attr_count};
+  *n = (Node){.op = op,
+              .graph = g,
+              .stream = g->first_stream + g->node_count,
+              .in_count = in_count,
+              .out_count = out_count,
+              .attr_count = attr_count};
   n->name = name && *name ? name : first_out ? first_out : arena_print(g->arena, "%s_%d", op->name, ++g->made);
   n->in = ARENA_ARRAY(g->arena, Value *, in_count);
   n->out = ARENA_ARRAY(g->arena, Value *, out_count);
@@ -327,9 +346,13 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
 /* The type in which an operator computes those of a type; the same where it takes them as they are. */
 static DType wide_of(const Op *op, DType type) {
   switch (type) {
-    case DTYPE_FLOAT16: case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
     case DTYPE_FLOAT64: return op->flags & OP_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
-    case DTYPE_INT8: case DTYPE_UINT8: case DTYPE_INT16: case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
+    case DTYPE_INT8:
+    case DTYPE_UINT8:
+    case DTYPE_INT16:
+    case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
     case DTYPE_UINT32: return DTYPE_INT64;
     default: return type;
   }
@@ -351,8 +374,8 @@ static bool narrows(const Added *a, DType narrow) {
 
 static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
 
-/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where no way of its own is written:
- * the inputs are cast, and outputs of that type cast back. */
+/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where no way of its own is
+ * written: the inputs are cast, and outputs of that type cast back. */
 static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
   if (!in) return out_of_memory(g);
@@ -385,7 +408,8 @@ static Status compose(Graph *g, const Added *a, Compose *c) {
 Status graph_compose(Graph *g, const Added *a, Value **out) {
   if (graph_is_composed(a)) return compose(g, a, &(Compose){.out = out});
   Node *n;
-  if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count))) return g->error->status;
+  if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count)))
+    return g->error->status;
   for (int i = 0; i < n->out_count; i++) out[i] = n->out[i];
   return STATUS_OK;
 }
@@ -426,8 +450,11 @@ static Status name_outputs(Graph *g, const Added *a, Value **out) {
       TRY(name_sequence(g, a->out_names[i], out[i]));
       continue;
     }
-    if (!out[i]) return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute", a->op->name, a->name ? a->name : "", i);
-    if (!graph_node(g, op_find_in("", "Identity"), NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0)) return g->error->status;
+    if (!out[i])
+      return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute",
+                       a->op->name, a->name ? a->name : "", i);
+    if (!graph_node(g, op_find_in("", "Identity"), NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0))
+      return g->error->status;
   }
   return STATUS_OK;
 }
@@ -436,16 +463,20 @@ static Status check_age(Graph *g, const Added *a) {
   const char *domain = a->op->domain ? a->op->domain : "";
   int opset = *domain ? graph_opset(g, domain) : g->file_opset;
   if (opset >= a->op->since[0]) return STATUS_OK;
-  return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': opset %d of domain '%s' has no such operator", a->op->name,
-                   a->name ? a->name : "", opset, *domain ? domain : "ai.onnx");
+  return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name,
+                   "%s '%.128s': opset %d of domain '%s' has no such operator", a->op->name, a->name ? a->name : "",
+                   opset, *domain ? domain : "ai.onnx");
 }
 
-/* Before opset 7 the second operand began at dim `axis` of the first, instead of ending with it; PRelu's slope was of channels. */
+/* Before opset 7 the second operand began at dim `axis` of the first, instead of ending with it; PRelu's slope was of
+ * channels. */
 static Value *aligned_operand(Graph *g, const Added *a) {
   const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
   bool slope = strcmp(a->op->name, "PRelu") == 0;
   const Attr *axis = node_attr(&with, "axis", ATTR_INT);
-  if (a->in_count != 2 || !a->in[0] || !a->in[1] || g->file_opset >= 7 || !(slope || (axis && node_int(&with, "broadcast", 0)))) return NULL;
+  if (a->in_count != 2 || !a->in[0] || !a->in[1] || g->file_opset >= 7 ||
+      !(slope || (axis && node_int(&with, "broadcast", 0))))
+    return NULL;
   int64_t first = slope ? 1 : axis->i, dims[RANK_MAX] = {0};
   int rank = a->in[0]->shape.rank, own = a->in[1]->shape.rank;
   if (first < 0) first += rank;
@@ -468,7 +499,8 @@ Status graph_add(Graph *g, const Added *a) {
   return add(g, &with);
 }
 
-/* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it. */
+/* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it.
+ */
 static void abandon(Graph *g, int first) {
   for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;
 }
@@ -476,7 +508,9 @@ static void abandon(Graph *g, int first) {
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
   if (!narrow && !graph_is_composed(a))
-    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count) ? STATUS_OK : g->error->status;
+    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count)
+             ? STATUS_OK
+             : g->error->status;
   for (int i = 0; i < a->in_count && g->waiting.allowed; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return add_deferred(g, a, NULL);
   if (a->done && !g->waiting.resumes) return add_deferred(g, a, NULL);

@@ -1,5 +1,5 @@
-/* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer, or waits for
- * contents that a run has to compute first (Deferred).
+/* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer,
+ * or waits for contents that a run has to compute first (Deferred).
  *
  *   Graph ─▶ inputs[]   Value ◀── in[] ── Node ── out[] ──▶ Value ◀── outputs[] ── Graph
  *         ─▶ nodes[]                      │ op, attrs, params
@@ -23,7 +23,8 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
-/* What the file says of a value that may be a sequence, an optional or both; it has no type until it is bound to what was fed. */
+/* What the file says of a value that may be a sequence, an optional or both; it has no type until it is bound to what
+ * was fed. */
 typedef struct Declared {
   bool sequence, optional;
   DType type;  /* of the tensor, or of each of the sequence */
@@ -36,17 +37,19 @@ typedef struct Value {
   DType type;
   Shape shape;
   ValueKind kind;
-  Node *producer;   /* VALUE_NODE only */
-  const Dim *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
-  bool fixed;       /* VALUE_STATE that no step changes: a frozen parameter */
-  bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
-  const Declared *declared; /* of an input that may be a sequence or an optional, and of an output whose type is not known yet; else NULL */
-  struct Value **items; /* VALUE_SEQUENCE only */
+  Node *producer; /* VALUE_NODE only */
+  const Dim
+      *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
+  bool fixed; /* VALUE_STATE that no step changes: a frozen parameter */
+  bool initializer;         /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  const Declared *declared; /* of an input that may be a sequence or an optional, and of an output whose type is not
+                               known yet; else NULL */
+  struct Value **items;     /* VALUE_SEQUENCE only */
   int item_count;
-  bool absent;      /* VALUE_SEQUENCE that stands for an optional without an element */
-  bool ahead;       /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
-  bool settled;     /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
-  void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
+  bool absent;  /* VALUE_SEQUENCE that stands for an optional without an element */
+  bool ahead;   /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
+  bool settled; /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
+  void *data;   /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
   struct Value *root; /* whose bytes these are: itself unless a view or written in place */
   size_t offset;      /* in the step arena */
@@ -57,16 +60,28 @@ typedef struct Value {
   struct Value *instead; /* what they are to read instead */
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
-  bool statistic;     /* train/mode.h only: running mean or variance of a BatchNormalization */
-  struct Value *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
-  const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what was fed (run/feed.h) */
-  bool depends;                       /* backward only: it depends on a value whose gradient is wanted */
+  bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
+  struct Value
+      *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
+  const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what
+                              was fed (run/feed.h) */
+  bool depends;            /* backward only: it depends on a value whose gradient is wanted */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
 
 static inline size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
 
-typedef enum AttrKind { ATTR_NONE, ATTR_FLOAT, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS, ATTR_GRAPH } AttrKind;
+typedef enum AttrKind {
+  ATTR_NONE,
+  ATTR_FLOAT,
+  ATTR_INT,
+  ATTR_STRING,
+  ATTR_TENSOR,
+  ATTR_FLOATS,
+  ATTR_INTS,
+  ATTR_STRINGS,
+  ATTR_GRAPH
+} AttrKind;
 
 typedef struct Attr {
   const char *name;
@@ -102,10 +117,10 @@ struct Node {
   int in_count, out_count;
   Attr *attrs;
   int attr_count;
-  void *params;         /* what infer made of the attributes; the op's own struct */
+  void *params; /* what infer made of the attributes; the op's own struct */
   Deferred deferred;
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  void *scratch;        /* there during run, 64-byte aligned; never NULL, for an address of nothing is computed from it too */
+  void *scratch; /* there during run, 64-byte aligned; never NULL, for an address of nothing is computed from it too */
 };
 
 typedef struct Opset {
@@ -119,13 +134,13 @@ typedef struct NameTable {
   int slot_count, count;
 } NameTable;
 
-/* Nodes that wait. Where an infer, or the composition around it, must know contents that only a run computes, node_await gives
- * STATUS_LATER, and the node is put off instead of refused. */
+/* Nodes that wait. Where an infer, or the composition around it, must know contents that only a run computes,
+ * node_await gives STATUS_LATER, and the node is put off instead of refused. */
 typedef struct Waiting {
-  bool allowed; /* else such an infer fails with a sentence */
-  bool resumes; /* Loops go on where they left off; else these wait to be run by themselves */
-  bool open;    /* a node of the graph waits */
-  bool tries;   /* an infer or a composition is under way that can be put off */
+  bool allowed;  /* else such an infer fails with a sentence */
+  bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
+  bool open;     /* a node of the graph waits */
+  bool tries;    /* an infer or a composition is under way that can be put off */
   Value *missed; /* what the last infer or composition must know */
 } Waiting;
 
@@ -145,14 +160,17 @@ struct Graph {
   Opset *opsets;
   int opset_count, opset_capacity;
   NameTable value_names, symbol_names;
-  int made; /* counter for made-up names */
-  int first_stream; /* Node.stream of the first node */
-  double work_ahead; /* multiply-adds computed while it was built or planned (graph/work.h) */
+  int made;                         /* counter for made-up names */
+  int first_stream;                 /* Node.stream of the first node */
+  double work_ahead;                /* multiply-adds computed while it was built or planned (graph/work.h) */
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
-  int inlined;  /* how much of subgraphs was added (graph/subgraph.h) */
+  int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
   const Rng *rng; /* what random operators draw from; set by the session before a run */
-  struct { const char **keys, **texts; int count, capacity; } metadata; /* the model's metadata_props */
+  struct {
+    const char **keys, **texts;
+    int count, capacity;
+  } metadata; /* the model's metadata_props */
   int ir_version;
   int file_opset; /* of ai.onnx in the file that nodes come from; the graph's own is 13 or higher */
 };
@@ -167,27 +185,29 @@ Status graph_import(Graph *g, const char *domain, int version); /* keeps the fir
 /* Values. A name that is taken already is invalid-model; NULL asks for a made-up name. NULL comes back on failure. */
 Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind);
 Value *graph_find(const Graph *g, const char *name);
-Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape, const void *data); /* data is not copied */
+Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape,
+                      const void *data); /* data is not copied */
 Status graph_add_input(Graph *g, Value *v);
 Status graph_add_output(Graph *g, Value *v);
 Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_name(stem) */
-const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_1" … if taken */
-char *graph_list_names(Value *const *values, int count, const char *between, Arena *arena); /* one text; NULL when memory is out */
+const char *graph_fresh_name(Graph *g, const char *stem);  /* "stem", or "stem_1" … if taken */
+char *graph_list_names(Value *const *values, int count, const char *between,
+                       Arena *arena); /* one text; NULL when memory is out */
 bool graph_know(Graph *g, Value *v); /* sets `known` from the data of a small integer value; false when memory is out */
 const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
 Status graph_set_metadata(Graph *g, const char *key, const char *text);
 
-Dim graph_symbol(Graph *g, const char *name);                 /* the symbol of that name, made on first use */
-Dim graph_fresh_dim(Graph *g);                                /* a symbol unlike any other */
-const char *graph_symbol_name(const Graph *g, Dim d);         /* "" for a fresh one */
+Dim graph_symbol(Graph *g, const char *name);         /* the symbol of that name, made on first use */
+Dim graph_fresh_dim(Graph *g);                        /* a symbol unlike any other */
+const char *graph_symbol_name(const Graph *g, Dim d); /* "" for a fresh one */
 
-/* A node of the op, `out_count` outputs with the given names (NULL array or NULL entry: made up; "" : absent). Runs the op's infer.
- * NULL in `in` is an absent optional input. */
+/* A node of the op, `out_count` outputs with the given names (NULL array or NULL entry: made up; "" : absent). Runs the
+ * op's infer. NULL in `in` is an absent optional input. */
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 
-/* A node as a model has it: an operator that others make up (Op.compose) becomes those; float16 and bfloat16 are computed in float32, small
- * ints in int64, between casts. `out_names` as for graph_node. */
+/* A node as a model has it: an operator that others make up (Op.compose) becomes those; float16 and bfloat16 are
+ * computed in float32, small ints in int64, between casts. `out_names` as for graph_node. */
 typedef struct Added {
   const Op *op;
   const char *name;
@@ -201,11 +221,12 @@ typedef struct Added {
 } Added;
 Status graph_add(Graph *g, const Added *a);
 bool graph_is_composed(const Added *a); /* others make it up */
-Status graph_compose(Graph *g, const Added *a, Value **out); /* the same without casts, the outputs under made-up names */
+Status graph_compose(Graph *g, const Added *a,
+                     Value **out); /* the same without casts, the outputs under made-up names */
 
-/* Copies the nodes that `outputs` need into a new graph of `arena`, pinned values as their pins, symbols replaced by `numbers` where those are ≥ 0, and
- * infers every one again. Values of other kinds than VALUE_NODE are copied with their data. `twin` of each old value points
- * to its copy. */
+/* Copies the nodes that `outputs` need into a new graph of `arena`, pinned values as their pins, symbols replaced by
+ * `numbers` where those are ≥ 0, and infers every one again. Values of other kinds than VALUE_NODE are copied with
+ * their data. `twin` of each old value points to its copy. */
 Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *outputs, int output_count);
 
 /* Emitting: sticky, NULL in gives NULL out; the error is in g->error. emit gives output 0. */
@@ -219,21 +240,24 @@ typedef struct AttrList {
 #define emit_with(g, op_name, attrs, ...)                                                                              \
   emit_first(g, op_name, attrs, (Value *[]){__VA_ARGS__}, (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *)))
 Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count);
-/* The same with several outputs, all wanted where want is NULL or want[i]; NULL on failure. An input that is EMIT_ABSENT is an
- * absent optional one. */
-Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count, const bool *want);
+/* The same with several outputs, all wanted where want is NULL or want[i]; NULL on failure. An input that is
+ * EMIT_ABSENT is an absent optional one. */
+Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
+                const bool *want);
 extern Value emit_absent;
 #define EMIT_ABSENT (&emit_absent)
-Value *emit_float(Graph *g, float x);                                 /* scalar constant */
+Value *emit_float(Graph *g, float x);                                  /* scalar constant */
 Value *emit_floats(Graph *g, const float *floats, const Shape *shape); /* constant */
-Value *emit_ints(Graph *g, const int64_t *ints, int count);           /* int64 vector constant */
-Value *emit_truth(Graph *g, bool truth);                              /* scalar constant */
-Value *emit_int(Graph *g, int64_t x);                                 /* scalar constant */
-Value *emit_shape(Graph *g, Value *like);                             /* Shape(like) */
+Value *emit_ints(Graph *g, const int64_t *ints, int count);            /* int64 vector constant */
+Value *emit_truth(Graph *g, bool truth);                               /* scalar constant */
+Value *emit_int(Graph *g, int64_t x);                                  /* scalar constant */
+Value *emit_shape(Graph *g, Value *like);                              /* Shape(like) */
 
 static inline Attr attr_of_int(const char *name, int64_t i) { return (Attr){.name = name, .kind = ATTR_INT, .i = i}; }
 static inline Attr attr_of_float(const char *name, float f) { return (Attr){.name = name, .kind = ATTR_FLOAT, .f = f}; }
-static inline Attr attr_of_string(const char *name, const char *s) { return (Attr){.name = name, .kind = ATTR_STRING, .s = s}; }
+static inline Attr attr_of_string(const char *name, const char *s) {
+  return (Attr){.name = name, .kind = ATTR_STRING, .s = s};
+}
 static inline Attr attr_of_ints(const char *name, const int64_t *ints, int count) {
   return (Attr){.name = name, .kind = ATTR_INTS, .count = count, .ints = ints};
 }

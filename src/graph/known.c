@@ -15,7 +15,8 @@ void known_write(Value *v) {
 }
 
 static bool allocate(Value *v) {
-  return shape_is_concrete(&v->shape) && value_bytes(v) <= BYTES_MAX && (v->data = arena_alloc(v->producer->graph->arena, value_bytes(v))) != NULL;
+  return shape_is_concrete(&v->shape) && value_bytes(v) <= BYTES_MAX &&
+         (v->data = arena_alloc(v->producer->graph->arena, value_bytes(v))) != NULL;
 }
 
 static bool all_numbers(const Value *v) {
@@ -41,7 +42,8 @@ static bool run(Node *n, int depth) {
   return true;
 }
 
-/* Stops at the first value that is not to be had, and does nothing twice: the time is that of one path and of what is kept. */
+/* Stops at the first value that is not to be had, and does nothing twice: the time is that of one path and of what is
+ * kept. */
 static bool compute(Value *v, int depth) {
   if (v->kind == VALUE_CONSTANT) return v->settled = true;
   if (v->kind != VALUE_NODE || v->type == DTYPE_NONE || !v->producer || depth == 0) return false;

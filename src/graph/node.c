@@ -62,7 +62,8 @@ const int64_t *node_ints(const Node *n, const char *name, int *count) {
   *count = a ? a->count : 0;
   return a ? a->ints : NULL;
 }
-Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out) {
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count,
+                   int *out) {
   const char *given = node_string(n, name, otherwise);
   for (*out = 0; *out < count; ++*out)
     if (strcmp(given, choices[*out]) == 0) return STATUS_OK;
@@ -79,8 +80,8 @@ Status node_want_type(const Node *n, int input, DType type) {
 
 Status node_want_index(const Node *n, int input) {
   if (!has_in(n, input) || n->in[input]->type == DTYPE_INT64 || n->in[input]->type == DTYPE_INT32) return STATUS_OK;
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is %s, it must be int64 or int32", input, n->in[input]->name,
-                   dtype_name(n->in[input]->type));
+  return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is %s, it must be int64 or int32", input,
+                   n->in[input]->name, dtype_name(n->in[input]->type));
 }
 
 Status node_want_rank(const Node *n, int input, int min, int max) {
@@ -89,7 +90,8 @@ Status node_want_rank(const Node *n, int input, int min, int max) {
   if (rank >= min && rank <= max) return STATUS_OK;
   char text[SHAPE_TEXT];
   if (min == max)
-    return node_invalid(n, "input %d must have %d dimensions, it is %s", input, min, shape_print(&n->in[input]->shape, text));
+    return node_invalid(n, "input %d must have %d dimensions, it is %s", input, min,
+                        shape_print(&n->in[input]->shape, text));
   return node_invalid(n, "input %d must have %d to %d dimensions, it is %s", input, min, max,
                       shape_print(&n->in[input]->shape, text));
 }
@@ -113,8 +115,7 @@ Status node_contents(const Node *n, int input, const void **data) {
 
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
-  if (!known_of(n->in[input]))
-    return node_await(n, input, UNKNOWN, input, n->in[input]->name);
+  if (!known_of(n->in[input])) return node_await(n, input, UNKNOWN, input, n->in[input]->name);
   *dims = n->in[input]->known;
   *count = (int)shape_elements(&n->in[input]->shape);
   return STATUS_OK;
@@ -138,8 +139,8 @@ Status node_output(Node *n, int i, DType type, const Shape *shape) {
   char text[SHAPE_TEXT];
   if (shape_is_concrete(shape) &&
       (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) || bytes > PTRDIFF_MAX))
-    return node_fail(n, STATUS_OUT_OF_MEMORY, "its output %s of %s does not fit this machine's memory", shape_print(shape, text),
-                     dtype_name(type));
+    return node_fail(n, STATUS_OUT_OF_MEMORY, "its output %s of %s does not fit this machine's memory",
+                     shape_print(shape, text), dtype_name(type));
   n->out[i]->type = type;
   n->out[i]->shape = *shape;
   n->out[i]->known = NULL;

@@ -8,11 +8,11 @@
 /* What the harness runs: inputs as text, attributes as text.
  *   in:    "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  -"
  *          f32 filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
- *          `=` gives the contents and makes it a constant (so that shapes and axes are known), a `*` after the last number stands for all that are left; `v:` in front of it
- *          (v:i64[2]=0,1) makes it an ordinary input with these contents; `-` is an absent optional input.
- *   attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a point is a float, [..] a list (of words too)
- *   opset: of the op's own domain; 0 is the newest we have (ai.onnx 17, com.microsoft 1)
- *   outputs: how many outputs to ask for, 0 is 1
+ *          `=` gives the contents and makes it a constant (so that shapes and axes are known), a `*` after the last
+ * number stands for all that are left; `v:` in front of it (v:i64[2]=0,1) makes it an ordinary input with these
+ * contents; `-` is an absent optional input. attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a
+ * point is a float, [..] a list (of words too) opset: of the op's own domain; 0 is the newest we have (ai.onnx 17,
+ * com.microsoft 1) outputs: how many outputs to ask for, 0 is 1
  */
 typedef struct Case {
   const char *in, *attrs;
@@ -42,23 +42,26 @@ typedef struct Compose {
 typedef struct Upgrade Upgrade;
 
 enum {
-  OP_VIEW = 1 << 0,     /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
-  OP_RANDOM = 1 << 1,   /* draws from graph->rng: never folded */
-  OP_UPDATES = 1 << 2,  /* writes inputs in place as .updates says: never folded; dropped where neither output nor update is wanted */
-  OP_OURS = 1 << 3,     /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
-  OP_ALONE = 1 << 4,    /* the input that in_place overwrites may not be another input too: it is read after the first write */
-  OP_COSTLY = 1 << 5,   /* dear to compute: not computed a second time to hold less memory */
+  OP_VIEW = 1 << 0,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
+  OP_RANDOM = 1 << 1,  /* draws from graph->rng: never folded */
+  OP_UPDATES = 1 << 2, /* writes inputs in place as .updates says: never folded; dropped where neither output nor update
+                          is wanted */
+  OP_OURS = 1 << 3,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
+  OP_ALONE =
+      1 << 4, /* the input that in_place overwrites may not be another input too: it is read after the first write */
+  OP_COSTLY = 1 << 5, /* dear to compute: not computed a second time to hold less memory */
   /* What it takes and gives. */
-  OP_ANY_TYPE = 1 << 6, /* takes every float and int as it is: it moves elements, or has a way for each */
-  OP_FLOAT64 = 1 << 7,  /* takes float64 as it is; the others compute it in float32 */
+  OP_ANY_TYPE = 1 << 6,       /* takes every float and int as it is: it moves elements, or has a way for each */
+  OP_FLOAT64 = 1 << 7,        /* takes float64 as it is; the others compute it in float32 */
   OP_SMALL_IN_FLOAT = 1 << 8, /* small ints are computed in float32, which holds them, not in int64 */
-  OP_WIDE_OUT = 1 << 9,  /* an output in int64 is one whatever the inputs' type: positions, sizes */
-  OP_STRINGS = 1 << 10,  /* it takes and gives strings as well: no other operator meets them */
-  OP_SEQUENCES = 1 << 11, /* it takes sequences */
-  OP_SUBGRAPHS = 1 << 12, /* carries subgraphs, captured values are its last inputs; what it is made of waits by itself */
+  OP_WIDE_OUT = 1 << 9,       /* an output in int64 is one whatever the inputs' type: positions, sizes */
+  OP_STRINGS = 1 << 10,       /* it takes and gives strings as well: no other operator meets them */
+  OP_SEQUENCES = 1 << 11,     /* it takes sequences */
+  OP_SUBGRAPHS =
+      1 << 12, /* carries subgraphs, captured values are its last inputs; what it is made of waits by itself */
   /* Its gradient. */
   OP_STRAIGHT_THROUGH = 1 << 13, /* its outputs carry a gradient, though they are ints */
-  OP_STEPS = 1 << 14,    /* a function of steps: what passes straight through it is no slope, and no difference holds it */
+  OP_STEPS = 1 << 14, /* a function of steps: what passes straight through it is no slope, and no difference holds it */
   OP_FIRST_ALONE = 1 << 15, /* outputs after the first carry no gradient: statistics, as in PyTorch */
 };
 
@@ -66,22 +69,26 @@ enum { SINCE_MAX = 12, UPDATES_MAX = 8 };
 
 struct Op {
   const char *name;
-  const char *domain; /* NULL is ai.onnx */
-  short since[SINCE_MAX];   /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
+  const char *domain;           /* NULL is ai.onnx */
+  short since[SINCE_MAX];       /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
   signed char min_in, max_in;   /* inputs; the first min_in must be there. max_in -1: any number */
   signed char min_out, max_out; /* outputs */
   unsigned flags;
-  unsigned in_place;  /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
-  signed char updates[UPDATES_MAX];/* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
-  Status (*infer)(Node *n);       /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
-  void (*run)(const Node *n);     /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
-  Status (*grad)(Grad *g);        /* NULL: not differentiable */
-  bool (*reads)(const Node *n, int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
-  Status (*compose)(Compose *c);  /* in place of the three above: emits the operators that make it up, with their gradients */
+  unsigned
+      in_place; /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
+  signed char updates[UPDATES_MAX]; /* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
+  Status (*infer)(Node *n);   /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
+  void (*run)(const Node *n); /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
+  Status (*grad)(Grad *g);    /* NULL: not differentiable */
+  bool (*reads)(const Node *n,
+                int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
+  Status (*compose)(
+      Compose *c); /* in place of the three above: emits the operators that make it up, with their gradients */
   bool (*composes)(const Added *a); /* whether it does; NULL: always. Where not, the others are there */
-  Status (*upgrade)(Upgrade *u);  /* a node of an opset before 13 becomes one of 13 (graph/upgrade.h); NULL: it is one */
-  double (*work)(const Node *n);  /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
-  const Case *cases;              /* ends with in == NULL */
+  Status (*upgrade)(Upgrade *u); /* a node of an opset before 13 becomes one of 13 (graph/upgrade.h); NULL: it is one */
+  double (*work)(
+      const Node *n); /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
+  const Case *cases;  /* ends with in == NULL */
 };
 
 /* The wasm build leaves the cases out: they are text for the harness. */
@@ -93,14 +100,14 @@ struct Op {
 #define CASES_OF(name) static const Case name[] __attribute__((unused))
 
 /* Defines an operator; its line in ops.def puts it into the table. Who names other operators includes ops/ops.h. */
-#define OPERATOR(name) \
-  extern const Op op_##name; \
+#define OPERATOR(name)                                                                                                 \
+  extern const Op op_##name;                                                                                           \
   const Op op_##name
 
 /* In the table (src/ops/table.c). */
 const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NULL when we lack it */
-/* By the name that the engine emits it with: ai.onnx's, else that of the one domain that has it; NULL when none or several do.
- * Who wants one of several says the domain: "com.trainlet.FusedConv". */
+/* By the name that the engine emits it with: ai.onnx's, else that of the one domain that has it; NULL when none or
+ * several do. Who wants one of several says the domain: "com.trainlet.FusedConv". */
 const Op *op_find(const char *name);
 
 /* ---- for infer ---- */
@@ -114,19 +121,21 @@ float node_float(const Node *n, const char *name, float otherwise);
 const char *node_string(const Node *n, const char *name, const char *otherwise);
 const int64_t *node_ints(const Node *n, const char *name, int *count); /* NULL, 0 when absent */
 /* Which of the words the attribute is; unsupported-op with a sentence when it is none of them. */
-Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count, int *out);
+Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count,
+                   int *out);
 
 Status node_want_type(const Node *n, int input, DType type); /* unsupported-op with a sentence when it has another */
 #define node_want_float(n, input) node_want_type(n, input, DTYPE_FLOAT32)
-Status node_want_index(const Node *n, int input);            /* int32 or int64 */
+Status node_want_index(const Node *n, int input); /* int32 or int64 */
 Status node_want_rank(const Node *n, int input, int min, int max);
 Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative axes counted from the end, checked */
-/* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not known. */
+/* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not
+ * known. */
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
 /* The same for contents that are no dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
-/* For want of this input's contents: STATUS_LATER where the node can wait for a session to compute them, else unsupported-op with the
- * sentence. */
+/* For want of this input's contents: STATUS_LATER where the node can wait for a session to compute them, else
+ * unsupported-op with the sentence. */
 Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */

@@ -10,5 +10,6 @@ static inline Status same_shape_want(const Node *n, int a, int b) {
     same = sa->dim[i] == sb->dim[i] || dim_is_symbol(sa->dim[i]) || dim_is_symbol(sb->dim[i]);
   if (same) return STATUS_OK;
   char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
-  return node_invalid(n, "inputs %d and %d must be of one shape, they are %s and %s", a, b, shape_print(sa, ta), shape_print(sb, tb));
+  return node_invalid(n, "inputs %d and %d must be of one shape, they are %s and %s", a, b, shape_print(sa, ta),
+                      shape_print(sb, tb));
 }

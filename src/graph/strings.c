@@ -4,7 +4,8 @@
 const char *const *strings_of(const Node *n, int input, size_t *count) {
   const void *data;
   if (n->in[input]->type != DTYPE_STRING) {
-    node_invalid(n, "input %d ('%.64s') is %s, it must be string", input, n->in[input]->name, dtype_name(n->in[input]->type));
+    node_invalid(n, "input %d ('%.64s') is %s, it must be string", input, n->in[input]->name,
+                 dtype_name(n->in[input]->type));
     return NULL;
   }
   if (node_contents(n, input, &data) != STATUS_OK) return NULL;

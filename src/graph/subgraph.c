@@ -26,7 +26,8 @@ static Status fill_constants(Graph *g, const Subgraph *s, Value **slots) {
   for (int i = 0; i < s->constant_count; i++) {
     const Value *c = &s->constants[i];
     const char *name = graph_fresh_name(g, arena_print(g->arena, "const_%.100s", c->name));
-    if (!name || !(slots[s->constant_slots[i]] = graph_constant(g, name, c->type, &c->shape, c->data))) return STATUS_OUT_OF_MEMORY;
+    if (!name || !(slots[s->constant_slots[i]] = graph_constant(g, name, c->type, &c->shape, c->data)))
+      return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
@@ -38,7 +39,10 @@ static Status count_size(const Node *n, int size) {
   n->graph->inlined += size;
   TRY(work_compose(n, WORK_OF_PART * size));
   if (n->graph->inlined <= SUBGRAPH_MOST) return STATUS_OK;
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "with the nodes of its subgraphs once an iteration the model is too large: at most about %d nodes are added", SUBGRAPH_MOST / 5);
+  return node_fail(
+      n, STATUS_UNSUPPORTED_OP,
+      "with the nodes of its subgraphs once an iteration the model is too large: at most about %d nodes are added",
+      SUBGRAPH_MOST / 5);
 }
 
 bool subgraph_is_long(const Graph *g) { return g->inlined > (g->waiting.resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
@@ -49,7 +53,8 @@ const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
   if (!a) return node_invalid(n, "it lacks the subgraph '%s'", name), NULL;
   const Subgraph *s = a->subgraph;
   if (count_size(n, s->slot_count) != STATUS_OK) return NULL;
-  if (!(*slots = ARENA_ARRAY(n->graph->arena, Value *, s->slot_count)) || fill_constants(n->graph, s, *slots) != STATUS_OK)
+  if (!(*slots = ARENA_ARRAY(n->graph->arena, Value *, s->slot_count)) ||
+      fill_constants(n->graph, s, *slots) != STATUS_OK)
     return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory for its subgraph"), NULL;
   Value *const *from = n->in + subgraph_own_inputs(n) + captured;
   for (int i = 0; i < s->capture_count; i++) (*slots)[s->captures[i]] = from[i];
@@ -70,7 +75,8 @@ static Status inline_node(const Node *n, const Subgraph *s, const SubgraphNode *
   for (int i = 0; i < from->out_count; i++) {
     if (!(names[i] = from->out[i] < 0 ? "" : subgraph_name(n, s->names[from->out[i]]))) return STATUS_OUT_OF_MEMORY;
   }
-  TRY(graph_add(g, &(Added){from->op, title, in, from->in_count, names, from->out_count, from->attrs, from->attr_count}));
+  TRY(graph_add(g,
+                &(Added){from->op, title, in, from->in_count, names, from->out_count, from->attrs, from->attr_count}));
   for (int i = 0; i < from->out_count; i++)
     if (*names[i]) slots[from->out[i]] = graph_find(g, names[i]);
   return STATUS_OK;
@@ -86,7 +92,9 @@ Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
 
 /* ---- lists of values, one an iteration ---- */
 
-static Value *emit_unsqueeze(Graph *g, Value *x, int64_t axis) { return emit(g, "Unsqueeze", x, emit_ints(g, &axis, 1)); }
+static Value *emit_unsqueeze(Graph *g, Value *x, int64_t axis) {
+  return emit(g, "Unsqueeze", x, emit_ints(g, &axis, 1));
+}
 
 Value *subgraph_stack(Graph *g, Value *joined, Value *const *items, int count, int64_t axis) {
   if (count == 0) return joined;
@@ -102,7 +110,10 @@ Value *subgraph_nothing(Graph *g, const Value *declared, int64_t axis) {
   static const uint64_t none[1];
   Shape shape = {.rank = declared->shape.rank + 1};
   if (shape.rank > RANK_MAX || declared->type == DTYPE_NONE || axis > declared->shape.rank)
-    return error_set(g->error, STATUS_UNSUPPORTED_OP, NULL, "a subgraph runs no time, and its output '%.100s' does not say of which type it is", declared->name), NULL;
+    return error_set(g->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "a subgraph runs no time, and its output '%.100s' does not say of which type it is",
+                     declared->name),
+           NULL;
   for (int i = 0, k = 0; i < shape.rank; i++) shape.dim[i] = i == axis ? 0 : declared->shape.dim[k++];
   const char *name = graph_fresh_name(g, "const");
   return name ? graph_constant(g, name, declared->type, &shape, none) : NULL;

@@ -1,5 +1,6 @@
-/* Subgraph: the branch or body that a node carries in an attribute. It is no Graph: its nodes join the graph of the node that carries it, once it is
- * known which of them and how many times (If, Loop, Scan are ops made of others: Op.compose).
+/* Subgraph: the branch or body that a node carries in an attribute. It is no Graph: its nodes join the graph of the
+ * node that carries it, once it is known which of them and how many times (If, Loop, Scan are ops made of others:
+ * Op.compose).
  *
  *   slots: one a name,  inputs │ constants, captured values, outputs of nodes in the order in which they are met
  */
@@ -18,20 +19,22 @@ typedef struct SubgraphNode {
 struct Subgraph {
   const char **names; /* of the slots */
   int slot_count, input_count;
-  int *captures; /* slots of the values of the graphs around; these are the last inputs of the node, in the order of its attributes */
+  int *captures; /* slots of the values of the graphs around; these are the last inputs of the node, in the order of its
+                    attributes */
   int capture_count, capture_capacity;
   Value *constants;
   int *constant_slots, constant_count;
   SubgraphNode *nodes;
   int node_count;
-  int *outputs; /* slots */
+  int *outputs;    /* slots */
   Value *declared; /* types and shapes of the outputs; unknown dims are 0 */
   int output_count;
   int size; /* of one run of it: SUBGRAPH_MOST */
 };
 
-/* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node is about five. Past the first a
- * Loop leaves the rest of it for a graph of its own, the second is refused, the third is all that such graphs have together. */
+/* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node
+ * is about five. Past the first a Loop leaves the rest of it for a graph of its own, the second is refused, the third
+ * is all that such graphs have together. */
 #ifdef TRAINLET_SHORT_LOOPS /* a fuzzer meets many a Loop that does not end */
 enum { SUBGRAPH_LONG = 1 << 12, SUBGRAPH_MOST = 1 << 13, SUBGRAPH_PART = 1 << 10, SUBGRAPH_RUN_MAX = 1 << 16 };
 #else
@@ -39,7 +42,8 @@ enum { SUBGRAPH_LONG = 1 << 17, SUBGRAPH_MOST = 1 << 18, SUBGRAPH_PART = 1 << 12
 #endif
 bool subgraph_is_long(const Graph *g);
 
-/* A node's subgraph, its values' places, constants and captured values filled in; NULL with a sentence when it has none of that name. */
+/* A node's subgraph, its values' places, constants and captured values filled in; NULL with a sentence when it has none
+ * of that name. */
 const Subgraph *subgraph_open(const Node *n, const char *attr, Value ***slots);
 /* Inputs of the node without those that its subgraphs capture. */
 int subgraph_own_inputs(const Node *n);

@@ -27,10 +27,10 @@ static Value *number_like(Graph *g, float x, const Value *like) {
 }
 
 static Value *input_of(Graph *g, const Attr *a, const Value *like) {
-  return a->kind == ATTR_INTS    ? emit_ints(g, a->ints, a->count)
-         : a->kind == ATTR_INT   ? emit_ints(g, &a->i, 1)
-         : a->kind == ATTR_FLOAT ? number_like(g, a->f, like)
-                                 : NULL;
+  return a->kind == ATTR_INTS  ? emit_ints(g, a->ints, a->count)
+       : a->kind == ATTR_INT   ? emit_ints(g, &a->i, 1)
+       : a->kind == ATTR_FLOAT ? number_like(g, a->f, like)
+                               : NULL;
 }
 
 void upgrade_move(Upgrade *u, const char *name, int input, int since) {
@@ -40,7 +40,8 @@ void upgrade_move(Upgrade *u, const char *name, int input, int since) {
   drop_attr(u, name);
 }
 
-/* Before opset 7 the operand's place was said by `broadcast` and `axis`, which the graph has heeded; `spatial` is refused where it is 0. */
+/* Before opset 7 the operand's place was said by `broadcast` and `axis`, which the graph has heeded; `spatial` is
+ * refused where it is 0. */
 static void drop_old(Upgrade *u) {
   const Attr *spatial = upgrade_attr(u, "spatial");
   if (spatial && spatial->i == 1) drop_attr(u, "spatial");

@@ -1,4 +1,5 @@
-/* Upgrade: what files of opsets before 13 say becomes what opset 13 says, so that nothing after the reader knows two forms of an operator. */
+/* Upgrade: what files of opsets before 13 say becomes what opset 13 says, so that nothing after the reader knows two
+ * forms of an operator. */
 #pragma once
 #include "graph/op.h"
 

@@ -37,5 +37,7 @@ Status work_compose(const Node *n, double work) {
   double most = g->work_limit > 0 ? g->work_limit : WORK_DEFAULT;
   g->work_composed += work;
   if (g->work_composed <= most) return STATUS_OK;
-  return node_fail(n, STATUS_TOO_MUCH_WORK, "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", work, g->work_composed, most);
+  return node_fail(n, STATUS_TOO_MUCH_WORK,
+                   "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", work,
+                   g->work_composed, most);
 }

@@ -3,7 +3,7 @@
 #include "graph/op.h"
 
 #define WORK_DEFAULT 1e13 /* of a run: a dozen steps of a language model of 135 million parameters on 2,048 tokens */
-enum { WORK_AHEAD_MAX = 1 << 28 }; /* of all that is computed while a graph is built or planned, together */
+enum { WORK_AHEAD_MAX = 1 << 28 };          /* of all that is computed while a graph is built or planned, together */
 enum { WORK_ELEMENT = 8, WORK_PLACE = 16 }; /* an element moved or computed with, a place between pixels found */
 
 /* Of a node whose shapes are all numbers: rather too much than too little. */
@@ -16,5 +16,6 @@ Status work_compose(const Node *n, double work);
 /* ---- for Op.work ---- */
 double work_elements(const Value *v); /* 0 where v is NULL */
 double work_moved(const Node *n);     /* of all that is read and written */
-double work_inner_dim(const Node *n); /* the dim that a product sums over: the last of A, or with transA the one before */
-double work_product(const Node *n);   /* each element of output 0 is a sum over it */
+double
+work_inner_dim(const Node *n);      /* the dim that a product sums over: the last of A, or with transA the one before */
+double work_product(const Node *n); /* each element of output 0 is a sum over it */

@@ -6,14 +6,18 @@
 #include "kernels/vector_math.h"
 #include "threads.h"
 
-enum { BLOCK = 64 }; /* queries at most; of short sequences half of it, for a causal block computes the scores it does not need */
+enum {
+  BLOCK = 64
+}; /* queries at most; of short sequences half of it, for a causal block computes the scores it does not need */
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
 static size_t block_size(const Attention *a) { return a->queries > 2 * BLOCK ? BLOCK : BLOCK / 2; }
 static size_t block_count(const Attention *a) { return (a->queries + block_size(a) - 1) / block_size(a); }
-static size_t image_at(const AttentionStrides *s, size_t image, size_t head) { return image * s->image + head * s->head; }
+static size_t image_at(const AttentionStrides *s, size_t image, size_t head) {
+  return image * s->image + head * s->head;
+}
 
 /* Scores of a query begin at a multiple of 4 floats. */
 static size_t score_stride(const Attention *a) { return (a->keys + 3) & ~(size_t)3; }
@@ -30,7 +34,8 @@ static bool work_plan(const Attention *a, bool gradient, char *base, Work *w) {
   Scratch s = {.base = base};
   size_t width = most(a->width, a->value_width), block = least(a->queries, block_size(a));
   size_t gemm = most(gemm_alone_bytes(block, a->keys, width), gemm_alone_bytes(block, width, a->keys));
-  if (gradient) gemm = most(gemm, most(gemm_alone_bytes(a->keys, width, block), gemm_alone_bytes(width, a->keys, block)));
+  if (gradient)
+    gemm = most(gemm, most(gemm_alone_bytes(a->keys, width, block), gemm_alone_bytes(width, a->keys, block)));
   w->shares = scratch_take(&s, block, score_stride(a), sizeof(float));
   w->dshares = scratch_take(&s, gradient ? block : 0, score_stride(a), sizeof(float));
   w->gemm = scratch_take(&s, 1, 1, gemm);
@@ -64,7 +69,9 @@ static Span block_of(const Attention *a, size_t head, size_t index) {
 /* Keys that query i of the block sees. */
 static size_t seen_keys(const Span *b, size_t i) { return b->a->causal ? b->keys - (b->queries - 1 - i) : b->keys; }
 
-static size_t line_at(const AttentionStrides *s, const Span *b) { return image_at(s, b->image, b->head) + b->first * s->line; }
+static size_t line_at(const AttentionStrides *s, const Span *b) {
+  return image_at(s, b->image, b->head) + b->first * s->line;
+}
 static size_t head_at(const AttentionStrides *s, const Span *b) { return image_at(s, b->image, b->head); }
 
 static GemmSource lines(const float *data, const AttentionStrides *s) {
@@ -77,7 +84,12 @@ static GemmSource columns(const float *data, const AttentionStrides *s) {
 /* scores (queries, keys) = scale · q kᵀ + mask */
 static void block_scores(const Span *b, const float *q, const float *k, const float *mask, const Work *w) {
   const Attention *a = b->a;
-  Gemm g = {.rows = b->queries, .columns = b->keys, .depth = a->width, .alpha = a->scale, .c = w->shares, .c_row_stride = score_stride(a)};
+  Gemm g = {.rows = b->queries,
+            .columns = b->keys,
+            .depth = a->width,
+            .alpha = a->scale,
+            .c = w->shares,
+            .c_row_stride = score_stride(a)};
   g.a = lines(q + line_at(&a->q, b), &a->q);
   g.b = lines(k + head_at(&a->k, b), &a->k);
   if (mask) {
@@ -90,8 +102,8 @@ static void block_scores(const Span *b, const float *q, const float *k, const fl
 }
 
 /* C (queries, width) = A (queries, keys) · B, B the rows of k or v */
-static void block_times_keys(const Span *b, const float *scores, const float *rows, const AttentionStrides *rows_at, size_t width,
-                             float *c, size_t c_stride, void *scratch) {
+static void block_times_keys(const Span *b, const float *scores, const float *rows, const AttentionStrides *rows_at,
+                             size_t width, float *c, size_t c_stride, void *scratch) {
   Gemm g = {.rows = b->queries, .columns = width, .depth = b->keys, .alpha = 1, .c = c, .c_row_stride = c_stride};
   g.a = gemm_a(scores, score_stride(b->a), false);
   g.b = columns(rows, rows_at);
@@ -161,8 +173,8 @@ static void run_block(void *context, size_t chunk, int thread) {
   for (size_t i = 0; i < b.queries; i++) row_scale(y + i * a->y.line, 1 / sum[i], a->value_width);
 }
 
-void attention_run(const Attention *a, const float *q, const float *k, const float *v, const float *mask, float *y, float *norm,
-                   void *scratch) {
+void attention_run(const Attention *a, const float *q, const float *k, const float *v, const float *mask, float *y,
+                   float *norm, void *scratch) {
   Work w;
   work_plan(a, false, NULL, &w);
   Forward f = {a, q, k, v, mask, y, norm, scratch, w.bytes};
@@ -196,10 +208,16 @@ static void row_gradient(const float *shares, float *d, float inner, float scale
 }
 
 /* C (keys, width) += scoresᵀ · rows of q or dy; C turned where it lies as (width, keys). */
-static void add_keys(const Span *b, const float *scores, const float *rows, const AttentionStrides *rows_at, size_t width, float *c,
-                     const AttentionStrides *c_at, bool first, void *scratch) {
+static void add_keys(const Span *b, const float *scores, const float *rows, const AttentionStrides *rows_at,
+                     size_t width, float *c, const AttentionStrides *c_at, bool first, void *scratch) {
   bool turned = c_at->line == 1 && c_at->d != 1;
-  Gemm g = {.rows = b->keys, .columns = width, .depth = b->queries, .alpha = 1, .beta = 1, .c = c, .c_row_stride = c_at->line};
+  Gemm g = {.rows = b->keys,
+            .columns = width,
+            .depth = b->queries,
+            .alpha = 1,
+            .beta = 1,
+            .c = c,
+            .c_row_stride = c_at->line};
   g.a = gemm_a(scores, score_stride(b->a), true);
   g.b = columns(rows, rows_at);
   if (turned) {
@@ -223,15 +241,24 @@ static void gradient_block(const Backward *f, const Span *b, bool first, const W
   block_scores(b, f->q, f->k, f->mask, w);
   for (size_t i = 0; i < b->queries; i++) row_exp(w->shares + i * stride, norm[i], seen_keys(b, i), b->keys);
   if (f->dv) add_keys(b, w->shares, dy, &a->y, a->value_width, f->dv + head_at(&a->v, b), &a->v, first, w->gemm);
-  Gemm g = {.rows = b->queries, .columns = b->keys, .depth = a->value_width, .alpha = 1, .c = w->dshares, .c_row_stride = stride};
+  Gemm g = {.rows = b->queries,
+            .columns = b->keys,
+            .depth = a->value_width,
+            .alpha = 1,
+            .c = w->dshares,
+            .c_row_stride = stride};
   g.a = lines(dy, &a->y);
   g.b = lines(f->v + head_at(&a->v, b), &a->v);
   gemm_run_alone(&g, w->gemm);
   for (size_t i = 0; i < b->queries; i++)
-    row_gradient(w->shares + i * stride, w->dshares + i * stride, dot(dy + i * a->y.line, y + i * a->y.line, a->value_width), a->scale, b->keys);
+    row_gradient(w->shares + i * stride, w->dshares + i * stride,
+                 dot(dy + i * a->y.line, y + i * a->y.line, a->value_width), a->scale, b->keys);
   if (f->dq)
-    block_times_keys(b, w->dshares, f->k + head_at(&a->k, b), &a->k, a->width, f->dq + line_at(&a->q, b), a->q.line, w->gemm);
-  if (f->dk) add_keys(b, w->dshares, f->q + line_at(&a->q, b), &a->q, a->width, f->dk + head_at(&a->k, b), &a->k, first, w->gemm);
+    block_times_keys(b, w->dshares, f->k + head_at(&a->k, b), &a->k, a->width, f->dq + line_at(&a->q, b), a->q.line,
+                     w->gemm);
+  if (f->dk)
+    add_keys(b, w->dshares, f->q + line_at(&a->q, b), &a->q, a->width, f->dk + head_at(&a->k, b), &a->k, first,
+             w->gemm);
 }
 
 /* From the last block, which sees all keys and so writes all of dk and dv. */
@@ -245,8 +272,9 @@ static void run_head(void *context, size_t head, int thread) {
   }
 }
 
-void attention_gradient_run(const Attention *a, const float *dy, const float *q, const float *k, const float *v, const float *y,
-                            const float *norm, const float *mask, float *dq, float *dk, float *dv, void *scratch) {
+void attention_gradient_run(const Attention *a, const float *dy, const float *q, const float *k, const float *v,
+                            const float *y, const float *norm, const float *mask, float *dq, float *dk, float *dv,
+                            void *scratch) {
   Work w;
   work_plan(a, true, NULL, &w);
   Backward f = {a, dy, q, k, v, y, norm, mask, dq, dk, dv, scratch, w.bytes};

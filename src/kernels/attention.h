@@ -19,7 +19,7 @@ typedef struct Attention {
   size_t width;       /* of q and k */
   size_t value_width; /* of v and y */
   float scale;
-  bool causal; /* query i sees key j where j - i ≤ keys - queries */
+  bool causal;                 /* query i sees key j where j - i ≤ keys - queries */
   AttentionStrides q, k, v, y; /* d of q, v and y is 1 */
   struct {
     size_t image, head, query, key; /* 0 where broadcast; key is 0 or 1 */
@@ -28,11 +28,12 @@ typedef struct Attention {
 
 /* mask may be NULL. norm: (images, heads, queries). */
 bool attention_bytes(const Attention *a, size_t *bytes);
-void attention_run(const Attention *a, const float *q, const float *k, const float *v, const float *mask, float *y, float *norm,
-                   void *scratch);
+void attention_run(const Attention *a, const float *q, const float *k, const float *v, const float *mask, float *y,
+                   float *norm, void *scratch);
 
 /* dq, dk and dv lie as q, k and v. With S = softmax:  dv = Sᵀ dy,  dS = dy vᵀ,  dscores = S · (dS - Σ dy · y) · scale,
  * dq = dscores k,  dk = dscoresᵀ q */
 bool attention_gradient_bytes(const Attention *a, size_t *bytes);
-void attention_gradient_run(const Attention *a, const float *dy, const float *q, const float *k, const float *v, const float *y,
-                            const float *norm, const float *mask, float *dq, float *dk, float *dv, void *scratch);
+void attention_gradient_run(const Attention *a, const float *dy, const float *q, const float *k, const float *v,
+                            const float *y, const float *norm, const float *mask, float *dq, float *dk, float *dv,
+                            void *scratch);

@@ -25,7 +25,8 @@ void channel_statistics(const Channel *c, const float *x, float *mean, float *va
   double sum = 0, squares = 0, count = (double)c->batch * (double)c->pixels;
   for (size_t n = 0; n < c->batch; n++) sum += run_sum(x + n * c->stride, c->pixels);
   *mean = (float)(sum / count);
-  for (size_t n = 0; n < c->batch; n++) squares += run_product(x + n * c->stride, *mean, x + n * c->stride, *mean, c->pixels);
+  for (size_t n = 0; n < c->batch; n++)
+    squares += run_product(x + n * c->stride, *mean, x + n * c->stride, *mean, c->pixels);
   *variance = (float)(squares / count);
 }
 
@@ -46,8 +47,10 @@ void channel_sums(const Channel *c, const float *dy, const float *x, float mean,
   }
 }
 
-void channel_gradient(const Channel *c, const float *dy, const float *x, float mean, float shift, float slope, float scale, float *dx) {
-  f32x4 means = f32x4_splat(mean), shifts = f32x4_splat(shift), slopes = f32x4_splat(slope), scales = f32x4_splat(scale);
+void channel_gradient(const Channel *c, const float *dy, const float *x, float mean, float shift, float slope,
+                      float scale, float *dx) {
+  f32x4 means = f32x4_splat(mean), shifts = f32x4_splat(shift), slopes = f32x4_splat(slope),
+        scales = f32x4_splat(scale);
   for (size_t n = 0; n < c->batch; n++, dy += c->stride, x += c->stride, dx += c->stride) {
     size_t i = 0;
     for (; i + 4 <= c->pixels; i += 4)

@@ -1,4 +1,5 @@
-/* Channel: one channel of a batch of images, `batch` runs of `pixels` floats, `stride` apart; what batch normalization is made of.
+/* Channel: one channel of a batch of images, `batch` runs of `pixels` floats, `stride` apart; what batch normalization
+ * is made of.
  *
  *   x (N, C, D…):  channel c is at x + c · pixels, N runs, C · pixels apart
  */
@@ -16,4 +17,5 @@ void channel_scale(const Channel *c, const float *x, float mean, float scale, fl
 /* Σ dy and Σ dy · (x - mean) */
 void channel_sums(const Channel *c, const float *dy, const float *x, float mean, double *sum, double *product);
 /* dx = (dy - shift - (x - mean) · slope) · scale */
-void channel_gradient(const Channel *c, const float *dy, const float *x, float mean, float shift, float slope, float scale, float *dx);
+void channel_gradient(const Channel *c, const float *dy, const float *x, float mean, float shift, float slope,
+                      float scale, float *dx);

@@ -17,16 +17,16 @@ static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 typedef struct Slide {
   Padded padded;
-  size_t images;   /* in a block */
-  size_t cells;    /* (C / groups) · KH · KW */
-  size_t pixels;   /* OH · OW */
+  size_t images; /* in a block */
+  size_t cells;  /* (C / groups) · KH · KW */
+  size_t pixels; /* OH · OW */
   size_t blocks;
-  float *copy;     /* of each thread: (images, C, plane) */
-  int32_t *cell;   /* offset of each kernel cell from a pixel's first one */
-  int32_t *pixel;  /* offset of each pixel's first cell, through all images of a block */
-  float *packed;   /* forward: w */
-  int32_t *dy;     /* weight gradient: offset of each pixel of dy, through all images of a block */
-  char *gemm;      /* of each thread */
+  float *copy;    /* of each thread: (images, C, plane) */
+  int32_t *cell;  /* offset of each kernel cell from a pixel's first one */
+  int32_t *pixel; /* offset of each pixel's first cell, through all images of a block */
+  float *packed;  /* forward: w */
+  int32_t *dy;    /* weight gradient: offset of each pixel of dy, through all images of a block */
+  char *gemm;     /* of each thread */
   size_t copy_floats, gemm_bytes;
 } Slide;
 
@@ -67,7 +67,8 @@ static void slide_tables(const Conv *conv, const Slide *s) {
   for (size_t n = 0; n < s->images; n++)
     for (size_t y = 0; y < w->out[0]; y++)
       for (size_t x = 0; x < w->out[1]; x++)
-        *pixel++ = (int32_t)(n * conv->channels * s->padded.plane_floats + padded_at(&s->padded, y * w->stride[0], x * w->stride[1]));
+        *pixel++ = (int32_t)(n * conv->channels * s->padded.plane_floats +
+                             padded_at(&s->padded, y * w->stride[0], x * w->stride[1]));
 }
 
 bool conv_forward_bytes(const Conv *conv, size_t *bytes) {
@@ -124,10 +125,16 @@ static void forward_task(void *context, size_t block, int thread) {
   const Slide *s = &f->slide;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   size_t first = block * s->images, images = least(s->images, conv->batch - first);
-  const float *planes = padded_copy(&s->padded, f->x + first * conv->channels * window_in(&conv->window), images * conv->channels,
-                                    s->copy + (size_t)thread * s->copy_floats);
-  Gemm g = {.rows = features, .columns = images * s->pixels, .depth = s->cells, .alpha = 1, .beta = 1,
-            .clamp = conv->clamp, .low = conv->low, .high = conv->high};
+  const float *planes = padded_copy(&s->padded, f->x + first * conv->channels * window_in(&conv->window),
+                                    images * conv->channels, s->copy + (size_t)thread * s->copy_floats);
+  Gemm g = {.rows = features,
+            .columns = images * s->pixels,
+            .depth = s->cells,
+            .alpha = 1,
+            .beta = 1,
+            .clamp = conv->clamp,
+            .low = conv->low,
+            .high = conv->high};
   g.c_row_stride = g.group = s->pixels;
   g.group_stride = conv->features * s->pixels;
   g.d_row_stride = 1;
@@ -190,7 +197,8 @@ static Gemm weight_product(const Conv *conv, const Slide *s, size_t images) {
 }
 
 /* dw (F, cells) += dy (F, images · pixels) · xᵀ (images · pixels, cells), for each group */
-static void weight_block(const Conv *conv, const Slide *s, const float *x, const float *dy, size_t images, float *dw, bool first) {
+static void weight_block(const Conv *conv, const Slide *s, const float *x, const float *dy, size_t images, float *dw,
+                         bool first) {
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   const float *planes = padded_copy(&s->padded, x, images * conv->channels, s->copy);
   Gemm g = weight_product(conv, s, images);

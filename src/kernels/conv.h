@@ -1,5 +1,5 @@
-/* Convolution and its two gradients, over images (batch, channels, height, width), as products whose operands are read straight
- * from the padded images. ConvTranspose is the same three functions with the roles of x and y changed. */
+/* Convolution and its two gradients, over images (batch, channels, height, width), as products whose operands are read
+ * straight from the padded images. ConvTranspose is the same three functions with the roles of x and y changed. */
 #pragma once
 #include "kernels/window.h"
 
@@ -21,8 +21,8 @@ bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
 
-/* Weights that never change, packed once for all runs of conv_forward: floats they take, 0 where w serves as it is. `scratch` is
- * conv_forward's. Winograd's are four times as large as w. */
+/* Weights that never change, packed once for all runs of conv_forward: floats they take, 0 where w serves as it is.
+ * `scratch` is conv_forward's. Winograd's are four times as large as w. */
 size_t conv_packed_floats(const Conv *conv);
 void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch);
 

@@ -8,7 +8,8 @@ typedef void ConvProduct(const Gemm *g, void *scratch);
 
 /* Images of a block: until they have about 768 pixels, blocks of nearly equal size. */
 static inline size_t conv_images(const Conv *conv, size_t pixels) {
-  size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1, blocks = (batch + most - 1) / most;
+  size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1,
+         blocks = (batch + most - 1) / most;
   return (batch + blocks - 1) / blocks;
 }
 
@@ -17,7 +18,8 @@ enum { CONV_WORK = 1 << 18 }; /* multiplications that are worth waking a thread 
 /* Each thread has blocks of its own, or, where they are few or small, part of every product if that is worth it. */
 static inline bool conv_blocks_are_many(const Conv *conv, size_t blocks) {
   const Window *w = &conv->window;
-  double work = (double)conv->batch * (double)(conv->features * window_out(w)) * (double)(conv->channels / conv->groups * window_kernel(w));
+  double work = (double)conv->batch * (double)(conv->features * window_out(w)) *
+                (double)(conv->channels / conv->groups * window_kernel(w));
   return blocks >= (size_t)threads_count() && work >= CONV_WORK * (double)blocks;
 }
 

@@ -26,7 +26,8 @@ typedef struct Deep {
 static bool deep_plan(const Conv3d *c, size_t conv_bytes, Deep *d, Scratch *s) {
   const Window *w = &c->conv.window;
   size_t x, y;
-  if (!size_multiply(c->conv.channels, window_in(w), &x) || !size_multiply(c->conv.features, window_out(w), &y)) return false;
+  if (!size_multiply(c->conv.channels, window_in(w), &x) || !size_multiply(c->conv.features, window_out(w), &y))
+    return false;
   d->c = c;
   d->x = scratch_take(s, c->conv.batch, x, sizeof(float));
   d->y = scratch_take(s, c->conv.batch, y, sizeof(float));
@@ -38,7 +39,8 @@ static bool bytes_of(const Conv3d *c, bool (*of_images)(const Conv *, size_t *),
   Deep d;
   Scratch s = {0};
   size_t counted;
-  if (c->deep && (!size_multiply(c->batch, c->depth.out[0], &counted) || !size_multiply(c->channels, c->depth.kernel[0], &counted)))
+  if (c->deep && (!size_multiply(c->batch, c->depth.out[0], &counted) ||
+                  !size_multiply(c->channels, c->depth.kernel[0], &counted)))
     return false;
   if (!of_images(&c->conv, bytes)) return false;
   if (!c->deep) return true;
@@ -47,8 +49,12 @@ static bool bytes_of(const Conv3d *c, bool (*of_images)(const Conv *, size_t *),
   return fits;
 }
 bool conv3d_forward_bytes(const Conv3d *c, size_t *bytes) { return bytes_of(c, conv_forward_bytes, bytes); }
-bool conv3d_input_gradient_bytes(const Conv3d *c, size_t *bytes) { return bytes_of(c, conv_input_gradient_bytes, bytes); }
-bool conv3d_weight_gradient_bytes(const Conv3d *c, size_t *bytes) { return bytes_of(c, conv_weight_gradient_bytes, bytes); }
+bool conv3d_input_gradient_bytes(const Conv3d *c, size_t *bytes) {
+  return bytes_of(c, conv_input_gradient_bytes, bytes);
+}
+bool conv3d_weight_gradient_bytes(const Conv3d *c, size_t *bytes) {
+  return bytes_of(c, conv_weight_gradient_bytes, bytes);
+}
 
 /* The x depth that kernel depth k of output depth `at` sees; false on padding. */
 static bool depth_seen(const Window *d, size_t at, size_t k, size_t *seen) {
@@ -68,7 +74,8 @@ static void unroll(void *context, size_t from, size_t to) {
     const float *x = d->from + image / depth->out[0] * c->channels * depth->in[0] * plane;
     for (size_t ch = 0; ch < c->channels; ch++)
       for (size_t k = 0; k < depth->kernel[0]; k++, images += plane) {
-        if (depth_seen(depth, image % depth->out[0], k, &at)) memcpy(images, x + (ch * depth->in[0] + at) * plane, plane * sizeof *x);
+        if (depth_seen(depth, image % depth->out[0], k, &at))
+          memcpy(images, x + (ch * depth->in[0] + at) * plane, plane * sizeof *x);
         else memset(images, 0, plane * sizeof *x);
       }
   }

@@ -1,5 +1,5 @@
-/* A convolution over (batch, channels, depth, height, width) as one over images: what the kernel's depth sees of x is unrolled into
- * channels, so that w (F, C, KD, KH, KW) serves as it is, and every output depth is an image of its own.
+/* A convolution over (batch, channels, depth, height, width) as one over images: what the kernel's depth sees of x is
+ * unrolled into channels, so that w (F, C, KD, KH, KW) serves as it is, and every output depth is an image of its own.
  *
  *   x (N, C, D, H, W) ─unroll─▶ (N · OD, C · KD, H, W) ─conv─▶ (N · OD, F, OH, OW) ─turn─▶ y (N, F, OD, OH, OW)
  *

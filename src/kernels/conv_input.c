@@ -15,13 +15,13 @@ typedef struct Input {
   float *dx;
   Phases phases;
   size_t images, blocks; /* images: in a block */
-  float *copy;      /* of each thread: dy padded, (images, F, plane) */
-  int32_t *w_cell;  /* per cell (f, i, j) of a phase and group: where w has it … */
-  int32_t *dy_cell; /* … and dy, from a pixel's first */
-  int32_t *pixel;   /* offset of each pixel of a phase */
-  float *packed;    /* w of a phase, all groups */
-  float *pixels;    /* of each thread: (C / groups, images, pixels of a phase); only where the stride is not 1 */
-  char *gemm;       /* of each thread */
+  float *copy;           /* of each thread: dy padded, (images, F, plane) */
+  int32_t *w_cell;       /* per cell (f, i, j) of a phase and group: where w has it … */
+  int32_t *dy_cell;      /* … and dy, from a pixel's first */
+  int32_t *pixel;        /* offset of each pixel of a phase */
+  float *packed;         /* w of a phase, all groups */
+  float *pixels;         /* of each thread: (C / groups, images, pixels of a phase); only where the stride is not 1 */
+  char *gemm;            /* of each thread */
   size_t copy_floats, pixels_floats, gemm_bytes;
   size_t phase[2], cells;
 } Input;
@@ -35,8 +35,8 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   s->conv = conv;
   s->images = conv_images(conv, pixels);
   s->blocks = (conv->batch + s->images - 1) / s->images;
-  if (!size_multiply(s->images, conv->features, &planes) || !size_multiply(planes, s->phases.dy.plane_floats, &floats) ||
-      floats > INT32_MAX)
+  if (!size_multiply(s->images, conv->features, &planes) ||
+      !size_multiply(planes, s->phases.dy.plane_floats, &floats) || floats > INT32_MAX)
     return false;
   s->copy_floats = s->phases.dy.direct ? 0 : floats;
   s->copy = scratch_take(scratch, threads, s->copy_floats, sizeof(float));
@@ -96,8 +96,8 @@ static void phase_task(void *context, size_t block, int thread) {
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   size_t pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
   size_t first = block * s->images, images = least(s->images, conv->batch - first);
-  const float *planes = padded_copy(&s->phases.dy, s->dy + first * conv->features * window_out(w), images * conv->features,
-                                    s->copy + (size_t)thread * s->copy_floats);
+  const float *planes = padded_copy(&s->phases.dy, s->dy + first * conv->features * window_out(w),
+                                    images * conv->features, s->copy + (size_t)thread * s->copy_floats);
   float *apart = s->pixels + (size_t)thread * s->pixels_floats;
   Gemm g = {.rows = channels, .columns = images * pixels, .depth = s->cells, .alpha = 1};
   if (images == 1 && s->phases.dy.direct && window_kernel(w) == 1) {
@@ -126,7 +126,8 @@ static void phase_task(void *context, size_t block, int thread) {
 static void phase_run(Input *s, const float *w) {
   const Conv *conv = s->conv;
   const Window *window = &conv->window;
-  size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups, kernel = window_kernel(window);
+  size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups,
+         kernel = window_kernel(window);
   s->cells = phase_cells(conv, s, s->phase);
   phase_pixels(conv, s, phase_size(window, 0, s->phase[0]), phase_size(window, 1, s->phase[1]));
   for (size_t i = 0; i < conv->groups; i++) {

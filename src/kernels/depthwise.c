@@ -1,4 +1,5 @@
-/* Depthwise convolution and its gradients in general: planes padded once, then four neighbours at a time, four vectors together. */
+/* Depthwise convolution and its gradients in general: planes padded once, then four neighbours at a time, four vectors
+ * together. */
 #include "kernels/depthwise.h"
 #include <string.h>
 #include "kernels/depthwise_3x3.h"
@@ -35,7 +36,8 @@ static void slide_take(Slide *s, size_t cells, size_t rows, size_t columns, Scra
   s->out = scratch_take(scratch, vectors_in(rows, columns) + 4, 1, sizeof(int32_t));
 }
 
-/* Rows are `row_step` rows of the padded plane apart. The list ends with three copies of its last, so that four can be read. */
+/* Rows are `row_step` rows of the padded plane apart. The list ends with three copies of its last, so that four can be
+ * read. */
 static void slide_vectors(Slide *s, const Padded *p, size_t rows, size_t columns, size_t row_step) {
   s->vectors = 0;
   for (size_t y = 0; y < rows; y++)
@@ -55,7 +57,8 @@ static void slide_vectors(Slide *s, const Padded *p, size_t rows, size_t columns
 static void slide_cells(Slide *s, const Window *w, const Padded *p) {
   s->cells = 0;
   for (size_t i = 0; i < w->kernel[0]; i++)
-    for (size_t j = 0; j < w->kernel[1]; j++) s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
+    for (size_t j = 0; j < w->kernel[1]; j++)
+      s->cell[s->cells++] = (int32_t)padded_at(p, i * w->dilation[0], j * w->dilation[1]);
 }
 
 /* Four neighbours where the plane may end before the fourth. */
@@ -65,10 +68,10 @@ static void store_inside(float *y, size_t pixels, size_t at, f32x4 v) {
   for (size_t i = 0; i < 4 && at + i < pixels; i++) y[at + i] = four[i];
 }
 
-/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], four vectors together. A vector over its row's end spills into the next
- * row, which comes later. */
-static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start, const Conv *clamp,
-                                                float *y, size_t pixels) {
+/* y[pixel] = start + Σ weight[cell] · plane[pixel + cell], four vectors together. A vector over its row's end spills
+ * into the next row, which comes later. */
+static __attribute__((noinline)) void slide_run(const Slide *s, const float *weight, const float *plane, float start,
+                                                const Conv *clamp, float *y, size_t pixels) {
   f32x4 low = f32x4_splat(clamp ? clamp->low : 0), high = f32x4_splat(clamp ? clamp->high : 0);
   for (size_t v = 0; v < s->vectors; v += 4) {
     const float *p0 = plane + s->vector[v], *p1 = plane + s->vector[v + 1];
@@ -127,14 +130,15 @@ static void forward_task(void *context, size_t chunk, int thread) {
   const Forward *f = context;
   const Conv *conv = f->conv;
   const Window *w = &conv->window;
-  size_t pixels = window_out(w), each = conv->features / conv->channels, end = least(conv->batch * conv->channels, (chunk + 1) * PLANES);
+  size_t pixels = window_out(w), each = conv->features / conv->channels,
+         end = least(conv->batch * conv->channels, (chunk + 1) * PLANES);
   float *copy = f->plane + (size_t)thread * f->plane_floats;
   for (size_t plane = chunk * PLANES; plane < end; plane++) {
     padded_copy(&f->padded, f->x + plane * window_in(w), 1, copy);
     for (size_t i = plane * each; i < (plane + 1) * each; i++) {
       size_t feature = i % conv->features;
-      slide_run(&f->slide, f->w + feature * window_kernel(w), copy, f->bias ? f->bias[feature] : 0, conv->clamp ? conv : NULL,
-                f->y + i * pixels, pixels);
+      slide_run(&f->slide, f->w + feature * window_kernel(w), copy, f->bias ? f->bias[feature] : 0,
+                conv->clamp ? conv : NULL, f->y + i * pixels, pixels);
     }
   }
 }
@@ -172,7 +176,8 @@ typedef struct Input {
 
 static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   const Window *w = &conv->window;
-  size_t each = conv->features / conv->channels, rows = phase_size(w, 0, 0), columns = phase_size(w, 1, 0), threads = (size_t)threads_count();
+  size_t each = conv->features / conv->channels, rows = phase_size(w, 0, 0), columns = phase_size(w, 1, 0),
+         threads = (size_t)threads_count();
   s->conv = conv;
   if (!phases_of(w, &s->phases) || !size_multiply(each, s->phases.dy.plane_floats, &s->planes_floats) ||
       s->planes_floats > INT32_MAX - SLACK || !size_multiply(each, window_kernel(w), &s->cells))

@@ -1,5 +1,6 @@
-/* Depthwise convolution: every group has one input channel, so there is no product to make of it; each plane is slid over with
- * vectors of four neighbours; the usual windows have a kernel of their own (depthwise_3x3.h). The functions are those of conv.h, for channels == groups. */
+/* Depthwise convolution: every group has one input channel, so there is no product to make of it; each plane is slid
+ * over with vectors of four neighbours; the usual windows have a kernel of their own (depthwise_3x3.h). The functions
+ * are those of conv.h, for channels == groups. */
 #pragma once
 #include "kernels/conv.h"
 

@@ -1,4 +1,5 @@
-/* Depthwise 3×3: the strips. Each output is ((bias + row 0) + row 1) + row 2, whatever strip it is in, rows in the padding left out. */
+/* Depthwise 3×3: the strips. Each output is ((bias + row 0) + row 1) + row 2, whatever strip it is in, rows in the
+ * padding left out. */
 #include "kernels/depthwise_3x3.h"
 #include "simd.h"
 #include "threads.h"
@@ -18,7 +19,9 @@ bool depthwise_3x3_suits(const Conv *conv) {
   return stride_is(w, 2) && w->out[0] == (w->in[0] + 1) / 2 && 2 * w->out[1] == w->in[1];
 }
 
-bool depthwise_3x3_suits_input(const Conv *conv) { return conv->features == conv->channels && depthwise_3x3_suits(conv); }
+bool depthwise_3x3_suits_input(const Conv *conv) {
+  return conv->features == conv->channels && depthwise_3x3_suits(conv);
+}
 
 /* ---- what a row of x gives a strip: for each of four outputs the columns left of it, at it, right of it ---- */
 
@@ -37,7 +40,9 @@ INLINE void store_part(float *y, f32x4 v, size_t count) {
     for (size_t i = 0; i < count; i++) y[i] = v[i];
 }
 
-INLINE f32x4 load_strip(const float *x, const Side side, size_t columns) { return side == NARROW ? load_part(x, columns) : f32x4_load(x); }
+INLINE f32x4 load_strip(const float *x, const Side side, size_t columns) {
+  return side == NARROW ? load_part(x, columns) : f32x4_load(x);
+}
 
 INLINE f32x4 moved_right(f32x4 v) { return __builtin_shufflevector(f32x4_splat(0), v, 3, 4, 5, 6); }
 INLINE f32x4 moved_left(f32x4 v) { return __builtin_shufflevector(v, f32x4_splat(0), 1, 2, 3, 4); }
@@ -54,9 +59,12 @@ INLINE Three three_of(const float *x, const Side side, size_t columns) {
 
 /* Stride 2: x at the first output's own column; rows are even, so the right end needs no zeros. */
 INLINE Three three_of_second(const float *x, const Side side, size_t columns) {
-  f32x4 a = load_strip(x, side, columns), b = side != NARROW ? f32x4_load(x + 4) : columns > 4 ? load_part(x + 4, columns - 4) : f32x4_splat(0);
+  f32x4 a = load_strip(x, side, columns), b = side != NARROW ? f32x4_load(x + 4)
+                                            : columns > 4    ? load_part(x + 4, columns - 4)
+                                                             : f32x4_splat(0);
   f32x4 own = __builtin_shufflevector(a, b, 0, 2, 4, 6), after = __builtin_shufflevector(a, b, 1, 3, 5, 7);
-  return (Three){{side == MIDDLE ? __builtin_shufflevector(f32x4_load(x - 4), after, 3, 4, 5, 6) : moved_right(after), own, after}};
+  return (Three){{side == MIDDLE ? __builtin_shufflevector(f32x4_load(x - 4), after, 3, 4, 5, 6) : moved_right(after),
+                  own, after}};
 }
 
 INLINE f32x4 dot3(const f32x4 *w, Three t) { return f32x4_madd(w[2], t.v[2], f32x4_madd(w[1], t.v[1], w[0] * t.v[0])); }
@@ -147,8 +155,13 @@ static void forward_planes(void *context, size_t from, size_t to) {
   const Conv *conv = j->conv;
   const Window *w = &conv->window;
   size_t each = conv->features / conv->channels;
-  Plane p = {.rows = w->in[0], .columns = w->in[1], .out_rows = w->out[0], .out_columns = w->out[1],
-             .clamp = conv->clamp && !j->turned, .low = f32x4_splat(conv->low), .high = f32x4_splat(conv->high)};
+  Plane p = {.rows = w->in[0],
+             .columns = w->in[1],
+             .out_rows = w->out[0],
+             .out_columns = w->out[1],
+             .clamp = conv->clamp && !j->turned,
+             .low = f32x4_splat(conv->low),
+             .high = f32x4_splat(conv->high)};
   for (size_t i = from; i < to; i++) {
     size_t feature = i % conv->features;
     p.x = j->x + i / each * window_in(w);
@@ -170,8 +183,8 @@ void depthwise_3x3_forward(const Conv *conv, const float *x, const float *w, con
 
 /* ---- input gradient, stride 2: pixels of dx by twos in both directions ----
  *
- *   dx[2p][2q] = w4 a   dx[2p][2q + 1] = w5 a + w3 a'   dx[2p + 1][2q] = w7 a + w1 b   dx[2p + 1][2q + 1] = w8 a + w6 a' + w2 b + w0 b'
- *   a, a' = dy[p][q], dy[p][q + 1];  b, b' one row below
+ *   dx[2p][2q] = w4 a   dx[2p][2q + 1] = w5 a + w3 a'   dx[2p + 1][2q] = w7 a + w1 b   dx[2p + 1][2q + 1] = w8 a + w6
+ * a' + w2 b + w0 b' a, a' = dy[p][q], dy[p][q + 1];  b, b' one row below
  */
 
 INLINE void store_pairs(float *x, f32x4 even, f32x4 odd, const Side side, size_t columns) {
@@ -185,7 +198,9 @@ INLINE void store_pairs(float *x, f32x4 even, f32x4 odd, const Side side, size_t
   }
 }
 
-INLINE f32x4 after(const float *dy, f32x4 v, const Side side) { return side == MIDDLE ? f32x4_load(dy + 1) : moved_left(v); }
+INLINE f32x4 after(const float *dy, f32x4 v, const Side side) {
+  return side == MIDDLE ? f32x4_load(dy + 1) : moved_left(v);
+}
 
 INLINE void strip_back(const Window *window, const f32x4 w[9], const float *dy, float *dx, const Side side) {
   size_t columns = window->in[1];
@@ -199,12 +214,14 @@ INLINE void strip_back(const Window *window, const f32x4 w[9], const float *dy, 
     }
     store_pairs(dx, w[4] * a, f32x4_madd(w[3], a1, w[5] * a), side, columns);
     if (2 * row + 1 < window->in[0])
-      store_pairs(dx + columns, f32x4_madd(w[1], b, w[7] * a), f32x4_madd(w[6], a1, w[8] * a) + f32x4_madd(w[0], b1, w[2] * b), side, columns);
+      store_pairs(dx + columns, f32x4_madd(w[1], b, w[7] * a),
+                  f32x4_madd(w[6], a1, w[8] * a) + f32x4_madd(w[0], b1, w[2] * b), side, columns);
     a = b, a1 = b1;
   }
 }
 
-static __attribute__((noinline)) void plane_back(const Window *window, const float weight[9], const float *dy, float *dx) {
+static __attribute__((noinline)) void plane_back(const Window *window, const float weight[9], const float *dy,
+                                                 float *dx) {
   size_t columns = window->out[1], c = 0;
   f32x4 w[9];
   for (int i = 0; i < 9; i++) w[i] = f32x4_splat(weight[i]);
@@ -321,7 +338,8 @@ static void weight_features(void *context, size_t from, size_t to) {
     f32x4 total[9];
     for (int i = 0; i < 9; i++) total[i] = f32x4_splat(0);
     for (size_t n = 0; n < conv->batch; n++)
-      plane_weights(w, j->x + (n * conv->channels + channel) * window_in(w), j->w + (n * conv->features + feature) * window_out(w), total);
+      plane_weights(w, j->x + (n * conv->channels + channel) * window_in(w),
+                    j->w + (n * conv->features + feature) * window_out(w), total);
     for (int i = 0; i < 9; i++) j->y[feature * 9 + (size_t)i] = f32x4_sum(total[i]);
   }
 }

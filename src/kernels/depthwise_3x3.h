@@ -1,5 +1,6 @@
-/* Depthwise convolution of the usual form: 3×3 cells, padding 1, stride 1 or 2, no dilation, rows of at least four pixels. Strips of four
- * columns go down a plane, with all nine weights and the sums of the rows in play in registers. The functions are those of conv.h. */
+/* Depthwise convolution of the usual form: 3×3 cells, padding 1, stride 1 or 2, no dilation, rows of at least four
+ * pixels. Strips of four columns go down a plane, with all nine weights and the sums of the rows in play in registers.
+ * The functions are those of conv.h. */
 #pragma once
 #include "kernels/conv.h"
 

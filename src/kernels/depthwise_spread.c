@@ -2,9 +2,13 @@
 #include "kernels/depthwise_spread.h"
 #include <string.h>
 
-enum { PAYS_FROM = 8 }; /* numbers of x to one of y; measured: at 4 sliding is faster, at 16 spreading by 3 to 16 times */
+enum {
+  PAYS_FROM = 8
+}; /* numbers of x to one of y; measured: at 4 sliding is faster, at 16 spreading by 3 to 16 times */
 
-bool depthwise_spread_pays(const Conv *conv) { return window_in(&conv->window) / PAYS_FROM >= window_out(&conv->window); }
+bool depthwise_spread_pays(const Conv *conv) {
+  return window_in(&conv->window) / PAYS_FROM >= window_out(&conv->window);
+}
 
 /* Along axis a: the cells of a window at `at` that lie on the input, from … to. */
 typedef struct Cells {

@@ -1,4 +1,5 @@
-/* Double math: exp, log, sine and cosine of a double by series of our own, so that they are the same on every machine; 1e-15 off at most, relatively. */
+/* Double math: exp, log, sine and cosine of a double by series of our own, so that they are the same on every machine;
+ * 1e-15 off at most, relatively. */
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -25,7 +26,8 @@ static inline double double_exp(double x) {
   if (x != x) return x;
   if (x > 709.79) return INFINITY;
   if (x < -745.2) return 0;
-  double k = nearbyint(x * 1.4426950408889634), r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10, y = 1;
+  double k = nearbyint(x * 1.4426950408889634), r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10,
+         y = 1;
   for (int i = 14; i >= 1; i--) y = 1 + y * r / i;
   return ldexp(y, (int)k);
 }

@@ -3,7 +3,10 @@
 
 #include "kernels/double_math.h"
 
-enum { PRIME_MAX = 128, BLUESTEIN_MAX = 1 << 21 }; /* a larger factor is dearer than Bluestein's way, whose tables are four times as long */
+enum {
+  PRIME_MAX = 128,
+  BLUESTEIN_MAX = 1 << 21
+}; /* a larger factor is dearer than Bluestein's way, whose tables are four times as long */
 
 /* False when one of them is larger than that. */
 static bool find_factors(Fft *f) {
@@ -42,7 +45,9 @@ bool fft_new(Fft *f, size_t n, Arena *arena) {
   return find_factors(f) ? turns_new(f, arena) : bluestein_new(f, arena);
 }
 
-static inline Complex times(Complex a, Complex b) { return (Complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+static inline Complex times(Complex a, Complex b) {
+  return (Complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
 static inline Complex plus(Complex a, Complex b) { return (Complex){a.re + b.re, a.im + b.im}; }
 static inline Complex minus(Complex a, Complex b) { return (Complex){a.re - b.re, a.im - b.im}; }
 
@@ -57,7 +62,8 @@ static void join_two(const Fft *f, Complex *y, size_t m, size_t step) {
 static void join_four(const Fft *f, Complex *y, size_t m, size_t step) {
   for (size_t k = 0; k < m; k++) {
     Complex a = y[k], b = times(y[m + k], f->turns[k * step]), c = times(y[2 * m + k], f->turns[2 * k * step]);
-    Complex d = times(y[3 * m + k], f->turns[3 * k * step]), even = plus(a, c), odd = minus(a, c), sum = plus(b, d), turned = minus(b, d);
+    Complex d = times(y[3 * m + k], f->turns[3 * k * step]), even = plus(a, c), odd = minus(a, c), sum = plus(b, d),
+            turned = minus(b, d);
     y[k] = plus(even, sum);
     y[2 * m + k] = minus(even, sum);
     y[m + k] = (Complex){odd.re + turned.im, odd.im - turned.re};
@@ -102,7 +108,8 @@ static bool turns_by_two(Fft *f, size_t of, bool squared, Arena *arena) {
   size_t coarse = of / FINE + 1;
   double(*turn)[2] = arena_alloc_array(arena, coarse + FINE, sizeof *turn);
   if (!turn || !(f->turns = ARENA_ARRAY(arena, Complex, f->n))) return false;
-  for (size_t i = 0; i < coarse + FINE; i++) double_turn((i < coarse ? i * FINE : i - coarse) % of, of, &turn[i][0], &turn[i][1]);
+  for (size_t i = 0; i < coarse + FINE; i++)
+    double_turn((i < coarse ? i * FINE : i - coarse) % of, of, &turn[i][0], &turn[i][1]);
   for (size_t k = 0; k < f->n; k++) {
     size_t at = squared ? (size_t)((uint64_t)k * k % of) : k;
     const double *a = turn[at / FINE], *b = turn[coarse + at % FINE];
@@ -114,7 +121,8 @@ static bool turns_by_two(Fft *f, size_t of, bool squared, Arena *arena) {
 static bool bluestein_new(Fft *f, Arena *arena) {
   if (!(f->power = ARENA_NEW(arena, Fft))) return false;
   for (f->power->n = 1; f->power->n < 2 * f->n;) f->power->n *= 2;
-  return find_factors(f->power) && turns_by_two(f->power, f->power->n, false, arena) && turns_by_two(f, 2 * f->n, true, arena);
+  return find_factors(f->power) && turns_by_two(f->power, f->power->n, false, arena) &&
+         turns_by_two(f, 2 * f->n, true, arena);
 }
 
 /* c̄, of negative places too, and over the power's length: that of the transform back. */

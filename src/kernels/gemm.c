@@ -8,7 +8,8 @@
 #ifdef TRAINLET_RELAXED
 #define TILE_ROWS 6 /* a fused multiply-add needs no register for the product */
 #else
-#define TILE_ROWS 5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
+#define TILE_ROWS                                                                                                      \
+  5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
 #endif
 
 enum {
@@ -17,7 +18,8 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
-  DIRECT_PANELS = 16, /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
+  DIRECT_PANELS =
+      16, /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
@@ -60,26 +62,28 @@ typedef struct Tile {
   float low, high;
 } Tile;
 
-/* Written out: a loop over rows would keep the sums in memory. The order matters to V8's older compiler: it places code from the
- * back, and the rows of the loop must come in the order opposite to the stores after it, or it loads all of A first and spills. */
+/* Written out: a loop over rows would keep the sums in memory. The order matters to V8's older compiler: it places code
+ * from the back, and the rows of the loop must come in the order opposite to the stores after it, or it loads all of A
+ * first and spills. */
 #if TILE_ROWS == 6
-#define ROW_5(DO) if (rows > 5) DO(5)
+#define ROW_5(DO)                                                                                                      \
+  if (rows > 5) DO(5)
 #else
 #define ROW_5(DO)
 #endif
-#define EACH_ROW(DO) \
-  DO(0) \
-  if (rows > 1) DO(1) \
-  if (rows > 2) DO(2) \
-  if (rows > 3) DO(3) \
-  if (rows > 4) DO(4) \
+#define EACH_ROW(DO)                                                                                                   \
+  DO(0)                                                                                                                \
+  if (rows > 1) DO(1)                                                                                                  \
+  if (rows > 2) DO(2)                                                                                                  \
+  if (rows > 3) DO(3)                                                                                                  \
+  if (rows > 4) DO(4)                                                                                                  \
   ROW_5(DO)
-#define EACH_ROW_BACKWARD(DO) \
-  ROW_5(DO) \
-  if (rows > 4) DO(4) \
-  if (rows > 3) DO(3) \
-  if (rows > 2) DO(2) \
-  if (rows > 1) DO(1) \
+#define EACH_ROW_BACKWARD(DO)                                                                                          \
+  ROW_5(DO)                                                                                                            \
+  if (rows > 4) DO(4)                                                                                                  \
+  if (rows > 3) DO(3)                                                                                                  \
+  if (rows > 2) DO(2)                                                                                                  \
+  if (rows > 1) DO(1)                                                                                                  \
   DO(0)
 
 static const float zero = 0;
@@ -90,16 +94,17 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
 #define CLEAR(i) low[i] = high[i] = f32x4_splat(0);
   EACH_ROW(CLEAR)
   const float *a = t->a, *b = t->b;
-  const volatile size_t *b_stride = &t->b_stride; /* read again for each k: in a register of its own V8 spills the sums, at half the speed */
+  const volatile size_t *b_stride =
+      &t->b_stride; /* read again for each k: in a register of its own V8 spills the sums, at half the speed */
   for (size_t k = t->depth; k > 0; k--) {
     f32x4 b0 = f32x4_load(b), b1 = f32x4_load(b + 4);
     BARRIER();
-#define MULTIPLY_ADD(i)                    \
-  {                                        \
-    f32x4 ai = f32x4_splat(a[i]);          \
-    low[i] = f32x4_madd(ai, b0, low[i]);   \
-    high[i] = f32x4_madd(ai, b1, high[i]); \
-    BARRIER();                             \
+#define MULTIPLY_ADD(i)                                                                                                \
+  {                                                                                                                    \
+    f32x4 ai = f32x4_splat(a[i]);                                                                                      \
+    low[i] = f32x4_madd(ai, b0, low[i]);                                                                               \
+    high[i] = f32x4_madd(ai, b1, high[i]);                                                                             \
+    BARRIER();                                                                                                         \
   }
     EACH_ROW_BACKWARD(MULTIPLY_ADD)
     a += rows;
@@ -109,25 +114,25 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
   float *c = t->c;
   size_t c_stride = t->c_stride, d_stride = t->d_stride;
   bool d_row = t->d_column_stride;
-#define STORE_PLAIN(i)                     \
-  {                                        \
-    f32x4_store(c, alpha * low[i]);        \
-    f32x4_store(c + 4, alpha * high[i]);   \
-    c += c_stride;                         \
+#define STORE_PLAIN(i)                                                                                                 \
+  {                                                                                                                    \
+    f32x4_store(c, alpha *low[i]);                                                                                     \
+    f32x4_store(c + 4, alpha * high[i]);                                                                               \
+    c += c_stride;                                                                                                     \
   }
   if (!t->d && !t->clamp) {
     EACH_ROW(STORE_PLAIN)
     return;
   }
   const float *d = t->d ? t->d : &zero;
-#define STORE_AS(DO, i)                                                \
-  {                                                                    \
-    f32x4 d0 = d_row ? f32x4_load(d) : f32x4_splat(*d);                \
-    f32x4 d1 = d_row ? f32x4_load(d + 4) : d0;                         \
-    f32x4_store(c, DO(alpha * low[i] + beta * d0));                    \
-    f32x4_store(c + 4, DO(alpha * high[i] + beta * d1));               \
-    c += c_stride;                                                     \
-    d += d_stride;                                                     \
+#define STORE_AS(DO, i)                                                                                                \
+  {                                                                                                                    \
+    f32x4 d0 = d_row ? f32x4_load(d) : f32x4_splat(*d);                                                                \
+    f32x4 d1 = d_row ? f32x4_load(d + 4) : d0;                                                                         \
+    f32x4_store(c, DO(alpha *low[i] + beta * d0));                                                                     \
+    f32x4_store(c + 4, DO(alpha * high[i] + beta * d1));                                                               \
+    c += c_stride;                                                                                                     \
+    d += d_stride;                                                                                                     \
   }
 #define STORE(i) STORE_AS(, i)
 #define CLAMP(v) f32x4_min(most, f32x4_max(least, v)) /* NaN stays NaN */
@@ -153,7 +158,8 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
-/* A tile over the edge of C or from one group of columns to the next: run apart, on a D gathered before, then put in place one by one. */
+/* A tile over the edge of C or from one group of columns to the next: run apart, on a D gathered before, then put in
+ * place one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, const Tile *t, size_t column, size_t columns) {
   float apart[ROWS * COLUMNS], gathered[ROWS * COLUMNS] = {0};
   size_t place[COLUMNS], in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
@@ -223,7 +229,8 @@ static void block_run(const Gemm *g, const Block *block) {
   }
 }
 
-static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t from, size_t to, size_t k, size_t depth, float *packed) {
+static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t from, size_t to, size_t k, size_t depth,
+                      float *packed) {
   for (size_t p = from; p < to; p++) {
     size_t row = panel_row(rows, panels, p), count = panel_row(rows, panels, p + 1) - row;
     gemm_pack_panel(a, row, count, count, k, depth, packed);
@@ -233,7 +240,8 @@ static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t fr
 
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) {
   size_t panels = panel_count(rows), block = block_depth(depth);
-  for (size_t k = 0; k < depth; k += block) pack_rows(a, rows, panels, 0, panels, k, least(block, depth - k), packed + k * rows);
+  for (size_t k = 0; k < depth; k += block)
+    pack_rows(a, rows, panels, 0, panels, k, least(block, depth - k), packed + k * rows);
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
@@ -321,8 +329,8 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
-/* From part to part every thread packs the other operand again, so there are no more parts than threads. That does not touch
- * the result: an element is added up in the same order wherever it stands. */
+/* From part to part every thread packs the other operand again, so there are no more parts than threads. That does not
+ * touch the result: an element is added up in the same order wherever it stands. */
 static Parts parts_of(const Gemm *g, void *scratch) {
   Parts p = {.gemm = g, .count = (size_t)threads_count(), .by_rows = g->rows >= g->columns, .scratch = scratch};
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;

@@ -3,7 +3,8 @@
  *   A (rows × depth)    ─pack─▶ panels of up to 5 rows,  k-major ─┐
  *   B (depth × columns) ─pack─▶ panels of 8 columns,     k-major ─┴─▶ 5×8 tile ─▶ C (rows × columns)
  *
- * Every element of C is added up in the same order wherever it stands: k ascending inside equal blocks of at most 384, blocks ascending.
+ * Every element of C is added up in the same order wherever it stands: k ascending inside equal blocks of at most 384,
+ * blocks ascending.
  */
 #pragma once
 #include <stdbool.h>
@@ -11,8 +12,8 @@
 #include <stdint.h>
 
 /* Where an operand's elements are. `line` is a row of A or a column of B:
- *   element (line, k) = data[line · line_stride + k · k_stride], a table taking the place of a stride where it is not NULL.
- * With tables a convolution is a product whose operand is read straight from the image. */
+ *   element (line, k) = data[line · line_stride + k · k_stride], a table taking the place of a stride where it is not
+ * NULL. With tables a convolution is a product whose operand is read straight from the image. */
 typedef struct GemmSource {
   const float *data;
   size_t line_stride, k_stride;
@@ -29,8 +30,8 @@ typedef struct Gemm {
   size_t d_column_stride; /* 0 or 1 */
   float *c;
   size_t c_row_stride;
-  /* Column j of C (and of a D with column stride 1) is at (j / group) · group_stride + j % group: the images of a batch.
-   * 0 is one group of all columns. */
+  /* Column j of C (and of a D with column stride 1) is at (j / group) · group_stride + j % group: the images of a
+   * batch. 0 is one group of all columns. */
   size_t group, group_stride;
   bool clamp; /* C is kept in low … high (Relu is 0 … inf); NaN stays NaN */
   float low, high;
@@ -50,8 +51,8 @@ void gemm_run(const Gemm *g, void *scratch);
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run_alone(const Gemm *g, void *scratch);
 
-/* Rows of a tile at most, before anything is packed. The default suits V8; a compiler that keeps fewer sums in registers is faster with
- * fewer. The bits are the same. */
+/* Rows of a tile at most, before anything is packed. The default suits V8; a compiler that keeps fewer sums in
+ * registers is faster with fewer. The bits are the same. */
 void gemm_set_rows(size_t rows);
 
 /* A packed once for many products; `packed` holds rows · depth floats. */
@@ -59,8 +60,10 @@ void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);
 
 /* Matrices in rows of `lda`, `ldb` floats, transposed or not: the operands of BLAS. */
 static inline GemmSource gemm_a(const float *a, size_t lda, bool transposed) {
-  return transposed ? (GemmSource){a, .line_stride = 1, .k_stride = lda} : (GemmSource){a, .line_stride = lda, .k_stride = 1};
+  return transposed ? (GemmSource){a, .line_stride = 1, .k_stride = lda}
+                    : (GemmSource){a, .line_stride = lda, .k_stride = 1};
 }
 static inline GemmSource gemm_b(const float *b, size_t ldb, bool transposed) {
-  return transposed ? (GemmSource){b, .line_stride = ldb, .k_stride = 1} : (GemmSource){b, .line_stride = 1, .k_stride = ldb};
+  return transposed ? (GemmSource){b, .line_stride = ldb, .k_stride = 1}
+                    : (GemmSource){b, .line_stride = 1, .k_stride = ldb};
 }

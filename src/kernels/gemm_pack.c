@@ -1,5 +1,5 @@
-/* Packing one panel, as fast as the way its elements lie in memory allows. Hot loops hold everything in locals: a vector store may
- * alias any field. */
+/* Packing one panel, as fast as the way its elements lie in memory allows. Hot loops hold everything in locals: a
+ * vector store may alias any field. */
 #include "kernels/gemm_pack.h"
 #include "simd.h"
 
@@ -67,7 +67,8 @@ static void pack_four_lines(const Panel *p, size_t first, float *packed) {
   size_t depth = p->depth, stride = p->stride, width = p->width;
   for (size_t k = 0; k < depth;) {
     size_t at = table ? (size_t)table[k] : k * stride;
-    bool side_by_side = table ? k + 4 <= depth && table[k + 1] == table[k] + 1 && table[k + 2] == table[k] + 2 && table[k + 3] == table[k] + 3
+    bool side_by_side = table ? k + 4 <= depth && table[k + 1] == table[k] + 1 && table[k + 2] == table[k] + 2 &&
+                                    table[k + 3] == table[k] + 3
                               : k + 4 <= depth && stride == 1;
     float *to = packed + k * width + first;
     if (side_by_side) {
@@ -125,8 +126,13 @@ static bool lines_adjoin(const Panel *p, size_t step) {
   return true;
 }
 
-void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t width, size_t from, size_t depth, float *packed) {
-  Panel p = {.count = count, .width = width, .depth = depth, .table = s->k_table ? s->k_table + from : NULL, .stride = s->k_stride};
+void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t width, size_t from, size_t depth,
+                     float *packed) {
+  Panel p = {.count = count,
+             .width = width,
+             .depth = depth,
+             .table = s->k_table ? s->k_table + from : NULL,
+             .stride = s->k_stride};
   const float *start = s->data + (s->k_table ? 0 : from * s->k_stride);
   for (size_t i = 0; i < count; i++)
     p.line[i] = start + (s->line_table ? (size_t)s->line_table[line + i] : (line + i) * s->line_stride);

@@ -4,9 +4,9 @@
 #include "threads.h"
 
 enum {
-  FEW = 3,     /* rows; from 4 on the packed tile is faster */
-  CHUNK = 512, /* columns summed at a time, 2 KB */
-  CACHED = 1 << 19, /* floats of B that the caches hold from step to step */
+  FEW = 3,             /* rows; from 4 on the packed tile is faster */
+  CHUNK = 512,         /* columns summed at a time, 2 KB */
+  CACHED = 1 << 19,    /* floats of B that the caches hold from step to step */
   PART_WORK = 1 << 16, /* multiplications, of as many floats read or written, that are worth waking a thread */
 };
 
@@ -48,8 +48,10 @@ static void add_rows(const Gemm *g, const float *a, const float *b, size_t count
     const float *b0 = b + k * stride, *b1 = b0 + stride, *b2 = b1 + stride, *b3 = b2 + stride;
     size_t j = 0;
     for (; j + 4 <= count; j += 4) {
-      f32x4 pair = f32x4_madd(f32x4_splat(a1), f32x4_load(b1 + j), f32x4_madd(f32x4_splat(a0), f32x4_load(b0 + j), f32x4_load(sum + j)));
-      f32x4_store(sum + j, f32x4_madd(f32x4_splat(a3), f32x4_load(b3 + j), f32x4_madd(f32x4_splat(a2), f32x4_load(b2 + j), pair)));
+      f32x4 pair = f32x4_madd(f32x4_splat(a1), f32x4_load(b1 + j),
+                              f32x4_madd(f32x4_splat(a0), f32x4_load(b0 + j), f32x4_load(sum + j)));
+      f32x4_store(sum + j, f32x4_madd(f32x4_splat(a3), f32x4_load(b3 + j),
+                                      f32x4_madd(f32x4_splat(a2), f32x4_load(b2 + j), pair)));
     }
     for (; j < count; j++) sum[j] = sum[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
   }
@@ -57,8 +59,10 @@ static void add_rows(const Gemm *g, const float *a, const float *b, size_t count
     for (size_t j = 0; j < count; j++) sum[j] += a[k * step] * b[k * stride + j];
 }
 
-/* sum[i] = Σk a[k] b[i · stride + k] for a constant number of rows of Bᵀ; the order of the sum is the same for any number. */
-static inline __attribute__((always_inline)) void dots(const int rows, const float *a, const float *b, size_t stride, size_t count, float *sum) {
+/* sum[i] = Σk a[k] b[i · stride + k] for a constant number of rows of Bᵀ; the order of the sum is the same for any
+ * number. */
+static inline __attribute__((always_inline)) void dots(const int rows, const float *a, const float *b, size_t stride,
+                                                       size_t count, float *sum) {
   f32x4 even[2] = {0}, odd[2] = {0};
   size_t k = 0;
   for (; k + 8 <= count; k += 8) {
@@ -74,7 +78,8 @@ static inline __attribute__((always_inline)) void dots(const int rows, const flo
   }
 }
 
-/* sum[j] = Σk a[k] Bᵀ[j][k]; two rows at a time need fewer loads, but from memory one stream is fetched faster than two. */
+/* sum[j] = Σk a[k] Bᵀ[j][k]; two rows at a time need fewer loads, but from memory one stream is fetched faster than
+ * two. */
 static void dot_rows(const Gemm *g, const float *a, const float *b, size_t count, float *sum) {
   size_t stride = g->b.line_stride, j = 0;
   bool in_cache = (uint64_t)g->columns * g->depth <= CACHED;
@@ -91,7 +96,8 @@ static void store_row(const Gemm *g, float scale, const float *sum, const float 
     if (d) v += g->beta * f32x4_load(d + j);
     f32x4_store(c + j, f32x4_min(high, f32x4_max(low, v)));
   }
-  for (; j < count; j++) c[j] = gemm_clamp(g, g->alpha * (scale * sum[j]) + (d ? g->beta * d[j * g->d_column_stride] : 0));
+  for (; j < count; j++)
+    c[j] = gemm_clamp(g, g->alpha * (scale * sum[j]) + (d ? g->beta * d[j * g->d_column_stride] : 0));
 }
 
 /* c[j] = factor · b[j]: a row of an outer product, which is as fast as memory only without store_row's arithmetic */

@@ -1,4 +1,5 @@
-/* Products of very few rows or of depth 1: every element of B is used so little that packing it would cost more than the work. */
+/* Products of very few rows or of depth 1: every element of B is used so little that packing it would cost more than
+ * the work. */
 #pragma once
 #include "kernels/gemm.h"
 

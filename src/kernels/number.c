@@ -26,7 +26,7 @@ uint16_t half_of_double(double x) {
   if (isnan(x)) return sign | 0x7e00;
   if (a >= 65520) return sign | 0x7c00;
   frexp(a, &exponent);
-  if (exponent < -13 || a == 0) exponent = -13; /* subnormal */
+  if (exponent < -13 || a == 0) exponent = -13;                  /* subnormal */
   uint32_t units = (uint32_t)nearbyint(ldexp(a, 11 - exponent)); /* 1024 … 2048 where normal */
   return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + units));
 }
@@ -52,7 +52,8 @@ void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step
     case DTYPE_FLOAT64: LOAD(floats, double); break;
     case DTYPE_FLOAT16: EACH(to->floats[i] = half_to_float(((const uint16_t *)x)[at + i * step])); break;
     case DTYPE_BFLOAT16: EACH(to->floats[i] = bfloat16_to_float(((const uint16_t *)x)[at + i * step])); break;
-    case DTYPE_INT64: case DTYPE_UINT64: LOAD(ints, int64_t); break;
+    case DTYPE_INT64:
+    case DTYPE_UINT64: LOAD(ints, int64_t); break;
     case DTYPE_INT32: LOAD(ints, int32_t); break;
     case DTYPE_UINT32: LOAD(ints, uint32_t); break;
     case DTYPE_INT16: LOAD(ints, int16_t); break;
@@ -100,10 +101,14 @@ void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, siz
     case DTYPE_FLOAT64: STORE(double, x[i]); break;
     case DTYPE_FLOAT16: STORE(uint16_t, half_of_double((double)x[i])); break;
     case DTYPE_BFLOAT16: STORE(uint16_t, bfloat16_of_float((float)x[i])); break;
-    case DTYPE_INT64: case DTYPE_UINT64: STORE(int64_t, x[i]); break;
-    case DTYPE_INT32: case DTYPE_UINT32: STORE(uint32_t, x[i]); break;
-    case DTYPE_INT16: case DTYPE_UINT16: STORE(uint16_t, x[i]); break;
-    case DTYPE_INT8: case DTYPE_UINT8: STORE(uint8_t, x[i]); break;
+    case DTYPE_INT64:
+    case DTYPE_UINT64: STORE(int64_t, x[i]); break;
+    case DTYPE_INT32:
+    case DTYPE_UINT32: STORE(uint32_t, x[i]); break;
+    case DTYPE_INT16:
+    case DTYPE_UINT16: STORE(uint16_t, x[i]); break;
+    case DTYPE_INT8:
+    case DTYPE_UINT8: STORE(uint8_t, x[i]); break;
     default: STORE(uint8_t, x[i] != 0); break;
   }
 }

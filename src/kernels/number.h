@@ -1,4 +1,5 @@
-/* Number: elements of any type, a block at a time, in the widest type of their kind: double for floats, int64 for the rest. */
+/* Number: elements of any type, a block at a time, in the widest type of their kind: double for floats, int64 for the
+ * rest. */
 #pragma once
 #include "shape.h"
 
@@ -10,7 +11,8 @@ typedef union Numbers {
 
 /* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */
 void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count);
-/* Into elements at … of y. Ints wrap; a bool is x ≠ 0; floats become the nearest int there is, cut towards 0, and NaN is 0. */
+/* Into elements at … of y. Ints wrap; a bool is x ≠ 0; floats become the nearest int there is, cut towards 0, and NaN
+ * is 0. */
 void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count);
 void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, size_t count);
 

@@ -4,31 +4,36 @@
 #include "arena.h"
 #include "simd.h"
 
-bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step, Padded *p) {
+bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step,
+                     Padded *p) {
   *p = (Padded){.in = {in[0], in[1]}, .origin = {origin[0], origin[1]}, .rows = rows, .step = step};
   bool inside = origin[0] == 0 && origin[1] == 0 && rows <= in[0] && columns <= in[1];
   p->direct = inside && step == 1;
   p->row_floats = p->direct ? in[1] : columns / step + (columns % step != 0);
   size_t step_rows = p->direct ? in[0] : rows;
-  return size_multiply(step_rows, p->row_floats, &p->step_floats) && size_multiply(p->step_floats, step, &p->plane_floats);
+  return size_multiply(step_rows, p->row_floats, &p->step_floats) &&
+         size_multiply(p->step_floats, step, &p->plane_floats);
 }
 
 bool padded_of_window(const Window *w, Padded *p) {
   size_t size[2];
   for (int a = 0; a < 2; a++) {
     size_t slide, reach;
-    if (!size_multiply(w->out[a] - 1, w->stride[a], &slide) || !size_multiply(w->kernel[a] - 1, w->dilation[a], &reach) ||
-        !size_add(slide, reach, &size[a]) || !size_add(size[a], 1, &size[a]))
+    if (!size_multiply(w->out[a] - 1, w->stride[a], &slide) ||
+        !size_multiply(w->kernel[a] - 1, w->dilation[a], &reach) || !size_add(slide, reach, &size[a]) ||
+        !size_add(size[a], 1, &size[a]))
       return false;
   }
-  return padded_of_plane(w->in, (ptrdiff_t[]){(ptrdiff_t)w->pad[0], (ptrdiff_t)w->pad[1]}, size[0], size[1], w->stride[1], p);
+  return padded_of_plane(w->in, (ptrdiff_t[]){(ptrdiff_t)w->pad[0], (ptrdiff_t)w->pad[1]}, size[0], size[1],
+                         w->stride[1], p);
 }
 
 void padded_clear(const Padded *p, size_t planes, float *copy) {
   if (!p->direct) memset(copy, 0, planes * p->plane_floats * sizeof(float));
 }
 
-/* Rows of `count` neighbours; the last four of a row may overlap those before. A row is short: a call of memcpy would cost more than the copy. */
+/* Rows of `count` neighbours; the last four of a row may overlap those before. A row is short: a call of memcpy would
+ * cost more than the copy. */
 static void copy_rows(const float *x, size_t x_stride, size_t count, size_t rows, float *to, size_t to_stride) {
   for (size_t row = 0; row < rows; row++, x += x_stride, to += to_stride) {
     if (count < 4) {
@@ -73,9 +78,11 @@ const float *padded_copy(const Padded *p, const float *x, size_t planes, float *
     const float *from = x + (plane * p->in[0] + top) * p->in[1];
     float *to = copy + plane * p->plane_floats + (size_t)(p->origin[0] + (ptrdiff_t)top) * p->row_floats;
     if (p->step == 1)
-      copy_rows(from + left, p->in[1], right - left, bottom - top, to + (p->origin[1] + (ptrdiff_t)left), p->row_floats);
+      copy_rows(from + left, p->in[1], right - left, bottom - top, to + (p->origin[1] + (ptrdiff_t)left),
+                p->row_floats);
     else
-      for (size_t row = top; row < bottom; row++, from += p->in[1], to += p->row_floats) split_row(p, from, left, right, to);
+      for (size_t row = top; row < bottom; row++, from += p->in[1], to += p->row_floats)
+        split_row(p, from, left, right, to);
   }
   return copy;
 }

@@ -1,5 +1,5 @@
-/* Padded: planes copied with their padding, so that a sliding window needs no bounds, and with every stride-th column side
- * by side, so that neighbours in the output are neighbours here.
+/* Padded: planes copied with their padding, so that a sliding window needs no bounds, and with every stride-th column
+ * side by side, so that neighbours in the output are neighbours here.
  *
  *   plane: step 0 | step 1 | … | step stride-1      column q of the padded plane is in step q % stride at q / stride
  *   step:  rows × row_floats
@@ -9,16 +9,17 @@
 
 typedef struct Padded {
   size_t rows, row_floats, step_floats, plane_floats;
-  size_t in[2];         /* what is copied */
-  ptrdiff_t origin[2];  /* where in[0][0] lies in the padded plane; negative cuts off */
-  size_t step;          /* stride along columns */
-  bool direct;          /* the planes serve as they are: nothing is copied */
+  size_t in[2];        /* what is copied */
+  ptrdiff_t origin[2]; /* where in[0][0] lies in the padded plane; negative cuts off */
+  size_t step;         /* stride along columns */
+  bool direct;         /* the planes serve as they are: nothing is copied */
 } Padded;
 
 /* The layout in which window `w` slides over its input. False when sizes overflow. */
 bool padded_of_window(const Window *w, Padded *p);
 /* Any other layout: rows × columns of which in[0] × in[1] stand at the origin. */
-bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step, Padded *p);
+bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step,
+                     Padded *p);
 
 /* Zeros, once; copying planes there leaves the padding alone. */
 void padded_clear(const Padded *p, size_t planes, float *copy);

@@ -13,7 +13,8 @@ bool phases_of(const Window *w, Phases *p) {
   *p = (Phases){.window = w, .strided = w->stride[0] > 1 || w->stride[1] > 1};
   for (int a = 0; a < 2; a++) {
     size_t reach;
-    if (!size_multiply(w->kernel[a] - 1, w->dilation[a], &reach) || reach > LARGEST || w->pad[a] > LARGEST || w->in[a] > LARGEST)
+    if (!size_multiply(w->kernel[a] - 1, w->dilation[a], &reach) || reach > LARGEST || w->pad[a] > LARGEST ||
+        w->in[a] > LARGEST)
       return false;
     ptrdiff_t pad = (ptrdiff_t)w->pad[a], stride = (ptrdiff_t)w->stride[a];
     p->first[a] = floor_divide(pad - (ptrdiff_t)reach, stride);

@@ -1,7 +1,8 @@
-/* Phase: the gradient of a convolution's input falls apart into stride · stride phases, each a convolution of dy with stride 1
- * and part of the kernel:
+/* Phase: the gradient of a convolution's input falls apart into stride · stride phases, each a convolution of dy with
+ * stride 1 and part of the kernel:
  *
- *   x row r + stride · q, r the phase, met kernel row i in y row  q + (r + pad - i · dilation) / stride,  if that divides
+ *   x row r + stride · q, r the phase, met kernel row i in y row  q + (r + pad - i · dilation) / stride,  if that
+ * divides
  *
  * So nothing is multiplied by zeros. The phases read one padded dy. */
 #pragma once
@@ -22,7 +23,8 @@ static inline size_t phase_size(const Window *w, int a, size_t phase) {
   return w->in[a] > phase ? (w->in[a] - phase - 1) / w->stride[a] + 1 : 0;
 }
 
-/* Kernel cell (i, j) in a phase: offset in the padded dy from a pixel's first; false when the cell is not in the phase. */
+/* Kernel cell (i, j) in a phase: offset in the padded dy from a pixel's first; false when the cell is not in the phase.
+ */
 bool phase_cell(const Phases *p, const size_t phase[2], size_t i, size_t j, size_t *offset);
 
 /* The plane's pixels of a phase into their places in x's plane. */

@@ -14,7 +14,11 @@ void recurrent_pack(const GemmSource *b, size_t columns, size_t depth, float *pa
 
 void recurrent_product(const RecurrentProduct *p, size_t panel, void *scratch) {
   size_t column = panel * RECURRENT_PANEL;
-  Gemm g = {.rows = p->rows, .columns = least(RECURRENT_PANEL, p->columns - column), .depth = p->depth, .alpha = 1, .beta = 1};
+  Gemm g = {.rows = p->rows,
+            .columns = least(RECURRENT_PANEL, p->columns - column),
+            .depth = p->depth,
+            .alpha = 1,
+            .beta = 1};
   g.a = gemm_a(p->a, p->a_stride, false);
   g.packed_a = p->packed_a;
   g.b = gemm_b(p->packed_b + column * p->depth, RECURRENT_PANEL, false);

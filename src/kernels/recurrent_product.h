@@ -5,7 +5,9 @@
 enum { RECURRENT_PANEL = 8 };
 
 static inline size_t recurrent_panels(size_t columns) { return (columns + RECURRENT_PANEL - 1) / RECURRENT_PANEL; }
-static inline size_t recurrent_packed_floats(size_t columns, size_t depth) { return recurrent_panels(columns) * RECURRENT_PANEL * depth; }
+static inline size_t recurrent_packed_floats(size_t columns, size_t depth) {
+  return recurrent_panels(columns) * RECURRENT_PANEL * depth;
+}
 
 typedef struct RecurrentProduct {
   size_t rows, columns, depth;

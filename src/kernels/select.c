@@ -1,4 +1,5 @@
-/* Select: a heap of k places, the worst of them on top, gives way to each better one, and is then emptied from the back. */
+/* Select: a heap of k places, the worst of them on top, gives way to each better one, and is then emptied from the
+ * back. */
 #include "kernels/select.h"
 
 static void sift_down(size_t *order, size_t at, size_t count, SelectBefore *before, const void *context) {

@@ -1,5 +1,5 @@
-/* Softmax and its logarithm. inner = 1 goes along a row four at a time; else a strip of neighbouring columns goes down together,
- * wide enough to use every cache line whole. */
+/* Softmax and its logarithm. inner = 1 goes along a row four at a time; else a strip of neighbouring columns goes down
+ * together, wide enough to use every cache line whole. */
 #include "kernels/softmax.h"
 
 #include "kernels/sums.h"
@@ -84,7 +84,8 @@ enum { STRIP = 16 }; /* vectors side by side */
 
 static size_t strip_columns(size_t left) { return left < 4 * STRIP ? left : 4 * STRIP; }
 
-/* Does BODY for each row k and each vector v of the strip; `at` is the vector's place, `left` how many columns are left there. */
+/* Does BODY for each row k and each vector v of the strip; `at` is the vector's place, `left` how many columns are left
+ * there. */
 #define EACH_VECTOR(BODY)                                                                                              \
   for (size_t k = 0; k < n; k++)                                                                                       \
     for (size_t v = 0, at = k * step, left = columns; v * 4 < columns; v++, at += 4, left -= 4) BODY
@@ -98,7 +99,8 @@ static void strip_max(const float *x, size_t step, size_t n, size_t columns, f32
   EACH_VECTOR(max[v] = f32x4_max(f32x4_load_up_to(x + at, left), max[v]);)
 }
 
-static void strip_exp(const float *x, const f32x4 max[STRIP], float *y, size_t step, size_t n, size_t columns, f32x4 sum[STRIP]) {
+static void strip_exp(const float *x, const f32x4 max[STRIP], float *y, size_t step, size_t n, size_t columns,
+                      f32x4 sum[STRIP]) {
   strip_fill(sum, 0);
   EACH_VECTOR({
     f32x4 e = f32x4_exp_below_0(f32x4_load_up_to(x + at, left) - max[v]);
@@ -135,14 +137,16 @@ static void strip_normalizers(const float *x, size_t step, size_t n, size_t colu
   }
 }
 
-static void strip_log_softmax(const float *x, const float *max, const float *log_sum, float *y, size_t step, size_t n, size_t columns) {
+static void strip_log_softmax(const float *x, const float *max, const float *log_sum, float *y, size_t step, size_t n,
+                              size_t columns) {
   EACH_VECTOR({
     f32x4 shifted = f32x4_load_up_to(x + at, left) - f32x4_load_up_to(max + 4 * v, left);
     f32x4_store_up_to(y + at, shifted - f32x4_load_up_to(log_sum + 4 * v, left), left);
   })
 }
 
-static void strip_log_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n, size_t columns) {
+static void strip_log_softmax_gradient(const float *dy, const float *y, float *dx, size_t step, size_t n,
+                                       size_t columns) {
   f32x4 sum[STRIP];
   strip_fill(sum, 0);
   EACH_VECTOR(sum[v] += f32x4_load_up_to(dy + at, left);)
@@ -162,8 +166,8 @@ typedef struct Softmax {
 } Softmax;
 
 typedef struct Place {
-  size_t at;    /* in (outer, n, inner) */
-  size_t norm;  /* in (outer, inner) */
+  size_t at;   /* in (outer, n, inner) */
+  size_t norm; /* in (outer, inner) */
   size_t columns;
 } Place;
 
@@ -181,15 +185,15 @@ static void run(Softmax *s, ThreadsRange *range) {
 }
 
 /* Defines the range `name`: ROW for rows, STRIP_OF for strips of columns, both of the place p. */
-#define SOFTMAX_RANGE(name, ROW, STRIP_OF)                        \
-  static void name(void *context, size_t from, size_t to) {       \
-    const Softmax *s = context;                                   \
-    SoftmaxDims d = s->d;                                         \
-    for (size_t item = from; item < to; item++) {                 \
-      Place p = place_of(d, item);                                \
-      if (d.inner == 1) ROW;                                      \
-      else STRIP_OF;                                              \
-    }                                                             \
+#define SOFTMAX_RANGE(name, ROW, STRIP_OF)                                                                             \
+  static void name(void *context, size_t from, size_t to) {                                                            \
+    const Softmax *s = context;                                                                                        \
+    SoftmaxDims d = s->d;                                                                                              \
+    for (size_t item = from; item < to; item++) {                                                                      \
+      Place p = place_of(d, item);                                                                                     \
+      if (d.inner == 1) ROW;                                                                                           \
+      else STRIP_OF;                                                                                                   \
+    }                                                                                                                  \
   }
 
 SOFTMAX_RANGE(softmax_range, row_softmax(s->x + p.at, s->out + p.at, d.n),
@@ -217,7 +221,8 @@ void softmax_normalizers(SoftmaxDims d, const float *x, float *max, float *log_s
 }
 
 SOFTMAX_RANGE(log_range, row_log_softmax(s->x + p.at, s->max[p.norm], s->log_sum[p.norm], s->out + p.at, d.n),
-              strip_log_softmax(s->x + p.at, s->max + p.norm, s->log_sum + p.norm, s->out + p.at, d.inner, d.n, p.columns))
+              strip_log_softmax(s->x + p.at, s->max + p.norm, s->log_sum + p.norm, s->out + p.at, d.inner, d.n,
+                                p.columns))
 
 void log_softmax(SoftmaxDims d, const float *x, const float *max, const float *log_sum, float *y) {
   run(&(Softmax){.d = d, .x = x, .max = (float *)max, .log_sum = (float *)log_sum, .out = y}, log_range);

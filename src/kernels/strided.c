@@ -59,12 +59,15 @@ static void copy_plane(float *to, const float *from, StridedDim row, StridedDim 
     size_t end = band + BAND < rows ? band + BAND : rows;
     for (size_t c = 0; c < columns; c += 4)
       for (size_t r = band; r < end; r += 4)
-        tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to, column.from);
+        tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to,
+             column.from);
   }
   StridedDim right = {column.count - columns, 1, column.from};
   for (size_t r = 0; r < rows && right.count; r++)
-    copy_line(to + (ptrdiff_t)r * row.to + (ptrdiff_t)columns, from + (ptrdiff_t)columns * column.from + (ptrdiff_t)r, right, sizeof *to);
-  for (size_t r = rows; r < row.count; r++) copy_line(to + (ptrdiff_t)r * row.to, from + (ptrdiff_t)r, column, sizeof *to);
+    copy_line(to + (ptrdiff_t)r * row.to + (ptrdiff_t)columns, from + (ptrdiff_t)columns * column.from + (ptrdiff_t)r,
+              right, sizeof *to);
+  for (size_t r = rows; r < row.count; r++)
+    copy_line(to + (ptrdiff_t)r * row.to, from + (ptrdiff_t)r, column, sizeof *to);
 }
 
 /* ---- outer loops ---- */
@@ -83,7 +86,8 @@ static void simplify(Strided *s) {
   s->rank = rank;
 }
 
-/* The dim that makes a plane with the last one: it steps by 1 in `from` while the last steps by 1 in `to`; -1 for none. */
+/* The dim that makes a plane with the last one: it steps by 1 in `from` while the last steps by 1 in `to`; -1 for none.
+ */
 static int plane_row(const Strided *s, size_t item) {
   const StridedDim *last = &s->dim[s->rank - 1];
   if (item != sizeof(float) || last->to != 1 || last->count < 4) return -1;
@@ -136,8 +140,8 @@ static void copy_slice(void *context, size_t first, size_t end) {
   StridedDim d = slices->s.dim[slices->along];
   Strided s = slices->s;
   s.dim[slices->along].count = end - first;
-  copy_block((char *)slices->to + (ptrdiff_t)(first * slices->item) * d.to, (const char *)slices->from + (ptrdiff_t)(first * slices->item) * d.from,
-             s, slices->item);
+  copy_block((char *)slices->to + (ptrdiff_t)(first * slices->item) * d.to,
+             (const char *)slices->from + (ptrdiff_t)(first * slices->item) * d.from, s, slices->item);
 }
 
 enum { ENOUGH = 8 }; /* slices that keep the threads of most machines busy */
@@ -150,5 +154,6 @@ void strided_copy(void *to, const void *from, Strided s, size_t item) {
   int along = 0; /* the outermost dim that is long enough, else the outermost */
   for (int i = s.rank - 1; i >= 0; i--)
     if (s.dim[i].count >= ENOUGH) along = i;
-  threads_split(s.dim[along].count, threads_grain(count / s.dim[along].count), copy_slice, &(Slices){to, from, s, item, along});
+  threads_split(s.dim[along].count, threads_grain(count / s.dim[along].count), copy_slice,
+                &(Slices){to, from, s, item, along});
 }

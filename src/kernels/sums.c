@@ -29,7 +29,10 @@ double reduce_sum_row(const float *x, size_t n) {
 }
 
 enum { GRAIN = 32 * 1024 }; /* elements that are worth a thread's while */
-enum { STRIP = 16, ROWS = 128 }; /* vectors side by side; rows added up before they join the total, to keep it accurate */
+enum {
+  STRIP = 16,
+  ROWS = 128
+}; /* vectors side by side; rows added up before they join the total, to keep it accurate */
 
 /* y[c] += Σ over rows of x[row·step + c] for up to STRIP × 4 columns */
 static void sum_strip(const float *x, size_t rows, size_t step, size_t columns, float *y) {

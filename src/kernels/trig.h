@@ -1,5 +1,6 @@
-/* Trig: sine and cosine of four floats. The angle is brought to |r| ≤ π/4 in double, a lane at a time, the rest are short polynomials
- * (Cephes' sinf and cosf): 1e-7 off at most for angles up to 1e8. Beyond 2^30 the angle is first taken modulo 2π as a double has it. */
+/* Trig: sine and cosine of four floats. The angle is brought to |r| ≤ π/4 in double, a lane at a time, the rest are
+ * short polynomials (Cephes' sinf and cosf): 1e-7 off at most for angles up to 1e8. Beyond 2^30 the angle is first
+ * taken modulo 2π as a double has it. */
 #pragma once
 #include <math.h>
 
@@ -21,7 +22,8 @@ static inline f32x4 trig_reduce(f32x4 x, i32x4 *quadrant) {
 static inline f32x4 trig_of(f32x4 r, i32x4 quadrant) {
   f32x4 z = r * r;
   f32x4 sine = ((z * -1.9515295891e-4f + 8.3321608736e-3f) * z + -1.6666654611e-1f) * z * r + r;
-  f32x4 cosine = ((z * 2.443315711809948e-5f + -1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - z * 0.5f + 1.0f;
+  f32x4 cosine = ((z * 2.443315711809948e-5f + -1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - z * 0.5f +
+                 1.0f;
   f32x4 y = f32x4_select((quadrant & 1) != 0, cosine, sine);
   return f32x4_select((quadrant & 2) != 0, -y, y);
 }

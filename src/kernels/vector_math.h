@@ -1,6 +1,7 @@
-/* Vector math: exp, log, tanh, sigmoid, erf and friends of four floats by our own polynomials (minimax fits, rounded to float).
- * No libm, and fused multiply-add in the relaxed build alone, so that a lane's result depends on nothing but its input, natively and
- * in wasm alike. The errors stated are the largest over every float, against double precision. */
+/* Vector math: exp, log, tanh, sigmoid, erf and friends of four floats by our own polynomials (minimax fits, rounded to
+ * float). No libm, and fused multiply-add in the relaxed build alone, so that a lane's result depends on nothing but
+ * its input, natively and in wasm alike. The errors stated are the largest over every float, against double precision.
+ */
 #pragma once
 #include "simd.h"
 
@@ -31,8 +32,8 @@ static inline f32x4 f32x4_scale(f32x4 v, i32x4 k) {
   return v * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
 }
 
-/* The nearest integer of |x| < 2^22 stands in the last bits of x + SHIFT, and of what is left without SHIFT as a float: cheaper than
- * rounding and converting, which wasm has to saturate. */
+/* The nearest integer of |x| < 2^22 stands in the last bits of x + SHIFT, and of what is left without SHIFT as a float:
+ * cheaper than rounding and converting, which wasm has to saturate. */
 #define F32X4_SHIFT 0x1.8p23f
 
 /* e^r from r and r² for |r| ≤ ½ ln 2: 1 + r + r²·q(r). */
@@ -54,7 +55,8 @@ static inline f32x4 f32x4_exp(f32x4 x) {
   return f32x4_scale(f32x4_exp_of_rest(f32x4_less_ln2(x, n)), (i32x4)shifted - (i32x4)f32x4_splat(F32X4_SHIFT));
 }
 
-/* The same for x ≤ 0 where tiny results do not matter: 0 below -87, where e^x becomes subnormal and many machines slow. */
+/* The same for x ≤ 0 where tiny results do not matter: 0 below -87, where e^x becomes subnormal and many machines slow.
+ */
 static inline f32x4 f32x4_exp_below_0(f32x4 x) {
   f32x4 above = f32x4_max(f32x4_splat(-87.0f), x); /* NaN stays */
   f32x4 shifted = f32x4_next(above, f32x4_splat(1.44269504f), F32X4_SHIFT + 127), n = shifted - (F32X4_SHIFT + 127);

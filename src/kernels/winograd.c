@@ -10,13 +10,13 @@
 enum {
   CELLS = WINOGRAD_CELLS,
   TILES_WANTED = 64, /* of a part: enough columns for the product */
-  SKEW = 16,         /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
+  SKEW = 16, /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
   LEAST_CHANNELS = 12,
-  LEAST_TILES = 12, /* the transform of the weights must be worth it */
+  LEAST_TILES = 12,     /* the transform of the weights must be worth it */
   LEAST_WORK = 1 << 20, /* multiplications that are worth waking threads */
   GROUPS_MOST = 8,
   GROUPS_FLOATS = 1 << 19, /* of dU over all groups */
-  FOUR = 4,          /* channels padded and transformed by one task */
+  FOUR = 4,                /* channels padded and transformed by one task */
 };
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -27,7 +27,8 @@ bool winograd_suits(const Conv *conv) {
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
   size_t tiles = conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
-  return conv->groups == 1 && least(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES && (conv_algorithms & CONV_WINOGRAD);
+  return conv->groups == 1 && least(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES &&
+         (conv_algorithms & CONV_WINOGRAD);
 }
 
 Conv winograd_turned(const Conv *conv) {
@@ -83,7 +84,8 @@ static Part part_at(const Conv *conv, const Parts *p, size_t index) {
   return part;
 }
 
-/* A part's planes, tiles of `size` rows from `pad` before the first row and column on: the same layout for every part. */
+/* A part's planes, tiles of `size` rows from `pad` before the first row and column on: the same layout for every part.
+ */
 static bool planes_of(const size_t in[2], const size_t pad[2], const Parts *b, size_t band, size_t halo, Padded *p) {
   ptrdiff_t origin[2] = {(ptrdiff_t)pad[0] - (ptrdiff_t)(4 * band), (ptrdiff_t)pad[1]};
   size_t rows = 4 * b->band + halo, columns = 4 * b->across + halo;
@@ -101,7 +103,8 @@ static void tiles_of(const Conv *conv, const Parts *b, const Part *part, const P
       for (size_t x = 0; x < b->across; x++)
         *tile++ = (Tile){.from = (int32_t)(n * FOUR * p->plane_floats + 4 * (y - part->band) * p->row_floats + 4 * x),
                          .to = (int32_t)(n * conv->features * out[0] * out[1] + 4 * y * out[1] + 4 * x),
-                         .rows = (uint8_t)least(4, out[0] - 4 * y), .columns = (uint8_t)least(4, out[1] - 4 * x)};
+                         .rows = (uint8_t)least(4, out[0] - 4 * y),
+                         .columns = (uint8_t)least(4, out[1] - 4 * x)};
 }
 
 /* Four channels of the part's images, padded: (images, FOUR, plane). */
@@ -109,12 +112,14 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
   size_t pixels = p->in[0] * p->in[1];
   padded_clear(p, part->images * FOUR, copy);
   for (size_t n = 0; n < part->images; n++)
-    padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel), copy + n * FOUR * p->plane_floats);
+    padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel),
+                copy + n * FOUR * p->plane_floats);
 }
 
 /* A small convolution is not worth waking a thread. Inside a task this runs where it is. */
 static void run(const Conv *conv, const Parts *p, size_t chunks, ThreadsTask *task, void *context) {
-  if ((double)(conv->channels * conv->features) * (double)(p->tiles * p->count) * CELLS >= LEAST_WORK) threads_run(chunks, task, context);
+  if ((double)(conv->channels * conv->features) * (double)(p->tiles * p->count) * CELLS >= LEAST_WORK)
+    threads_run(chunks, task, context);
   else
     for (size_t i = 0; i < chunks; i++) task(context, i, 0);
 }
@@ -127,15 +132,16 @@ typedef struct Forward {
   float *y;
   bool turned;
   Parts parts;
-  size_t workers;                        /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
+  size_t
+      workers; /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
   size_t columns;                      /* tiles of a part, filled up to whole panels */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile;    /* of each worker */
-  float *raw;    /* U (C, F) in each cell, before it is packed, where V and M come later */
-  float *packed; /* U */
-  float *v, *m;  /* of each worker */
-  float *copy;   /* of each thread */
-  char *gemm;    /* of each thread */
+  Tile *tile;                          /* of each worker */
+  float *raw;                          /* U (C, F) in each cell, before it is packed, where V and M come later */
+  float *packed;                       /* U */
+  float *v, *m;                        /* of each worker */
+  float *copy;                         /* of each thread */
+  char *gemm;                          /* of each thread */
   size_t copy_floats, gemm_bytes;
 } Forward;
 
@@ -158,7 +164,8 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
       !size_multiply(s->parts.images * FOUR, padded.plane_floats, &s->copy_floats) || s->copy_floats > INT32_MAX ||
       !size_multiply(s->parts.images * conv->features, window_out(&conv->window), &planes) || planes > INT32_MAX ||
       !size_multiply(conv->channels, fours(conv->features), &s->u_stride) ||
-      !size_multiply(conv->channels + conv->features, s->columns, &s->v_stride)) /* V and M together: cannot overflow apart */
+      !size_multiply(conv->channels + conv->features, s->columns,
+                     &s->v_stride)) /* V and M together: cannot overflow apart */
     return false;
   s->u_stride += SKEW;
   s->v_stride = conv->channels * s->columns + SKEW;
@@ -226,7 +233,11 @@ static void input_task(void *context, size_t four, int thread) {
 static void product_task(void *context, size_t cell, int thread) {
   const ForwardPart *p = context;
   const Forward *s = p->all;
-  Gemm g = {.rows = s->conv->features, .columns = s->columns, .depth = s->conv->channels, .alpha = 1, .c_row_stride = s->columns};
+  Gemm g = {.rows = s->conv->features,
+            .columns = s->columns,
+            .depth = s->conv->channels,
+            .alpha = 1,
+            .c_row_stride = s->columns};
   g.packed_a = (s->conv->packed ? s->conv->packed : s->packed) + cell * g.rows * g.depth;
   g.b = gemm_b(p->v + cell * s->v_stride, s->columns, false);
   g.c = p->m + cell * s->m_stride;
@@ -249,7 +260,8 @@ static void output_task(void *context, size_t feature, int thread) {
   const Conv *conv = s->conv;
   size_t width = conv->window.out[1];
   float *y = s->y + (p->part.image * conv->features + feature) * window_out(&conv->window);
-  f32x4 bias = f32x4_splat(s->bias ? s->bias[feature] : 0), low = f32x4_splat(conv->low), high = f32x4_splat(conv->high);
+  f32x4 bias = f32x4_splat(s->bias ? s->bias[feature] : 0), low = f32x4_splat(conv->low),
+        high = f32x4_splat(conv->high);
   for (size_t t = 0; t < s->columns; t += 4) {
     f32x4 out[4][4];
     winograd_output(p->m + feature * s->columns + t, s->m_stride, out);
@@ -293,7 +305,8 @@ void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed,
   pack(&s, w, turned);
 }
 
-void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y, void *scratch) {
+void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y,
+                      void *scratch) {
   Forward s;
   forward_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.bias = bias, s.y = y;
@@ -310,13 +323,14 @@ typedef struct Weight {
   const float *x, *dy;
   float *dw;
   Parts parts;
-  size_t groups, workers;                /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
+  size_t groups,
+      workers; /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
   Tile *tile, *tile_dy;                /* of each worker */
-  float *u;     /* dU (F, C) of each group */
-  float *v, *m; /* (tiles, C) and (tiles, F) of each worker */
-  float *copy;  /* of each thread */
-  char *gemm;   /* of each thread */
+  float *u;                            /* dU (F, C) of each group */
+  float *v, *m;                        /* (tiles, C) and (tiles, F) of each worker */
+  float *copy;                         /* of each thread */
+  char *gemm;                          /* of each thread */
   size_t copy_floats, gemm_bytes;
 } Weight;
 
@@ -408,7 +422,8 @@ static void gradient_task(void *context, size_t cell, int thread) {
 static void group_task(void *context, size_t group, int thread) {
   const Weight *s = context;
   const Conv *conv = s->conv;
-  size_t worker = (size_t)thread, first = s->parts.count * group / s->groups, end = s->parts.count * (group + 1) / s->groups;
+  size_t worker = (size_t)thread, first = s->parts.count * group / s->groups,
+         end = s->parts.count * (group + 1) / s->groups;
   WeightPart p = {.all = s, .tile = s->tile + worker * s->parts.tiles, .tile_dy = s->tile_dy + worker * s->parts.tiles};
   p.u = s->u + group * CELLS * s->u_stride;
   p.v = s->v + worker * CELLS * s->v_stride;
@@ -434,7 +449,8 @@ static void finish_task(void *context, size_t feature, int thread) {
     f32x4 sum[CELLS], w[9];
     for (size_t cell = 0; cell < CELLS; cell++) {
       sum[cell] = f32x4_load(u + cell * s->u_stride);
-      for (size_t group = 1; group < s->groups; group++) sum[cell] += f32x4_load(u + (group * CELLS + cell) * s->u_stride);
+      for (size_t group = 1; group < s->groups; group++)
+        sum[cell] += f32x4_load(u + (group * CELLS + cell) * s->u_stride);
     }
     winograd_weight_turned(sum, w);
     for (size_t l = 0; l < least(4, channels - c); l++)

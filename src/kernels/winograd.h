@@ -1,5 +1,5 @@
-/* Winograd: convolutions of 3×3 cells and stride 1 with 36 multiplications for a 4×4 tile of y where the plain sum has 144. In each of
- * the 36 cells it is a product:
+/* Winograd: convolutions of 3×3 cells and stride 1 with 36 multiplications for a 4×4 tile of y where the plain sum has
+ * 144. In each of the 36 cells it is a product:
  *
  *   w ─G w Gᵀ─▶ U (36, F, C) ─┐
  *   x ─Bᵀ x B─▶ V (36, C, tiles) ─┴─▶ M = U V (36, F, tiles) ─Aᵀ M A─▶ y         a block of tiles at a time
@@ -19,6 +19,7 @@ void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed,
 bool winograd_forward_bytes(const Conv *conv, size_t *bytes);
 /* Weights are conv->packed, if that is not NULL.
  * `turned`: w (C, F, 3, 3) is read with features and channels exchanged and both axes backwards. */
-void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y, void *scratch);
+void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y,
+                      void *scratch);
 bool winograd_weight_gradient_bytes(const Conv *conv, size_t *bytes);
 void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch);

@@ -1,5 +1,5 @@
-/* The transforms of Winograd's F(4×4, 3×3), each of four tiles at once, one a lane, with 0, ±√½, ±√2, ∞ as the points: their error is
- * that of the plain sum (with 0, ±1, ±2, ∞ it is five times larger).
+/* The transforms of Winograd's F(4×4, 3×3), each of four tiles at once, one a lane, with 0, ±√½, ±√2, ∞ as the points:
+ * their error is that of the plain sum (with 0, ±1, ±2, ∞ it is five times larger).
  *
  *   y = Aᵀ ((G w Gᵀ) ∘ (Bᵀ x B)) A        x 6×6, w 3×3, y 4×4; and so  dw = Gᵀ ((A dy Aᵀ) ∘ (Bᵀ x B)) G
  */

@@ -78,14 +78,16 @@ static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
       if (!a->g) break;
       return read_subgraph(a, arena, error, out);
-    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO: return *out = (Attr){.name = a->name}, STATUS_OK; /* of what an empty Optional would be */
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO:
+      return *out = (Attr){.name = a->name}, STATUS_OK; /* of what an empty Optional would be */
     default:
       return error_set(error, STATUS_UNSUPPORTED_OP, node,
                        "node '%.128s' carries a value we do not read in its attribute '%.64s'", node, a->name);
   }
-  if (arena->failed) return error_set(error, STATUS_OUT_OF_MEMORY, node, "out of memory for the attributes of node '%.128s'", node);
-  return error_set(error, STATUS_INVALID_MODEL, node, "node '%.128s': attribute '%.64s' does not hold a value of its type", node,
-                   a->name);
+  if (arena->failed)
+    return error_set(error, STATUS_OUT_OF_MEMORY, node, "out of memory for the attributes of node '%.128s'", node);
+  return error_set(error, STATUS_INVALID_MODEL, node,
+                   "node '%.128s': attribute '%.64s' does not hold a value of its type", node, a->name);
 }
 
 Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs) {
@@ -97,7 +99,9 @@ Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *are
 
 /* ---- writing ---- */
 
-static ProtobufCBinaryData attr_bytes(const char *s) { return (ProtobufCBinaryData){strlen(s), (uint8_t *)(uintptr_t)s}; }
+static ProtobufCBinaryData attr_bytes(const char *s) {
+  return (ProtobufCBinaryData){strlen(s), (uint8_t *)(uintptr_t)s};
+}
 
 static bool write_strings(const Attr *from, Arena *arena, Onnx__AttributeProto *a) {
   a->n_strings = (size_t)from->count;
@@ -108,10 +112,14 @@ static bool write_strings(const Attr *from, Arena *arena, Onnx__AttributeProto *
 
 /* AttrKind's order is not ONNX's. */
 static const Onnx__AttributeProto__AttributeType type_of_kind[] = {
-    [ATTR_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,   [ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
-    [ATTR_STRING] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, [ATTR_TENSOR] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
-    [ATTR_FLOATS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, [ATTR_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
-    [ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, [ATTR_GRAPH] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
+    [ATTR_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
+    [ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+    [ATTR_STRING] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
+    [ATTR_TENSOR] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
+    [ATTR_FLOATS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
+    [ATTR_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+    [ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
+    [ATTR_GRAPH] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
 };
 
 static bool attr_write(const Attr *from, Arena *arena, Onnx__AttributeProto *a) {
@@ -140,8 +148,9 @@ static char **texts(const char *const *from, int count, Arena *arena) {
   return out;
 }
 
-Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
-                                 const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena) {
+Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in,
+                                 int in_count, const char *const *out, int out_count, const Attr *attrs, int attr_count,
+                                 Arena *arena) {
   Onnx__NodeProto *n = ARENA_NEW(arena, Onnx__NodeProto);
   Onnx__AttributeProto *a = ARENA_ARRAY(arena, Onnx__AttributeProto, attr_count);
   if (!n || !a) return NULL;

@@ -1,6 +1,8 @@
-/* External data of ONNX models: tensors whose data lies in files of their own become tensors like any other, before anything reads them.
+/* External data of ONNX models: tensors whose data lies in files of their own become tensors like any other, before
+ * anything reads them.
  *
- *   data_location EXTERNAL, external_data {location, offset = 0, length = what the dims need} ─▶ raw_data, in place where it is aligned */
+ *   data_location EXTERNAL, external_data {location, offset = 0, length = what the dims need} ─▶ raw_data, in place
+ * where it is aligned */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,13 +40,15 @@ static bool parse_bytes(const char *digits, size_t *out) {
 static size_t bytes_of_dims(const Onnx__TensorProto *t) {
   size_t bytes = dtype_raw_bytes((DType)t->data_type);
   for (size_t i = 0; i < t->n_dims; i++)
-    if (t->dims[i] < 0 || (uint64_t)t->dims[i] > SIZE_MAX || !size_multiply(bytes, (size_t)t->dims[i], &bytes)) return 0;
+    if (t->dims[i] < 0 || (uint64_t)t->dims[i] > SIZE_MAX || !size_multiply(bytes, (size_t)t->dims[i], &bytes))
+      return 0;
   return bytes;
 }
 
 static Status absent(Resolver *r, Title title, const char *location) {
   Arena scratch = {0};
-  error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' keeps its data in '%.100s', which is not in externalData, %.200s", title.what, title.name,
+  error_set(r->error, STATUS_INVALID_MODEL, title.node,
+            "%s '%.100s' keeps its data in '%.100s', which is not in externalData, %.200s", title.what, title.name,
             location, external_contents(r->external, &scratch));
   arena_free(&scratch);
   return r->error->status;
@@ -58,7 +62,8 @@ static Status use(Resolver *r, Title title, ExternalFile *file, size_t offset, s
   t->raw_data = (ProtobufCBinaryData){bytes, at};
   if (!item || offset % item == 0) return file->in_place = true, STATUS_OK;
   if (!(t->raw_data.data = arena_alloc(r->arena, bytes)))
-    return error_set(r->error, STATUS_OUT_OF_MEMORY, title.node, "out of memory for %s '%.128s'", title.what, title.name);
+    return error_set(r->error, STATUS_OUT_OF_MEMORY, title.node, "out of memory for %s '%.128s'", title.what,
+                     title.name);
   memcpy(t->raw_data.data, at, bytes);
   return STATUS_OK;
 }
@@ -67,10 +72,14 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
   if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return STATUS_OK;
   const char *location = entry(t, "location"), *offset = entry(t, "offset"), *length = entry(t, "length");
   if (!location)
-    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.128s' keeps its data outside of the model and does not say where (external_data has no location)",
-                     title.what, title.name);
+    return error_set(
+        r->error, STATUS_INVALID_MODEL, title.node,
+        "%s '%.128s' keeps its data outside of the model and does not say where (external_data has no location)",
+        title.what, title.name);
   if (t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
-    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' keeps strings in '%.100s': only numbers may lie outside of the model", title.what, title.name, location);
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node,
+                     "%s '%.100s' keeps strings in '%.100s': only numbers may lie outside of the model", title.what,
+                     title.name, location);
   ExternalFile *file = external_find(r->external, location);
   if (!file) return absent(r, title, location);
   char needed[24];
@@ -78,8 +87,10 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
   snprintf(needed, sizeof needed, "%zu", bytes_of_dims(t));
   if (!offset) offset = "0";
   if (!length) length = needed;
-  if (!parse_bytes(offset, &start) || !parse_bytes(length, &bytes) || start > file->bytes || bytes > file->bytes - start)
-    return error_set(r->error, STATUS_INVALID_MODEL, title.node, "%s '%.100s' wants %.24s bytes at offset %.24s of '%.100s', which has %zu bytes", title.what,
+  if (!parse_bytes(offset, &start) || !parse_bytes(length, &bytes) || start > file->bytes ||
+      bytes > file->bytes - start)
+    return error_set(r->error, STATUS_INVALID_MODEL, title.node,
+                     "%s '%.100s' wants %.24s bytes at offset %.24s of '%.100s', which has %zu bytes", title.what,
                      title.name, length, offset, location, file->bytes);
   return use(r, title, file, start, bytes, t);
 }
@@ -107,7 +118,8 @@ static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g) {
 Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error) {
   Resolver r = {external, arena, error};
   TRY(resolve_graph(&r, model->graph));
-  for (size_t i = 0; i < model->n_functions; i++) TRY(resolve_nodes(&r, model->functions[i]->node, model->functions[i]->n_node));
+  for (size_t i = 0; i < model->n_functions; i++)
+    TRY(resolve_nodes(&r, model->functions[i]->node, model->functions[i]->n_node));
   for (size_t i = 0; i < model->n_training_info; i++) {
     TRY(resolve_graph(&r, model->training_info[i]->initialization));
     TRY(resolve_graph(&r, model->training_info[i]->algorithm));

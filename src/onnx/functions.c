@@ -1,33 +1,52 @@
-/* Functions of written models: the operators of ours that an algorithm uses, spelled in ONNX's, so that any runtime can go on with it. */
+/* Functions of written models: the operators of ours that an algorithm uses, spelled in ONNX's, so that any runtime can
+ * go on with it. */
 #include <string.h>
 
 #include "onnx/parts.h"
 
-/* PyTorchAdam (ops/optimizer/py_torch_adam.c), one node a line: what it makes, the operator, its inputs. The corrections are in double: 1 − βᵀ is small. */
+/* PyTorchAdam (ops/optimizer/py_torch_adam.c), one node a line: what it makes, the operator, its inputs. The
+ * corrections are in double: 1 − βᵀ is small. */
 typedef struct Line {
   const char *out, *op, *in[2];
 } Line;
 static const Line py_torch_adam[] = {
-    {"alpha_wide", "Cast double", {"alpha"}},      {"beta_wide", "Cast double", {"beta"}},
-    {"one_wide", "Cast double", {"one"}},          {"t", "Cast double", {"T"}},
-    {"r", "Cast double", {"R"}},                   {"alpha_t", "Pow", {"alpha_wide", "t"}},
-    {"left1", "Sub", {"one_wide", "alpha_t"}},     {"rate_wide", "Div", {"r", "left1"}},
-    {"rate", "Cast float", {"rate_wide"}},         {"beta_t", "Pow", {"beta_wide", "t"}},
-    {"left2", "Sub", {"one_wide", "beta_t"}},      {"root2", "Sqrt", {"left2"}},
-    {"spread_wide", "Div", {"one_wide", "root2"}}, {"spread", "Cast float", {"spread_wide"}},
-    {"decay", "Mul", {"R", "weight_decay"}},       {"lost", "Mul", {"decay", "X"}},
-    {"x", "Sub", {"X", "lost"}},                   {"pull", "Mul", {"norm_coefficient", "x"}},
-    {"g", "Add", {"G", "pull"}},                   {"rest1", "Sub", {"one", "alpha"}},
-    {"v_kept", "Mul", {"alpha", "V"}},             {"v_fresh", "Mul", {"rest1", "g"}},
-    {"V_new", "Add", {"v_kept", "v_fresh"}},       {"rest2", "Sub", {"one", "beta"}},
-    {"h_kept", "Mul", {"beta", "H"}},              {"g_rest", "Mul", {"rest2", "g"}},
-    {"h_fresh", "Mul", {"g_rest", "g"}},           {"H_new", "Add", {"h_kept", "h_fresh"}},
-    {"h_root", "Sqrt", {"H_new"}},                 {"h_spread", "Mul", {"h_root", "spread"}},
-    {"below", "Add", {"h_spread", "epsilon"}},     {"above", "Mul", {"rate", "V_new"}},
-    {"step", "Div", {"above", "below"}},           {"X_new", "Sub", {"x", "step"}},
+    {"alpha_wide", "Cast double", {"alpha"}},
+    {"beta_wide", "Cast double", {"beta"}},
+    {"one_wide", "Cast double", {"one"}},
+    {"t", "Cast double", {"T"}},
+    {"r", "Cast double", {"R"}},
+    {"alpha_t", "Pow", {"alpha_wide", "t"}},
+    {"left1", "Sub", {"one_wide", "alpha_t"}},
+    {"rate_wide", "Div", {"r", "left1"}},
+    {"rate", "Cast float", {"rate_wide"}},
+    {"beta_t", "Pow", {"beta_wide", "t"}},
+    {"left2", "Sub", {"one_wide", "beta_t"}},
+    {"root2", "Sqrt", {"left2"}},
+    {"spread_wide", "Div", {"one_wide", "root2"}},
+    {"spread", "Cast float", {"spread_wide"}},
+    {"decay", "Mul", {"R", "weight_decay"}},
+    {"lost", "Mul", {"decay", "X"}},
+    {"x", "Sub", {"X", "lost"}},
+    {"pull", "Mul", {"norm_coefficient", "x"}},
+    {"g", "Add", {"G", "pull"}},
+    {"rest1", "Sub", {"one", "alpha"}},
+    {"v_kept", "Mul", {"alpha", "V"}},
+    {"v_fresh", "Mul", {"rest1", "g"}},
+    {"V_new", "Add", {"v_kept", "v_fresh"}},
+    {"rest2", "Sub", {"one", "beta"}},
+    {"h_kept", "Mul", {"beta", "H"}},
+    {"g_rest", "Mul", {"rest2", "g"}},
+    {"h_fresh", "Mul", {"g_rest", "g"}},
+    {"H_new", "Add", {"h_kept", "h_fresh"}},
+    {"h_root", "Sqrt", {"H_new"}},
+    {"h_spread", "Mul", {"h_root", "spread"}},
+    {"below", "Add", {"h_spread", "epsilon"}},
+    {"above", "Mul", {"rate", "V_new"}},
+    {"step", "Div", {"above", "below"}},
+    {"X_new", "Sub", {"x", "step"}},
 };
 static const char *const inputs[] = {"R", "T", "X", "G", "V", "H"}, *const outputs[] = {"X_new", "V_new", "H_new"},
-                  *const attributes[] = {"alpha", "beta", "epsilon", "norm_coefficient", "weight_decay"};
+                         *const attributes[] = {"alpha", "beta", "epsilon", "norm_coefficient", "weight_decay"};
 enum { LINES = sizeof py_torch_adam / sizeof *py_torch_adam, INPUTS = 6, OUTPUTS = 3, ATTRIBUTES = 5 };
 
 static char **texts(const char *const *from, size_t count, Arena *arena) {
@@ -65,8 +84,8 @@ static bool write_function(Onnx__ModelProto *to, Arena *arena) {
   if (!f || !(to->functions = ARENA_ARRAY(arena, Onnx__FunctionProto *, 1))) return false;
   onnx__function_proto__init(f);
   to->functions[to->n_functions++] = f;
-  f->name = (char *)(uintptr_t) "PyTorchAdam";
-  f->domain = (char *)(uintptr_t) "ai.trainlet";
+  f->name = (char *)(uintptr_t)"PyTorchAdam";
+  f->domain = (char *)(uintptr_t)"ai.trainlet";
   f->n_input = INPUTS, f->input = texts(inputs, INPUTS, arena);
   f->n_output = OUTPUTS, f->output = texts(outputs, OUTPUTS, arena);
   f->n_attribute = ATTRIBUTES, f->attribute = texts(attributes, ATTRIBUTES, arena);

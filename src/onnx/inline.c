@@ -9,8 +9,8 @@
 #include "onnx/parts.h"
 #include "graph/op.h"
 
-/* Of calls within calls; nodes, inputs, outputs and attributes of all bodies; bytes of these, and of the data in all calls of a function but one:
- * it is read and written once a call. */
+/* Of calls within calls; nodes, inputs, outputs and attributes of all bodies; bytes of these, and of the data in all
+ * calls of a function but one: it is read and written once a call. */
 enum { DEPTH_MAX = 64, INLINED_MAX = 1 << 19, BYTES_MAX = 1 << 26 };
 
 typedef struct Function {
@@ -33,7 +33,7 @@ typedef struct Inliner {
 typedef struct Call {
   Function *function;
   const Onnx__NodeProto *node;
-  Graph *names; /* of the body */
+  Graph *names;         /* of the body */
   const char **outside; /* by a value's index in `names`: what it is called outside, "" where an input is absent */
   int outside_capacity;
   bool again;
@@ -44,13 +44,16 @@ typedef struct Nodes {
   int count, capacity;
 } Nodes;
 
-static char *or_empty(char *s) { return s ? s : (char *)(uintptr_t) ""; }
-static bool out_of_memory(Inliner *in) { return error_set(in->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model's functions"), false; }
+static char *or_empty(char *s) { return s ? s : (char *)(uintptr_t)""; }
+static bool out_of_memory(Inliner *in) {
+  return error_set(in->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model's functions"), false;
+}
 
 /* ---- how much there is ---- */
 
 static size_t tensor_bytes(const Onnx__TensorProto *t) {
-  size_t bytes = t->raw_data.len + 4 * (t->n_float_data + t->n_int32_data) + 8 * (t->n_int64_data + t->n_double_data + t->n_uint64_data);
+  size_t bytes = t->raw_data.len + 4 * (t->n_float_data + t->n_int32_data) +
+                 8 * (t->n_int64_data + t->n_double_data + t->n_uint64_data);
   for (size_t i = 0; i < t->n_string_data; i++) bytes += t->string_data[i].len + sizeof(char *);
   return bytes;
 }
@@ -64,9 +67,12 @@ static size_t attribute_bytes(const Onnx__AttributeProto *a) {
 static bool count(Inliner *in, const Call *call, size_t nodes, size_t bytes) {
   if (!call->function) return true;
   if (call->again) in->bytes += bytes;
-  bool fits = nodes <= INLINED_MAX && (in->inlined += (int)nodes) <= INLINED_MAX && in->bytes + in->arena->used_bytes <= BYTES_MAX;
-  return fits || (error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(call->node), "'%.128s' calls function '%.64s': written out, the model's functions are too large",
-                            onnx_node_title(call->node), call->function->from->name), false);
+  bool fits = nodes <= INLINED_MAX && (in->inlined += (int)nodes) <= INLINED_MAX &&
+              in->bytes + in->arena->used_bytes <= BYTES_MAX;
+  return fits || (error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(call->node),
+                            "'%.128s' calls function '%.64s': written out, the model's functions are too large",
+                            onnx_node_title(call->node), call->function->from->name),
+                  false);
 }
 
 /* ---- names ---- */
@@ -83,7 +89,8 @@ static bool note_graph(Inliner *in, const Onnx__GraphProto *g) {
   for (size_t i = 0; i < g->n_node; i++) {
     const Onnx__NodeProto *n = g->node[i];
     for (size_t k = 0; k < n->n_output; k++) good = good && note(in, n->output[k]);
-    for (size_t k = 0; k < n->n_attribute; k++) good = good && (!n->attribute[k]->g || note_graph(in, n->attribute[k]->g));
+    for (size_t k = 0; k < n->n_attribute; k++)
+      good = good && (!n->attribute[k]->g || note_graph(in, n->attribute[k]->g));
   }
   return good;
 }
@@ -93,7 +100,8 @@ static char *within(Inliner *in, const Call *call, const char *name) {
 }
 
 static bool bind(Inliner *in, Call *call, const char *name, const char *outside) {
-  const Value *v = graph_value(call->names, name, DTYPE_NONE, NULL, VALUE_NODE), *there = v && *outside ? note(in, outside) : NULL;
+  const Value *v = graph_value(call->names, name, DTYPE_NONE, NULL, VALUE_NODE),
+              *there = v && *outside ? note(in, outside) : NULL;
   if (!v || (*outside && !there)) return false;
   const char **list = arena_list_grow(in->arena, call->outside, v->index, &call->outside_capacity, sizeof *list);
   if (!list) return out_of_memory(in);
@@ -130,7 +138,8 @@ static Onnx__AttributeProto *find(Onnx__AttributeProto *const *list, size_t coun
 
 static bool inline_graph(Inliner *in, Call *call, const Onnx__GraphProto *from, Onnx__GraphProto *to);
 
-/* An attribute of the body: its own, or the caller's or the function's default under the name it has here; NULL where nobody gives it. */
+/* An attribute of the body: its own, or the caller's or the function's default under the name it has here; NULL where
+ * nobody gives it. */
 static bool inline_attribute(Inliner *in, Call *call, Onnx__AttributeProto *a, Onnx__AttributeProto **out) {
   const Onnx__FunctionProto *f = call->function ? call->function->from : NULL;
   const char *ref = or_empty(a->ref_attr_name);
@@ -141,8 +150,10 @@ static bool inline_attribute(Inliner *in, Call *call, Onnx__AttributeProto *a, O
     if (!(*out = given)) return true;
     in->bytes += attribute_bytes(given);
     if (a->has_type && given->has_type && a->type != given->type)
-      return error_set(in->error, STATUS_INVALID_MODEL, NULL, "'%.128s' gives function '%.64s' an attribute '%.64s' of another type than its body reads",
-                       onnx_node_title(call->node), f->name, ref), false;
+      return error_set(in->error, STATUS_INVALID_MODEL, NULL,
+                       "'%.128s' gives function '%.64s' an attribute '%.64s' of another type than its body reads",
+                       onnx_node_title(call->node), f->name, ref),
+             false;
   } else if (!a->g) return true;
   Onnx__AttributeProto *copy = ARENA_NEW(in->arena, Onnx__AttributeProto);
   if (!copy) return out_of_memory(in);
@@ -185,7 +196,8 @@ static Onnx__NodeProto *copy_node(Inliner *in, Call *call, const Onnx__NodeProto
 /* With the lengths of the first two, so that no two functions have one key. */
 static const char *key_of(Inliner *in, char *domain, char *name, char *overload) {
   const char *in_domain = onnx_domain(domain);
-  return arena_print(in->arena, "%s%s%s %zu %zu", in_domain, or_empty(name), or_empty(overload), strlen(in_domain), strlen(or_empty(name)));
+  return arena_print(in->arena, "%s%s%s %zu %zu", in_domain, or_empty(name), or_empty(overload), strlen(in_domain),
+                     strlen(or_empty(name)));
 }
 
 /* The function that a node calls; NULL for an operator. What we have ourselves is faster and goes first. */
@@ -203,13 +215,17 @@ static int meaning(const Op *op, int64_t opset) {
 }
 
 /* A function of another opset than the model's: its operators must mean the same in both. */
-static bool check_import(Inliner *in, const Onnx__FunctionProto *f, const Onnx__OperatorSetIdProto *opset, const Onnx__OperatorSetIdProto *model) {
+static bool check_import(Inliner *in, const Onnx__FunctionProto *f, const Onnx__OperatorSetIdProto *opset,
+                         const Onnx__OperatorSetIdProto *model) {
   for (size_t i = 0; i < f->n_node; i++) {
     const char *domain = onnx_domain(f->node[i]->domain);
-    const Op *op = strcmp(domain, onnx_domain(opset->domain)) == 0 ? op_find_in(domain, or_empty(f->node[i]->op_type)) : NULL;
+    const Op *op = strcmp(domain, onnx_domain(opset->domain)) == 0 ? op_find_in(domain, or_empty(f->node[i]->op_type))
+                                                                   : NULL;
     if (op && meaning(op, opset->version) != meaning(op, model->version))
-      return error_set(in->error, STATUS_UNSUPPORTED_OP, NULL, "function '%.64s' has %.48s of opset %lld, which is another than that of the model's opset %lld", f->name,
-                       op->name, (long long)opset->version, (long long)model->version), false;
+      return error_set(in->error, STATUS_UNSUPPORTED_OP, NULL,
+                       "function '%.64s' has %.48s of opset %lld, which is another than that of the model's opset %lld",
+                       f->name, op->name, (long long)opset->version, (long long)model->version),
+             false;
   }
   return true;
 }
@@ -219,9 +235,13 @@ static bool check_imports(Inliner *in, Function *function) {
   Onnx__ModelProto *m = in->model;
   for (size_t i = 0; i < f->n_opset_import && !function->checked; i++) {
     size_t k = 0;
-    while (k < m->n_opset_import && strcmp(onnx_domain(m->opset_import[k]->domain), onnx_domain(f->opset_import[i]->domain)) != 0) k++;
+    while (k < m->n_opset_import &&
+           strcmp(onnx_domain(m->opset_import[k]->domain), onnx_domain(f->opset_import[i]->domain)) != 0)
+      k++;
     if (k < m->n_opset_import) {
-      if (m->opset_import[k]->version != f->opset_import[i]->version && !check_import(in, f, f->opset_import[i], m->opset_import[k])) return false;
+      if (m->opset_import[k]->version != f->opset_import[i]->version &&
+          !check_import(in, f, f->opset_import[i], m->opset_import[k]))
+        return false;
       continue;
     }
     Onnx__OperatorSetIdProto **more = ARENA_ARRAY(in->arena, Onnx__OperatorSetIdProto *, k + 1);
@@ -238,8 +258,10 @@ static bool bind_ports(Inliner *in, Call *call, Nodes *copies) {
   const Onnx__NodeProto *n = call->node;
   const Onnx__FunctionProto *f = call->function->from;
   if (n->n_input > f->n_input || n->n_output > f->n_output)
-    return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n), "'%.128s' calls function '%.64s' of %zu inputs and %zu outputs with %zu and %zu", onnx_node_title(n),
-                     f->name, f->n_input, f->n_output, n->n_input, n->n_output), false;
+    return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n),
+                     "'%.128s' calls function '%.64s' of %zu inputs and %zu outputs with %zu and %zu",
+                     onnx_node_title(n), f->name, f->n_input, f->n_output, n->n_input, n->n_output),
+           false;
   for (size_t i = 0; i < f->n_input; i++)
     if (!bind(in, call, f->input[i], i < n->n_input ? n->input[i] : "")) return false;
   for (size_t i = 0; i < n->n_output; i++) {
@@ -261,8 +283,10 @@ static bool inline_call(Inliner *in, Function *f, const Onnx__NodeProto *n, Node
   Call call = {.function = f, .node = n, .names = graph_new(in->arena, in->error), .again = f->called};
   Nodes copies = {0};
   if (f->open || in->depth == DEPTH_MAX)
-    return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n), f->open ? "function '%.64s' calls itself" : "function '%.64s' is called deeper than we follow",
-                     f->from->name), false;
+    return error_set(in->error, STATUS_INVALID_MODEL, onnx_node_title(n),
+                     f->open ? "function '%.64s' calls itself" : "function '%.64s' is called deeper than we follow",
+                     f->from->name),
+           false;
   if (!call.names || !check_imports(in, f)) return false;
   f->open = f->called = true;
   in->depth++;
@@ -314,10 +338,13 @@ static bool list_functions(Inliner *in) {
   if (!(in->functions = ARENA_ARRAY(in->arena, Function, in->model->n_functions))) return out_of_memory(in);
   for (size_t i = 0; i < in->model->n_functions; i++) {
     const Onnx__FunctionProto *f = in->model->functions[i];
-    if (!*or_empty(f->name)) return error_set(in->error, STATUS_INVALID_MODEL, NULL, "function %zu of the model has no name", i), false;
+    if (!*or_empty(f->name))
+      return error_set(in->error, STATUS_INVALID_MODEL, NULL, "function %zu of the model has no name", i), false;
     const char *key = key_of(in, f->domain, f->name, f->overload);
     if (!key) return out_of_memory(in);
-    if (graph_find(in->table, key)) return error_set(in->error, STATUS_INVALID_MODEL, NULL, "the model defines function '%.64s' twice", f->name), false;
+    if (graph_find(in->table, key))
+      return error_set(in->error, STATUS_INVALID_MODEL, NULL, "the model defines function '%.64s' twice", f->name),
+             false;
     if (!graph_value(in->table, key, DTYPE_NONE, NULL, VALUE_NODE)) return false;
     in->functions[i].from = f;
   }
@@ -326,11 +353,20 @@ static bool list_functions(Inliner *in) {
 
 Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error) {
   if (!model->n_functions) return STATUS_OK;
-  Inliner in = {(Onnx__ModelProto *)(uintptr_t)model, NULL, graph_new(arena, error), graph_new(arena, error), arena, error, 0, 0, 0};
+  Inliner in = {(Onnx__ModelProto *)(uintptr_t)model,
+                NULL,
+                graph_new(arena, error),
+                graph_new(arena, error),
+                arena,
+                error,
+                0,
+                0,
+                0};
   Nodes nodes = {0};
   in.bytes -= arena->used_bytes;
   if (!in.table || !in.names || !list_functions(&in) || !note_graph(&in, model->graph)) return error->status;
-  if (!inline_nodes(&in, &(Call){0}, model->graph->node, model->graph->n_node, &nodes)) return out_of_memory(&in), error->status;
+  if (!inline_nodes(&in, &(Call){0}, model->graph->node, model->graph->n_node, &nodes))
+    return out_of_memory(&in), error->status;
   model->graph->node = nodes.items;
   model->graph->n_node = (size_t)nodes.count;
   return onnx_model_check(model, error);

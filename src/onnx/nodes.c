@@ -1,4 +1,5 @@
-/* Reads and writes ONNX models that are no networks: nodes over sequences of tensors, not checked against our operators. */
+/* Reads and writes ONNX models that are no networks: nodes over sequences of tensors, not checked against our
+ * operators. */
 #include "onnx/onnx.h"
 #include "onnx/parts.h"
 
@@ -10,7 +11,8 @@ static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *
   const char **keys = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
   const char **texts = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
   if (!keys || !texts || model->n_metadata_props > NODES_MAX)
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model's %zu metadata entries", model->n_metadata_props);
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model's %zu metadata entries",
+                     model->n_metadata_props);
   out->metadata_count = (int)model->n_metadata_props;
   for (int i = 0; i < out->metadata_count; i++) {
     keys[i] = or_empty(model->metadata_props[i]->key);
@@ -21,15 +23,16 @@ static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *
   return STATUS_OK;
 }
 
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxPlain *out) {
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                       OnnxPlain *out) {
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
   if (!model) return error->status;
   TRY(onnx_model_check(model, error));
   const Onnx__GraphProto *g = model->graph;
-  if (g->n_node > NODES_MAX) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has %zu nodes, too many", g->n_node);
+  if (g->n_node > NODES_MAX)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has %zu nodes, too many", g->n_node);
   OnnxNode *nodes = ARENA_ARRAY(arena, OnnxNode, g->n_node);
-  if (!nodes)
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu nodes", g->n_node);
+  if (!nodes) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu nodes", g->n_node);
   *out = (OnnxPlain){.nodes = nodes, .node_count = (int)g->n_node};
   for (int i = 0; i < out->node_count; i++) {
     const Onnx__NodeProto *n = g->node[i];
@@ -37,9 +40,15 @@ Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *exter
       return error_set(error, STATUS_INVALID_MODEL, n->name, "node %d has too many inputs, outputs or attributes", i);
     Attr *attrs;
     TRY(onnx_attrs_read(n, or_empty(n->name), arena, error, &attrs));
-    nodes[i] = (OnnxNode){or_empty(n->op_type), onnx_domain(n->domain), or_empty(n->name),
-                             (const char *const *)n->input, (const char *const *)n->output, (int)n->n_input,
-                             (int)n->n_output, attrs, (int)n->n_attribute};
+    nodes[i] = (OnnxNode){or_empty(n->op_type),
+                          onnx_domain(n->domain),
+                          or_empty(n->name),
+                          (const char *const *)n->input,
+                          (const char *const *)n->output,
+                          (int)n->n_input,
+                          (int)n->n_output,
+                          attrs,
+                          (int)n->n_attribute};
   }
   return read_metadata(model, arena, error, out);
 }
@@ -82,7 +91,8 @@ static Onnx__ModelProto *write_plain(const OnnxPlain *from, Arena *arena) {
   if (!(g->node = ARENA_ARRAY(arena, Onnx__NodeProto *, from->node_count))) return NULL;
   for (int i = 0; i < from->node_count; i++) {
     const OnnxNode *n = &from->nodes[i];
-    g->node[i] = onnx_node_write(n->op_type, n->domain, n->name, n->in, n->in_count, n->out, n->out_count, n->attrs, n->attr_count, arena);
+    g->node[i] = onnx_node_write(n->op_type, n->domain, n->name, n->in, n->in_count, n->out, n->out_count, n->attrs,
+                                 n->attr_count, arena);
     if (!g->node[i]) return NULL;
   }
   bool good = write_ports(from->inputs, from->input_count, arena, &g->n_input, &g->input) &&

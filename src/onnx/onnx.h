@@ -3,16 +3,19 @@
 #include "external.h"
 #include "graph/graph.h"
 
-/* Parses and checks a model, in an ONNX file or in ONNX Runtime's ORT format. All memory the graph needs comes from its arena (the parser allocates there too, so that large
- * initializers exist once); the bytes may go when it returns, files of `external` (NULL: none) whose in_place is set then must stay. Node order: topological, as ONNX demands; refused otherwise (ORT format is sorted first).
- * Initializers and Constant nodes become VALUE_CONSTANT. NULL on failure with the sentence in error. */
+/* Parses and checks a model, in an ONNX file or in ONNX Runtime's ORT format. All memory the graph needs comes from its
+ * arena (the parser allocates there too, so that large initializers exist once); the bytes may go when it returns,
+ * files of `external` (NULL: none) whose in_place is set then must stay. Node order: topological, as ONNX demands;
+ * refused otherwise (ORT format is sorted first). Initializers and Constant nodes become VALUE_CONSTANT. NULL on
+ * failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 /* For inference: shapes may depend on fed values (Graph.waiting). */
 Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 
 /* ---- ONNX's own training representation (ModelProto.training_info) ---- */
 
-/* A Gradient node of the algorithm: dy/dx of each of the xs. The derivatives stand in the graph as inputs that nobody feeds. */
+/* A Gradient node of the algorithm: dy/dx of each of the xs. The derivatives stand in the graph as inputs that nobody
+ * feeds. */
 typedef struct OnnxGradient {
   const char *node;
   Value *y, **xs, **outs; /* outs[i] is NULL where it is not wanted */
@@ -25,8 +28,8 @@ typedef struct OnnxBinding {
 } OnnxBinding;
 
 typedef struct OnnxTraining {
-  int entries; /* of training_info; one is read */
-  Error error; /* why it was not read, apart from the model itself */
+  int entries;  /* of training_info; one is read */
+  Error error;  /* why it was not read, apart from the model itself */
   Graph *graph; /* the model's nodes, then the algorithm's; its outputs are the model's alone */
   OnnxGradient *gradients;
   int gradient_count, gradient_capacity;
@@ -36,8 +39,10 @@ typedef struct OnnxTraining {
 } OnnxTraining;
 
 /* onnx_read, and the model's training_info beside it. */
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxTraining *training);
-/* Writes `model` with one training_info: of t the first gradient, the updates, and as its algorithm what t->graph has and the model lacks. */
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                          OnnxTraining *training);
+/* Writes `model` with one training_info: of t the first gradient, the updates, and as its algorithm what t->graph has
+ * and the model lacks. */
 Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);
 
 /* Writes a graph: VALUE_CONSTANT as initializers where they are `initializer`, else as Constant nodes; VALUE_INPUT and
@@ -54,8 +59,8 @@ typedef struct OnnxNode {
   int attr_count;
 } OnnxNode;
 
-/* An input, output or value in between: a vector of `count` elements, a tensor of any shape, or a sequence of those where `count`
- * is 0. */
+/* An input, output or value in between: a vector of `count` elements, a tensor of any shape, or a sequence of those
+ * where `count` is 0. */
 enum { PORT_ANY_SHAPE = -1 };
 typedef struct OnnxPort {
   const char *name;
@@ -72,5 +77,6 @@ typedef struct OnnxPlain {
 } OnnxPlain;
 
 /* Reads the nodes and the metadata alone, whatever the operators; memory as in onnx_read. */
-Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxPlain *out);
+Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                       OnnxPlain *out);
 Status onnx_write_nodes(const OnnxPlain *model, Error *error, Block *out, size_t *out_bytes);

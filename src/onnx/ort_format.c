@@ -1,9 +1,11 @@
-/* ORT format: ONNX Runtime's own files of models (.ort: FlatBuffers, identifier "ORTM"), brought to the form ONNX files are parsed to.
+/* ORT format: ONNX Runtime's own files of models (.ort: FlatBuffers, identifier "ORTM"), brought to the form ONNX files
+ * are parsed to.
  *
- *   InferenceSession ─▶ Model ─▶ Graph ─▶ initializers, nodes (in any order), node_args (types of values), inputs, outputs
+ *   InferenceSession ─▶ Model ─▶ Graph ─▶ initializers, nodes (in any order), node_args (types of values), inputs,
+ * outputs
  *
- * The runtime has optimized such a graph already: nodes come unsorted and an activation may be fused into the node before it.
- * Field numbers: ONNX Runtime's ort.fbs. */
+ * The runtime has optimized such a graph already: nodes come unsorted and an activation may be fused into the node
+ * before it. Field numbers: ONNX Runtime's ort.fbs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,17 @@ enum { MODEL_IR = 0, MODEL_OPSETS = 1, MODEL_GRAPH = 7, MODEL_METADATA = 9 };
 enum { ENTRY_KEY, ENTRY_VALUE }; /* of metadata; of an opset: domain, version */
 enum { GRAPH_INITIALIZERS, GRAPH_ARGS, GRAPH_NODES, GRAPH_INPUTS = 5, GRAPH_OUTPUTS, GRAPH_SPARSE };
 enum { NODE_NAME = 0, NODE_DOMAIN = 2, NODE_OP = 5, NODE_INPUTS = 8, NODE_OUTPUTS, NODE_ATTRIBUTES };
-enum { ATTR_NAME = 0, ATTR_TYPE = 2, ATTR_F, ATTR_I, ATTR_S, ATTR_T, ATTR_FLOAT_LIST = 8, ATTR_INT_LIST, ATTR_STRING_LIST };
+enum {
+  ATTR_NAME = 0,
+  ATTR_TYPE = 2,
+  ATTR_F,
+  ATTR_I,
+  ATTR_S,
+  ATTR_T,
+  ATTR_FLOAT_LIST = 8,
+  ATTR_INT_LIST,
+  ATTR_STRING_LIST
+};
 enum { TENSOR_NAME = 0, TENSOR_DIMS = 2, TENSOR_TYPE, TENSOR_RAW, TENSOR_OUTSIDE = 6 };
 enum { ARG_NAME = 0, ARG_TYPE = 2 };
 enum { TYPE_KIND = 1, TYPE_VALUE, KIND_TENSOR = 1 };
@@ -30,7 +42,9 @@ typedef struct Reader {
 
 static char *text_of(Reader *r, FlatTable t, int field) { return (char *)(uintptr_t)flat_string(t, field, r->arena); }
 
-static ProtobufCBinaryData bytes_of(char *text) { return (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *)text}; }
+static ProtobufCBinaryData bytes_of(char *text) {
+  return (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *)text};
+}
 
 /* A copy of a vector of numbers, as aligned as the arena's. */
 static void *copy_of(Reader *r, FlatVector v, size_t element_bytes) {
@@ -79,7 +93,8 @@ static bool read_tensors(Reader *r, FlatVector v, Onnx__GraphProto *to) {
 static bool read_shape(Reader *r, FlatTable t, Onnx__TensorShapeProto *to) {
   FlatVector dims = flat_vector(t, 0, 4);
   onnx__tensor_shape_proto__init(to);
-  MESSAGES(r, Onnx__TensorShapeProto__Dimension, onnx__tensor_shape_proto__dimension__init, dims.count, to->n_dim, to->dim);
+  MESSAGES(r, Onnx__TensorShapeProto__Dimension, onnx__tensor_shape_proto__dimension__init, dims.count, to->n_dim,
+           to->dim);
   for (size_t i = 0; i < dims.count; i++) {
     FlatTable value = flat_table(flat_element(dims, i), DIM_VALUE);
     int kind = flat_byte(value, DIM_KIND);
@@ -119,13 +134,16 @@ typedef struct Named {
   size_t i;
 } Named;
 
-static int compare_named(const void *a, const void *b) { return strcmp(((const Named *)a)->name, ((const Named *)b)->name); }
+static int compare_named(const void *a, const void *b) {
+  return strcmp(((const Named *)a)->name, ((const Named *)b)->name);
+}
 
 static const Named *find_named(const Named *sorted, size_t count, const char *name) {
   return count ? bsearch(&(Named){name, 0}, sorted, count, sizeof *sorted, compare_named) : NULL;
 }
 
-static bool read_values(Reader *r, FlatVector names, FlatVector args, const Named *sorted, size_t *n, Onnx__ValueInfoProto ***list) {
+static bool read_values(Reader *r, FlatVector names, FlatVector args, const Named *sorted, size_t *n,
+                        Onnx__ValueInfoProto ***list) {
   MESSAGES(r, Onnx__ValueInfoProto, onnx__value_info_proto__init, names.count, *n, *list);
   for (size_t i = 0; i < names.count; i++) {
     Onnx__ValueInfoProto *to = (*list)[i];
@@ -150,7 +168,8 @@ static bool read_ports(Reader *r, FlatTable graph, Onnx__GraphProto *to) {
 /* ---- nodes ---- */
 
 static bool read_attr(Reader *r, FlatTable t, Onnx__AttributeProto *a) {
-  FlatVector floats = flat_vector(t, ATTR_FLOAT_LIST, 4), ints = flat_vector(t, ATTR_INT_LIST, 8), strings = flat_vector(t, ATTR_STRING_LIST, 4);
+  FlatVector floats = flat_vector(t, ATTR_FLOAT_LIST, 4), ints = flat_vector(t, ATTR_INT_LIST, 8),
+             strings = flat_vector(t, ATTR_STRING_LIST, 4);
   FlatTable tensor = flat_table(t, ATTR_T);
   char **texts;
   a->name = text_of(r, t, ATTR_NAME);
@@ -247,7 +266,8 @@ static bool read_graph(Reader *r, FlatTable t, Onnx__GraphProto *to) {
 /* ---- the model ---- */
 
 static bool read_opsets(Reader *r, FlatVector v, Onnx__ModelProto *to) {
-  MESSAGES(r, Onnx__OperatorSetIdProto, onnx__operator_set_id_proto__init, v.count, to->n_opset_import, to->opset_import);
+  MESSAGES(r, Onnx__OperatorSetIdProto, onnx__operator_set_id_proto__init, v.count, to->n_opset_import,
+           to->opset_import);
   for (size_t i = 0; i < v.count; i++) {
     FlatTable t = flat_element(v, i);
     to->opset_import[i]->domain = text_of(r, t, ENTRY_KEY);
@@ -257,7 +277,8 @@ static bool read_opsets(Reader *r, FlatVector v, Onnx__ModelProto *to) {
 }
 
 static bool read_metadata(Reader *r, FlatVector v, Onnx__ModelProto *to) {
-  MESSAGES(r, Onnx__StringStringEntryProto, onnx__string_string_entry_proto__init, v.count, to->n_metadata_props, to->metadata_props);
+  MESSAGES(r, Onnx__StringStringEntryProto, onnx__string_string_entry_proto__init, v.count, to->n_metadata_props,
+           to->metadata_props);
   for (size_t i = 0; i < v.count; i++) {
     FlatTable t = flat_element(v, i);
     to->metadata_props[i]->key = text_of(r, t, ENTRY_KEY);
@@ -270,7 +291,8 @@ static bool read_model(Reader *r, FlatTable t, Onnx__ModelProto *to) {
   FlatTable graph = flat_table(t, MODEL_GRAPH);
   onnx__model_proto__init(to);
   to->ir_version = flat_int64(t, MODEL_IR, 0);
-  if (!read_opsets(r, flat_vector(t, MODEL_OPSETS, 4), to) || !read_metadata(r, flat_vector(t, MODEL_METADATA, 4), to)) return false;
+  if (!read_opsets(r, flat_vector(t, MODEL_OPSETS, 4), to) || !read_metadata(r, flat_vector(t, MODEL_METADATA, 4), to))
+    return false;
   return !graph.from || ((to->graph = ARENA_NEW(r->arena, Onnx__GraphProto)) && read_graph(r, graph, to->graph));
 }
 
@@ -280,8 +302,11 @@ const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count,
   Reader r = {flat_bytes(bytes, count), arena};
   Onnx__ModelProto *model = ARENA_NEW(arena, Onnx__ModelProto);
   bool good = model && read_model(&r, flat_table(flat_root(&r.bytes), SESSION_MODEL), model);
-  if (r.bytes.damaged) error_set(error, STATUS_INVALID_MODEL, NULL, "the ORT-format model is damaged: an offset leads outside of the file, or a text is not UTF-8");
-  else if (!good || arena->failed) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading an ORT-format model of %zu bytes", count);
+  if (r.bytes.damaged)
+    error_set(error, STATUS_INVALID_MODEL, NULL,
+              "the ORT-format model is damaged: an offset leads outside of the file, or a text is not UTF-8");
+  else if (!good || arena->failed)
+    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading an ORT-format model of %zu bytes", count);
   else return model;
   return NULL;
 }

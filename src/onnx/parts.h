@@ -24,7 +24,8 @@ Status onnx_gradient_read(OnnxReader *r, const Onnx__NodeProto *n);
 void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTraining *out);
 
 /* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
-Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out);
+Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error,
+                        Value *out);
 
 /* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */
 Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error);
@@ -42,8 +43,10 @@ Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, 
 /* "" for ai.onnx under either of its names. */
 const char *onnx_domain(const char *domain);
 
-/* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL with a sentence. */
-const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
+/* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL
+ * with a sentence. */
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
+                                         Error *error);
 
 /* Gives raw data to every tensor that is read of those with their data in other files. */
 Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error);
@@ -62,15 +65,21 @@ bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx_
 
 /* Writing: NULL when memory is out. A tensor's data is pointed to and not copied. */
 Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena);
-Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in, int in_count,
-                                 const char *const *out, int out_count, const Attr *attrs, int attr_count, Arena *arena);
+Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const char *name, const char *const *in,
+                                 int in_count, const char *const *out, int out_count, const Attr *attrs, int attr_count,
+                                 Arena *arena);
 /* The initializers, nodes and inputs of g that `without` (NULL: none) lacks. */
 bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to);
 /* A whole model with its outputs. */
 Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena);
-bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out);
-Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version, Arena *arena); /* with an empty graph */
-bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model);
-/* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols' names. */
-Onnx__ValueInfoProto *onnx_value_write(const Graph *graph, const char *name, DType type, const Shape *shape, Arena *arena);
+bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n,
+                       Onnx__ValueInfoProto ***out);
+Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version,
+                                   Arena *arena); /* with an empty graph */
+bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena,
+                         Onnx__ModelProto *model);
+/* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols'
+ * names. */
+Onnx__ValueInfoProto *onnx_value_write(const Graph *graph, const char *name, DType type, const Shape *shape,
+                                       Arena *arena);
 Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes);

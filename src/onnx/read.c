@@ -26,34 +26,42 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
-static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
+static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
+                                      Error *error) {
   if (onnx_ort_format_is(bytes, count)) return onnx_ort_format_read(bytes, count, arena, error);
   const ExternalFile *file = external_at(external, bytes);
   if (file)
-    return wire_unpack_file(&onnx__model_proto__descriptor, file->block.data, count, file->location, "ONNX model", STATUS_INVALID_MODEL, arena, error);
+    return wire_unpack_file(&onnx__model_proto__descriptor, file->block.data, count, file->location, "ONNX model",
+                            STATUS_INVALID_MODEL, arena, error);
   return wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
 }
 
-const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
+const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
+                                         Error *error) {
   const Onnx__ModelProto *model = unpack(bytes, count, external, arena, error);
   return model && onnx_external_resolve(model, external, arena, error) == STATUS_OK ? model : NULL;
 }
 
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
-  if (!model->graph) return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
+  if (!model->graph)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
   if (!model->n_opset_import)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model does not say which operator sets it imports (opset_import)");
+    return error_set(error, STATUS_INVALID_MODEL, NULL,
+                     "the model does not say which operator sets it imports (opset_import)");
   if (model->n_opset_import > IMPORTS_MAX)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports %zu operator sets, we read up to %d", model->n_opset_import, IMPORTS_MAX);
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports %zu operator sets, we read up to %d",
+                     model->n_opset_import, IMPORTS_MAX);
   for (size_t i = 0; i < model->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = model->opset_import[i];
     bool main_domain = !*onnx_domain(opset->domain);
     if (opset->version < 1 || opset->version > INT32_MAX)
-      return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports version %lld of domain '%.64s', which cannot be",
-                       (long long)opset->version, opset->domain ? opset->domain : "");
+      return error_set(error, STATUS_INVALID_MODEL, NULL,
+                       "the model imports version %lld of domain '%.64s', which cannot be", (long long)opset->version,
+                       opset->domain ? opset->domain : "");
     if (main_domain && opset->version > OPSET_MAX)
-      return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "the model is written in ai.onnx opset %lld, we read up to %d",
-                       (long long)opset->version, OPSET_MAX);
+      return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
+                       "the model is written in ai.onnx opset %lld, we read up to %d", (long long)opset->version,
+                       OPSET_MAX);
   }
   return STATUS_OK;
 }
@@ -91,7 +99,8 @@ enum { MISSING_MAX = 24 }; /* more do not fit the sentence */
 static Status find_missing(Reader *r, const Onnx__GraphProto *g, const Onnx__NodeProto **missing, int *count) {
   for (size_t i = 0; i < g->n_node && *count < MISSING_MAX; i++) {
     const Onnx__NodeProto *n = g->node[i];
-    if (!has_name(n->op_type)) return invalid(r, onnx_node_title(n), "node '%.128s' does not say what its operator is", onnx_node_title(n));
+    if (!has_name(n->op_type))
+      return invalid(r, onnx_node_title(n), "node '%.128s' does not say what its operator is", onnx_node_title(n));
     for (size_t k = 0; k < n->n_attribute; k++)
       if (n->attribute[k]->g) TRY(find_missing(r, n->attribute[k]->g, missing, count));
     if (onnx_constant_is(n) || onnx_gradient_is(n) || op_of(n) || *count == MISSING_MAX) continue;
@@ -111,7 +120,8 @@ static Status check_ops(Reader *r) {
   size_t at = 0;
   for (int i = 0; i < count && at < sizeof names; i++) {
     const char *domain = onnx_domain(missing[i]->domain);
-    at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "", missing[i]->op_type);
+    at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "",
+                           missing[i]->op_type);
   }
   return error_set(r->error, STATUS_UNSUPPORTED_OP, onnx_node_title(missing[0]), "the model uses %s we lack: %s",
                    count == 1 ? "an operator" : "operators", names);
@@ -131,18 +141,21 @@ static Status check_only_read(Reader *r, const char *name) {
     const Onnx__NodeProto *n = r->from->node[i];
     for (size_t k = 0; k < n->n_input; k++)
       if (strcmp(n->input[k], name) == 0 && strcmp(n->op_type, "DequantizeLinear") != 0)
-        return invalid(r, onnx_node_title(n), "'%.128s' reads numbers of 4 bits, which only DequantizeLinear does here", onnx_node_title(n));
+        return invalid(r, onnx_node_title(n), "'%.128s' reads numbers of 4 bits, which only DequantizeLinear does here",
+                       onnx_node_title(n));
   }
   return STATUS_OK;
 }
 
 static Status read_initializers(Reader *r) {
   if (r->from->n_sparse_initializer)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model keeps weights as sparse tensors, which we do not read");
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "the model keeps weights as sparse tensors, which we do not read");
   for (size_t i = 0; i < r->from->n_initializer; i++) {
     Onnx__TensorProto *t = r->from->initializer[i], *wide;
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
-    if (!(wide = onnx_tensor_widen(t, r->arena, r->error))) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for initializer '%.128s'", t->name);
+    if (!(wide = onnx_tensor_widen(t, r->arena, r->error)))
+      return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for initializer '%.128s'", t->name);
     if (wide != t) TRY(check_only_read(r, t->name));
     t = wide;
     Value tensor = {0};
@@ -158,17 +171,15 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
     const char *name;
     AttrKind kind;
     DType type;
-  } forms[] = {{"value_float", ATTR_FLOAT, DTYPE_FLOAT32},
-               {"value_floats", ATTR_FLOATS, DTYPE_FLOAT32},
-               {"value_int", ATTR_INT, DTYPE_INT64},
-               {"value_ints", ATTR_INTS, DTYPE_INT64},
-               {"value_string", ATTR_STRING, DTYPE_STRING},
-               {"value_strings", ATTR_STRINGS, DTYPE_STRING}};
+  } forms[] = {{"value_float", ATTR_FLOAT, DTYPE_FLOAT32},  {"value_floats", ATTR_FLOATS, DTYPE_FLOAT32},
+               {"value_int", ATTR_INT, DTYPE_INT64},        {"value_ints", ATTR_INTS, DTYPE_INT64},
+               {"value_string", ATTR_STRING, DTYPE_STRING}, {"value_strings", ATTR_STRINGS, DTYPE_STRING}};
   for (int i = 0; i < 6; i++) {
     if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
     bool list = i & 1;
     const void *data = list ? (const void *)a->ints /* where the other lists are, too */ : (const void *)&a->i;
-    *out = (Value){.type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
+    *out = (Value){
+        .type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
     return true;
   }
   return false;
@@ -177,13 +188,15 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
 Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out) {
   const char *node = onnx_node_title(n);
   if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
-    return error_set(error, STATUS_INVALID_MODEL, node, "Constant '%.128s' must have one output and one attribute", node);
+    return error_set(error, STATUS_INVALID_MODEL, node, "Constant '%.128s' must have one output and one attribute",
+                     node);
   Attr *a;
   TRY(onnx_attrs_read(n, node, arena, error, &a));
   const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
   if (tensor) *out = *tensor;
   else if (!constant_of_numbers(a, out))
-    return error_set(error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read", node, a->name);
+    return error_set(error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read",
+                     node, a->name);
   static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
   if (!out->data) out->data = (void *)(uintptr_t)nothing;
   return STATUS_OK;
@@ -194,7 +207,8 @@ Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, 
 static Status read_dim(Reader *r, const char *name, const Onnx__TensorShapeProto__Dimension *from, Dim *out) {
   if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && has_name(from->dim_param))
     *out = graph_symbol(r->graph, from->dim_param);
-  else if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && from->dim_value >= 0) *out = from->dim_value;
+  else if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && from->dim_value >= 0)
+    *out = from->dim_value;
   else if (from->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && from->dim_value != -1)
     return invalid(r, NULL, "input '%.128s' has a negative dimension", name);
   else *out = graph_fresh_dim(r->graph); /* converters write -1 for unknown, too */
@@ -204,7 +218,8 @@ static Status read_dim(Reader *r, const char *name, const Onnx__TensorShapeProto
 static Status read_tensor_type(Reader *r, const char *name, const Onnx__TypeProto__Tensor *tensor, Declared *out) {
   out->type = (DType)tensor->elem_type;
   if (!dtype_bytes(out->type))
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack", name, dtype_name(out->type));
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type %s, which we lack",
+                     name, dtype_name(out->type));
   out->shape.rank = -1;
   if (!tensor->shape) return STATUS_OK;
   if (tensor->shape->n_dim > RANK_MAX)
@@ -221,9 +236,11 @@ static Status read_type(Reader *r, const char *name, const Onnx__TypeProto *type
   if (out->optional) type = type->optional_type->elem_type;
   out->sequence = type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
   if (out->sequence) type = type->sequence_type->elem_type;
-  if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) return read_tensor_type(r, name, type->tensor_type, out);
-  return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; we feed graphs with tensors, sequences of tensors and optionals of these", name,
-                   out->sequence ? "a sequence of what are no tensors" : "a map or of no type");
+  if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return read_tensor_type(r, name, type->tensor_type, out);
+  return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                   "input '%.128s' is %s; we feed graphs with tensors, sequences of tensors and optionals of these",
+                   name, out->sequence ? "a sequence of what are no tensors" : "a map or of no type");
 }
 
 static Status declare(Reader *r, const char *name, const Declared *d, Value *v) {
@@ -238,29 +255,37 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   const char *name = from->name;
   if (!has_name(name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "an input of the model has no name");
   const Value *constant = graph_find(r->graph, name);
-  if (constant && constant->kind == VALUE_CONSTANT) return STATUS_OK; /* files of IR 3 list their initializers here, too */
+  if (constant && constant->kind == VALUE_CONSTANT)
+    return STATUS_OK; /* files of IR 3 list their initializers here, too */
   Declared d = {0};
   TRY(read_type(r, name, from->type, &d));
   bool declares = d.sequence || d.optional;
   if (!r->graph->waiting.allowed && d.type == DTYPE_STRING)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
   if (declares && !r->graph->waiting.allowed)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is %s; training feeds graphs with tensors alone", name, d.optional ? "an optional" : "a sequence");
-  if (!declares && d.shape.rank < 0) return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
-  Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT) : graph_value(r->graph, name, d.type, &d.shape, VALUE_INPUT);
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "input '%.128s' is %s; training feeds graphs with tensors alone", name,
+                     d.optional ? "an optional" : "a sequence");
+  if (!declares && d.shape.rank < 0)
+    return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
+  Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT)
+                      : graph_value(r->graph, name, d.type, &d.shape, VALUE_INPUT);
   if (!v || graph_add_input(r->graph, v) != STATUS_OK) return r->error->status;
   if (!declares) return STATUS_OK;
   return declare(r, name, &d, v);
 }
 
-/* What the file says of an output whose type is known in a run alone, for those who ask; a type that makes no sense is no type. */
+/* What the file says of an output whose type is known in a run alone, for those who ask; a type that makes no sense is
+ * no type. */
 static Status declare_output(Reader *r, const Onnx__TypeProto *type, Value *v) {
   Error ignored = {0};
   Reader quiet = *r;
   Declared d = {0};
   quiet.error = &ignored;
   bool told = v->type != DTYPE_NONE && v->kind != VALUE_SEQUENCE;
-  return told || v->declared || read_type(&quiet, v->name, type, &d) != STATUS_OK ? r->error->status : declare(r, v->name, &d, v);
+  return told || v->declared || read_type(&quiet, v->name, type, &d) != STATUS_OK ? r->error->status
+                                                                                  : declare(r, v->name, &d, v);
 }
 
 Status onnx_outputs_read(Reader *r) {
@@ -270,7 +295,8 @@ Status onnx_outputs_read(Reader *r) {
     Value *v = has_name(name) ? graph_find(r->graph, name) : NULL;
     if (!v) return invalid(r, NULL, "the model's output '%.128s' is made by no node", has_name(name) ? name : "");
     if (!r->graph->waiting.allowed && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
-      return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
+      return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                       "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
                        v->type == DTYPE_STRING ? "of strings" : "a sequence or an optional");
     TRY(declare_output(r, r->from->output[i]->type, v));
     TRY(graph_add_output(r->graph, v));
@@ -285,17 +311,19 @@ static Status unknown_input(Reader *r, const Onnx__NodeProto *n, const char *nam
     for (size_t k = 0; k < r->from->node[i]->n_output; k++)
       if (strcmp(r->from->node[i]->output[k], name) == 0)
         return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
-                         "%.48s '%.96s' reads '%.96s', which only node '%.96s' at or after it makes: nodes must be sorted, without cycles",
+                         "%.48s '%.96s' reads '%.96s', which only node '%.96s' at or after it makes: nodes must be "
+                         "sorted, without cycles",
                          n->op_type, onnx_node_title(n), name, onnx_node_title(r->from->node[i]));
-  return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n), "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type,
-                   onnx_node_title(n), name);
+  return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
+                   "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type, onnx_node_title(n), name);
 }
 
 static Status check_outputs(Reader *r, const Onnx__NodeProto *n) {
   for (size_t i = 0; i < n->n_output; i++)
     if (*n->output[i] && graph_find(r->graph, n->output[i]))
-      return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n), "%.48s '%.96s' makes '%.96s', which exists already", n->op_type,
-                       onnx_node_title(n), n->output[i]);
+      return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
+                       "%.48s '%.96s' makes '%.96s', which exists already", n->op_type, onnx_node_title(n),
+                       n->output[i]);
   return STATUS_OK;
 }
 
@@ -305,14 +333,16 @@ static Status read_inputs(Reader *r, const Onnx__NodeProto *n, const Attr *attrs
   for (size_t i = 0; i < n->n_attribute; i++)
     if (attrs[i].kind == ATTR_GRAPH) most += (size_t)attrs[i].subgraph->capture_count;
   if (!(*in = ARENA_ARRAY(r->arena, Value *, most)))
-    return error_set(r->error, STATUS_OUT_OF_MEMORY, onnx_node_title(n), "out of memory for node '%.128s'", onnx_node_title(n));
+    return error_set(r->error, STATUS_OUT_OF_MEMORY, onnx_node_title(n), "out of memory for node '%.128s'",
+                     onnx_node_title(n));
   *count = (int)n->n_input;
   for (size_t i = 0; i < n->n_input; i++)
     if (*n->input[i] && !((*in)[i] = graph_find(r->graph, n->input[i]))) return unknown_input(r, n, n->input[i]);
   for (size_t i = 0; i < n->n_attribute; i++) {
     const Subgraph *s = attrs[i].kind == ATTR_GRAPH ? attrs[i].subgraph : NULL;
     for (int k = 0; s && k < s->capture_count; k++)
-      if (!((*in)[(*count)++] = graph_find(r->graph, s->names[s->captures[k]]))) return unknown_input(r, n, s->names[s->captures[k]]);
+      if (!((*in)[(*count)++] = graph_find(r->graph, s->names[s->captures[k]])))
+        return unknown_input(r, n, s->names[s->captures[k]]);
   }
   return STATUS_OK;
 }
@@ -321,8 +351,8 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   const char *domain = onnx_domain(n->domain);
   if (!graph_opset(r->graph, domain))
     return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
-                     "%.48s '%.96s' is of the domain '%.64s', which the model does not import",
-                     n->op_type, onnx_node_title(n), *domain ? domain : "ai.onnx");
+                     "%.48s '%.96s' is of the domain '%.64s', which the model does not import", n->op_type,
+                     onnx_node_title(n), *domain ? domain : "ai.onnx");
   TRY(check_outputs(r, n));
   if (onnx_constant_is(n)) {
     Value v;
@@ -331,14 +361,15 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   }
   if (onnx_gradient_is(n)) return onnx_gradient_read(r, n);
   if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
-    return invalid(r, onnx_node_title(n), "node '%.128s' has too many inputs, outputs or attributes", onnx_node_title(n));
+    return invalid(r, onnx_node_title(n), "node '%.128s' has too many inputs, outputs or attributes",
+                   onnx_node_title(n));
   Attr *attrs;
   Value **in;
   int in_count;
   TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
   TRY(read_inputs(r, n, attrs, &in, &in_count));
-  return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output, attrs,
-                                      (int)n->n_attribute});
+  return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output,
+                                      attrs, (int)n->n_attribute});
 }
 
 Status onnx_body_read(Reader *r) {
@@ -351,7 +382,8 @@ Status onnx_body_read(Reader *r) {
 
 static bool is_float_constant(const Value *v) { return v->kind == VALUE_CONSTANT && v->type == DTYPE_FLOAT32; }
 
-/* Some converters write every weight as a Constant node. Where no initializer is float, Constants with dims are what others keep there. */
+/* Some converters write every weight as a Constant node. Where no initializer is float, Constants with dims are what
+ * others keep there. */
 static void find_weights(Graph *g) {
   for (int i = 0; i < g->value_count; i++)
     if (is_float_constant(g->values[i]) && g->values[i]->initializer) return;
@@ -366,14 +398,16 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
   return onnx_outputs_read(r);
 }
 
-static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena, Error *error, OnnxTraining *training) {
+static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
+                         Error *error, OnnxTraining *training) {
   if (count == 0 || bytes[0] == '<') {
     error_set(error, STATUS_INVALID_MODEL, NULL,
               count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
     return NULL;
   }
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
-  if (!model || onnx_model_check(model, error) != STATUS_OK || onnx_functions_inline(model, arena, error) != STATUS_OK) return NULL;
+  if (!model || onnx_model_check(model, error) != STATUS_OK || onnx_functions_inline(model, arena, error) != STATUS_OK)
+    return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
   if (g) g->waiting.allowed = defers;
@@ -382,7 +416,8 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
   return g;
 }
 
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error, OnnxTraining *training) {
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
+                          OnnxTraining *training) {
   return read_model(bytes, count, external, false, arena, error, training);
 }
 

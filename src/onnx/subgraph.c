@@ -1,10 +1,14 @@
-/* Reads the subgraphs of ONNX nodes: names become slots, names that nothing in them makes are captured from around them. */
+/* Reads the subgraphs of ONNX nodes: names become slots, names that nothing in them makes are captured from around
+ * them. */
 #include <string.h>
 
 #include "onnx/parts.h"
 #include "graph/op.h"
 
-enum { SUBGRAPH_MAX = 1 << 16, PORTS_MAX = 1 << 10 }; /* nodes, initializers, ports of a node; inputs or outputs of the subgraph: each may be stacked */
+enum {
+  SUBGRAPH_MAX = 1 << 16,
+  PORTS_MAX = 1 << 10
+}; /* nodes, initializers, ports of a node; inputs or outputs of the subgraph: each may be stacked */
 
 typedef struct Reader {
   const Onnx__GraphProto *from;
@@ -14,7 +18,9 @@ typedef struct Reader {
   Subgraph *to;
 } Reader;
 
-static Status out_of_memory(Reader *r) { return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a subgraph"); }
+static Status out_of_memory(Reader *r) {
+  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a subgraph");
+}
 
 /* A new slot; refused when the name has one. */
 static Status make_slot(Reader *r, const char *name, int *slot) {
@@ -30,7 +36,9 @@ static Status find_slot(Reader *r, const char *name, int *slot) {
   Value *v = graph_find(r->names, name);
   if (v) return *slot = v->index, STATUS_OK;
   TRY(make_slot(r, name, slot));
-  if (!(s->captures = arena_list_grow(r->arena, s->captures, s->capture_count, &s->capture_capacity, sizeof *s->captures))) return out_of_memory(r);
+  if (!(s->captures = arena_list_grow(r->arena, s->captures, s->capture_count, &s->capture_capacity,
+                                      sizeof *s->captures)))
+    return out_of_memory(r);
   s->captures[s->capture_count++] = *slot;
   return STATUS_OK;
 }
@@ -56,11 +64,13 @@ static Status read_inputs(Reader *r) {
 
 static Status read_initializers(Reader *r) {
   if (r->from->n_sparse_initializer)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "a subgraph keeps weights as sparse tensors, which we do not read");
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "a subgraph keeps weights as sparse tensors, which we do not read");
   for (size_t i = 0; i < r->from->n_initializer; i++) {
     const Onnx__TensorProto *t = r->from->initializer[i];
     Value tensor = {0};
-    if (!t->name || !*t->name) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu of a subgraph has no name", i);
+    if (!t->name || !*t->name)
+      return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu of a subgraph has no name", i);
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
     TRY(add_constant(r, t->name, &tensor));
   }
@@ -104,7 +114,8 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   const char *title = onnx_node_title(n);
   Value tensor;
   if (n->n_input > SUBGRAPH_MAX || n->n_output > SUBGRAPH_MAX || n->n_attribute > SUBGRAPH_MAX)
-    return error_set(r->error, STATUS_INVALID_MODEL, title, "node '%.128s' has too many inputs, outputs or attributes", title);
+    return error_set(r->error, STATUS_INVALID_MODEL, title, "node '%.128s' has too many inputs, outputs or attributes",
+                     title);
   if (onnx_constant_is(n)) {
     TRY(onnx_constant_read(n, r->arena, r->error, &tensor));
     return add_constant(r, n->output[0], &tensor);
@@ -112,7 +123,9 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   SubgraphNode *to = &r->to->nodes[r->to->node_count++];
   Attr *attrs;
   *to = (SubgraphNode){.op = op_find_in(onnx_domain(n->domain), n->op_type ? n->op_type : ""), .name = title};
-  if (!to->op) return error_set(r->error, STATUS_UNSUPPORTED_OP, title, "node '%.128s' of a subgraph has an operator we lack there: %.48s", title, n->op_type);
+  if (!to->op)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, title,
+                     "node '%.128s' of a subgraph has an operator we lack there: %.48s", title, n->op_type);
   TRY(onnx_attrs_read(n, title, r->arena, r->error, &attrs));
   to->attrs = attrs;
   to->attr_count = (int)n->n_attribute;
@@ -128,7 +141,8 @@ static void declare(const Onnx__ValueInfoProto *from, Value *to) {
   if (dtype_bytes((DType)type->tensor_type->elem_type)) to->type = (DType)type->tensor_type->elem_type;
   to->shape.rank = shape && shape->n_dim < RANK_MAX ? (int)shape->n_dim : 0;
   for (int i = 0; i < to->shape.rank; i++) {
-    bool number = shape->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && shape->dim[i]->dim_value > 0;
+    bool number = shape->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+                  shape->dim[i]->dim_value > 0;
     to->shape.dim[i] = number ? shape->dim[i]->dim_value : 0;
   }
 }
@@ -147,7 +161,8 @@ static Status read_outputs(Reader *r) {
 
 static void count_size(Subgraph *s) {
   size_t size = (size_t)s->slot_count + 4 * (size_t)s->output_count + 1;
-  for (int i = 0; i < s->node_count; i++) size += 1 + (size_t)s->nodes[i].in_count + (size_t)s->nodes[i].out_count + (size_t)s->nodes[i].attr_count;
+  for (int i = 0; i < s->node_count; i++)
+    size += 1 + (size_t)s->nodes[i].in_count + (size_t)s->nodes[i].out_count + (size_t)s->nodes[i].attr_count;
   s->size = size > SUBGRAPH_MOST ? SUBGRAPH_MOST + 1 : (int)size;
 }
 
@@ -162,12 +177,19 @@ static Status name_slots(Reader *r) {
 
 Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out) {
   Reader r = {from, graph_new(arena, error), arena, error, out};
-  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX || from->n_output > PORTS_MAX)
-    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs", from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);
+  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX ||
+      from->n_output > PORTS_MAX)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
+                     "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs",
+                     from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);
   size_t constants = from->n_initializer + from->n_node;
-  *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, constants), .constant_slots = ARENA_ARRAY(arena, int, constants), .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
-                    .outputs = ARENA_ARRAY(arena, int, from->n_output), .declared = ARENA_ARRAY(arena, Value, from->n_output)};
-  if (!r.names || !out->constants || !out->constant_slots || !out->nodes || !out->outputs || !out->declared) return out_of_memory(&r);
+  *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, constants),
+                    .constant_slots = ARENA_ARRAY(arena, int, constants),
+                    .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
+                    .outputs = ARENA_ARRAY(arena, int, from->n_output),
+                    .declared = ARENA_ARRAY(arena, Value, from->n_output)};
+  if (!r.names || !out->constants || !out->constant_slots || !out->nodes || !out->outputs || !out->declared)
+    return out_of_memory(&r);
   TRY(read_inputs(&r));
   TRY(read_initializers(&r));
   for (size_t i = 0; i < from->n_node; i++) TRY(read_node(&r, from->node[i]));

@@ -5,8 +5,8 @@
 
 static Status tensor_shape(const Onnx__TensorProto *t, const char *what, const char *name, Error *error, Shape *out) {
   if (t->n_dims > RANK_MAX)
-    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has %zu dimensions, we have up to %d", what, name, t->n_dims,
-                     RANK_MAX);
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has %zu dimensions, we have up to %d", what, name,
+                     t->n_dims, RANK_MAX);
   *out = (Shape){.rank = (int)t->n_dims};
   for (int i = 0; i < out->rank; i++) {
     if (t->dims[i] < 0)
@@ -69,51 +69,61 @@ Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *
   if (!wide || tensor_shape(t, "initializer", t->name, error, &shape) != STATUS_OK) return NULL;
   bool counts = shape_count(&shape, &count), raw = t->has_raw_data;
   if (!counts || (raw ? t->raw_data.len : t->n_int32_data) != count / 2 + count % 2)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "initializer '%.128s' has not the data of its 4-bit numbers, two to a byte", t->name), NULL;
+    return error_set(error, STATUS_INVALID_MODEL, NULL,
+                     "initializer '%.128s' has not the data of its 4-bit numbers, two to a byte", t->name),
+           NULL;
   *wide = *t;
   wide->data_type = t->data_type == INT4 ? DTYPE_INT8 : DTYPE_UINT8;
   wide->has_raw_data = true;
   wide->raw_data.len = count;
-  wide->raw_data.data = halves(raw ? t->raw_data.data : (const uint8_t *)t->int32_data, raw ? 1 : sizeof *t->int32_data, count, t->data_type == INT4, arena);
+  wide->raw_data.data = halves(raw ? t->raw_data.data : (const uint8_t *)t->int32_data, raw ? 1 : sizeof *t->int32_data,
+                               count, t->data_type == INT4, arena);
   return wide->raw_data.data ? wide : NULL;
 }
 
-Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error, Value *out) {
+Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error,
+                        Value *out) {
   DType type = (DType)t->data_type;
   size_t item = dtype_bytes(type), want, want_bytes, count, field_item;
   if (!item)
-    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has elements of type %s, which we lack", what, name,
-                     dtype_name(type));
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has elements of type %s, which we lack", what,
+                     name, dtype_name(type));
   out->name = name;
   out->type = type;
   out->kind = VALUE_CONSTANT;
   TRY(tensor_shape(t, what, name, error, &out->shape));
   char text[SHAPE_TEXT];
   if (!shape_count(&out->shape, &want) || !size_multiply(want, item, &want_bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "%s '%.128s' of shape %s does not fit this machine's memory", what, name,
-                     shape_print(&out->shape, text));
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "%s '%.128s' of shape %s does not fit this machine's memory",
+                     what, name, shape_print(&out->shape, text));
   const void *field = typed_field(t, type, &count, &field_item);
   bool raw = t->has_raw_data && type != DTYPE_STRING, fits = raw ? t->raw_data.len == want_bytes : count == want;
   if (!fits)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "%s '%.128s' of shape %s needs %zu %s of data, it has %zu", what, name,
-                     shape_print(&out->shape, text), raw ? want_bytes : want, raw ? "bytes" : type == DTYPE_STRING ? "strings" : "numbers",
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "%s '%.128s' of shape %s needs %zu %s of data, it has %zu",
+                     what, name, shape_print(&out->shape, text), raw ? want_bytes : want,
+                     raw                    ? "bytes"
+                     : type == DTYPE_STRING ? "strings"
+                                            : "numbers",
                      raw ? t->raw_data.len : count);
   /* protobuf-c leaves NULL for no bytes, but a constant has data. */
-  out->data = want == 0             ? arena_alloc(arena, 0)
-              : type == DTYPE_STRING ? read_strings(t, count, arena)
-              : raw                 ? t->raw_data.data
-              : field_item == item  ? (void *)(uintptr_t)field
-                                    : narrowed(field, count, field_item, item, arena);
+  out->data = want == 0            ? arena_alloc(arena, 0)
+            : type == DTYPE_STRING ? read_strings(t, count, arena)
+            : raw                  ? t->raw_data.data
+            : field_item == item   ? (void *)(uintptr_t)field
+                                   : narrowed(field, count, field_item, item, arena);
   if (!out->data && type == DTYPE_STRING && !arena->failed)
-    return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "%s '%.128s' has a string with a zero character, which we do not read", what, name);
-  return out->data ? STATUS_OK : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %s '%.128s'", what, name);
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
+                     "%s '%.128s' has a string with a zero character, which we do not read", what, name);
+  return out->data ? STATUS_OK
+                   : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %s '%.128s'", what, name);
 }
 
 static Onnx__TensorProto *write_strings(Onnx__TensorProto *t, const Value *v, Arena *arena) {
   const char *const *strings = v->data;
   t->n_string_data = shape_elements(&v->shape);
   if (!(t->string_data = arena_alloc_array(arena, t->n_string_data, sizeof *t->string_data))) return NULL;
-  for (size_t i = 0; i < t->n_string_data; i++) t->string_data[i] = (ProtobufCBinaryData){strlen(strings[i]), (uint8_t *)(uintptr_t)strings[i]};
+  for (size_t i = 0; i < t->n_string_data; i++)
+    t->string_data[i] = (ProtobufCBinaryData){strlen(strings[i]), (uint8_t *)(uintptr_t)strings[i]};
   return t;
 }
 

@@ -1,4 +1,5 @@
-/* ONNX's training_info: an algorithm joined with the model's graph, the initialization, and which value each initializer takes after them. */
+/* ONNX's training_info: an algorithm joined with the model's graph, the initialization, and which value each
+ * initializer takes after them. */
 #include <string.h>
 
 #include "onnx/parts.h"
@@ -7,31 +8,38 @@ enum { BINDINGS_MAX = 1 << 20 };
 
 /* ---- reading ---- */
 
-static Status read_bindings(OnnxTraining *t, Onnx__StringStringEntryProto *const *from, size_t count, Arena *arena, const char *what, OnnxBinding **out, int *out_count) {
+static Status read_bindings(OnnxTraining *t, Onnx__StringStringEntryProto *const *from, size_t count, Arena *arena,
+                            const char *what, OnnxBinding **out, int *out_count) {
   *out = count <= BINDINGS_MAX ? ARENA_ARRAY(arena, OnnxBinding, count) : NULL;
   if (!*out) return error_set(&t->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu %ss", count, what);
   for (size_t i = 0; i < count; i++) {
     if (!from[i]->key || !*from[i]->key || !from[i]->value || !*from[i]->value)
-      return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s %zu lacks one of its two names", what, i);
+      return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s %zu lacks one of its two names",
+                       what, i);
     (*out)[i] = (OnnxBinding){from[i]->key, from[i]->value};
   }
   *out_count = (int)count;
   return STATUS_OK;
 }
 
-static Status read_initialization(OnnxTraining *t, const Onnx__ModelProto *model, const Onnx__GraphProto *from, Arena *arena) {
+static Status read_initialization(OnnxTraining *t, const Onnx__ModelProto *model, const Onnx__GraphProto *from,
+                                  Arena *arena) {
   OnnxReader r = {.from = from, .graph = graph_new(arena, &t->error), .arena = arena, .error = &t->error};
   if (!r.graph) return t->error.status;
   TRY(onnx_frame_read(&r, model));
   TRY(onnx_body_read(&r));
   if (r.graph->input_count)
-    return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the training_info's initialization has the input '%.128s', it may have none", r.graph->inputs[0]->name);
+    return error_set(&t->error, STATUS_INVALID_MODEL, NULL,
+                     "the training_info's initialization has the input '%.128s', it may have none",
+                     r.graph->inputs[0]->name);
   t->initialization = r.graph;
   return STATUS_OK;
 }
 
-static Status read_algorithm(OnnxTraining *t, const Onnx__ModelProto *model, const Onnx__GraphProto *algorithm, Arena *arena) {
-  OnnxReader r = {.from = model->graph, .graph = graph_new(arena, &t->error), .arena = arena, .error = &t->error, .training = t};
+static Status read_algorithm(OnnxTraining *t, const Onnx__ModelProto *model, const Onnx__GraphProto *algorithm,
+                             Arena *arena) {
+  OnnxReader r = {
+      .from = model->graph, .graph = graph_new(arena, &t->error), .arena = arena, .error = &t->error, .training = t};
   if (!r.graph) return t->error.status;
   TRY(onnx_frame_read(&r, model));
   TRY(onnx_body_read(&r));
@@ -45,10 +53,14 @@ static Status read_algorithm(OnnxTraining *t, const Onnx__ModelProto *model, con
 static Status read_info(OnnxTraining *t, const Onnx__ModelProto *model, Arena *arena) {
   const Onnx__TrainingInfoProto *info = model->training_info[0];
   if (model->n_training_info > 1)
-    return error_set(&t->error, STATUS_UNSUPPORTED_OP, NULL, "the model holds %zu entries of training_info, we train by one", model->n_training_info);
-  if (!info->algorithm) return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the model's training_info has no algorithm");
-  TRY(read_bindings(t, info->update_binding, info->n_update_binding, arena, "update_binding", &t->updates, &t->update_count));
-  TRY(read_bindings(t, info->initialization_binding, info->n_initialization_binding, arena, "initialization_binding", &t->initial, &t->initial_count));
+    return error_set(&t->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "the model holds %zu entries of training_info, we train by one", model->n_training_info);
+  if (!info->algorithm)
+    return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the model's training_info has no algorithm");
+  TRY(read_bindings(t, info->update_binding, info->n_update_binding, arena, "update_binding", &t->updates,
+                    &t->update_count));
+  TRY(read_bindings(t, info->initialization_binding, info->n_initialization_binding, arena, "initialization_binding",
+                    &t->initial, &t->initial_count));
   if (info->initialization && t->initial_count) TRY(read_initialization(t, model, info->initialization, arena));
   return read_algorithm(t, model, info->algorithm, arena);
 }
@@ -63,11 +75,15 @@ void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTrainin
 static char *text(const char *s) { return (char *)(uintptr_t)s; }
 
 static Onnx__NodeProto *write_gradient(const OnnxGradient *gradient, Arena *arena) {
-  const char **xs = ARENA_ARRAY(arena, const char *, gradient->count), **outs = ARENA_ARRAY(arena, const char *, gradient->count);
+  const char **xs = ARENA_ARRAY(arena, const char *, gradient->count),
+             **outs = ARENA_ARRAY(arena, const char *, gradient->count);
   if (!xs || !outs) return NULL;
-  for (int i = 0; i < gradient->count; i++) xs[i] = gradient->xs[i]->name, outs[i] = gradient->outs[i] ? gradient->outs[i]->name : "";
-  const Attr attrs[] = {{.name = "xs", .kind = ATTR_STRINGS, .count = gradient->count, .strings = xs}, attr_of_string("y", gradient->y->name)};
-  return onnx_node_write("Gradient", "ai.onnx.preview.training", gradient->node, xs, gradient->count, outs, gradient->count, attrs, 2, arena);
+  for (int i = 0; i < gradient->count; i++)
+    xs[i] = gradient->xs[i]->name, outs[i] = gradient->outs[i] ? gradient->outs[i]->name : "";
+  const Attr attrs[] = {{.name = "xs", .kind = ATTR_STRINGS, .count = gradient->count, .strings = xs},
+                        attr_of_string("y", gradient->y->name)};
+  return onnx_node_write("Gradient", "ai.onnx.preview.training", gradient->node, xs, gradient->count, outs,
+                         gradient->count, attrs, 2, arena);
 }
 
 /* Whether the node reads one of the gradient's outputs. */
@@ -80,7 +96,8 @@ static bool reads(const Onnx__NodeProto *n, const OnnxGradient *gradient) {
 
 /* Before the first node that reads it. */
 static bool insert_gradient(Onnx__GraphProto *to, const OnnxGradient *gradient, Arena *arena) {
-  Onnx__NodeProto **nodes = ARENA_ARRAY(arena, Onnx__NodeProto *, to->n_node + 1), *written = write_gradient(gradient, arena);
+  Onnx__NodeProto **nodes = ARENA_ARRAY(arena, Onnx__NodeProto *, to->n_node + 1),
+                  *written = write_gradient(gradient, arena);
   size_t at = 0;
   if (!nodes || !written) return false;
   while (at < to->n_node && !reads(to->node[at], gradient)) at++;
@@ -114,10 +131,12 @@ static bool write_bindings(const OnnxTraining *t, Arena *arena, Onnx__TrainingIn
 }
 
 static Onnx__ModelProto *write_training(const Graph *model, const OnnxTraining *t, Arena *arena) {
-  Onnx__ModelProto *to = onnx_model_of(model, arena), *frame = onnx_model_write(t->graph->opsets, t->graph->opset_count, t->graph->ir_version, arena);
+  Onnx__ModelProto *to = onnx_model_of(model, arena),
+                   *frame = onnx_model_write(t->graph->opsets, t->graph->opset_count, t->graph->ir_version, arena);
   Onnx__TrainingInfoProto *info = ARENA_NEW(arena, Onnx__TrainingInfoProto);
   Onnx__GraphProto *algorithm = ARENA_NEW(arena, Onnx__GraphProto);
-  if (!to || !frame || !info || !algorithm || !(to->training_info = ARENA_ARRAY(arena, Onnx__TrainingInfoProto *, 1))) return NULL;
+  if (!to || !frame || !info || !algorithm || !(to->training_info = ARENA_ARRAY(arena, Onnx__TrainingInfoProto *, 1)))
+    return NULL;
   onnx__training_info_proto__init(info);
   onnx__graph_proto__init(algorithm);
   to->opset_import = frame->opset_import; /* the algorithm's operators, too */
@@ -127,7 +146,8 @@ static Onnx__ModelProto *write_training(const Graph *model, const OnnxTraining *
   info->algorithm = algorithm;
   algorithm->name = text("algorithm");
   bool good = onnx_graph_write(t->graph, model, arena, algorithm) && insert_gradient(algorithm, t->gradients, arena) &&
-              write_outputs(model, t, arena, algorithm) && write_bindings(t, arena, info) && onnx_functions_write(algorithm, arena, to);
+              write_outputs(model, t, arena, algorithm) && write_bindings(t, arena, info) &&
+              onnx_functions_write(algorithm, arena, to);
   return good ? to : NULL;
 }
 

@@ -6,10 +6,13 @@
 #include "onnx/parts.h"
 #include "graph/op.h"
 
-/* IR 4 is the first in which an initializer need not be an input; 8 goes with the newest opset that all readers of today know. */
+/* IR 4 is the first in which an initializer need not be an input; 8 goes with the newest opset that all readers of
+ * today know. */
 enum { IR_OLDEST = 4, IR_DEFAULT = 8 };
 
-static char *text(const char *s) { return (char *)(uintptr_t)s; } /* protobuf-c's strings are not const, but only read */
+static char *text(const char *s) {
+  return (char *)(uintptr_t)s;
+} /* protobuf-c's strings are not const, but only read */
 
 static bool write_opset(Onnx__ModelProto *model, size_t i, const char *domain, int version, Arena *arena) {
   Onnx__OperatorSetIdProto *opset = model->opset_import[i] = ARENA_NEW(arena, Onnx__OperatorSetIdProto);
@@ -80,7 +83,8 @@ Onnx__ValueInfoProto *onnx_value_write(const Graph *g, const char *name, DType t
   return info;
 }
 
-bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n, Onnx__ValueInfoProto ***out) {
+bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n,
+                       Onnx__ValueInfoProto ***out) {
   *n = 0;
   if (!(*out = ARENA_ARRAY(arena, Onnx__ValueInfoProto *, count))) return false;
   for (int i = 0; i < count; i++) {
@@ -117,7 +121,8 @@ static bool write_constants(const Graph *g, const Graph *without, Arena *arena, 
     const Value *v = g->values[i];
     const Attr value = {.name = "value", .kind = ATTR_TENSOR, .tensor = v};
     if (v->kind != VALUE_CONSTANT || v->initializer || is_in(without, v)) continue;
-    if (!(to->node[to->n_node++] = onnx_node_write("Constant", "", v->name, NULL, 0, &v->name, 1, &value, 1, arena))) return false;
+    if (!(to->node[to->n_node++] = onnx_node_write("Constant", "", v->name, NULL, 0, &v->name, 1, &value, 1, arena)))
+      return false;
   }
   return true;
 }
@@ -142,8 +147,8 @@ static bool write_nodes(const Graph *g, const Graph *without, Arena *arena, Onnx
     if (node_is_in(without, n)) continue;
     const char **in = value_names(n->in, n->in_count, arena), **out = value_names(n->out, n->out_count, arena);
     if (!in || !out) return false;
-    to->node[to->n_node] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count, out,
-                                           n->out_count, n->attrs, n->attr_count, arena);
+    to->node[to->n_node] = onnx_node_write(n->op->name, n->op->domain ? n->op->domain : "", n->name, in, n->in_count,
+                                           out, n->out_count, n->attrs, n->attr_count, arena);
     if (!to->node[to->n_node++]) return false;
   }
   return true;
@@ -153,7 +158,8 @@ static int by_name(const void *a, const void *b) {
   return strcmp((*(Onnx__NodeProto *const *)a)->name, (*(Onnx__NodeProto *const *)b)->name);
 }
 
-/* ONNX Runtime takes no two nodes of one name, and a model may use what we make up: of those, all but one go without. */
+/* ONNX Runtime takes no two nodes of one name, and a model may use what we make up: of those, all but one go without.
+ */
 static bool part_names(Onnx__GraphProto *g, Arena *arena) {
   Onnx__NodeProto **sorted = ARENA_ARRAY(arena, Onnx__NodeProto *, g->n_node);
   if (!sorted) return false;
@@ -166,7 +172,8 @@ static bool part_names(Onnx__GraphProto *g, Arena *arena) {
   return true;
 }
 
-/* ONNX Runtime's kernels of these two learn the shape of their output from the file, since no input of theirs has it. */
+/* ONNX Runtime's kernels of these two learn the shape of their output from the file, since no input of theirs has it.
+ */
 static bool needs_shape(const Node *n) {
   bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;
   return asks && n->out_count && n->out[0];
@@ -180,7 +187,8 @@ static bool write_shapes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
   return shaped && onnx_values_write(g, shaped, count, arena, &to->n_value_info, &to->value_info);
 }
 
-bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena, Onnx__ModelProto *model) {
+bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena,
+                         Onnx__ModelProto *model) {
   model->n_metadata_props = (size_t)count;
   if (!(model->metadata_props = ARENA_ARRAY(arena, Onnx__StringStringEntryProto *, count))) return false;
   for (int i = 0; i < count; i++) {
@@ -196,16 +204,17 @@ bool onnx_metadata_write(const char *const *keys, const char *const *texts, int 
 /* ---- the file ---- */
 
 bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
-  return write_initializers(g, without, arena, to) && write_constants(g, without, arena, to) && write_nodes(g, without, arena, to) &&
-         part_names(to, arena) && write_inputs(g, without, arena, to);
+  return write_initializers(g, without, arena, to) && write_constants(g, without, arena, to) &&
+         write_nodes(g, without, arena, to) && part_names(to, arena) && write_inputs(g, without, arena, to);
 }
 
 Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena) {
   Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
-  bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) && onnx_graph_write(g, NULL, arena, to) &&
-              write_shapes(g, arena, to) && onnx_values_write(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
+  bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) &&
+              onnx_graph_write(g, NULL, arena, to) && write_shapes(g, arena, to) &&
+              onnx_values_write(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;
 }
 

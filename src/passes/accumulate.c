@@ -1,5 +1,5 @@
-/* Accumulate: where gradients are added to those of batches before, each is as soon as it is there, by the product that makes it if one does:
- *   buffer += A · B */
+/* Accumulate: where gradients are added to those of batches before, each is as soon as it is there, by the product that
+ * makes it if one does: buffer += A · B */
 #include "passes/product.h"
 #include "ops/ops.h"
 
@@ -15,12 +15,15 @@ static bool rewrite(Graph *g, Node *n) {
 
 static bool is_moved(const Node *n) { return op_is_accumulator(n) && n->in[1]->kind == VALUE_NODE; }
 
-/* An accumulator stands right behind the node whose gradient it adds; the graph has them all at its end, where every gradient would wait. */
+/* An accumulator stands right behind the node whose gradient it adds; the graph has them all at its end, where every
+ * gradient would wait. */
 static Status move_forward(Graph *g) {
   Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
-  int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count), count = 0; /* lists of accumulators, place + 1 */
+  int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count),
+      count = 0;                                             /* lists of accumulators, place + 1 */
   int *made_at = ARENA_ARRAY(g->arena, int, g->value_count); /* by a value's index */
-  if (!nodes || !first || !next || !made_at) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!nodes || !first || !next || !made_at)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)
       if (g->nodes[i]->out[k]) made_at[g->nodes[i]->out[k]->index] = i;

@@ -24,14 +24,17 @@ static AttrList with_activation(Graph *g, const Node *n, bool gemm, const float 
   for (int i = 0; i < count; i++) attrs[i] = n->attrs[i];
   params[0] = bounds[0], params[1] = bounds[1];
   attrs[count++] = attr_of_string("activation", "Clip");
-  if (gemm) attrs[count++] = attr_of_float("activation_alpha", bounds[0]), attrs[count++] = attr_of_float("activation_beta", bounds[1]);
+  if (gemm)
+    attrs[count++] = attr_of_float("activation_alpha", bounds[0]),
+    attrs[count++] = attr_of_float("activation_beta", bounds[1]);
   else attrs[count++] = (Attr){.name = "activation_params", .kind = ATTR_FLOATS, .count = 2, .floats = params};
   return (AttrList){attrs, count};
 }
 
 /* A view between the two changes no element. */
 static Node *behind_views(const Value *v) {
-  while (v->kind == VALUE_NODE && v->readers == 1 && v->producer && v->producer->op->flags & OP_VIEW) v = v->producer->in[0];
+  while (v->kind == VALUE_NODE && v->readers == 1 && v->producer && v->producer->op->flags & OP_VIEW)
+    v = v->producer->in[0];
   return v->kind == VALUE_NODE && v->readers == 1 ? v->producer : NULL;
 }
 
@@ -41,7 +44,9 @@ static bool rewrite(Graph *g, Node *n) {
   bool gemm = from && from->op == &op_gemm;
   if (!from || (!gemm && from->op != &op_conv)) return false;
   AttrList attrs = with_activation(g, from, gemm, bounds);
-  Value *made = attrs.count ? emit_first(g, gemm ? "com.trainlet.FusedGemm" : "com.trainlet.FusedConv", attrs, from->in, from->in_count) : NULL;
+  Value *made = attrs.count ? emit_first(g, gemm ? "com.trainlet.FusedGemm" : "com.trainlet.FusedConv", attrs, from->in,
+                                         from->in_count)
+                            : NULL;
   return rewrite_as(n, made ? rewrite_reshape(g, made, &n->out[0]->shape) : NULL);
 }
 

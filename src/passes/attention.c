@@ -1,9 +1,9 @@
-/* Attention: softmax(scale · Q Kᵀ + mask) · V in pieces becomes Attention, and its gradient in pieces AttentionGrad, so that the matrix of all scores
- * is never kept. Transposes of heads and tokens around them go into the layout.
+/* Attention: softmax(scale · Q Kᵀ + mask) · V in pieces becomes Attention, and its gradient in pieces AttentionGrad, so
+ * that the matrix of all scores is never kept. Transposes of heads and tokens around them go into the layout.
  *
- *   Q ─▶ product ─▶ Mul ─▶ Where or Add ─▶ Softmax ─▶ product ─▶ Y        dQ ◀─ product ◀─ Mul ◀─ Where ◀─ SoftmaxGrad ◀─ product ◀─ dY
- *   K ──▶                                             ▲                   dK ◀─ product ◀─┘                  │             ▲
- *                                                     V                   dV ◀─ product ◀────────────────────┴── Softmax   V
+ *   Q ─▶ product ─▶ Mul ─▶ Where or Add ─▶ Softmax ─▶ product ─▶ Y        dQ ◀─ product ◀─ Mul ◀─ Where ◀─ SoftmaxGrad
+ * ◀─ product ◀─ dY K ──▶                                             ▲                   dK ◀─ product ◀─┘ │ ▲ V dV ◀─
+ * product ◀────────────────────┴── Softmax   V
  */
 #include <math.h>
 
@@ -13,18 +13,19 @@
 enum { HEADS, TOKENS, TURNED }; /* Attention's layouts: (N, H, T, D), (N, T, H, D), (N, H, D, T) */
 
 typedef struct Match {
-  Value *q, *k, *v, *y; /* as the products have them */
-  bool turned;          /* K is (N, H, D, T) */
+  Value *q, *k, *v, *y;      /* as the products have them */
+  bool turned;               /* K is (N, H, D, T) */
   Value *condition, *hidden; /* Where: the score is `hidden` where the condition is `hides` */
   bool hides;
-  Value *mask; /* Add */
+  Value *mask;            /* Add */
   Value *scores, *shares; /* into and out of Softmax */
   bool causal;
   Value *factor; /* of Mul, or of Div where `divides`; NULL for none */
   bool divides;
   float alpha; /* of the product Q Kᵀ */
   bool trains;
-  Node *last, *first_back, *products[4]; /* the product with V; the first of the gradient's, which are those of dS, dV, dQ and dK */
+  Node *last, *first_back,
+      *products[4]; /* the product with V; the first of the gradient's, which are those of dS, dV, dQ and dK */
   Value *dy;
 } Match;
 
@@ -43,7 +44,8 @@ static Node *only_reader(const Graph *g, const Value *v) {
 }
 
 static bool is_plain_product(const Node *n, Product *p, bool trans_a, bool trans_b) {
-  return n && product_of(n, p) && !p->c && p->trans_a == trans_a && p->trans_b == trans_b && p->a->shape.rank == 4 && p->b->shape.rank == 4;
+  return n && product_of(n, p) && !p->c && p->trans_a == trans_a && p->trans_b == trans_b && p->a->shape.rank == 4 &&
+         p->b->shape.rank == 4;
 }
 
 /* Softmax and its gradient over the last dim. */
@@ -64,7 +66,8 @@ static const Node *comparison(const Value *v) {
 
 /* Whether score (i, j), the one at that place, is hidden: by a comparison, a condition or a float that is added. */
 static bool hides_at(const Match *m, const Node *greater, Dim i, Dim j, size_t at) {
-  if (greater) return (((const int64_t *)greater->in[0]->data)[j] > ((const int64_t *)greater->in[1]->data)[i]) == m->hides;
+  if (greater)
+    return (((const int64_t *)greater->in[0]->data)[j] > ((const int64_t *)greater->in[1]->data)[i]) == m->hides;
   if (m->condition) return (((const uint8_t *)m->condition->data)[at] != 0) == m->hides;
   return ((const float *)m->mask->data)[at] <= -1e4f;
 }
@@ -75,7 +78,9 @@ static bool is_causal(const Match *m) {
   const Node *greater = comparison(v);
   const Shape *s = &v->shape;
   Dim queries = m->scores->shape.dim[2], keys = m->scores->shape.dim[3];
-  if ((v->kind != VALUE_CONSTANT && !greater) || s->rank < 2 || s->dim[s->rank - 2] != queries || s->dim[s->rank - 1] != keys || queries > keys) return false;
+  if ((v->kind != VALUE_CONSTANT && !greater) || s->rank < 2 || s->dim[s->rank - 2] != queries ||
+      s->dim[s->rank - 1] != keys || queries > keys)
+    return false;
   if (shape_elements(s) != (size_t)(queries * keys)) return false;
   for (Dim i = 0; i < queries; i++)
     for (Dim j = 0; j < keys; j++) {
@@ -86,21 +91,24 @@ static bool is_causal(const Match *m) {
   return true;
 }
 
-/* Reads x = Where(condition, hidden, rest), Where(condition, rest, hidden) or rest + mask; gives rest. A hidden score must be so low that adding it
- * to a score gives it back. */
+/* Reads x = Where(condition, hidden, rest), Where(condition, rest, hidden) or rest + mask; gives rest. A hidden score
+ * must be so low that adding it to a score gives it back. */
 static Value *take_mask(Match *m, Value *x) {
   const Node *where = made_by(x, &op_where), *add = made_by(x, &op_add);
   float hidden;
   m->scores = x;
   for (int i = 1; where && i < 3; i++) {
-    if (!rewrite_number(where->in[i], &hidden) || hidden > -1e4f || !shape_equal(&where->in[3 - i]->shape, &x->shape)) continue;
+    if (!rewrite_number(where->in[i], &hidden) || hidden > -1e4f || !shape_equal(&where->in[3 - i]->shape, &x->shape))
+      continue;
     m->condition = where->in[0], m->hidden = where->in[i], m->hides = i == 1;
     m->causal = is_causal(m);
     return m->causal || hidden <= -1e30f ? where->in[3 - i] : NULL;
   }
   for (int i = 0; add && i < 2; i++) {
     const Value *rest = add->in[i];
-    if (!shape_equal(&rest->shape, &x->shape) || !(made_by(rest, &op_mul) || made_by(rest, &op_div) || made_by(rest, &op_mat_mul) || made_by(rest, &op_fused_mat_mul))) continue;
+    if (!shape_equal(&rest->shape, &x->shape) || !(made_by(rest, &op_mul) || made_by(rest, &op_div) ||
+                                                   made_by(rest, &op_mat_mul) || made_by(rest, &op_fused_mat_mul)))
+      continue;
     m->mask = add->in[1 - i];
     m->causal = is_causal(m);
     return m->mask->type == DTYPE_FLOAT32 && m->mask->shape.rank <= 4 ? add->in[i] : NULL;
@@ -120,7 +128,9 @@ static Value *take_scale(Match *m, Value *x) {
 
 /* ---- forward ---- */
 
-static bool same_batch(const Value *a, const Value *b) { return a->shape.dim[0] == b->shape.dim[0] && a->shape.dim[1] == b->shape.dim[1]; }
+static bool same_batch(const Value *a, const Value *b) {
+  return a->shape.dim[0] == b->shape.dim[0] && a->shape.dim[1] == b->shape.dim[1];
+}
 
 static bool match_forward(Match *m, Node *n) {
   Product p;
@@ -129,7 +139,8 @@ static bool match_forward(Match *m, Node *n) {
   const Node *softmax = made_by(m->shares, &op_softmax);
   if (!softmax || !is_over_last(softmax)) return false;
   Value *masked = softmax->in[0], *scaled = take_mask(m, masked), *scores = scaled ? take_scale(m, scaled) : NULL;
-  if (!scores || masked->readers != 1 || scaled->readers != 1 || scores->readers != 1 || scores->kind != VALUE_NODE) return false;
+  if (!scores || masked->readers != 1 || scaled->readers != 1 || scores->readers != 1 || scores->kind != VALUE_NODE)
+    return false;
   m->turned = scores->producer && is_plain_product(scores->producer, &p, false, false);
   if (!scores->producer || (!m->turned && !is_plain_product(scores->producer, &p, false, true))) return false;
   m->q = p.a, m->k = p.b, m->alpha = p.alpha;
@@ -138,7 +149,8 @@ static bool match_forward(Match *m, Node *n) {
 
 /* ---- backward ---- */
 
-/* The gradient's way back through the node that the mask or the scale was: x is the gradient that comes, NULL when that node is not there. */
+/* The gradient's way back through the node that the mask or the scale was: x is the gradient that comes, NULL when that
+ * node is not there. */
 static Value *back_through_where(const Graph *g, const Match *m, Value *x) {
   if (!m->condition) return x;
   const Node *where = only_reader(g, x);
@@ -154,7 +166,8 @@ static Value *back_through_scale(const Graph *g, const Match *m, Value *x) {
   float number, wanted;
   if (!n || n->op != (m->divides ? &op_div : &op_mul)) return NULL;
   const Value *factor = n->in[0] == x ? n->in[1] : m->divides ? NULL : n->in[0];
-  return factor && rewrite_number(factor, &number) && rewrite_number(m->factor, &wanted) && number == wanted ? n->out[0] : NULL;
+  return factor && rewrite_number(factor, &number) && rewrite_number(m->factor, &wanted) && number == wanted ? n->out[0]
+                                                                                                             : NULL;
 }
 
 /* dS = dY · Vᵀ, and dV = Sᵀ · dY, of the two other readers of S. */
@@ -163,10 +176,13 @@ static Node *match_shares(const Graph *g, Match *m) {
   Product p;
   if (m->shares->readers != 3 || readers_of(g, m->shares, readers, 3) != 3) return NULL;
   for (int i = 0; i < 3; i++) {
-    if (readers[i]->op == &op_softmax_grad_13 && readers[i]->in[1] == m->shares && is_over_last(readers[i])) softmax_grad = readers[i];
-    if (is_plain_product(readers[i], &p, true, false) && p.a == m->shares && p.alpha == 1) m->products[1] = readers[i], m->dy = p.b;
+    if (readers[i]->op == &op_softmax_grad_13 && readers[i]->in[1] == m->shares && is_over_last(readers[i]))
+      softmax_grad = readers[i];
+    if (is_plain_product(readers[i], &p, true, false) && p.a == m->shares && p.alpha == 1)
+      m->products[1] = readers[i], m->dy = p.b;
   }
-  if (!softmax_grad || !m->dy || softmax_grad->in[0]->readers != 1 || softmax_grad->in[0]->kind != VALUE_NODE) return NULL;
+  if (!softmax_grad || !m->dy || softmax_grad->in[0]->readers != 1 || softmax_grad->in[0]->kind != VALUE_NODE)
+    return NULL;
   m->products[0] = softmax_grad->in[0]->producer;
   bool fits = is_plain_product(m->products[0], &p, false, true) && p.a == m->dy && p.b == m->v && p.alpha == 1;
   return fits ? softmax_grad : NULL;
@@ -181,7 +197,8 @@ static bool match_backward(const Graph *g, Match *m) {
   for (int i = 0; i < 2; i++) {
     bool is_q = is_plain_product(readers[i], &p, false, m->turned) && p.a == d && p.b == m->k;
     if (is_q && p.alpha == m->alpha) m->products[2] = readers[i];
-    bool is_k = is_plain_product(readers[i], &p, true, false) && (m->turned ? p.a == m->q && p.b == d : p.a == d && p.b == m->q);
+    bool is_k = is_plain_product(readers[i], &p, true, false) &&
+                (m->turned ? p.a == m->q && p.b == d : p.a == d && p.b == m->q);
     if (is_k && p.alpha == m->alpha) m->products[3] = readers[i];
   }
   return m->products[2] && m->products[3];
@@ -194,7 +211,8 @@ static bool has_perm(const Node *n, int a, int b, int c, int d) {
   return perm && n->in[0]->shape.rank == 4 && perm[0] == a && perm[1] == b && perm[2] == c && perm[3] == d;
 }
 
-/* Operand `v` without the Transpose that put its heads before its tokens, where its gradient `*dv` (or NULL) goes back through one, too. */
+/* Operand `v` without the Transpose that put its heads before its tokens, where its gradient `*dv` (or NULL) goes back
+ * through one, too. */
 static Value *absorb(const Graph *g, Value *v, bool turned, Value **dv, int64_t *layout) {
   *layout = turned ? TURNED : HEADS;
   const Node *before = made_by(v, &op_transpose), *after = *dv ? only_reader(g, *dv) : NULL;
@@ -237,15 +255,18 @@ static void emit_attention(Graph *g, Match *m, Node **forward, Node **backward) 
   Value *d[3] = {NULL};
   int64_t layout[4];
   for (int i = 0; m->trains && i < 3; i++) d[i] = m->products[i == 2 ? 1 : 2 + i]->out[0];
-  Value *q = absorb(g, m->q, false, &d[0], &layout[0]), *k = absorb(g, m->k, m->turned, &d[1], &layout[1]), *v = absorb(g, m->v, false, &d[2], &layout[2]);
+  Value *q = absorb(g, m->q, false, &d[0], &layout[0]), *k = absorb(g, m->k, m->turned, &d[1], &layout[1]),
+        *v = absorb(g, m->v, false, &d[2], &layout[2]);
   absorb_output(g, m, &layout[3]);
-  AttrList attrs = ATTRS(attr_of_float("scale", scale_of(m)), attr_of_int("causal", m->causal), attr_of_ints("layout", layout, 4));
+  AttrList attrs = ATTRS(attr_of_float("scale", scale_of(m)), attr_of_int("causal", m->causal),
+                         attr_of_ints("layout", layout, 4));
   Value *mask = mask_of(g, m);
   *forward = emit_node(g, "com.trainlet.Attention", attrs, (Value *[]){q, k, v, mask}, 4, m->trains ? 2 : 1, NULL);
   if (!*forward) return;
   take(*forward, 0, m->y);
   if (!m->trains) return;
-  *backward = emit_node(g, "AttentionGrad", attrs, (Value *[]){m->dy, q, k, v, m->y, (*forward)->out[1], mask}, 7, 3, NULL);
+  *backward = emit_node(g, "AttentionGrad", attrs, (Value *[]){m->dy, q, k, v, m->y, (*forward)->out[1], mask}, 7, 3,
+                        NULL);
   for (int i = 0; *backward && i < 3; i++) take(*backward, i, d[i]);
 }
 
@@ -269,8 +290,8 @@ static Node **room_for(Graph *g, Spare *s, int count) {
   return s->nodes = ARENA_ARRAY(g->arena, Node *, s->capacity);
 }
 
-/* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is taken off the end and put where it belongs; what it replaces is no
- * longer read or written, so it is dead. */
+/* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is taken off the end and put where it
+ * belongs; what it replaces is no longer read or written, so it is dead. */
 static bool replace(Graph *g, Match *m, int at, Spare *spare) {
   Node *forward = NULL, *backward = NULL;
   int count = g->node_count, first = count;

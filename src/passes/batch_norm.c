@@ -1,6 +1,7 @@
-/* BatchNorm: BatchNormalization by given statistics goes into the weights of the Conv or Gemm before it, where nobody else reads that one's output:
- *   a = scale / √(var + ε);   W' = W · a,   b' = (b - mean) · a + B, a number a feature
- * Of constants, the weights are worked out while planning. Others are worked out in every run, so they must be fewer than what is saved. */
+/* BatchNorm: BatchNormalization by given statistics goes into the weights of the Conv or Gemm before it, where nobody
+ * else reads that one's output: a = scale / √(var + ε);   W' = W · a,   b' = (b - mean) · a + B, a number a feature Of
+ * constants, the weights are worked out while planning. Others are worked out in every run, so they must be fewer than
+ * what is saved. */
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
@@ -35,12 +36,16 @@ static bool rewrite(Graph *g, Node *n) {
   const Shape *y = &n->out[0]->shape;
   if (!from || !takes_factor(from, y)) return false;
   if (!is_constant(from, n) && shape_elements(&from->in[1]->shape) > shape_elements(y) / 2) return false;
-  Value *w = from->in[1], *b = has_in(from, 2) ? from->in[2] : NULL, *scale = n->in[1], *shift = n->in[2], *mean = n->in[3], *var = n->in[4];
-  Value *a = emit(g, "Div", scale, emit(g, "Sqrt", emit(g, "Add", var, emit_float(g, node_float(n, "epsilon", 1e-5f)))));
+  Value *w = from->in[1], *b = has_in(from, 2) ? from->in[2] : NULL, *scale = n->in[1], *shift = n->in[2],
+        *mean = n->in[3], *var = n->in[4];
+  Value *a = emit(g, "Div", scale,
+                  emit(g, "Sqrt", emit(g, "Add", var, emit_float(g, node_float(n, "epsilon", 1e-5f)))));
   Shape factor = factor_shape(from, y->dim[1]);
   Value *weights = emit(g, "Mul", w, rewrite_reshape(g, a, &factor));
-  Value *bias = b ? emit(g, "Add", emit(g, "Mul", emit(g, "Sub", b, mean), a), shift) : emit(g, "Sub", shift, emit(g, "Mul", mean, a));
-  return rewrite_as(n, emit_first(g, from->op->name, (AttrList){from->attrs, from->attr_count}, (Value *[]){from->in[0], weights, bias}, 3));
+  Value *bias = b ? emit(g, "Add", emit(g, "Mul", emit(g, "Sub", b, mean), a), shift)
+                  : emit(g, "Sub", shift, emit(g, "Mul", mean, a));
+  return rewrite_as(n, emit_first(g, from->op->name, (AttrList){from->attrs, from->attr_count},
+                                  (Value *[]){from->in[0], weights, bias}, 3));
 }
 
 Status pass_batch_norm(Graph *g) { return rewrite_each(g, rewrite); }

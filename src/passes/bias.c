@@ -1,5 +1,5 @@
-/* Bias: MatMul + Add is Gemm, whether a bias or another matrix is added; a batch of rows under one B is flattened for it:
- *   (N, T, K) · (K, D) + (D)   =   Reshape(Gemm(Reshape(A), B, bias)) */
+/* Bias: MatMul + Add is Gemm, whether a bias or another matrix is added; a batch of rows under one B is flattened for
+ * it: (N, T, K) · (K, D) + (D)   =   Reshape(Gemm(Reshape(A), B, bias)) */
 #include "passes/product.h"
 #include "ops/ops.h"
 
@@ -8,7 +8,8 @@ static Value *as_c(Graph *g, Value *v, const Shape *y, const Shape *matrix) {
   Dim columns = matrix->dim[1];
   if (v->type != DTYPE_FLOAT32 || columns < 1) return NULL;
   if (shape_equal(&v->shape, y)) return rewrite_reshape(g, v, matrix);
-  bool row = v->shape.rank >= 1 && v->shape.rank <= y->rank && shape_span(&v->shape, 0, v->shape.rank) == (size_t)columns;
+  bool row = v->shape.rank >= 1 && v->shape.rank <= y->rank &&
+             shape_span(&v->shape, 0, v->shape.rank) == (size_t)columns;
   if (!row || v->shape.dim[v->shape.rank - 1] != columns) return NULL;
   Shape bias = SHAPE(columns);
   return rewrite_reshape(g, v, &bias);
@@ -17,7 +18,8 @@ static Value *as_c(Graph *g, Value *v, const Shape *y, const Shape *matrix) {
 static bool fuse(Graph *g, Node *n, Value *product, Value *other) {
   Product p;
   const Shape *y = &n->out[0]->shape;
-  if (product == other || !product_read(product, &p) || p.c || p.b->shape.rank != 2 || !shape_equal(&product->shape, y)) return false;
+  if (product == other || !product_read(product, &p) || p.c || p.b->shape.rank != 2 || !shape_equal(&product->shape, y))
+    return false;
   if (p.trans_a && p.a->shape.rank > 2) return false;
   Shape matrix = SHAPE((Dim)shape_span(y, 0, y->rank - 1), y->dim[y->rank - 1]);
   p.beta = 1;

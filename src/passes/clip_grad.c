@@ -16,7 +16,8 @@ static bool rewrite(Graph *g, Node *n) {
   if (n->op != &op_where || !rewrite_number(n->in[2], &zero) || zero != 0) return false;
   mask = n->in[0];
   const Node *both = made_by(mask, &op_and);
-  bool has_low = takes_bound(both ? both->in[0] : mask, &op_greater, &y, &low), has_high = takes_bound(both ? both->in[1] : mask, &op_less, &y, &high);
+  bool has_low = takes_bound(both ? both->in[0] : mask, &op_greater, &y, &low),
+       has_high = takes_bound(both ? both->in[1] : mask, &op_less, &y, &high);
   if (both ? !has_low || !has_high : !has_low && !has_high) return false;
   if (!shape_equal(&y->shape, &n->in[1]->shape) || !shape_equal(&y->shape, &n->out[0]->shape)) return false;
   Attr attrs[2];

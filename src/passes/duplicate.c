@@ -1,5 +1,5 @@
-/* Duplicate: two nodes of the same operator, attributes and inputs compute the same; readers of the second read the first. Small constants that
- * are equal count as one. Nodes are found by a hash of all that. */
+/* Duplicate: two nodes of the same operator, attributes and inputs compute the same; readers of the second read the
+ * first. Small constants that are equal count as one. Nodes are found by a hash of all that. */
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -7,7 +7,9 @@
 enum { CONSTANT_BYTES_MAX = 256 };
 
 static bool constants_equal(const Value *a, const Value *b) {
-  if (a->kind != VALUE_CONSTANT || b->kind != VALUE_CONSTANT || a->type != b->type || !shape_equal(&a->shape, &b->shape)) return false;
+  if (a->kind != VALUE_CONSTANT || b->kind != VALUE_CONSTANT || a->type != b->type ||
+      !shape_equal(&a->shape, &b->shape))
+    return false;
   return value_bytes(a) <= CONSTANT_BYTES_MAX && memcmp(a->data, b->data, value_bytes(a)) == 0;
 }
 
@@ -25,7 +27,8 @@ static bool same_attr(const Attr *a, const Attr *b) {
 }
 
 static bool same_node(const Node *a, const Node *b) {
-  if (a->op != b->op || a->version != b->version || a->in_count != b->in_count || a->out_count != b->out_count || a->attr_count != b->attr_count)
+  if (a->op != b->op || a->version != b->version || a->in_count != b->in_count || a->out_count != b->out_count ||
+      a->attr_count != b->attr_count)
     return false;
   for (int i = 0; i < a->in_count; i++)
     if (!same_value(a->in[i], b->in[i])) return false;
@@ -104,7 +107,8 @@ Status pass_duplicate(Graph *g) {
   while (slots < (uint32_t)g->node_count) slots *= 2;
   Table table = {ARENA_ARRAY(&scratch, int, slots), ARENA_ARRAY(&scratch, int, g->node_count), slots - 1};
   bool room = table.slots && table.next;
-  Status status = room ? rewrite_each_with(g, rewrite, &table) : error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  Status status = room ? rewrite_each_with(g, rewrite, &table)
+                       : error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   arena_free(&scratch);
   return status;
 }

@@ -1,4 +1,5 @@
-/* Constant folding: a node whose inputs are all constants runs once, while planning, and its outputs become constants. */
+/* Constant folding: a node whose inputs are all constants runs once, while planning, and its outputs become constants.
+ */
 #include <string.h>
 
 #include "graph/known.h"
@@ -59,7 +60,8 @@ enum { WORK_OF_ELEMENT = 64 };
 
 Status pass_fold(Graph *g) {
   for (int i = 0; i < g->value_count; i++)
-    if (g->values[i]->kind == VALUE_CONSTANT) g->work_ahead -= WORK_OF_ELEMENT * (double)shape_elements(&g->values[i]->shape);
+    if (g->values[i]->kind == VALUE_CONSTANT)
+      g->work_ahead -= WORK_OF_ELEMENT * (double)shape_elements(&g->values[i]->shape);
   int kept = 0;
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];

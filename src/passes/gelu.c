@@ -1,5 +1,6 @@
 /* Gelu: the pieces that exporters make of it become com.microsoft's Gelu (erf) or FastGelu (tanh):
- *   0.5 · x · (1 + erf(x / √2)),   0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))   with the products in any order */
+ *   0.5 · x · (1 + erf(x / √2)),   0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))   with the products in any order
+ */
 #include <math.h>
 
 #include "passes/rewrite.h"
@@ -30,7 +31,9 @@ static bool is_cube(const Value *v, const Value *x) {
     const Node *square = made_by(mul->in[1 - i], &op_mul);
     const Node *power = made_by(mul->in[1 - i], &op_pow);
     if (mul->in[i] != x) continue;
-    if ((square && square->in[0] == x && square->in[1] == x) || (power && power->in[0] == x && is_number(power->in[1], 2))) return true;
+    if ((square && square->in[0] == x && square->in[1] == x) ||
+        (power && power->in[0] == x && is_number(power->in[1], 2)))
+      return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
-/* Identity: nodes that give back their input go: Identity, Dropout that does not train, Cast to the same type, Expand, Reshape and a sum to the
- * same shape (where a size was unknown, it stands for a broadcast that may have been), and a Transpose that moves no element is a Reshape, which is a
- * view. */
+/* Identity: nodes that give back their input go: Identity, Dropout that does not train, Cast to the same type, Expand,
+ * Reshape and a sum to the same shape (where a size was unknown, it stands for a broadcast that may have been), and a
+ * Transpose that moves no element is a Reshape, which is a view. */
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
@@ -21,7 +21,8 @@ static bool gives_back(const Node *n) {
   if (n->op == &op_dropout) return (is_off(n, 2) || drops_nothing(n, 1)) && (!has_out(n, 1) || n->out[1]->readers == 0);
   if (n->op == &op_dropout_grad) return (has_in(n, 3) && is_off(n, 3)) || drops_nothing(n, 2);
   if (n->op == &op_cast) return x->type == y->type;
-  bool one = n->op == &op_expand || n->op == &op_reshape || n->op == &op_reduce_sum_training || ((n->op == &op_concat || n->op == &op_sum) && n->in_count == 1);
+  bool one = n->op == &op_expand || n->op == &op_reshape || n->op == &op_reduce_sum_training ||
+             ((n->op == &op_concat || n->op == &op_sum) && n->in_count == 1);
   return one && shape_equal(&x->shape, &y->shape);
 }
 

@@ -4,7 +4,8 @@
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-/* The first of the dims that v = mean of the wanted over its last dims, kept as 1, is taken over; -1 when it is no such mean. */
+/* The first of the dims that v = mean of the wanted over its last dims, kept as 1, is taken over; -1 when it is no such
+ * mean. */
 static int mean_axis(const Value *v, const Value *of) {
   const Node *n = made_by(v, &op_reduce_mean);
   if (!n || (of && n->in[0] != of) || node_int(n, "keepdims", 1) != 1) return -1;
@@ -27,13 +28,16 @@ static bool is_square(const Value *v, const Value *x, int axis) {
   const Node *pow = made_by(v, &op_pow), *mul = made_by(v, &op_mul);
   float power;
   int other;
-  const Value *d = pow && rewrite_number(pow->in[1], &power) && power == 2 ? pow->in[0] : mul && mul->in[0] == mul->in[1] ? mul->in[0] : NULL;
+  const Value *d = pow && rewrite_number(pow->in[1], &power) && power == 2 ? pow->in[0]
+                 : mul && mul->in[0] == mul->in[1]                         ? mul->in[0]
+                                                                           : NULL;
   return d && centered(d, &other) == x && other == axis;
 }
 
 /* v = d / √(mean(d²) + ε): its x, ε and axis. */
 static Value *normalized(const Value *v, float *epsilon, int *axis) {
-  const Node *div = made_by(v, &op_div), *root = div ? made_by(div->in[1], &op_sqrt) : NULL, *add = root ? made_by(root->in[0], &op_add) : NULL;
+  const Node *div = made_by(v, &op_div), *root = div ? made_by(div->in[1], &op_sqrt) : NULL,
+             *add = root ? made_by(root->in[0], &op_add) : NULL;
   Value *x = add ? centered(div->in[0], axis) : NULL;
   for (int i = 0; x && i < 2; i++) {
     if (!rewrite_number(add->in[i], epsilon) || mean_axis(add->in[1 - i], NULL) != *axis) continue;
@@ -62,7 +66,8 @@ static Value *scaled(const Value *v, Value **scale, float *epsilon, int *axis) {
 
 static bool replace(Graph *g, Node *n, Value *x, Value *scale, Value *shift, float epsilon, int axis) {
   Attr attrs[] = {attr_of_int("axis", axis - x->shape.rank), attr_of_float("epsilon", epsilon)};
-  return rewrite_as(n, emit_first(g, "LayerNormalization", (AttrList){attrs, 2}, (Value *[]){x, scale, shift}, shift ? 3 : 2));
+  return rewrite_as(
+      n, emit_first(g, "LayerNormalization", (AttrList){attrs, 2}, (Value *[]){x, scale, shift}, shift ? 3 : 2));
 }
 
 static bool with_shift(Graph *g, Node *n) {

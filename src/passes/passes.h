@@ -1,4 +1,5 @@
-/* Passes: each rewrites a bound graph (every shape a number) into a faster equal one, is a file, and can be switched off.
+/* Passes: each rewrites a bound graph (every shape a number) into a faster equal one, is a file, and can be switched
+ * off.
  *
  *   bound graph ─ fold ─ identity ─ duplicate ─ … ─▶ bound graph with fewer, larger nodes, none of them dead
  */
@@ -18,16 +19,18 @@ enum { PASSES_ALL = (1u << PASS_COUNT) - 1 };
 
 /* Runs the passes whose bit `mask` has, in their order, and drops the nodes that nobody reads any more. */
 Status passes_run(Graph *g, unsigned mask);
-/* Of those, the ones that find an operator in its pieces, for a graph with symbols ahead of backward, so that the gradient is the operator's
- * own too. The graph's outputs keep their names. */
+/* Of those, the ones that find an operator in its pieces, for a graph with symbols ahead of backward, so that the
+ * gradient is the operator's own too. The graph's outputs keep their names. */
 Status passes_recognise(Graph *g, unsigned mask);
 const char *passes_name(int i); /* NULL past the end */
 
-/* BatchNormalization by given statistics goes into the weights before it. Ahead of fold, which does it for good where these are constants. */
+/* BatchNormalization by given statistics goes into the weights before it. Ahead of fold, which does it for good where
+ * these are constants. */
 Status pass_batch_norm(Graph *g);
 /* Computes now what depends on constants only, and makes known shapes constants. */
 Status pass_fold(Graph *g);
-/* Drops what gives back its input: Identity, Dropout that does not train, Cast to the same type; a Transpose that moves no element is a Reshape. */
+/* Drops what gives back its input: Identity, Dropout that does not train, Cast to the same type; a Transpose that moves
+ * no element is a Reshape. */
 Status pass_identity(Graph *g);
 /* Computes once what two nodes compute from the same inputs. */
 Status pass_duplicate(Graph *g);

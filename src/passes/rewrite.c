@@ -2,7 +2,8 @@
 #include "passes/rewrite.h"
 
 static void count_readers(Graph *g) {
-  for (int i = 0; i < g->value_count; i++) g->values[i]->readers = 0, g->values[i]->instead = NULL, g->values[i]->fetched = false;
+  for (int i = 0; i < g->value_count; i++)
+    g->values[i]->readers = 0, g->values[i]->instead = NULL, g->values[i]->fetched = false;
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->in_count; k++)
       if (g->nodes[i]->in[k]) g->nodes[i]->in[k]->readers++;
@@ -33,7 +34,9 @@ void rewrite_drop_dead(Graph *g) {
 
 static Status keep(Graph *g, Node *n) {
   g->nodes = arena_list_grow(g->arena, g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
-  if (!g->nodes) return g->node_count = g->node_capacity = 0, error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!g->nodes)
+    return g->node_count = g->node_capacity = 0,
+           error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   g->nodes[g->node_count++] = n;
   return STATUS_OK;
 }
@@ -85,7 +88,8 @@ bool rewrite_value(Value *v, Value *by) {
 
 bool rewrite_number(const Value *v, float *number) {
   size_t count;
-  if (!v || v->kind != VALUE_CONSTANT || v->type != DTYPE_FLOAT32 || !shape_count(&v->shape, &count) || count != 1) return false;
+  if (!v || v->kind != VALUE_CONSTANT || v->type != DTYPE_FLOAT32 || !shape_count(&v->shape, &count) || count != 1)
+    return false;
   *number = *(const float *)v->data;
   return true;
 }

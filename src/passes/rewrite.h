@@ -1,5 +1,5 @@
-/* Rewrite: what the passes share. A rewrite offers every node in order; one that is taken is left out, and what was emitted for it stands
- * in its place:
+/* Rewrite: what the passes share. A rewrite offers every node in order; one that is taken is left out, and what was
+ * emitted for it stands in its place:
  *
  *   nodes  MatMul ─▶ t ─▶ Add ─▶ y      offered: MatMul (kept), Add (taken: emits Gemm, which makes y)
  *   then   MatMul ─▶ t    Gemm ─▶ y     and MatMul, which nobody reads, is dropped
@@ -14,7 +14,8 @@ Status rewrite_each(Graph *g, RewriteNode *rewrite);
 typedef bool RewriteNodeWith(Graph *g, Node *n, void *context);
 Status rewrite_each_with(Graph *g, RewriteNodeWith *rewrite, void *context);
 
-/* `made`, just emitted, is what n's output 0 was: its node now writes n->out[0]. Gives true: n is taken. False when `made` is NULL. */
+/* `made`, just emitted, is what n's output 0 was: its node now writes n->out[0]. Gives true: n is taken. False when
+ * `made` is NULL. */
 bool rewrite_as(Node *n, Value *made);
 /* Readers of v read `by` from here on. Gives true; false, and nothing changes, when v is an output of the graph. */
 bool rewrite_value(Value *v, Value *by);

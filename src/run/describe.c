@@ -77,7 +77,8 @@ static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feeds += feed_bytes(&s->models[m].feeds[i]);
+    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++)
+      feeds += feed_bytes(&s->models[m].feeds[i]);
   printer_key(p, "memory"), printer_put(p, "{");
   printer_field(p, "stateBytes", (int64_t)s->state.total_bytes);
   printer_field(p, "arenaBytes", (int64_t)t->largest_bytes);
@@ -111,7 +112,9 @@ const char *trainlet_session_json(TrainletSession *s) {
   put_model(&p, "model", &s->models[MODEL_INFERENCE]);
   put_parameters(&p, &s->state);
   printer_key(&p, "optimizer");
-  if (s->has_optimizer) printer_put(&p, "{"), printer_key(&p, "type"), printer_string(&p, optimizer_name(s->optimizer.kind)), printer_put(&p, "},");
+  if (s->has_optimizer)
+    printer_put(&p, "{"), printer_key(&p, "type"), printer_string(&p, optimizer_name(s->optimizer.kind)),
+        printer_put(&p, "},");
   else printer_put(&p, "null,");
   put_predict(&p, s);
   put_memory(&p, s, taken);
@@ -132,7 +135,8 @@ static void put_property(Printer *p, const Property *it) {
 const char *trainlet_session_properties(TrainletSession *s) {
   Printer p = session_begin_text(s);
   printer_put(&p, "[");
-  for (int i = 0; i < s->property_count; i++) printer_put(&p, i ? ",{" : "{"), put_property(&p, &s->properties[i]), printer_put(&p, "}");
+  for (int i = 0; i < s->property_count; i++)
+    printer_put(&p, i ? ",{" : "{"), put_property(&p, &s->properties[i]), printer_put(&p, "}");
   printer_put(&p, "]");
   return session_end_text(s, &p);
 }

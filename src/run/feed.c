@@ -12,7 +12,8 @@ static bool is_sequence(const Feed *f) { return f->input->declared && f->input->
 static bool dims_fit(const Shape *came, const Shape *wanted) {
   if (wanted->rank >= 0 && came->rank != wanted->rank) return false;
   for (int i = 0; i < came->rank; i++)
-    if (came->dim[i] < 0 || (wanted->rank >= 0 && dim_is_number(wanted->dim[i]) && came->dim[i] != wanted->dim[i])) return false;
+    if (came->dim[i] < 0 || (wanted->rank >= 0 && dim_is_number(wanted->dim[i]) && came->dim[i] != wanted->dim[i]))
+      return false;
   return true;
 }
 
@@ -23,16 +24,19 @@ static Status check(const Feed *f, DType type, const Shape *shape, Error *error)
   const char *name = f->input->name;
   char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
   if (type != wanted_type)
-    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants %s, %s came", name, dtype_name(wanted_type), dtype_name(type));
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants %s, %s came", name,
+                     dtype_name(wanted_type), dtype_name(type));
   if (dims_fit(shape, wanted_shape)) return STATUS_OK;
-  return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants shape %s, %s came", name, shape_print(wanted_shape, wanted), shape_print(shape, came));
+  return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' wants shape %s, %s came", name,
+                   shape_print(wanted_shape, wanted), shape_print(shape, came));
 }
 
 /* The item that the next tensor of the sequence is; NULL when it was not announced. */
 static Feed *next_item(Feed *f, Error *error) {
   if (f->fed && f->came < f->item_count) return &f->items[f->came];
   error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a sequence, and %s", f->input->name,
-            f->fed ? "more tensors came for it than were announced" : "how many tensors it has must be said before they come");
+            f->fed ? "more tensors came for it than were announced"
+                   : "how many tensors it has must be said before they come");
   return NULL;
 }
 
@@ -41,8 +45,9 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Er
   if (check(f, type, shape, error) != STATUS_OK || (sequence && !(f = next_item(f, error)))) return NULL;
   size_t count, bytes, whole;
   bool strings = type == DTYPE_STRING;
-  if (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) || !size_add(bytes, text_bytes, &whole) || whole > PTRDIFF_MAX ||
-      !block_reserve(&f->block, bytes) || (strings && !block_reserve(&f->text, text_bytes))) {
+  if (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) ||
+      !size_add(bytes, text_bytes, &whole) || whole > PTRDIFF_MAX || !block_reserve(&f->block, bytes) ||
+      (strings && !block_reserve(&f->text, text_bytes))) {
     error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", f->input->name);
     return NULL;
   }
@@ -54,7 +59,8 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Er
 }
 
 static bool make_item(Feed *f, Graph *g, Arena *arena) {
-  const char *stem = arena_print(arena, "%s[%d]", f->input->name, f->items_made), *name = stem ? graph_fresh_name(g, stem) : NULL;
+  const char *stem = arena_print(arena, "%s[%d]", f->input->name, f->items_made),
+             *name = stem ? graph_fresh_name(g, stem) : NULL;
   Value *input = ARENA_NEW(arena, Value);
   Feed *items = arena_list_grow(arena, f->items, f->items_made, &f->item_capacity, sizeof *items);
   if (items) f->items = items;
@@ -66,10 +72,15 @@ static bool make_item(Feed *f, Graph *g, Arena *arena) {
 
 Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error) {
   const char *name = f->input->name;
-  if (!is_sequence(f)) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a tensor, it cannot be fed with a sequence", name);
-  if (count < 0 || count > SEQUENCE_MAX) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': a sequence of %d tensors came, we take up to %d", name, count, SEQUENCE_MAX);
+  if (!is_sequence(f))
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a tensor, it cannot be fed with a sequence",
+                     name);
+  if (count < 0 || count > SEQUENCE_MAX)
+    return error_set(error, STATUS_INVALID_FEED, NULL,
+                     "input '%.100s': a sequence of %d tensors came, we take up to %d", name, count, SEQUENCE_MAX);
   while (f->items_made < count)
-    if (!make_item(f, g, arena)) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
+    if (!make_item(f, g, arena))
+      return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
   f->item_count = count;
   f->came = 0;
   f->fed = true;
@@ -80,18 +91,23 @@ Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error) {
 static Status check_text(Feed *f, Error *error) {
   const char **strings = f->block.data, *at = f->text.data, *end = at + f->text_bytes;
   size_t count = shape_elements(&f->shape), found = 0;
-  if (f->text_bytes && end[-1]) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': its text has no end", f->input->name);
+  if (f->text_bytes && end[-1])
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': its text has no end", f->input->name);
   for (; at < end; at += strlen(at) + 1, found++)
     if (found < count) strings[found] = at;
   if (found == count) return STATUS_OK;
-  return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' has %zu elements, its text %zu strings", f->input->name, count, found);
+  return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' has %zu elements, its text %zu strings",
+                   f->input->name, count, found);
 }
 
 Status feed_check(Feed *f, Error *error) {
   if (!f->fed) return STATUS_OK;
-  if (!is_sequence(f)) return (f->input->declared ? f->input->declared->type : f->input->type) == DTYPE_STRING ? check_text(f, error) : STATUS_OK;
+  if (!is_sequence(f))
+    return (f->input->declared ? f->input->declared->type : f->input->type) == DTYPE_STRING ? check_text(f, error)
+                                                                                            : STATUS_OK;
   if (f->came < f->item_count)
-    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' was to be a sequence of %d tensors, %d came", f->input->name, f->item_count, f->came);
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' was to be a sequence of %d tensors, %d came",
+                     f->input->name, f->item_count, f->came);
   for (int i = 0; i < f->item_count; i++) TRY(feed_check(&f->items[i], error));
   return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* Feed: what was fed for one input of a model: a tensor, or the tensors of a sequence. Its buffers are used again by the next feed of that name.
+/* Feed: what was fed for one input of a model: a tensor, or the tensors of a sequence. Its buffers are used again by
+ * the next feed of that name.
  *
  *   Feed ─▶ block   the tensor's bytes; strings come as text and become pointers into it
  *        ─▶ items   of a sequence, a Feed each
@@ -9,9 +10,9 @@
 typedef struct Feed {
   Value *input; /* of the unbound graph; an item's belongs to none and has the shape fed */
   Shape shape;
-  bool fed;     /* since the last run */
+  bool fed; /* since the last run */
   Block block;
-  Block text;   /* strings, each with a zero byte at its end */
+  Block text; /* strings, each with a zero byte at its end */
   size_t text_bytes;
   struct Feed *items;
   int items_made, item_capacity;
@@ -31,7 +32,8 @@ void feed_free(Feed *f);
 /* The numbers that tell one shape of a feed from another; gives how many, at most feed_key_size of them. */
 size_t feed_key_size(const Feed *f);
 size_t feed_key(const Feed *f, int64_t *key);
-/* What stands for an input that may be a sequence or an optional in graphs that it is bound in (Value.pin); NULL when memory is out. */
+/* What stands for an input that may be a sequence or an optional in graphs that it is bound in (Value.pin); NULL when
+ * memory is out. */
 const Value *feed_pin(const Feed *f, Arena *arena);
 /* Points the graph's inputs at the buffers; gives whether one has moved. */
 bool feed_attach(const Feed *f, Graph *bound);

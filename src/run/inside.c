@@ -10,7 +10,8 @@ const char *trainlet_session_graph(TrainletSession *s, TrainletPart part) {
   const Model *m = session_model(s, part);
   const Program *last = m ? transition_last(&s->transition, (int)part) : NULL;
   if (last) plan_print(&p, last);
-  for (int i = 0; m && !last && i < m->graph->node_count; i++) graph_print_node(&p, m->graph->nodes[i], NULL), printer_put(&p, "\n");
+  for (int i = 0; m && !last && i < m->graph->node_count; i++)
+    graph_print_node(&p, m->graph->nodes[i], NULL), printer_put(&p, "\n");
   return session_end_text(s, &p);
 }
 

@@ -4,7 +4,8 @@
 #include "budget.h"
 #include "ops/ops.h"
 
-/* Packing costs a walk over the weights, the product as many as y has pixels: over more than these it no longer matters. */
+/* Packing costs a walk over the weights, the product as many as y has pixels: over more than these it no longer
+ * matters. */
 enum { PIXELS_MAX = 512 };
 
 static bool is_fixed(const Value *w) { return w->fixed || (w->kind == VALUE_CONSTANT && w->initializer); }
@@ -12,13 +13,16 @@ static bool is_fixed(const Value *w) { return w->fixed || (w->kind == VALUE_CONS
 static bool pays(const Node *n) {
   const Conv *conv = n->params;
   /* Winograd's form is four times as large as the weights: it is not kept. */
-  return is_fixed(n->in[1]) && conv->batch * window_out(&conv->window) <= PIXELS_MAX && conv_packed_floats(conv) == in_count(n, 1);
+  return is_fixed(n->in[1]) && conv->batch * window_out(&conv->window) <= PIXELS_MAX &&
+         conv_packed_floats(conv) == in_count(n, 1);
 }
 
 static PackedWeights *find(const PackedStore *s, const Node *n) {
   const Conv *conv = n->params;
   for (PackedWeights *p = s->first; p; p = p->next)
-    if (p->w == n->in[1]->data && p->conv.groups == conv->groups && p->conv.features == conv->features && p->conv.channels == conv->channels) return p;
+    if (p->w == n->in[1]->data && p->conv.groups == conv->groups && p->conv.features == conv->features &&
+        p->conv.channels == conv->channels)
+      return p;
   return NULL;
 }
 

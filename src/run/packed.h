@@ -1,4 +1,5 @@
-/* Packed: weights that no step changes, in the form that a convolution's product reads, made once for all programs of a session.
+/* Packed: weights that no step changes, in the form that a convolution's product reads, made once for all programs of a
+ * session.
  *
  *   frozen parameter or initializer ─ conv_pack_weights ─▶ PackedWeights ◀─ Conv nodes of every program
  */
@@ -20,7 +21,8 @@ typedef struct PackedStore {
   bool stale; /* a parameter was written since */
 } PackedStore;
 
-/* Lets the convolutions of a bound graph read packed weights where these are fixed, packing pays, and they fit in `room` bytes. */
+/* Lets the convolutions of a bound graph read packed weights where these are fixed, packing pays, and they fit in
+ * `room` bytes. */
 void packed_take(PackedStore *s, Graph *g, double room);
 /* Packs again what is stale. */
 void packed_refresh(PackedStore *s);

@@ -18,14 +18,19 @@ TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
   return (TrainletTensor){p->name, p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape), p->bytes};
 }
 
-bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) { return i >= 0 && i < s->state.count && s->state.parameters[i].trainable; }
+bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) {
+  return i >= 0 && i < s->state.count && s->state.parameters[i].trainable;
+}
 
-static bool is_contiguous_part(const Parameter *p, bool trainable_only) { return p->type == DTYPE_FLOAT32 && (p->trainable || !trainable_only); }
+static bool is_contiguous_part(const Parameter *p, bool trainable_only) {
+  return p->type == DTYPE_FLOAT32 && (p->trainable || !trainable_only);
+}
 
 size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only) {
   size_t count = 0;
   for (int i = 0; i < s->state.count; i++)
-    if (is_contiguous_part(&s->state.parameters[i], trainable_only)) count += s->state.parameters[i].bytes / sizeof(float);
+    if (is_contiguous_part(&s->state.parameters[i], trainable_only))
+      count += s->state.parameters[i].bytes / sizeof(float);
   return count;
 }
 
@@ -51,7 +56,9 @@ void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const flo
   if (!trainable_only) s->lacks_values = false, s->transition.packed.stale = true;
 }
 
-int64_t trainlet_session_position(const TrainletSession *s, int i) { return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0; }
+int64_t trainlet_session_position(const TrainletSession *s, int i) {
+  return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0;
+}
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value) {
   if (i >= 0 && i < POSITION_COUNT) s->checkpoint.position[i] = value;
 }
@@ -61,7 +68,8 @@ const char *trainlet_session_fit(const TrainletSession *s) { return s->checkpoin
 static Status set_fit(TrainletSession *s, const char *text) {
   size_t bytes = strlen(text) + 1;
   Block fit = {0};
-  if (!block_reserve(&fit, bytes)) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
+  if (!block_reserve(&fit, bytes))
+    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
   block_free(&s->fit);
   s->fit = fit;
   s->checkpoint.fit = *text ? memcpy(fit.data, text, bytes) : NULL;
@@ -70,12 +78,16 @@ static Status set_fit(TrainletSession *s, const char *text) {
 
 Status trainlet_session_set_fit(TrainletSession *s, const char *text) {
   session_enter(s);
-  return session_leave(s, property_check("fit", text, &s->error) == STATUS_OK && set_fit(s, text) == STATUS_OK); /* its reader wants UTF-8 */
+  return session_leave(s, property_check("fit", text, &s->error) == STATUS_OK &&
+                              set_fit(s, text) == STATUS_OK); /* its reader wants UTF-8 */
 }
 
 Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
   session_enter(s);
-  if (!s->ready) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is not ready: there are no parameters to keep"), session_leave(s, false);
+  if (!s->ready)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the session is not ready: there are no parameters to keep"),
+           session_leave(s, false);
   Status status = what == TRAINLET_BEST_KEEP ? state_keep_best(&s->state, &s->error) : STATUS_OK;
   if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state);
   else if (what != TRAINLET_BEST_KEEP) state_forget_best(&s->state);
@@ -100,7 +112,9 @@ static bool copy_property(Property *to, const Property *from, Arena *bag) {
   return to->name && (from->kind != PROPERTY_STRING || to->s);
 }
 
-static size_t property_bytes(const Property *p) { return sizeof *p + strlen(p->name) + (p->kind == PROPERTY_STRING ? strlen(p->s) : 0) + 34; }
+static size_t property_bytes(const Property *p) {
+  return sizeof *p + strlen(p->name) + (p->kind == PROPERTY_STRING ? strlen(p->s) : 0) + 34;
+}
 
 /* Moves the bag to a fresh arena where much of its own is waste. */
 static bool tidy(TrainletSession *s) {
@@ -134,7 +148,8 @@ static Status set_property(TrainletSession *s, const Property *wanted) {
   TRY(property_check(wanted->name, wanted->kind == PROPERTY_STRING ? wanted->s : NULL, &s->error));
   bool copied = tidy(s) && copy_property(&copy, wanted, &s->bag);
   Property *p = find_property(s, wanted->name), *to = !copied || p ? p : append_property(s);
-  if (!copied || !to) return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", wanted->name);
+  if (!copied || !to)
+    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", wanted->name);
   s->property_count += !p;
   *to = copy;
   return STATUS_OK;
@@ -145,16 +160,21 @@ static Status set(TrainletSession *s, Property wanted) {
   return session_leave(s, set_property(s, &wanted) == STATUS_OK);
 }
 
-Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) { return set(s, (Property){name, PROPERTY_INT, .i = value}); }
+Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value) {
+  return set(s, (Property){name, PROPERTY_INT, .i = value});
+}
 
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value) {
   error_clear(&s->error);
   if (isfinite((float)value)) return set(s, (Property){name, PROPERTY_FLOAT, .f = (float)value});
   TRY(property_check(name, NULL, &s->error));
-  return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
+  return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "property '%.128s' must be a number that a float32 can hold, not %g", name, value);
 }
 
-Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) { return set(s, (Property){name, PROPERTY_STRING, .s = value}); }
+Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value) {
+  return set(s, (Property){name, PROPERTY_STRING, .s = value});
+}
 
 void trainlet_session_property_delete(TrainletSession *s, const char *name) {
   Property *p = find_property(s, name);

@@ -1,4 +1,5 @@
-/* Plan: views and in-place writes share bytes, the rest is placed into the lowest gap of the arena, in the better of two orders. */
+/* Plan: views and in-place writes share bytes, the rest is placed into the lowest gap of the arena, in the better of
+ * two orders. */
 #include "run/plan.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 enum {
   ALIGNMENT = 64,
-  FITTED_MAX = 1 << 13, /* spans that look for the best gap among all before them; the smaller ones of a graph with more go by classes */
+  FITTED_MAX = 1 << 13, /* spans that look for the best gap among all before them; the smaller ones of a graph with more
+                           go by classes */
 };
 
 /* One stretch of bytes to place: a value's, or a step's scratch. */
@@ -67,7 +69,8 @@ static bool is_added_already(const Node *n) {
   return from && from->op == &op_gemm && has_in(from, 2) && from->in[2] == n->in[0];
 }
 
-/* A gradient that overwrites its accumulator, or is added to it already, is computed right there. Gives whether the node has nothing left to do. */
+/* A gradient that overwrites its accumulator, or is added to it already, is computed right there. Gives whether the
+ * node has nothing left to do. */
 static bool place_gradient(Node *n) {
   Value *root = root_of(n->in[1]);
   if (!is_placed_here(root) || value_bytes(root) != value_bytes(n->in[0])) return false;
@@ -78,10 +81,13 @@ static bool place_gradient(Node *n) {
 
 static bool may_overwrite(const Node *n, int k, int step) {
   Value *v = n->in[k], *root = root_of(v), *out = n->out[0];
-  if (!is_placed_here(root) || root->last != step || v->type != out->type || value_bytes(root) != value_bytes(out)) return false;
+  if (!is_placed_here(root) || root->last != step || v->type != out->type || value_bytes(root) != value_bytes(out))
+    return false;
   if (!shape_equal(&v->shape, &out->shape)) return false;
   for (int i = 0; i < n->in_count; i++) /* the same bytes read in another shape would be overwritten under the reader */
-    if (i != k && n->in[i] && root_of(n->in[i]) == root && (n->op->flags & OP_ALONE || !shape_equal(&n->in[i]->shape, &out->shape))) return false;
+    if (i != k && n->in[i] && root_of(n->in[i]) == root &&
+        (n->op->flags & OP_ALONE || !shape_equal(&n->in[i]->shape, &out->shape)))
+      return false;
   return true;
 }
 
@@ -147,17 +153,20 @@ static bool collect_spans(Graph *g, Span *spans, int *count) {
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
     if (v->root != v || !is_placed_here(v) || v->first < 0) continue;
-    if (!add_span(spans, count, (Span){.bytes = value_bytes(v), .first = v->first, .last = v->last, .value = v})) return false;
+    if (!add_span(spans, count, (Span){.bytes = value_bytes(v), .first = v->first, .last = v->last, .value = v}))
+      return false;
   }
   for (int i = 0; i < g->node_count; i++)
     if (g->nodes[i]->scratch_bytes &&
-        !add_span(spans, count, (Span){.bytes = g->nodes[i]->scratch_bytes, .first = i, .last = i, .node = g->nodes[i]}))
+        !add_span(spans, count,
+                  (Span){.bytes = g->nodes[i]->scratch_bytes, .first = i, .last = i, .node = g->nodes[i]}))
       return false;
   return true;
 }
 
 /* ---- many spans ----
- * The largest come first and find their gaps; the rest, by far the most and the smallest, share bytes within classes of about one size, above them. */
+ * The largest come first and find their gaps; the rest, by far the most and the smallest, share bytes within classes of
+ * about one size, above them. */
 
 enum { CLASSES = 64 * 8 };
 
@@ -175,9 +184,11 @@ static int earlier_first(const void *a, const void *b) {
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : larger_first(a, b);
 }
 
-/* Each takes the bytes of one of its class whose life is over, or new ones. `ends[t]` is a list, by `next`, of spans whose last step is t. */
+/* Each takes the bytes of one of its class whose life is over, or new ones. `ends[t]` is a list, by `next`, of spans
+ * whose last step is t. */
 static bool place_by_class(Span *spans, int count, int steps, Arena *scratch, size_t *arena_bytes) {
-  int *ends = ARENA_ARRAY(scratch, int, steps + 1), *next = ARENA_ARRAY(scratch, int, count), free_of[CLASSES] = {0}, t = 0;
+  int *ends = ARENA_ARRAY(scratch, int, steps + 1), *next = ARENA_ARRAY(scratch, int, count), free_of[CLASSES] = {0},
+      t = 0;
   if (!ends || !next) return false;
   qsort(spans, (size_t)count, sizeof *spans, earlier_first);
   for (int i = 0; i < count; i++) {
@@ -192,7 +203,8 @@ static bool place_by_class(Span *spans, int count, int steps, Arena *scratch, si
     int class = class_of(s->bytes / ALIGNMENT), from = free_of[class];
     s->offset = from ? spans[from - 1].offset : *arena_bytes;
     if (from) free_of[class] = next[from - 1];
-    else if (!size_add(*arena_bytes, class_units(class) * ALIGNMENT, arena_bytes) || *arena_bytes > PTRDIFF_MAX) return false;
+    else if (!size_add(*arena_bytes, class_units(class) * ALIGNMENT, arena_bytes) || *arena_bytes > PTRDIFF_MAX)
+      return false;
     int last = s->last < steps ? s->last : steps;
     next[i] = ends[last];
     ends[last] = i + 1;
@@ -231,13 +243,17 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
   Span *spans = ARENA_ARRAY(scratch, Span, most);
   int *order = ARENA_ARRAY(scratch, int, most);
   size_t *alive = ARENA_ARRAY(scratch, size_t, g->node_count);
-  if (!spans || !order || !alive) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  if (!spans || !order || !alive)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   bool fits = collect_spans(g, spans, &count);
   int fitted = count < FITTED_MAX ? count : FITTED_MAX;
   if (fits && count > fitted) qsort(spans, (size_t)count, sizeof *spans, larger_first);
   fits = fits && place_best(spans, fitted, order, &out->arena_bytes);
-  if (fits && count > fitted) fits = place_by_class(spans + fitted, count - fitted, g->node_count, scratch, &out->arena_bytes);
-  if (!fits) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs more memory than a machine of this kind can address");
+  if (fits && count > fitted)
+    fits = place_by_class(spans + fitted, count - fitted, g->node_count, scratch, &out->arena_bytes);
+  if (!fits)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL,
+                     "a step on these shapes needs more memory than a machine of this kind can address");
   out->lower_bound_bytes = lower_bound(spans, count, g->node_count, alive, &out->peak_step);
   for (int i = 0; i < count; i++) {
     if (spans[i].value) spans[i].value->offset = spans[i].offset;
@@ -277,7 +293,9 @@ Status plan_check_work(const Program *p, double limit, double *spent) {
     if (work > most) most = work, heaviest = p->steps[i];
   }
   if (limit <= 0 || !heaviest || *spent <= limit) return STATUS_OK;
-  return node_fail(heaviest, STATUS_TOO_MUCH_WORK, "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", most, *spent, limit);
+  return node_fail(heaviest, STATUS_TOO_MUCH_WORK,
+                   "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", most,
+                   *spent, limit);
 }
 
 void plan_resolve(Program *p, void *base) {
@@ -300,7 +318,8 @@ void plan_resolve(Program *p, void *base) {
 static Status leave(const Program *p) {
   bool stopped = threads_stopped(); /* in the last step, perhaps */
   threads_watch(NULL);
-  return stopped ? error_set(p->graph->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed") : STATUS_OK;
+  return stopped ? error_set(p->graph->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed")
+                 : STATUS_OK;
 }
 
 Status plan_execute(const Program *p, const ThreadsStop *stop) {

@@ -20,18 +20,20 @@ typedef struct Program {
   int step_count;
   size_t arena_bytes;       /* the step arena it needs */
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
-  int peak_step; /* where that is */
+  int peak_step;            /* where that is */
   void *base;               /* where it was resolved last; NULL before */
-  Value **fetched;          /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
-  double *ms;               /* what each step took in the timed runs together; NULL before the first */
+  Value *
+      *fetched; /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
+  double *ms;   /* what each step took in the timed runs together; NULL before the first */
   int timed_runs;
 } Program;
 
-/* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of adding,
- * so a gradient is written where it will lie. Everything comes from graph->arena. */
+/* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of
+ * adding, so a gradient is written where it will lie. Everything comes from graph->arena. */
 Status plan(Graph *graph, bool overwrite_gradients, Program *out);
 
-/* Refuses a plan that, with the multiply-adds `spent` before it, takes more than `limit` (0: none); else adds its own to these. */
+/* Refuses a plan that, with the multiply-adds `spent` before it, takes more than `limit` (0: none); else adds its own
+ * to these. */
 Status plan_check_work(const Program *p, double limit, double *spent);
 
 /* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */

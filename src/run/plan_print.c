@@ -1,4 +1,5 @@
-/* The plan as text: each node's line with where its outputs lie and how long:  12  y (64, 10) @5120+2560 [12, 15] = Gemm 'fc1'(x, w, b) */
+/* The plan as text: each node's line with where its outputs lie and how long:  12  y (64, 10) @5120+2560 [12, 15] =
+ * Gemm 'fc1'(x, w, b) */
 #include "run/plan_print.h"
 
 #include "graph/print.h"
@@ -26,13 +27,14 @@ static void put_place(Printer *p, const Value *v) {
 
 void plan_print(Printer *to, const Program *p) {
   const Graph *g = p->graph;
-  printer_print(to, "%d nodes, %d of them run, in an arena of %zu bytes; most are alive at node %d: %zu bytes\n", g->node_count, p->step_count,
-                p->arena_bytes, p->peak_step, p->lower_bound_bytes);
+  printer_print(to, "%d nodes, %d of them run, in an arena of %zu bytes; most are alive at node %d: %zu bytes\n",
+                g->node_count, p->step_count, p->arena_bytes, p->peak_step, p->lower_bound_bytes);
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
     printer_print(to, "%4d  ", i);
     graph_print_node(to, n, put_place);
-    if (n->scratch_bytes) printer_print(to, " scratch @%zu+%zu", (size_t)((char *)n->scratch - (char *)p->base), n->scratch_bytes);
+    if (n->scratch_bytes)
+      printer_print(to, " scratch @%zu+%zu", (size_t)((char *)n->scratch - (char *)p->base), n->scratch_bytes);
     printer_put(to, "\n");
   }
 }

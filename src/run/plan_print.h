@@ -3,6 +3,6 @@
 #include "printer.h"
 #include "run/plan.h"
 
-/* Of a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers of the [first, last] nodes
- * that write and read these bytes; `in` another value whose bytes it has. */
+/* Of a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers of
+ * the [first, last] nodes that write and read these bytes; `in` another value whose bytes it has. */
 void plan_print(Printer *to, const Program *p);

@@ -1,5 +1,5 @@
-/* Recompute: the node whose outputs weigh most over the peak, and copies behind the peak of it, of the views on it, and of the cheap nodes
- * before it whose values would else have to wait. */
+/* Recompute: the node whose outputs weigh most over the peak, and copies behind the peak of it, of the views on it, and
+ * of the cheap nodes before it whose values would else have to wait. */
 #include "run/recompute.h"
 
 #include "ops/ops.h"
@@ -20,13 +20,15 @@ static bool is_batch_norm(const Node *n) { return n->op == &op_batch_norm_intern
 static int again_count(const Node *n) { return is_batch_norm(n) ? 1 : n->out_count; }
 
 /* And without effects. */
-static bool is_cheap(const Node *n) { return is_batch_norm(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW)); }
+static bool is_cheap(const Node *n) {
+  return is_batch_norm(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW));
+}
 
 /* Of a value, views counted for what they show. */
 typedef struct Life {
   int first, last; /* steps that touch it */
-  int next;        /* the first step after the peak that does: 0 when none does, -1 when it is touched at the peak itself */
-  Value *copy;     /* what is read behind the peak instead */
+  int next;    /* the first step after the peak that does: 0 when none does, -1 when it is touched at the peak itself */
+  Value *copy; /* what is read behind the peak instead */
 } Life;
 
 /* One attempt to have fewer bytes at a step. */
@@ -84,7 +86,8 @@ static int next_read(const Peak *p, const Node *n) {
   return next;
 }
 
-/* Bytes that must wait longer than they do for v to be there at step `next`: its own, or less where cheap nodes make it again. */
+/* Bytes that must wait longer than they do for v to be there at step `next`: its own, or less where cheap nodes make it
+ * again. */
 static double cost_at(const Peak *p, Value *v, int next, int depth) {
   Value *base = base_of(v);
   if (base->kind != VALUE_NODE || life_of(p, base)->last >= next) return 0;
@@ -148,7 +151,8 @@ static Node *copy_node(Peak *p, const Node *n) {
 
 static Value *input_of(const Node *n, int i) { return is_batch_norm(n) && i >= 3 ? n->out[i] : n->in[i]; }
 
-/* The value to read instead of v at step `next`: a copy where v shows the target's outputs or would have to wait for it, else v itself. */
+/* The value to read instead of v at step `next`: a copy where v shows the target's outputs or would have to wait for
+ * it, else v itself. */
 static Value *again(Copies *c, Value *v, int depth) {
   if (!v || v->kind != VALUE_NODE) return v;
   Value *copied = life_of(c->peak, v)->copy;
@@ -157,10 +161,13 @@ static Value *again(Copies *c, Value *v, int depth) {
   Value *under = is_view(v) ? again(c, n->in[0], depth) : NULL;
   double own = (double)value_bytes(base_of(v));
   if (is_batch_norm(n) && v != n->out[0]) return v;
-  bool wanted = under ? under != n->in[0] : n == c->target || (is_cheap(n) && depth && cost_at(c->peak, v, c->next, depth) < own && life_of(c->peak, v)->last < c->next);
+  bool wanted = under ? under != n->in[0]
+                      : n == c->target || (is_cheap(n) && depth && cost_at(c->peak, v, c->next, depth) < own &&
+                                           life_of(c->peak, v)->last < c->next);
   Node *copy = wanted ? copy_node(c->peak, n) : NULL;
   if (!copy) return v;
-  for (int i = 0; i < n->in_count; i++) copy->in[i] = under && i == 0 ? under : again(c, input_of(n, i), depth - (n != c->target && !under));
+  for (int i = 0; i < n->in_count; i++)
+    copy->in[i] = under && i == 0 ? under : again(c, input_of(n, i), depth - (n != c->target && !under));
   for (int i = 0; i < copy->out_count; i++)
     if (n->out[i]) life_of(c->peak, n->out[i])->copy = copy->out[i];
   c->nodes[c->count++] = copy;

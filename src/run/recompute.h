@@ -7,6 +7,7 @@
 #pragma once
 #include "run/plan.h"
 
-/* Changes the graph of a planned program so that the step of the most bytes has fewer of them; plan it again then. Gives false when nothing
- * cheap is left to drop, or memory is out. Products and convolutions are not computed twice. */
+/* Changes the graph of a planned program so that the step of the most bytes has fewer of them; plan it again then.
+ * Gives false when nothing cheap is left to drop, or memory is out. Products and convolutions are not computed twice.
+ */
 bool recompute_at_peak(Program *program);

@@ -6,7 +6,9 @@
 #include "graph/op.h"
 #include "run/session.h"
 
-const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) { return *bytes = s->result_bytes, s->result.data; }
+const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
+  return *bytes = s->result_bytes, s->result.data;
+}
 
 static void forget_result(TrainletSession *s) {
   block_free(&s->result);
@@ -25,15 +27,20 @@ static Status finish(TrainletSession *s, Status status) {
   return session_leave(s, status == STATUS_OK);
 }
 
-static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the file to save"); }
+static Status out_of_memory(TrainletSession *s) {
+  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the file to save");
+}
 
-static CheckpointTensor tensor_of(const Parameter *p, const void *data, const char *name) { return (CheckpointTensor){name, p->type, p->shape, data, p->bytes}; }
+static CheckpointTensor tensor_of(const Parameter *p, const void *data, const char *name) {
+  return (CheckpointTensor){name, p->type, p->shape, data, p->bytes};
+}
 
 /* `zeros`, where there are any, stand in for the moments that an optimizer without any is said to have. */
 static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p, const void *zeros) {
   static const char *const names[] = {"momentum0", "momentum1"};
   CheckpointMoments m = {.parameter = p->name, .count = optimizer_moment_count(&s->optimizer)};
-  for (int k = 0; k < m.count; k++) m.moment[k] = tensor_of(p, s->state.moments[k] + ((float *)p->data - s->state.trainable), names[k]);
+  for (int k = 0; k < m.count; k++)
+    m.moment[k] = tensor_of(p, s->state.moments[k] + ((float *)p->data - s->state.trainable), names[k]);
   if (!m.count && zeros) m.count = 1, m.moment[0] = tensor_of(p, zeros, names[0]);
   return m;
 }
@@ -65,20 +72,25 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
 }
 
 static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
-  if (!s->ready || !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
-  if ((unsigned)format > TRAINLET_FORMAT_ORT_2) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
+  if (!s->ready || !s->has_checkpoint)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
+  if ((unsigned)format > TRAINLET_FORMAT_ORT_2)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
   TRY(session_check_values(s));
   TRY(state_check_finite(&s->state, &s->error));
-  if (!isfinite(s->lr) || s->lr < 0) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
-  Checkpoint c = {.has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
-                  .step = optimizer_state ? s->steps : 0,
-                  .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
-                  .learning_rate = s->lr,
-                  .properties = s->properties,
-                  .property_count = s->property_count,
-                  .rng_seed = s->rng.seed,
-                  .rng_step = s->rng.step,
-                  .fit = s->checkpoint.fit};
+  if (!isfinite(s->lr) || s->lr < 0)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
+  Checkpoint c = {
+      .has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
+      .step = optimizer_state ? s->steps : 0,
+      .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
+      .learning_rate = s->lr,
+      .properties = s->properties,
+      .property_count = s->property_count,
+      .rng_seed = s->rng.seed,
+      .rng_step = s->rng.step,
+      .fit = s->checkpoint.fit};
   memcpy(c.position, s->checkpoint.position, sizeof c.position);
   Arena arena = {0};
   Status status = gather(s, optimizer_state, format, &arena, &c);

@@ -47,7 +47,9 @@ const Error *trainlet_session_error(const TrainletSession *s) { return &s->error
 void trainlet_session_limit(TrainletSession *s, double bytes) { s->budget.limit_bytes = bytes > 0 ? bytes : 0; }
 void trainlet_session_limit_work(TrainletSession *s, double work) { s->limit_work = work > 0 ? work : WORK_DEFAULT; }
 
-void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context) { s->stop = (ThreadsStop){asked, context}; }
+void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context) {
+  s->stop = (ThreadsStop){asked, context};
+}
 
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
 const char *trainlet_pass_name(int i) { return passes_name(i); }
@@ -55,18 +57,24 @@ const char *trainlet_pass_name(int i) { return passes_name(i); }
 /* ---- loading ---- */
 
 static int model_of(TrainletPart part) {
-  return part == TRAINLET_TRAIN ? MODEL_TRAIN : part == TRAINLET_EVAL ? MODEL_EVAL : part == TRAINLET_MODEL ? MODEL_INFERENCE : -1;
+  return part == TRAINLET_TRAIN ? MODEL_TRAIN
+       : part == TRAINLET_EVAL  ? MODEL_EVAL
+       : part == TRAINLET_MODEL ? MODEL_INFERENCE
+                                : -1;
 }
 
 static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
-  if (ort_checkpoint_is(bytes, count)) return ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
+  if (ort_checkpoint_is(bytes, count))
+    return ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
   return trainlet_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
 }
 
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
   session_enter(s);
   void *to = external_add(&s->external, location, bytes, &s->arena);
-  if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
+  if (!to)
+    error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
+              location);
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
@@ -93,16 +101,23 @@ static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes
   if (part == TRAINLET_OPTIMIZER) TRY(optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer));
   s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
   s->has_optimizer |= part == TRAINLET_OPTIMIZER;
-  if (m >= 0) s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena, &s->error);
+  if (m >= 0)
+    s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena,
+                                                                                  &s->error);
   if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
   return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
 }
 
 static Status load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
-  if (s->ready || s->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again", s->ready ? "ready" : "spent");
-  if ((unsigned)part > TRAINLET_MODEL) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
+  if (s->ready || s->spent)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again",
+                     s->ready ? "ready" : "spent");
+  if ((unsigned)part > TRAINLET_MODEL)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
   ExternalFile *file = external_at(&s->external, bytes);
-  if (file && file->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "loading this file in place has failed before: it must be written again");
+  if (file && file->spent)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "loading this file in place has failed before: it must be written again");
   forget_part(s, part);
   Status status = read_part(s, part, bytes, count);
   if (file) external_settle(file, status == STATUS_OK, part == TRAINLET_CHECKPOINT);
@@ -115,7 +130,9 @@ Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *
   return session_leave(s, load(s, part, bytes, count) == STATUS_OK);
 }
 
-static Status out_of_memory(TrainletSession *s) { return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session"); }
+static Status out_of_memory(TrainletSession *s) {
+  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session");
+}
 
 /* Feeds for the inputs that are left after binding, and the outputs a user sees. */
 static Status prepare_model(TrainletSession *s, Model *m) {
@@ -162,7 +179,10 @@ static void take_checkpoint(TrainletSession *s) {
 static Status check_all_train(TrainletSession *s) {
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
-    if (p->trainable && !p->accumulated) return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model", p->name);
+    if (p->trainable && !p->accumulated)
+      return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model",
+                       p->name);
   }
   return STATUS_OK;
 }
@@ -190,9 +210,13 @@ static Status join_parts(TrainletSession *s) {
 
 static Status make_ready(TrainletSession *s) {
   bool train = s->models[MODEL_TRAIN].graph, eval = s->models[MODEL_EVAL].graph;
-  if (s->spent) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session could not be made ready before: its parts must be loaded into a new one");
-  if ((train || eval) && !s->has_checkpoint) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
-  if (!train && !eval && !s->models[MODEL_INFERENCE].graph) return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
+  if (s->spent)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the session could not be made ready before: its parts must be loaded into a new one");
+  if ((train || eval) && !s->has_checkpoint)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
+  if (!train && !eval && !s->models[MODEL_INFERENCE].graph)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
   Status status = join_parts(s);
   s->ready = status == STATUS_OK;
   s->spent = !s->ready;
@@ -206,7 +230,9 @@ Status trainlet_session_ready(TrainletSession *s) {
 
 Status session_check_values(TrainletSession *s) {
   if (!s->lacks_values) return STATUS_OK;
-  return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of them (trainableOnly false)");
+  return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                   "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of "
+                   "them (trainableOnly false)");
 }
 
 Model *session_model(TrainletSession *s, TrainletPart part) {
@@ -227,7 +253,8 @@ static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
   if (at) return &m->feeds[at - 1];
   Arena scratch = {0};
   const char *names = graph_list_names(g->inputs, g->input_count, "', '", &scratch);
-  error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes '%.298s'", name, names ? names : "");
+  error_set(&s->error, STATUS_INVALID_FEED, NULL, "there is no input '%.100s': the model takes '%.298s'", name,
+            names ? names : "");
   arena_free(&scratch);
   return NULL;
 }
@@ -236,11 +263,13 @@ static void forget_feeds(Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) feed_forget(&m->feeds[i]);
 }
 
-static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
+static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims,
+                        size_t text_bytes) {
   Feed *feed = find_feed(s, m, name);
   if (!feed) return NULL;
   if (rank < 0 || rank > RANK_MAX) {
-    error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s': %d dimensions are more than the %d we support", name, rank, RANK_MAX);
+    error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s': %d dimensions are more than the %d we support",
+              name, rank, RANK_MAX);
     return NULL;
   }
   Shape shape = shape_of(rank, dims);
@@ -248,7 +277,8 @@ static void *feed_model(TrainletSession *s, Model *m, const char *name, int type
 }
 
 /* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
-static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims, size_t text_bytes) {
+static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims,
+                  size_t text_bytes) {
   session_enter(s);
   Model *m = session_model(s, part);
   void *to = m ? feed_model(s, m, name, type, rank, dims, text_bytes) : NULL;
@@ -256,11 +286,13 @@ static void *feed(TrainletSession *s, TrainletPart part, const char *name, int t
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
-void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims) {
+void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank,
+                            const int64_t *dims) {
   return feed(s, part, name, type, rank, dims, 0);
 }
 
-void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims, size_t bytes) {
+void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims,
+                                 size_t bytes) {
   return feed(s, part, name, DTYPE_STRING, rank, dims, bytes);
 }
 
@@ -280,7 +312,8 @@ static Status check_feeds(TrainletSession *s, Model *m) {
 
 /* ---- running ---- */
 
-Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count) {
+Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values,
+                           int *count) {
   int most = 2; /* an export adds the loss */
   for (const char *p = names; *p; p++) most += *p == '\n';
   *values = ARENA_ARRAY(arena, Value *, most);
@@ -302,7 +335,8 @@ static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.dat
 
 static void take_tensor(TrainletSession *s, const Value *v) {
   size_t elements = shape_elements(&v->shape);
-  fetched(s)[s->fetched_count++] = (TrainletTensor){v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+  fetched(s)[s->fetched_count++] = (TrainletTensor){
+      v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
 }
 
 /* A sequence comes before its items. */
@@ -311,7 +345,8 @@ static void take_output(TrainletSession *s, const Value *v) {
     take_tensor(s, v);
     return;
   }
-  fetched(s)[s->fetched_count++] = (TrainletTensor){v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE, NULL, NULL, (size_t)v->item_count, 0};
+  fetched(s)[s->fetched_count++] = (TrainletTensor){
+      v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE, NULL, NULL, (size_t)v->item_count, 0};
   for (int i = 0; i < v->item_count; i++) take_tensor(s, v->items[i]);
 }
 
@@ -340,7 +375,8 @@ static Status run_inference(TrainletSession *s, Model *m, Request *r) {
   return status;
 }
 
-/* A train run that did not end has left its traces: running statistics, and gradients that were written or added to in part. */
+/* A train run that did not end has left its traces: running statistics, and gradients that were written or added to in
+ * part. */
 static Status forget_run(TrainletSession *s) {
   state_restore_statistics(&s->state, UNDO_RUN);
   if (s->error.status != STATUS_ABORTED) return s->error.status;
@@ -348,12 +384,21 @@ static Status forget_run(TrainletSession *s) {
   if (s->reset_gradients) return STATUS_ABORTED;
   trainlet_session_drop_grad(s);
   error_clear(&s->error);
-  return error_set(&s->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped");
+  return error_set(
+      &s->error, STATUS_ABORTED, NULL,
+      "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped");
 }
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
   Model *m = &s->models[model_of(part)];
-  Request r = {.graph = m->graph, .part = (int)part, .feeds = m->feeds, .fetches = fetches, .fetch_count = count, .passes = s->passes, .work_limit = s->limit_work, .stop = &s->stop};
+  Request r = {.graph = m->graph,
+               .part = (int)part,
+               .feeds = m->feeds,
+               .fetches = fetches,
+               .fetch_count = count,
+               .passes = s->passes,
+               .work_limit = s->limit_work,
+               .stop = &s->stop};
   if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
   if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
@@ -368,7 +413,8 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
   return STATUS_OK;
 }
 
-/* The first output of the training model is the loss. A batch whose loss is not finite leaves running statistics as they were. */
+/* The first output of the training model is the loss. A batch whose loss is not finite leaves running statistics as
+ * they were. */
 static void take_loss(TrainletSession *s) {
   const TrainletTensor *loss = trainlet_session_output(s, 0);
   if (!loss || loss->type != DTYPE_FLOAT32 || loss->count != 1) return;
@@ -394,7 +440,9 @@ Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *f
 }
 
 int trainlet_session_output_count(const TrainletSession *s) { return s->fetched_count; }
-const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) { return i >= 0 && i < s->fetched_count ? &fetched(s)[i] : NULL; }
+const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) {
+  return i >= 0 && i < s->fetched_count ? &fetched(s)[i] : NULL;
+}
 double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
 
 /* ---- learning ---- */
@@ -413,16 +461,21 @@ static Status optimize(TrainletSession *s) {
   if (!isfinite(norm_squared)) {
     const Parameter *p = non_finite_parameter(s);
     state_restore_statistics(t, UNDO_RUN);
-    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
+    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL,
+                     "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
   }
-  optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr, optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0], t->moments[1], t->flat_count);
+  optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr,
+                   optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0],
+                   t->moments[1], t->flat_count);
   s->steps++;
   return STATUS_OK;
 }
 
 static Status check_optimizer(TrainletSession *s) {
   if (!session_model(s, TRAINLET_TRAIN)) return s->error.status;
-  return s->has_optimizer ? STATUS_OK : error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session was created without an optimizer model");
+  return s->has_optimizer
+           ? STATUS_OK
+           : error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session was created without an optimizer model");
 }
 
 Status trainlet_session_optimize(TrainletSession *s) {
@@ -447,7 +500,8 @@ static Status step(TrainletSession *s) {
   take_loss(s);
   s->reset_gradients = true;
   if (!isfinite(s->loss))
-    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed", (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
+    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed",
+                     (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
   return optimize(s);
 }
 

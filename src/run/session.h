@@ -10,8 +10,8 @@
 /* One loaded model and what was fed for it. */
 typedef struct Model {
   Graph *graph;
-  Feed *feeds; /* one for each of graph->inputs */
-  int *feed_at; /* by a value's index: which of them is its, + 1 */
+  Feed *feeds;     /* one for each of graph->inputs */
+  int *feed_at;    /* by a value's index: which of them is its, + 1 */
   int value_count; /* of the graph when they were made */
   Value **outputs; /* those a user sees: accumulators' flags are left out */
   int output_count;
@@ -20,14 +20,14 @@ typedef struct Model {
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
-  Arena arena; /* itself, and what is as old as it */
+  Arena arena;                     /* itself, and what is as old as it */
   Arena parts[TRAINLET_MODEL + 1]; /* the parsed models and checkpoint */
   Budget budget;
   External external;
   Error error;
   Model models[MODEL_COUNT];
   bool has_optimizer, has_checkpoint, ready;
-  bool spent; /* it could not be made ready, and its parts are not what they were */
+  bool spent;        /* it could not be made ready, and its parts are not what they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
   Optimizer optimizer;
   Checkpoint checkpoint;
@@ -37,10 +37,10 @@ struct TrainletSession {
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
-  Rng rng, group_rng; /* the second: as it was at the first of the runs whose gradients are being added up */
+  Rng rng, group_rng;   /* the second: as it was at the first of the runs whose gradients are being added up */
   double limit_work;
   ThreadsStop stop;
-  Clock clock; /* what times the nodes, if they are timed */
+  Clock clock;     /* what times the nodes, if they are timed */
   unsigned passes; /* those that are on: passes.h */
   double loss;
   float lr;
@@ -48,7 +48,7 @@ struct TrainletSession {
   Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
   Arena fetch_arena; /* values named by the last run */
-  Block fit; /* the text that the checkpoint's `fit` is, once it was set here */
+  Block fit;         /* the text that the checkpoint's `fit` is, once it was set here */
   Property *properties;
   int property_count, property_capacity;
   Arena bag; /* properties that were set */
@@ -60,19 +60,21 @@ struct TrainletSession {
 /* The edge of a call: what it takes counts, and it does not fail without a sentence. */
 static inline void session_enter(TrainletSession *s) { budget_enter(&s->budget, &s->error); }
 static inline Status session_leave(TrainletSession *s, bool done) { return budget_leave(&s->budget, &s->error, done); }
-/* The edge of a call that says something of the session, in s->text: that counts and is not refused, so that a session at its limit can be asked why.
- * The second gives the text, NULL when memory is out or an error was set. */
+/* The edge of a call that says something of the session, in s->text: that counts and is not refused, so that a session
+ * at its limit can be asked why. The second gives the text, NULL when memory is out or an error was set. */
 Printer session_begin_text(TrainletSession *s);
 const char *session_end_text(TrainletSession *s, const Printer *p);
 /* The model of a part of a session that is ready; NULL with a sentence where there is none. */
 Model *session_model(TrainletSession *s, TrainletPart part);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
-/* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is out. */
+/* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
+ * out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);
-/* Exporting a training_info (run/algorithm.c): whether ONNX can say what this session does; then its algorithm, appended to t->graph, which
- * ends in the loss. */
+/* Exporting a training_info (run/algorithm.c): whether ONNX can say what this session does; then its algorithm,
+ * appended to t->graph, which ends in the loss. */
 Status session_check_training_info(TrainletSession *s);
 Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t);
 /* Values of `graph` named in `names` (one a line). */
-Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values, int *count);
+Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values,
+                           int *count);

@@ -1,4 +1,5 @@
-/* Stages: computes the contents that shapes depend on, one round of them after the other, and pins them as constants. */
+/* Stages: computes the contents that shapes depend on, one round of them after the other, and pins them as constants.
+ */
 #include "run/stages.h"
 
 #include <string.h>
@@ -37,7 +38,8 @@ static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
     if (n->deferred.input) await(a, n->deferred.input);
     for (int k = 0; k < n->in_count && is_ready(n); k++) {
       await(a, n->in[k]);
-      for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++) await(a, n->in[k]->items[item]);
+      for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++)
+        await(a, n->in[k]->items[item]);
     }
   }
   return true;
@@ -55,7 +57,8 @@ static Value *pin_of(const Value *v, Arena *arena) {
   bool sequence = value_is_sequence(v);
   size_t bytes = sequence ? 0 : value_bytes(v);
   Value *pin = ARENA_NEW(arena, Value);
-  if (!pin || !(pin->data = arena_alloc(arena, bytes)) || !(pin->items = ARENA_ARRAY(arena, Value *, v->item_count))) return NULL;
+  if (!pin || !(pin->data = arena_alloc(arena, bytes)) || !(pin->items = ARENA_ARRAY(arena, Value *, v->item_count)))
+    return NULL;
   if (bytes) memcpy(pin->data, v->data, bytes);
   if (bytes && v->type == DTYPE_STRING && !keep_strings(pin->data, bytes / sizeof(char *), arena)) return NULL;
   pin->name = v->name;
@@ -86,14 +89,17 @@ static Status run_stage(Stages *s, Graph *stage, Block *memory, Error *error) {
   Program program;
   TRY(plan(stage, false, &program));
   if (!block_reserve(memory, program.arena_bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes", program.arena_bytes);
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes",
+                     program.arena_bytes);
   TRY(plan_check_work(&program, s->work_limit, &s->work));
   s->attach(s->context, stage);
   plan_resolve(&program, memory->data);
   return plan_execute(&program, s->stop);
 }
 
-static Status out_of_memory(Error *error) { return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on"); }
+static Status out_of_memory(Error *error) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on");
+}
 
 /* Computes values of a graph, those that are not NULL, and pins them, in memory of `arena`. */
 static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {
@@ -124,7 +130,8 @@ static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Ar
 static Value *add_constant(Graph *g, const Value *v) {
   if (v->pin) v = v->pin;
   if (v->kind != VALUE_SEQUENCE) return graph_constant(g, NULL, v->type, &v->shape, v->data);
-  Value **items = ARENA_ARRAY(g->arena, Value *, v->item_count), *copy = graph_value(g, NULL, v->type, NULL, VALUE_SEQUENCE);
+  Value **items = ARENA_ARRAY(g->arena, Value *, v->item_count),
+        *copy = graph_value(g, NULL, v->type, NULL, VALUE_SEQUENCE);
   if (!items || !copy) return NULL;
   for (int i = 0; i < v->item_count; i++)
     if (!(items[i] = add_constant(g, v->items[i]))) return NULL;
@@ -147,7 +154,9 @@ static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *err
     if (n->in[i] && !(in[i] = add_constant(g, n->in[i]))) return NULL;
   for (int i = 0; i < n->out_count; i++)
     if (!(names[i] = n->out[i] ? arena_print(arena, "out%d", i) : "")) return NULL;
-  if (graph_add(g, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}) != STATUS_OK) return NULL;
+  if (graph_add(g, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count,
+                            n->deferred.done}) != STATUS_OK)
+    return NULL;
   for (int i = 0; i < n->out_count; i++)
     if (*names[i] && graph_add_output(g, graph_find(g, names[i])) != STATUS_OK) return NULL;
   return g;
@@ -166,16 +175,19 @@ static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *err
   return STATUS_OK;
 }
 
-/* Some iterations of `from`: pins the outputs of `n` when they are the last, else gives what is left to do, with its inputs pinned but for the
- * captured ones, which stay what they are. */
+/* Some iterations of `from`: pins the outputs of `n` when they are the last, else gives what is left to do, with its
+ * inputs pinned but for the captured ones, which stay what they are. */
 static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena *part, Arena *arena, Error *error) {
   Graph *g = few_iterations(*from, *first_stream, part, error);
   if (!g) return out_of_memory(error);
   s->inlined += g->inlined;
-  if (s->inlined > SUBGRAPH_RUN_MAX) return node_fail(*from, STATUS_UNSUPPORTED_OP, "it has not ended after %lld iterations, the most we do", (long long)(*from)->deferred.done);
+  if (s->inlined > SUBGRAPH_RUN_MAX)
+    return node_fail(*from, STATUS_UNSUPPORTED_OP, "it has not ended after %lld iterations, the most we do",
+                     (long long)(*from)->deferred.done);
   *first_stream += g->node_count;
   *from = rest_of(g, *from);
-  return *from ? pin_values(s, g, (*from)->in, subgraph_own_inputs(*from), part, error) : pin_outputs(s, g, n, arena, error);
+  return *from ? pin_values(s, g, (*from)->in, subgraph_own_inputs(*from), part, error)
+               : pin_outputs(s, g, n, arena, error);
 }
 
 /* Each part reads what the one before it has left in its arena. */
@@ -204,8 +216,8 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
   return count;
 }
 
-/* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no symbol for them
- * settled waits for nothing: the caller reports it. */
+/* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no
+ * symbol for them settled waits for nothing: the caller reports it. */
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
   Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
   while (clone && clone->waiting.open) {
@@ -215,7 +227,10 @@ Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted,
     if (awaited.count && pin_values(s, clone, awaited.values, awaited.count, arena, error) != STATUS_OK) return NULL;
     int loops = run_loops(s, clone, arena, error);
     if (loops < 0) return NULL;
-    if (awaited.count + loops == 0) return error_set(error, STATUS_UNSUPPORTED_OP, NULL, "shapes of the model depend on values inside of one operator"), NULL;
+    if (awaited.count + loops == 0)
+      return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
+                       "shapes of the model depend on values inside of one operator"),
+             NULL;
     clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
   }
   return clone;

@@ -19,8 +19,9 @@ typedef struct Stages {
   bool computed; /* set where contents were: the clone is good for these alone */
   const ThreadsStop *stop;
   double work_limit, work; /* multiply-adds that they may take, and have taken: plan_check_work */
-  int inlined; /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
+  int inlined;             /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);
-/* Makes the items of sequences the graph's outputs, and gives the outputs as they were asked for; NULL when memory is out. */
+/* Makes the items of sequences the graph's outputs, and gives the outputs as they were asked for; NULL when memory is
+ * out. */
 Value **stages_spread(Graph *g);

@@ -8,15 +8,19 @@
 #include "budget.h"
 #include "ops/ops.h"
 
-static int compare_parameters(const void *a, const void *b) { return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name); }
+static int compare_parameters(const void *a, const void *b) {
+  return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name);
+}
 
 Parameter *state_find(const State *s, const char *name) {
   Parameter key = {.name = name}, *wanted = &key;
-  Parameter **found = s->count ? bsearch(&wanted, s->by_name, (size_t)s->count, sizeof *s->by_name, compare_parameters) : NULL;
+  Parameter **found = s->count ? bsearch(&wanted, s->by_name, (size_t)s->count, sizeof *s->by_name, compare_parameters)
+                               : NULL;
   return found ? *found : NULL;
 }
 
-/* Training graph's input order first, the rest as the file has it. The checkpoint's reader saw to it that no name comes twice. */
+/* Training graph's input order first, the rest as the file has it. The checkpoint's reader saw to it that no name comes
+ * twice. */
 static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
   int count = c->trainable_count + c->frozen_count, placed = 0;
   Parameter *read = ARENA_ARRAY(arena, Parameter, count);
@@ -26,7 +30,12 @@ static Status order_parameters(State *s, const Checkpoint *c, const Graph *train
   for (int i = 0; i < count; i++) {
     bool trainable = i < c->trainable_count;
     const CheckpointTensor *t = trainable ? &c->trainable[i] : &c->frozen[i - c->trainable_count];
-    read[i] = (Parameter){.name = t->name, .type = t->type, .shape = t->shape, .trainable = trainable, .bytes = t->bytes, .start = t->data};
+    read[i] = (Parameter){.name = t->name,
+                          .type = t->type,
+                          .shape = t->shape,
+                          .trainable = trainable,
+                          .bytes = t->bytes,
+                          .start = t->data};
     s->by_name[i] = &read[i];
   }
   s->count = count;
@@ -51,11 +60,17 @@ static Status take_shapes(State *s, const Graph *train, Error *error) {
     const Value *v = train ? graph_find(train, p->name) : NULL;
     size_t count;
     if (!v || v->kind != VALUE_INPUT)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, and %s has no input '%.200s' to take its shape from", train ? "the training model" : "a session without a training model", p->name);
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint is nominal, and %s has no input '%.200s' to take its shape from",
+                       train ? "the training model" : "a session without a training model", p->name);
     if (p->type != DTYPE_FLOAT32 || v->type != p->type)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, so its parameters must be float32: '%.200s' is %s in it and %s in the training model", p->name, dtype_name(p->type), dtype_name(v->type));
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint is nominal, so its parameters must be float32: '%.200s' is %s in it and %s in "
+                       "the training model",
+                       p->name, dtype_name(p->type), dtype_name(v->type));
     if (!shape_count(&v->shape, &count) || !size_multiply(count, dtype_bytes(p->type), &p->bytes))
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint is nominal, and the training model does not tell the size of '%.200s'", p->name);
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint is nominal, and the training model does not tell the size of '%.200s'", p->name);
     p->shape = v->shape;
   }
   return STATUS_OK;
@@ -91,14 +106,16 @@ static bool sum_bytes(const State *s, bool trainable, bool updated_only, size_t 
 }
 
 static Status no_room(const State *s, Error *error) {
-  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
 }
 
 /* Room for all values, and for the moments that the optimizer keeps. */
 static Status allocate(State *s, bool trains, int moments, Error *error) {
   size_t flat, frozen, undos, values, total;
-  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) && sum_bytes(s, false, true, &s->undo_bytes) &&
-              size_multiply(s->undo_bytes, 2, &undos) && size_add(flat, frozen, &values) && size_add(values, undos, &values) &&
+  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) &&
+              sum_bytes(s, false, true, &s->undo_bytes) && size_multiply(s->undo_bytes, 2, &undos) &&
+              size_add(flat, frozen, &values) && size_add(values, undos, &values) &&
               size_multiply(flat, (size_t)(trains + moments), &total) && size_add(total, values, &total);
   s->total_bytes = fits ? total : SIZE_MAX;
   if (!fits || (double)total > budget_room() || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
@@ -138,7 +155,9 @@ static float *moment_of(const State *s, const Parameter *p, int k) {
   return p->trainable && s->moments[k] ? s->moments[k] + ((float *)p->data - s->trainable) : NULL;
 }
 
-void state_trust(Parameter *p) { p->strange[0] = p->type == DTYPE_FLOAT32 ? count_strange(p->data, p->bytes, true) : 0; }
+void state_trust(Parameter *p) {
+  p->strange[0] = p->type == DTYPE_FLOAT32 ? count_strange(p->data, p->bytes, true) : 0;
+}
 
 static void copy_values(State *s, const Checkpoint *c) {
   for (int i = 0; !c->nominal && i < s->count; i++) {
@@ -154,14 +173,19 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
     const CheckpointMoments *m = &c->moments[i];
     Parameter *p = state_find(s, m->parameter);
     if (!p || !p->trainable)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has optimizer state for '%.200s', which is no trainable parameter", m->parameter);
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint has optimizer state for '%.200s', which is no trainable parameter",
+                       m->parameter);
     if (m->count == 1 && wanted == 0) continue; /* ONNX Runtime saves zeros for plain SGD */
     if (m->count != wanted)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint has %d moments for '%.200s', the optimizer %s keeps %d", m->count,
-                       m->parameter, optimizer_name(o->kind), wanted);
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint has %d moments for '%.200s', the optimizer %s keeps %d", m->count, m->parameter,
+                       optimizer_name(o->kind), wanted);
     for (int k = 0; k < wanted; k++) {
       if (m->moment[k].bytes != p->bytes)
-        return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter, m->moment[k].bytes, p->bytes);
+        return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                         "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter,
+                         m->moment[k].bytes, p->bytes);
       memcpy(moment_of(s, p, k), m->moment[k].data, p->bytes);
       p->strange[1 + k] = count_strange(moment_of(s, p, k), p->bytes, true);
     }
@@ -170,12 +194,15 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
 }
 
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error) {
-  if (order_parameters(s, c, train, arena) != STATUS_OK) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
+  if (order_parameters(s, c, train, arena) != STATUS_OK)
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   if (c->nominal) TRY(take_shapes(s, train, error));
   mark_updated(s, train);
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name, dtype_name(s->parameters[i].type));
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name,
+                       dtype_name(s->parameters[i].type));
   TRY(allocate(s, train, train ? optimizer_moment_count(o) : 0, error));
   copy_values(s, c);
   return train ? copy_moments(s, c, o, error) : STATUS_OK;
@@ -186,8 +213,10 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
 static Status bind_value(Value *v, const Parameter *p, void *data, Error *error) {
   char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
   if (v->type != p->type || !shape_equal(&v->shape, &p->shape))
-    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "parameter '%.100s' is %s %s in the model and %s %s in the checkpoint", p->name,
-                     dtype_name(v->type), shape_print(&v->shape, wanted), dtype_name(p->type), shape_print(&p->shape, came));
+    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                     "parameter '%.100s' is %s %s in the model and %s %s in the checkpoint", p->name,
+                     dtype_name(v->type), shape_print(&v->shape, wanted), dtype_name(p->type),
+                     shape_print(&p->shape, came));
   v->kind = VALUE_STATE;
   v->data = data;
   return STATUS_OK;
@@ -206,8 +235,10 @@ static Parameter *accumulated_parameter(const State *s, const Value *buffer, Are
 static Status bind_reset_flag(Node *n, uint8_t *reset_flag, Error *error) {
   Value *flag = has_in(n, 2) ? n->in[2] : NULL;
   size_t count;
-  if (!flag || (flag->kind != VALUE_INPUT && flag->data != reset_flag) || !shape_count(&flag->shape, &count) || count != 1)
-    return error_set(error, STATUS_INVALID_MODEL, n->name, "InPlaceAccumulatorV2 '%.128s': input 2 must be one flag among the model's inputs", n->name);
+  if (!flag || (flag->kind != VALUE_INPUT && flag->data != reset_flag) || !shape_count(&flag->shape, &count) ||
+      count != 1)
+    return error_set(error, STATUS_INVALID_MODEL, n->name,
+                     "InPlaceAccumulatorV2 '%.128s': input 2 must be one flag among the model's inputs", n->name);
   flag->kind = VALUE_STATE;
   flag->data = reset_flag;
   return STATUS_OK;
@@ -218,10 +249,15 @@ Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *e
     Node *n = g->nodes[i];
     if (!op_is_accumulator(n)) continue;
     if (n->in[0]->kind != VALUE_INPUT || !has_out(n, 0))
-      return error_set(error, STATUS_INVALID_MODEL, n->name, "InPlaceAccumulatorV2 '%.128s': its buffer must be an input of the model for it alone, and its output named", n->name);
+      return error_set(
+          error, STATUS_INVALID_MODEL, n->name,
+          "InPlaceAccumulatorV2 '%.128s': its buffer must be an input of the model for it alone, and its output named",
+          n->name);
     Parameter *p = accumulated_parameter(s, n->in[0], g->arena);
     if (!p || !p->grad)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name, "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter", n->in[0]->name);
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name,
+                       "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter",
+                       n->in[0]->name);
     TRY(bind_value(n->in[0], p, p->grad, error));
     p->accumulated = true;
     TRY(bind_reset_flag(n, reset_flag, error));
@@ -305,7 +341,10 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error) {
     const CheckpointTensor *t = &c->best[i];
     const Parameter *p = state_find(s, t->name);
     if (!p || !p->best || p->type != t->type || p->bytes != t->bytes)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL, "the checkpoint's best '%.200s' is none of the parameters that training changes, or of another size", t->name);
+      return error_set(
+          error, STATUS_CHECKPOINT_MISMATCH, NULL,
+          "the checkpoint's best '%.200s' is none of the parameters that training changes, or of another size",
+          t->name);
     memcpy(p->best, t->data, t->bytes);
   }
   return STATUS_OK;
@@ -314,11 +353,15 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error) {
 Status state_check_finite(const State *s, Error *error) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
-    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL, moment_of(s, p, 0), moment_of(s, p, 1)};
+    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL,
+                            moment_of(s, p, 0), moment_of(s, p, 1)};
     for (int k = 0; k < 3; k++)
       if (parts[k] && count_strange(parts[k], p->bytes, true) > p->strange[k])
-        return error_set(error, STATUS_NON_FINITE_LOSS, NULL, "%s '%.200s' has %zu values that are not finite: training has made them so, and what is saved could not go on",
-                         k ? "the optimizer's state of" : "parameter", p->name, count_strange(parts[k], p->bytes, false));
+        return error_set(error, STATUS_NON_FINITE_LOSS, NULL,
+                         "%s '%.200s' has %zu values that are not finite: training has made them so, and what is saved "
+                         "could not go on",
+                         k ? "the optimizer's state of" : "parameter", p->name,
+                         count_strange(parts[k], p->bytes, false));
   }
   return STATUS_OK;
 }

@@ -1,7 +1,8 @@
 /* State: the session's parameters, gradients and optimizer moments, flat.
  *
- *   │ trainable parameters │ frozen parameters │ two undos of statistics │      │ gradients │      │ moment 0 │ moment 1 │
- *     a parameter has the same offset in the first and in each of the last three; every tensor starts on 16 bytes, gaps are zero
+ *   │ trainable parameters │ frozen parameters │ two undos of statistics │      │ gradients │      │ moment 0 │ moment
+ * 1 │ a parameter has the same offset in the first and in each of the last three; every tensor starts on 16 bytes, gaps
+ * are zero
  */
 #pragma once
 #include "checkpoint/checkpoint.h"
@@ -16,29 +17,31 @@ typedef struct Parameter {
   size_t bytes;
   const void *start; /* the checkpoint's values, NULL in a nominal one */
   void *data;
-  float *grad; /* trainable only */
-  bool placed; /* only while the order is found */
-  bool accumulated; /* a training model collects its gradient */
-  bool updated; /* a running statistic: a train run writes it */
-  void *best; /* a copy of its values in `best`, NULL where there is none */
+  float *grad;       /* trainable only */
+  bool placed;       /* only while the order is found */
+  bool accumulated;  /* a training model collects its gradient */
+  bool updated;      /* a running statistic: a train run writes it */
+  void *best;        /* a copy of its values in `best`, NULL where there is none */
   size_t strange[3]; /* not finite, in values and moments, when it came from outside; a NaN counts twice */
 } Parameter;
 
 typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
-  Parameter **by_name; /* sorted */
+  Parameter **by_name;   /* sorted */
   int count;
   Block values, gradient_block, moment_block, best;
   size_t total_bytes;
   float *trainable, *gradients, *moments[2];
   size_t flat_count; /* floats in each of the flat blocks, gaps included */
-  char *undo; /* of a run, then of a group of them */
+  char *undo;        /* of a run, then of a group of them */
   size_t undo_bytes; /* of each */
 } State;
 
-/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails before anything is allocated where the budget has no room for them. */
+/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails
+ * before anything is allocated where the budget has no room for them. */
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error);
-/* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good for the gradients. */
+/* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good
+ * for the gradients. */
 Status state_add_gradients(State *s, Error *error);
 Parameter *state_find(const State *s, const char *name);
 /* Points the accumulators of the training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
@@ -46,8 +49,8 @@ Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *e
 /* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
 void state_zero_gradients(State *s);
-/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not finite, or the group of
- * runs whose gradients were to be added up is given up. */
+/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not
+ * finite, or the group of runs whose gradients were to be added up is given up. */
 typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
 void state_keep_statistics(State *s, Undo undo);
 void state_restore_statistics(State *s, Undo undo);

@@ -1,6 +1,8 @@
-/* Training info, written: a session's training as ONNX says it: Gradient, an optimizer node a parameter, the state as initializers.
+/* Training info, written: a session's training as ONNX says it: Gradient, an optimizer node a parameter, the state as
+ * initializers.
  *
- *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w becomes
+ *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w
+ * becomes
  */
 #include <string.h>
 
@@ -14,17 +16,21 @@ Status session_check_training_info(TrainletSession *s) {
   const Model *eval = &s->models[MODEL_EVAL];
   const Value *loss = eval->output_count ? eval->outputs[0] : NULL;
   if (!s->models[MODEL_TRAIN].graph || !s->has_optimizer)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs a session with a training model and an optimizer model");
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info needs a session with a training model and an optimizer model");
   if (!loss || loss->type != DTYPE_FLOAT32 || loss->shape.rank > 1)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs an eval model whose first output is the loss");
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info needs an eval model whose first output is the loss");
   if (o->clip_norm > 0)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that gradients are clipped (clipGradNorm %g)", (double)o->clip_norm);
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info cannot say that gradients are clipped (clipGradNorm %g)", (double)o->clip_norm);
   if (!training_has_form(o->kind))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say the optimizer %s",
                      optimizer_name(o->kind));
   bool wide = o->kind == OPTIMIZER_ADAM || o->kind == OPTIMIZER_ADAMW;
   if (wide && (!o->correct_bias || !o->first_step))
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
   return STATUS_OK;
 }
 
@@ -56,7 +62,8 @@ static const char *name_of(Graph *g, const char *parameter, const char *tail) {
   return stem ? graph_fresh_name(g, stem) : NULL;
 }
 
-static Node *append(Graph *g, const Op *op, Value *const *in, int in_count, const char *const *out, int out_count, const Attr *attrs, int attr_count) {
+static Node *append(Graph *g, const Op *op, Value *const *in, int in_count, const char *const *out, int out_count,
+                    const Attr *attrs, int attr_count) {
   for (int i = 0; i < in_count; i++)
     if (!in[i]) return NULL;
   for (int i = 0; i < out_count; i++)
@@ -73,7 +80,9 @@ typedef struct Writer {
   Value *rate, *count; /* R and T */
 } Writer;
 
-static void bind(Writer *w, const Value *to, const Value *from) { w->t->updates[w->t->update_count++] = (OnnxBinding){to->name, from->name}; }
+static void bind(Writer *w, const Value *to, const Value *from) {
+  w->t->updates[w->t->update_count++] = (OnnxBinding){to->name, from->name};
+}
 
 /* x − lr·g */
 static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient) {
@@ -88,8 +97,10 @@ static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient
 /* The parameter's k-th moment; zeros where the node keeps a state that the optimizer does without. */
 static Value *moment(Writer *w, const Parameter *p, int k) {
   const State *state = &w->s->state;
-  const void *data = state->moments[k] ? state->moments[k] + ((float *)p->data - state->trainable) : arena_alloc(w->g->arena, p->bytes);
-  return data ? initializer(w->g, arena_print(w->g->arena, "%s_momentum%d", p->name, k), DTYPE_FLOAT32, &p->shape, data) : NULL;
+  const void *data = state->moments[k] ? state->moments[k] + ((float *)p->data - state->trainable)
+                                       : arena_alloc(w->g->arena, p->bytes);
+  return data ? initializer(w->g, arena_print(w->g->arena, "%s_momentum%d", p->name, k), DTYPE_FLOAT32, &p->shape, data)
+              : NULL;
 }
 
 static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradient) {
@@ -99,7 +110,8 @@ static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradien
   const Op *op = training_form_write(&w->s->optimizer, w->s->lr, attrs, &attr_count);
   int states = training_state_sorts(op);
   Value *in[6] = {w->rate, w->count, x, gradient, moment(w, p, 0), states > 1 ? moment(w, p, 1) : NULL};
-  const char *out[3] = {name_of(w->g, p->name, "new"), name_of(w->g, p->name, "momentum0_new"), name_of(w->g, p->name, "momentum1_new")};
+  const char *out[3] = {name_of(w->g, p->name, "new"), name_of(w->g, p->name, "momentum0_new"),
+                        name_of(w->g, p->name, "momentum1_new")};
   Attr *kept = ARENA_ARRAY(w->g->arena, Attr, attr_count);
   if (!kept) return STATUS_OUT_OF_MEMORY;
   memcpy(kept, attrs, (size_t)attr_count * sizeof *attrs);
@@ -131,16 +143,22 @@ static Status write_gradient(Writer *w, Value *loss) {
   const State *state = &w->s->state;
   OnnxGradient *g = w->t->gradients = ARENA_NEW(w->g->arena, OnnxGradient);
   if (!g) return STATUS_OUT_OF_MEMORY;
-  *g = (OnnxGradient){.node = "Gradient", .y = loss, .xs = ARENA_ARRAY(w->g->arena, Value *, state->count), .outs = ARENA_ARRAY(w->g->arena, Value *, state->count)};
+  *g = (OnnxGradient){.node = "Gradient",
+                      .y = loss,
+                      .xs = ARENA_ARRAY(w->g->arena, Value *, state->count),
+                      .outs = ARENA_ARRAY(w->g->arena, Value *, state->count)};
   w->t->gradient_count = 1;
   if (!g->xs || !g->outs) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < state->count; i++) {
     const Parameter *p = &state->parameters[i];
     if (!p->trainable) continue;
     Value *x = g->xs[g->count] = graph_find(w->g, p->name);
-    if (!x) return error_set(&w->s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info needs the loss of the eval model to depend on '%.200s'", p->name);
+    if (!x)
+      return error_set(&w->s->error, STATUS_INVALID_ARGUMENT, NULL,
+                       "a training_info needs the loss of the eval model to depend on '%.200s'", p->name);
     const char *name = name_of(w->g, p->name, "grad");
-    if (!name || !(g->outs[g->count++] = graph_value(w->g, name, DTYPE_FLOAT32, &p->shape, VALUE_INPUT))) return STATUS_OUT_OF_MEMORY;
+    if (!name || !(g->outs[g->count++] = graph_value(w->g, name, DTYPE_FLOAT32, &p->shape, VALUE_INPUT)))
+      return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
@@ -165,5 +183,6 @@ Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t)
   Writer w = {.s = s, .g = t->graph, .t = t};
   if (t->graph->ir_version < 8) t->graph->ir_version = 8; /* functions */
   if (write_all(&w, loss) == STATUS_OK) return STATUS_OK;
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training_info"); /* the first error wins */
+  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory for the training_info"); /* the first error wins */
 }

@@ -12,7 +12,8 @@
 
 /* ---- the situation as a key ---- */
 
-/* Numbers that differ when the program must: part, mode, passes, the shape of each input fed, the values fetched. 0 when memory is out. */
+/* Numbers that differ when the program must: part, mode, passes, the shape of each input fed, the values fetched. 0
+ * when memory is out. */
 static size_t key_of(Transition *t, const Request *r) {
   size_t most = 3 + (size_t)r->fetch_count, n = 0;
   for (int i = 0; i < r->graph->input_count; i++) most += feed_key_size(&r->feeds[i]);
@@ -34,7 +35,8 @@ static CachedProgram *cache_find(Transition *t, size_t key_count) {
   return NULL;
 }
 
-/* The slot for a new program: the one of the same situation, whose shapes followed from contents, or the one used longest ago. */
+/* The slot for a new program: the one of the same situation, whose shapes followed from contents, or the one used
+ * longest ago. */
 static CachedProgram *cache_slot(Transition *t, CachedProgram *same) {
   CachedProgram *oldest = same ? same : &t->programs[0];
   for (int i = 1; i < PROGRAMS_MAX && !same; i++)
@@ -51,8 +53,9 @@ static Status bind_dim(Graph *g, Dim *numbers, const Value *input, int axis, Dim
   if (!dim_is_symbol(wanted)) return STATUS_OK; /* checked when it was fed */
   Dim *bound = &numbers[dim_symbol(wanted)];
   if (*bound >= 0 && *bound != number)
-    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s': dimension %d ('%.40s') is %lld, another input says %lld",
-                     input->name, axis, graph_symbol_name(g, wanted), (long long)number, (long long)*bound);
+    return error_set(error, STATUS_INVALID_FEED, NULL,
+                     "input '%.100s': dimension %d ('%.40s') is %lld, another input says %lld", input->name, axis,
+                     graph_symbol_name(g, wanted), (long long)number, (long long)*bound);
   *bound = number;
   return STATUS_OK;
 }
@@ -68,15 +71,19 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   return numbers;
 }
 
-/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. An optional need not be. */
+/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. An optional need not
+ * be. */
 static Status check_fed(const Request *r, Error *error) {
   char dims[SHAPE_TEXT];
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
     const Declared *d = v->declared;
     if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->waiting.open)) continue;
-    if (d) return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a sequence of %s) is missing", v->name, dtype_name(d->type));
-    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name, dtype_name(v->type), shape_print(&v->shape, dims));
+    if (d)
+      return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a sequence of %s) is missing", v->name,
+                       dtype_name(d->type));
+    return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name,
+                     dtype_name(v->type), shape_print(&v->shape, dims));
   }
   return STATUS_OK;
 }
@@ -100,12 +107,15 @@ static Status check_shapes(const Graph *bound) {
 
 /* Each try plans again, which takes a step for every two nodes at worst. */
 static int most_tries(const Graph *g) {
-  int64_t pairs = (int64_t)g->node_count * (g->node_count < 8192 ? g->node_count : 8192), tries = pairs ? ((int64_t)1 << 33) / pairs : 0;
+  int64_t pairs = (int64_t)g->node_count * (g->node_count < 8192 ? g->node_count : 8192),
+          tries = pairs ? ((int64_t)1 << 33) / pairs : 0;
   return (int)(tries < g->node_count ? tries : g->node_count);
 }
 
 /* What the budget has for a step arena, which takes the place of the one there is. */
-static double arena_room(const Transition *t) { return budget_room() + (double)t->step_arena.capacity - (t->step_arena.raw ? 0 : BLOCK_EXTRA); }
+static double arena_room(const Transition *t) {
+  return budget_room() + (double)t->step_arena.capacity - (t->step_arena.raw ? 0 : BLOCK_EXTRA);
+}
 
 static bool is_too_large(const Transition *t, const Program *p) { return (double)p->arena_bytes > arena_room(t); }
 
@@ -114,8 +124,10 @@ static void attach_stage(void *context, Graph *stage) {
   for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
 }
 
-/* The graph with numbers for symbols, and with contents that shapes depend on. That they do may only show once symbols are numbers. */
-static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+/* The graph with numbers for symbols, and with contents that shapes depend on. That they do may only show once symbols
+ * are numbers. */
+static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
+                        Error *error) {
   r->graph->work_limit = r->work_limit;
   r->graph->work_composed = 0;
   if (!r->graph->waiting.open) {
@@ -124,14 +136,20 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->waiting.open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
-  Stages stages = {.graph = r->graph, .numbers = numbers, .work_limit = r->work_limit, .attach = attach_stage, .context = (void *)(uintptr_t)r, .stop = r->stop};
+  Stages stages = {.graph = r->graph,
+                   .numbers = numbers,
+                   .work_limit = r->work_limit,
+                   .attach = attach_stage,
+                   .context = (void *)(uintptr_t)r,
+                   .stop = r->stop};
   Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
   c->stage_work = stages.work;
   return bound;
 }
 
-static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count, Error *error) {
+static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
+                   Error *error) {
   bool pinned = pin_declared(r, &c->arena) == STATUS_OK;
   Graph *bound = pinned ? bind_open(r, c, numbers, wanted, count, error) : NULL;
   for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
@@ -151,12 +169,14 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0; tries > 0 && is_too_large(t, &c->program); tries--) {
+  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0; tries > 0 && is_too_large(t, &c->program);
+       tries--) {
     if (!recompute_at_peak(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
   if (is_too_large(t, &c->program))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step on these shapes needs %zu bytes beside what is taken, maxMemoryBytes leaves %.0f",
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
+                     "a step on these shapes needs %zu bytes beside what is taken, maxMemoryBytes leaves %.0f",
                      c->program.arena_bytes, fmax(arena_room(t), 0));
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   TRY(plan_check_work(&c->program, r->work_limit, &c->stage_work));
@@ -177,7 +197,8 @@ static void attach(Transition *t, const Request *r, Program *p) {
 
 static Status reserve(Transition *t, const Program *p, Error *error) {
   if (!block_reserve(&t->step_arena, p->arena_bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes", p->arena_bytes);
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes",
+                     p->arena_bytes);
   if (p->arena_bytes <= t->largest_bytes) return STATUS_OK;
   t->largest_bytes = p->arena_bytes;
   t->lower_bound_bytes = p->lower_bound_bytes;

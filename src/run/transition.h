@@ -14,9 +14,9 @@ typedef struct CachedProgram {
   int64_t *key; /* the situation in numbers */
   size_t key_count;
   Program program;
-  uint64_t used; /* clock of the last use */
+  uint64_t used;     /* clock of the last use */
   double stage_work; /* multiply-adds of its stages */
-  bool for_once; /* contents that were fed have gone into it: the next run needs its own */
+  bool for_once;     /* contents that were fed have gone into it: the next run needs its own */
 } CachedProgram;
 
 typedef struct Transition {
@@ -24,8 +24,8 @@ typedef struct Transition {
   uint64_t clock;
   Block key; /* of the request at hand */
   PackedStore packed;
-  Block step_arena;     /* shared by all programs */
-  size_t largest_bytes; /* most any program wanted of it */
+  Block step_arena;         /* shared by all programs */
+  size_t largest_bytes;     /* most any program wanted of it */
   size_t lower_bound_bytes; /* of that program */
 } Transition;
 
@@ -35,16 +35,17 @@ typedef struct Request {
   int part;
   bool overwrite_gradients;
   unsigned passes; /* a bit each: passes.h */
-  Feed *feeds; /* one for each of graph->inputs */
+  Feed *feeds;     /* one for each of graph->inputs */
   Value *const *fetches;
-  int fetch_count; /* outputs of the program: these, in this order */
+  int fetch_count;       /* outputs of the program: these, in this order */
   Value *const *effects; /* values computed for what they do (accumulators), not read */
   int effect_count;
   const ThreadsStop *stop;
   double work_limit; /* multiply-adds of a run, its stages included; 0 = none */
 } Request;
 
-/* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`. */
+/* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`.
+ */
 Program *transition_program(Transition *t, const Request *request, Error *error);
 /* The program of the part that ran last; NULL where none is kept. */
 const Program *transition_last(const Transition *t, int part);

@@ -1,8 +1,8 @@
 /* Artifacts: an inference model becomes ONNX Runtime's four training artifacts.
  *
  *   model ─ mode_copy ─ loss ─▶ eval model
- *         ─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model      options ─▶ optimizer model
- *         └─ parameters ─▶ checkpoint
+ *         ─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model
+ * options ─▶ optimizer model └─ parameters ─▶ checkpoint
  *
  * A model with a training_info may bring loss, parameters and optimizer itself (train/training_info.h).
  */
@@ -43,7 +43,7 @@ struct TrainletArtifacts {
   Optimizer optimizer;
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
-  bool nominal; /* the checkpoint names the parameters without their values */
+  bool nominal;    /* the checkpoint names the parameters without their values */
   OnnxTraining training;
   bool by_training_info; /* loss.type training-info */
   bool has_optimizer;    /* its type is among the options */
@@ -83,7 +83,9 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
   enter(a);
   void *to = external_add(&a->external, location, bytes, &a->arena);
-  if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes, location);
+  if (!to)
+    error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
+              location);
   return leave(a, to) == STATUS_OK ? to : NULL;
 }
 
@@ -104,7 +106,9 @@ static void forget_model(TrainletArtifacts *a) {
 
 static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
   ExternalFile *file = external_at(&a->external, model);
-  if (file && file->spent) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "loading this file in place has failed before: it must be written again");
+  if (file && file->spent)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "loading this file in place has failed before: it must be written again");
   forget_model(a);
   a->model = onnx_read_training(model, bytes, &a->external, &a->parsed, &a->error, &a->training);
   bool good = a->model && a->error.status == STATUS_OK && !budget_missed();
@@ -241,12 +245,8 @@ typedef struct LossOption {
   Status (*set)(TrainletArtifacts *a, const char *key, const char *value);
 } LossOption;
 static const LossOption loss_options[] = {
-    {"type", set_loss_type},
-    {"reduction", set_reduction},
-    {"weights", set_weights},
-    {"ignoreIndex", set_ignore_index},
-    {"delta", set_delta},
-    {NULL, NULL},
+    {"type", set_loss_type},           {"reduction", set_reduction}, {"weights", set_weights},
+    {"ignoreIndex", set_ignore_index}, {"delta", set_delta},         {NULL, NULL},
 };
 static const char *loss_option(int i) { return loss_options[i].name; }
 
@@ -390,7 +390,9 @@ static Status check_patterns(TrainletArtifacts *a, const char *key, const NameLi
     bool found = false;
     for (int k = 0; k < a->model->value_count && !found; k++)
       found = mode_is_parameter(a->model->values[k]) && glob_match(list->names[i], a->model->values[k]->name);
-    if (!found) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "%s '%.200s' matches no parameter of the model", key, list->names[i]);
+    if (!found)
+      return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "%s '%.200s' matches no parameter of the model", key,
+                       list->names[i]);
   }
   return STATUS_OK;
 }
@@ -400,14 +402,17 @@ static Status check_patterns(TrainletArtifacts *a, const char *key, const NameLi
 static Value *scores_of(TrainletArtifacts *a, Graph *g) {
   const Value *from = a->model->output_count ? a->model->outputs[0] : NULL;
   if (a->loss_inputs.count > 1) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs names %d values, the losses here take one: the scores", a->loss_inputs.count);
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+              "lossInputs names %d values, the losses here take one: the scores", a->loss_inputs.count);
     return NULL;
   }
   if (a->loss_inputs.count && !(from = graph_find(a->model, a->loss_inputs.names[0]))) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs: the model has no value '%.200s'", a->loss_inputs.names[0]);
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs: the model has no value '%.200s'",
+              a->loss_inputs.names[0]);
     return NULL;
   }
-  return from ? from->twin : (error_set(g->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from"), NULL);
+  return from ? from->twin
+              : (error_set(g->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from"), NULL);
 }
 
 static Status add_parameters(Graph *g) {
@@ -428,14 +433,16 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
   if (*loss != scores && graph_rename(g, *loss, "loss") != STATUS_OK) return NULL;
   char text[SHAPE_TEXT];
   if ((*loss)->shape.rank > 1 || ((*loss)->shape.rank == 1 && (*loss)->shape.dim[0] != 1)) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name, shape_print(&(*loss)->shape, text));
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name,
+              shape_print(&(*loss)->shape, text));
     return NULL;
   }
   if (add_parameters(g) != STATUS_OK || graph_add_output(g, *loss) != STATUS_OK) return NULL;
   for (int i = 0; i < a->additional_outputs.count; i++) {
     Value *v = graph_find(g, a->additional_outputs.names[i]);
     if (!v) {
-      error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "additionalOutputs: the model has no value '%.200s'", a->additional_outputs.names[i]);
+      error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "additionalOutputs: the model has no value '%.200s'",
+                a->additional_outputs.names[i]);
       return NULL;
     }
     if (graph_add_output(g, v) != STATUS_OK) return NULL;
@@ -448,19 +455,23 @@ static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *re
   Arena *arena = g->arena;
   const char *buffer_name = arena_print(arena, "%s_grad.accumulation.buffer", parameter->name);
   const char *out_name = arena_print(arena, "%s_grad.accumulation.out", parameter->name);
-  if (!buffer_name || !out_name) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  if (!buffer_name || !out_name)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   Value *buffer = graph_value(g, buffer_name, DTYPE_FLOAT32, &parameter->shape, VALUE_STATE);
   if (!buffer) return g->error->status;
   TRY(graph_add_input(g, buffer));
-  Node *n = graph_node(g, op_find("InPlaceAccumulatorV2"), out_name, (Value *[]){buffer, grad, reset}, 3, &out_name, 1, NULL, 0);
+  Node *n = graph_node(g, op_find("InPlaceAccumulatorV2"), out_name, (Value *[]){buffer, grad, reset}, 3, &out_name, 1,
+                       NULL, 0);
   return n ? graph_add_output(g, n->out[0]) : g->error->status;
 }
 
-/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values. */
+/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values.
+ */
 static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained) {
   Graph *m = a->model;
   int count = 0;
-  Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count), **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
+  Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count),
+        **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   mode_mark_statistics(m);
   for (int i = 0; i < m->value_count; i++) /* wanted of them; what is trained comes below */
@@ -479,7 +490,8 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
     if (!trained[i]) continue;
     Value *grad = grads[at], *parameter = wrt[at++];
     if (!grad && named_exactly(&a->requires_grad, parameter->name))
-      return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'", parameter->name);
+      return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'",
+                       parameter->name);
     if (!grad) {
       warn(a, "parameter '%s' stays frozen: the loss does not depend on it", parameter->name);
       trained[i] = false;
@@ -488,7 +500,9 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
     left++;
     TRY(add_accumulator(g, parameter, grad, reset));
   }
-  if (!left) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "no parameter is left to train: the loss depends on none that is not frozen");
+  if (!left)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "no parameter is left to train: the loss depends on none that is not frozen");
   return graph_add_input(g, reset);
 }
 
@@ -501,7 +515,8 @@ static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
 /* Its MaxPoolGrad must know the shape of dx but for the batch. */
 static bool is_open_pool(const Node *n) {
   bool open = false;
-  for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++) open |= dim_is_symbol(n->out[0]->shape.dim[i]);
+  for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++)
+    open |= dim_is_symbol(n->out[0]->shape.dim[i]);
   return open;
 }
 
@@ -511,11 +526,14 @@ static void warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     const Op *op = g->nodes[i]->op;
     size_t at = strlen(names);
-    if (is_open_pool(g->nodes[i]) && !strstr(names, "MaxPoolGrad")) snprintf(names + at, sizeof names - at, "%sMaxPoolGrad of an unknown size", at ? ", " : "");
-    else if (op->flags & OP_OURS && !strstr(names, op->name)) snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
+    if (is_open_pool(g->nodes[i]) && !strstr(names, "MaxPoolGrad"))
+      snprintf(names + at, sizeof names - at, "%sMaxPoolGrad of an unknown size", at ? ", " : "");
+    else if (op->flags & OP_OURS && !strstr(names, op->name))
+      snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
   }
   size_t at = strlen(names);
-  if (optimizer_model_is_ours(&a->optimizer)) snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
+  if (optimizer_model_is_ours(&a->optimizer))
+    snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
   if (*names) warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 
@@ -535,7 +553,8 @@ static Status build_eval(TrainletArtifacts *a) {
   Value *loss;
   Graph *g = forward_graph(a, false, &arena, &loss);
   const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
-  Status status = outputs ? graph_set_metadata(g, "trainlet.outputs", outputs) : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
+  Status status = outputs ? graph_set_metadata(g, "trainlet.outputs", outputs)
+                          : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
   return status;
@@ -548,9 +567,13 @@ static Status take_training_info(TrainletArtifacts *a) {
   if (!a->training.entries)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "the model holds no training_info, so a loss is needed: %s", listed(text, loss_name, NULL, "or"));
-  if (a->loss_inputs.count) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
+  if (a->loss_inputs.count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
   if (a->has_settings && !a->has_optimizer)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "options of an optimizer need its type here: the training_info's own is taken whole or not at all");
+    return error_set(
+        &a->error, STATUS_INVALID_ARGUMENT, NULL,
+        "options of an optimizer need its type here: the training_info's own is taken whole or not at all");
   if (a->training.error.status != STATUS_OK) return a->error = a->training.error, a->error.status;
   TrainingInfo info;
   arena_free(&a->read);
@@ -588,25 +611,35 @@ static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Che
 
 static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   Graph *m = a->model;
-  CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count), ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count)};
+  CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count),
+                                  ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count)};
   int counts[2] = {0, 0};
-  if (!tensors[0] || !tensors[1]) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  if (!tensors[0] || !tensors[1])
+    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
     if (!mode_is_parameter(v)) continue;
     CheckpointTensor whole = {v->name, v->type, v->shape, v->data, value_bytes(v)};
-    tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type} : whole;
+    tensors[trained[i]][counts[trained[i]]++] = a->nominal ? (CheckpointTensor){.name = v->name, .type = v->type}
+                                                           : whole;
   }
-  Checkpoint c = {.nominal = a->nominal, .trainable = tensors[1], .trainable_count = counts[1], .frozen = tensors[0], .frozen_count = counts[0]};
+  Checkpoint c = {.nominal = a->nominal,
+                  .trainable = tensors[1],
+                  .trainable_count = counts[1],
+                  .frozen = tensors[0],
+                  .frozen_count = counts[0]};
   TRY(add_optimizer_state(a, trained, &c));
-  return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT], &a->lengths[TRAINLET_CHECKPOINT]);
+  return ort_checkpoint_write(&c, ORT_CHECKPOINT_NEWEST, &a->error, &a->bytes[TRAINLET_CHECKPOINT],
+                              &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
 static Status build(TrainletArtifacts *a) {
-  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
+  if (!a->model)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
   if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option optimizer.nesterov needs optimizer.momentum above 0");
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "option optimizer.nesterov needs optimizer.momentum above 0");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
   TRY(check_patterns(a, "requiresGrad", &a->requires_grad));

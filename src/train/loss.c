@@ -15,13 +15,14 @@ static Value *label_input(Graph *g, const char *stem, DType type, const Shape *s
 static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
   char text[SHAPE_TEXT];
   if (scores->shape.rank < 2) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s", scores->name,
-              shape_print(&scores->shape, text));
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s",
+              scores->name, shape_print(&scores->shape, text));
     return NULL;
   }
   if (o->weights && dim_is_number(scores->shape.dim[1]) && scores->shape.dim[1] != o->weight_count) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy has %d class weights, the scores '%.100s' have %lld classes",
-              o->weight_count, scores->name, (long long)scores->shape.dim[1]);
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
+              "cross-entropy has %d class weights, the scores '%.100s' have %lld classes", o->weight_count,
+              scores->name, (long long)scores->shape.dim[1]);
     return NULL;
   }
   Shape shape = scores->shape;
@@ -33,7 +34,8 @@ static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
     in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights, o->weights);
   }
   Attr attrs[2] = {attr_of_string("reduction", o->sum ? "sum" : "mean"), attr_of_int("ignore_index", o->ignore_index)};
-  Node *n = emit_node(g, "SoftmaxCrossEntropyLoss", (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2, 2, NULL);
+  Node *n = emit_node(g, "SoftmaxCrossEntropyLoss", (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in,
+                      o->weights ? 3 : 2, 2, NULL);
   return n ? n->out[0] : NULL;
 }
 

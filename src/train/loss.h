@@ -3,8 +3,8 @@
 #include "graph/graph.h"
 
 typedef struct LossOptions {
-  int kind; /* the index of its row; 0: cross-entropy */
-  bool sum; /* reduction: sum instead of mean */
+  int kind;             /* the index of its row; 0: cross-entropy */
+  bool sum;             /* reduction: sum instead of mean */
   const float *weights; /* cross-entropy: one weight a class; NULL for none */
   int weight_count;
   bool has_ignore_index; /* cross-entropy: labels of this value do not count */
@@ -14,6 +14,7 @@ typedef struct LossOptions {
 
 const char *loss_name(int kind); /* "cross-entropy" …, "none"; NULL past the last */
 bool loss_named(const char *name, int *kind);
-/* Appends the loss of `scores` to g; that of "none" is the scores themselves. A label input is made (`labels`: int64, the scores' shape without its class dimension 1;
- * `target`: float32, the scores' shape). NULL on failure; g->error has the sentence. */
+/* Appends the loss of `scores` to g; that of "none" is the scores themselves. A label input is made (`labels`: int64,
+ * the scores' shape without its class dimension 1; `target`: float32, the scores' shape). NULL on failure; g->error has
+ * the sentence. */
 Value *loss_append(Graph *g, const LossOptions *options, Value *scores);

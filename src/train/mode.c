@@ -36,9 +36,11 @@ static Status copy_node(Graph *to, Node *n, const Op *op, AttrList attrs, Value 
 /* BatchNormInternal: Y, running mean and variance (updated in place), saved mean, saved inverse standard deviation. */
 static Status copy_batch_norm(Graph *to, Node *n, Value *const *in, bool training) {
   for (int i = 1; i < n->out_count; i++)
-    if (n->out[i] && n->out[i]->fetched) return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
+    if (n->out[i] && n->out[i]->fetched)
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is an output of the model, only Y can be", i);
   AttrList attrs = attrs_without(n, "training_mode");
-  return copy_node(to, n, training ? &op_batch_norm_internal : &op_batch_normalization, attrs, in, 5, training ? 5 : 1, 1);
+  return copy_node(to, n, training ? &op_batch_norm_internal : &op_batch_normalization, attrs, in, 5, training ? 5 : 1,
+                   1);
 }
 
 /* Inputs x, ratio, training_mode; the last is absent in inference. */
@@ -47,7 +49,8 @@ static Status copy_dropout(Graph *to, Node *n, Value *const *in, bool training) 
   Value *ratio = n->in_count > 1 && in[1] ? in[1] : emit_float(to, 0.5f);
   Value *three[3] = {in[0], ratio, NULL};
   if (training) three[2] = graph_constant(to, graph_fresh_name(to, "training_mode"), DTYPE_BOOL, &(Shape){0}, &on);
-  return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, three, training ? 3 : 2, n->out_count, n->out_count);
+  return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, three, training ? 3 : 2, n->out_count,
+                   n->out_count);
 }
 
 static Status copy_in_mode(Graph *to, Node *n, bool training) {
@@ -60,7 +63,8 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
 }
 
 bool mode_is_parameter(const Value *v) {
-  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && v->type == DTYPE_FLOAT32 && shape_elements(&v->shape) > 0;
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && v->type == DTYPE_FLOAT32 &&
+         shape_elements(&v->shape) > 0;
 }
 
 Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {

@@ -1,4 +1,5 @@
-/* Optimizer: the tables, and one loop over flat blocks of parameters, four elements at a time, in the same order everywhere. */
+/* Optimizer: the tables, and one loop over flat blocks of parameters, four elements at a time, in the same order
+ * everywhere. */
 #include "train/optimizer.h"
 
 #include <float.h>
@@ -14,8 +15,8 @@
 
 enum {
   NORM_CHUNKS = 64,
-  NORM_RUN = 1024,    /* squares added up in float before they join the sum in double */
-  GRAIN = 16 * 1024,  /* elements that are worth a thread's while */
+  NORM_RUN = 1024,   /* squares added up in float before they join the sum in double */
+  GRAIN = 16 * 1024, /* elements that are worth a thread's while */
 };
 
 /* Σ g² of up to NORM_RUN elements. */
@@ -39,7 +40,8 @@ static void chunk_squares(void *context, size_t chunk, int thread) {
   Norm *n = context;
   size_t end = (chunk + 1) * n->step < n->count ? (chunk + 1) * n->step : n->count;
   double sum = 0;
-  for (size_t i = chunk * n->step; i < end; i += NORM_RUN) sum += run_squares(n->g + i, end - i < NORM_RUN ? end - i : NORM_RUN);
+  for (size_t i = chunk * n->step; i < end; i += NORM_RUN)
+    sum += run_squares(n->g + i, end - i < NORM_RUN ? end - i : NORM_RUN);
   n->sum[chunk] = sum;
 }
 
@@ -108,8 +110,8 @@ static inline Four sgd(Four x, const Rates *r) {
   return x;
 }
 
-/* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, dampening after
- * the first step: m = g in that. */
+/* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0,
+ * dampening after the first step: m = g in that. */
 static inline Four sgd_momentum(Four x, const Rates *r) {
   x.g += r->decay * x.p;
   x.m = r->momentum * x.m + r->fresh * x.g;
@@ -195,9 +197,11 @@ static inline void store_some(float *p, f32x4 v, size_t n) {
 }
 
 /* `rule` over the blocks; inlined into each caller, where rule and moment_count are constants. */
-static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *shared, int moment_count, float *p,
-                                                        const float *g, float *m, float *v, size_t count) {
-  const Rates own = *shared, *r = &own; /* a store through p might alias the shared ones: they would be loaded again after each */
+static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *shared,
+                                                        int moment_count, float *p, const float *g, float *m, float *v,
+                                                        size_t count) {
+  const Rates own = *shared,
+              *r = &own; /* a store through p might alias the shared ones: they would be loaded again after each */
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     Four x = {.p = f32x4_load(p + i), .g = f32x4_load(g + i) * r->scale};
@@ -226,11 +230,11 @@ typedef struct Update {
 } Update;
 
 /* What a row's update is: `rule` over elements from … to of the blocks. */
-#define UPDATE(rule, moment_count)                                                                              \
-  static void rule##_update(void *context, size_t from, size_t to) {                                            \
-    const Update *u = context;                                                                                  \
-    float *m = moment_count > 0 ? u->m + from : NULL, *v = moment_count > 1 ? u->v + from : NULL;               \
-    sweep(rule, &u->rates, moment_count, u->p + from, u->g + from, m, v, to - from);                            \
+#define UPDATE(rule, moment_count)                                                                                     \
+  static void rule##_update(void *context, size_t from, size_t to) {                                                   \
+    const Update *u = context;                                                                                         \
+    float *m = moment_count > 0 ? u->m + from : NULL, *v = moment_count > 1 ? u->v + from : NULL;                      \
+    sweep(rule, &u->rates, moment_count, u->p + from, u->g + from, m, v, to - from);                                   \
   }
 UPDATE(sgd, 0)
 UPDATE(sgd_momentum, 1)
@@ -242,8 +246,8 @@ UPDATE(adagrad, 1)
 UPDATE(rmsprop, 1)
 UPDATE(rmsprop_momentum, 2)
 
-void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v,
-                      size_t count) {
+void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m,
+                      float *v, size_t count) {
   const OptimizerRow *row = optimizer_row(o->kind);
   Update u = {rates_of(o, step, lr, scale), p, g, m, v};
   if (row->update) threads_split(count, GRAIN, by_momentum(o) ? row->update_by_momentum : row->update, &u);
@@ -304,27 +308,15 @@ static const OwnSetting hugging_face_settings[] = {
     {0},
 };
 static const OwnSetting adagrad_settings[] = {
-    {SETTING_LR, 1e-3f, 0},
-    {SETTING_LR_DECAY, 0, 0},
-    {SETTING_EPS, 1e-10f, 0},
-    {SETTING_WEIGHT_DECAY, 0, 0},
-    {0},
+    {SETTING_LR, 1e-3f, 0}, {SETTING_LR_DECAY, 0, 0}, {SETTING_EPS, 1e-10f, 0}, {SETTING_WEIGHT_DECAY, 0, 0}, {0},
 };
 static const OwnSetting rmsprop_settings[] = {
-    {SETTING_LR, 1e-2f, 0},
-    {SETTING_ALPHA, 0.99f, 0},
-    {SETTING_EPS, 1e-8f, 0},
-    {SETTING_WEIGHT_DECAY, 0, 0},
-    {SETTING_MOMENTUM, 0, 0},
-    {0},
+    {SETTING_LR, 1e-2f, 0},       {SETTING_ALPHA, 0.99f, 0}, {SETTING_EPS, 1e-8f, 0},
+    {SETTING_WEIGHT_DECAY, 0, 0}, {SETTING_MOMENTUM, 0, 0},  {0},
 };
 static const OwnSetting sgd_settings[] = {
-    {SETTING_LR, 1e-3f, 0},
-    {SETTING_MOMENTUM, 0, SETTING_IS_OURS},
-    {SETTING_DAMPENING, 0, SETTING_SPARSE},
-    {SETTING_NESTEROV, false, 0},
-    {SETTING_WEIGHT_DECAY, 0, SETTING_IS_OURS},
-    {0},
+    {SETTING_LR, 1e-3f, 0},       {SETTING_MOMENTUM, 0, SETTING_IS_OURS},     {SETTING_DAMPENING, 0, SETTING_SPARSE},
+    {SETTING_NESTEROV, false, 0}, {SETTING_WEIGHT_DECAY, 0, SETTING_IS_OURS}, {0},
 };
 
 static const OptimizerRow rows[OPTIMIZER_COUNT] = {

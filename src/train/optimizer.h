@@ -1,4 +1,5 @@
-/* Optimizers over flat blocks of parameters, a row of a table each; their settings; the ONNX models that describe them. */
+/* Optimizers over flat blocks of parameters, a row of a table each; their settings; the ONNX models that describe them.
+ */
 #pragma once
 #include "arena.h"
 #include "external.h"
@@ -108,16 +109,17 @@ int optimizer_moment_count(const Optimizer *o);              /* 0, 1 or 2 blocks
 double optimizer_norm_squared(const float *g, size_t count);
 /* clip coefficient min(max_norm / (norm + 1e-6), 1); 1 without clipping. */
 float optimizer_clip_scale(const Optimizer *o, double norm_squared);
-/* One update of `count` elements in place; `step` is T: updates done before + first_step; the gradient is scaled by `scale` on the fly.
- * m, v: the moments (NULL where the kind has none). */
-void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m, float *v, size_t count);
+/* One update of `count` elements in place; `step` is T: updates done before + first_step; the gradient is scaled by
+ * `scale` on the fly. m, v: the moments (NULL where the kind has none). */
+void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m,
+                      float *v, size_t count);
 
 /* ---- files ---- */
 
-/* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with InplaceClipGradNorm before it
- * when clipping, laid out as ONNX Runtime's; ai.trainlet's for what ONNX Runtime lacks (Adagrad, momentum,
- * Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts from 0). The initial learning rate is
- * in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
+/* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with
+ * InplaceClipGradNorm before it when clipping, laid out as ONNX Runtime's; ai.trainlet's for what ONNX Runtime lacks
+ * (Adagrad, momentum, Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts from 0). The initial
+ * learning rate is in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
 Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out);
 bool optimizer_model_is_ours(const Optimizer *o); /* ONNX Runtime has no operator for it */
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes);

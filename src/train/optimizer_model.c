@@ -28,8 +28,8 @@ static Status read_float(const OnnxNode *n, const char *name, float least, float
   const Attr *a = find_attr(n, name, ATTR_FLOAT);
   if (a) *out = a->f;
   if (*out >= least && *out < below) return STATUS_OK;
-  return error_set(error, STATUS_INVALID_MODEL, n->name, "%s: %s is %g, it must be at least %g and below %g", n->op_type, name,
-                   (double)*out, (double)least, (double)below);
+  return error_set(error, STATUS_INVALID_MODEL, n->name, "%s: %s is %g, it must be at least %g and below %g",
+                   n->op_type, name, (double)*out, (double)least, (double)below);
 }
 
 /* A whole attribute, 0 or 1. */
@@ -37,7 +37,8 @@ static Status read_flag(const OnnxNode *n, const char *name, Error *error, bool 
   const Attr *a = find_attr(n, name, ATTR_INT);
   if (a) *out = a->i == 1;
   if (!a || a->i == 0 || a->i == 1) return STATUS_OK;
-  return error_set(error, STATUS_INVALID_MODEL, n->name, "%s: %s is %lld, it must be 0 or 1", n->op_type, name, (long long)a->i);
+  return error_set(error, STATUS_INVALID_MODEL, n->name, "%s: %s is %lld, it must be 0 or 1", n->op_type, name,
+                   (long long)a->i);
 }
 
 static Status read_settings(const OnnxNode *n, const OptimizerRow *row, Error *error, Optimizer *o) {
@@ -84,18 +85,21 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
                        "the optimizer model uses the operator '%.64s', which is no optimizer we have", n->op_type);
     } else if (out->kind != OPTIMIZER_NONE) {
-      return error_set(error, STATUS_UNSUPPORTED_OP, n->name, "the optimizer model holds two optimizers, one is what we run");
+      return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
+                       "the optimizer model holds two optimizers, one is what we run");
     } else {
       *out = optimizer_default(kind);
       TRY(read_settings(n, optimizer_row(kind), error, out));
     }
   }
-  if (out->kind == OPTIMIZER_NONE) return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model holds no optimizer");
+  if (out->kind == OPTIMIZER_NONE)
+    return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model holds no optimizer");
   out->clip_norm = clip_norm;
   return STATUS_OK;
 }
 
-/* ONNX Runtime has no place for the initial learning rate but its checkpoint's optimizer group, which a fresh one lacks. */
+/* ONNX Runtime has no place for the initial learning rate but its checkpoint's optimizer group, which a fresh one
+ * lacks. */
 static const char learning_rate_key[] = "trainlet.learning_rate";
 
 static Status read_learning_rate(const OnnxPlain *model, Error *error, Optimizer *out) {
@@ -104,12 +108,15 @@ static Status read_learning_rate(const OnnxPlain *model, Error *error, Optimizer
     char *end;
     out->lr = strtof(model->metadata_texts[i], &end);
     if (end == model->metadata_texts[i] || *end || !(out->lr >= 0 && out->lr < INFINITY))
-      return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model's learning rate '%.40s' is no number of at least 0", model->metadata_texts[i]);
+      return error_set(error, STATUS_INVALID_MODEL, NULL,
+                       "the optimizer model's learning rate '%.40s' is no number of at least 0",
+                       model->metadata_texts[i]);
   }
   return STATUS_OK;
 }
 
-Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out) {
+Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error,
+                            Optimizer *out) {
   Arena arena = {0};
   OnnxPlain model;
   Status status = onnx_read_nodes(bytes, count, external, &arena, error, &model);
@@ -173,25 +180,37 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   const char *op_type = in_runtime ? row->runtime_op_type : row->op_type, *domain = in_runtime ? MICROSOFT : OURS;
   int in_count = name_inputs(o, clips ? clipped : "gradients", in), attr_count = plain ? 0 : write_attrs(o, attrs);
   const OnnxNode nodes[] = {
-      {"InplaceClipGradNorm", MICROSOFT, "InplaceClipGradNorm", (const char *[]){"gradients"}, &clipped, 1, 1, &max_norm, 1},
+      {"InplaceClipGradNorm", MICROSOFT, "InplaceClipGradNorm", (const char *[]){"gradients"}, &clipped, 1, 1,
+       &max_norm, 1},
       {op_type, domain, op_type, in, &flag, in_count, 1, attrs, attr_count},
   };
-  const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},     {"step", DTYPE_INT64, 1},
-                             {"params", DTYPE_FLOAT32, 0},            {"gradients", DTYPE_FLOAT32, 0},
-                             {"first_order_moments", DTYPE_FLOAT32, 0}, {"second_order_moments", DTYPE_FLOAT32, 0}};
+  const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},
+                             {"step", DTYPE_INT64, 1},
+                             {"params", DTYPE_FLOAT32, 0},
+                             {"gradients", DTYPE_FLOAT32, 0},
+                             {"first_order_moments", DTYPE_FLOAT32, 0},
+                             {"second_order_moments", DTYPE_FLOAT32, 0}};
   /* for plain SGD the runtime infers a scalar, makes one element, and grumbles at either declaration */
   const OnnxPort output = {flag, DTYPE_BOOL, plain ? PORT_ANY_SHAPE : 1}, between = {clipped, DTYPE_FLOAT32, 0};
   const Opset opsets[] = {{MICROSOFT, 1}, {"", 14}, {OURS, 1}};
   char learning_rate[24];
   snprintf(learning_rate, sizeof learning_rate, "%.9g", (double)o->lr);
   const OnnxPlain model = {
-      .nodes = clips ? nodes : nodes + 1, .node_count = clips ? 2 : 1,
+      .nodes = clips ? nodes : nodes + 1,
+      .node_count = clips ? 2 : 1,
       .inputs = inputs,
-      .input_count = optimizer_moment_count(o) == 2 ? 6 : 5, /* the runtime wants first moments even where nothing reads them */
-      .outputs = &output, .output_count = 1,
-      .metadata_keys = (const char *[]){learning_rate_key}, .metadata_texts = (const char *[]){learning_rate}, .metadata_count = 1,
-      .between = &between, .between_count = clips,
-      .opsets = opsets, .opset_count = in_runtime ? 2 : 3,
+      .input_count = optimizer_moment_count(o) == 2
+                       ? 6
+                       : 5, /* the runtime wants first moments even where nothing reads them */
+      .outputs = &output,
+      .output_count = 1,
+      .metadata_keys = (const char *[]){learning_rate_key},
+      .metadata_texts = (const char *[]){learning_rate},
+      .metadata_count = 1,
+      .between = &between,
+      .between_count = clips,
+      .opsets = opsets,
+      .opset_count = in_runtime ? 2 : 3,
   };
   return onnx_write_nodes(&model, error, out, out_bytes);
 }

@@ -43,7 +43,7 @@ static const Form py_torch_adam = {&op_py_torch_adam,
 
 /* An optimizer that is not here, ONNX cannot say. */
 static const Form *const forms[OPTIMIZER_COUNT] = {
-    [OPTIMIZER_SGD] = &momentum,      [OPTIMIZER_ADAGRAD] = &adagrad, [OPTIMIZER_ADAMW] = &py_torch_adam,
+    [OPTIMIZER_SGD] = &momentum,       [OPTIMIZER_ADAGRAD] = &adagrad, [OPTIMIZER_ADAMW] = &py_torch_adam,
     [OPTIMIZER_ADAM] = &py_torch_adam, [OPTIMIZER_ADAMW_HF] = &adam,   [OPTIMIZER_ADAM_HF] = &adam,
 };
 

@@ -16,19 +16,27 @@ typedef struct Reading {
 
 /* ---- bindings ---- */
 
-static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count, const Graph *source, const char *what) {
+static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count, const Graph *source,
+                             const char *what) {
   bool *named = ARENA_ARRAY(r->arena, bool, r->from->graph->value_count); /* by a value's index */
   if (!named) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
   for (int i = 0; i < count; i++) {
     const Value *to = graph_find(r->from->graph, bindings[i].to);
     const Value *from = source ? graph_find(source, bindings[i].from) : NULL;
     if (!to || to->kind != VALUE_CONSTANT || !to->initializer)
-      return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s', which is no initializer", what, bindings[i].to);
+      return error_set(r->error, STATUS_INVALID_MODEL, NULL,
+                       "the training_info's %s names '%.128s', which is no initializer", what, bindings[i].to);
     if (!from)
-      return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s gives '%.96s' the value '%.96s', which nothing makes", what, bindings[i].to, bindings[i].from);
+      return error_set(r->error, STATUS_INVALID_MODEL, NULL,
+                       "the training_info's %s gives '%.96s' the value '%.96s', which nothing makes", what,
+                       bindings[i].to, bindings[i].from);
     if (from->type != to->type || !shape_equal(&from->shape, &to->shape))
-      return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s gives '%.96s' the value '%.96s' of another type or shape", what, bindings[i].to, bindings[i].from);
-    if (named[to->index]) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s' twice", what, bindings[i].to);
+      return error_set(r->error, STATUS_INVALID_MODEL, NULL,
+                       "the training_info's %s gives '%.96s' the value '%.96s' of another type or shape", what,
+                       bindings[i].to, bindings[i].from);
+    if (named[to->index])
+      return error_set(r->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s names '%.128s' twice", what,
+                       bindings[i].to);
     named[to->index] = true;
   }
   return STATUS_OK;
@@ -36,7 +44,8 @@ static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count,
 
 /* ---- initialization ---- */
 
-/* An initialization may take 64 times the bytes that it initializes and a megabyte: a small file may not ask for all memory. */
+/* An initialization may take 64 times the bytes that it initializes and a megabyte: a small file may not ask for all
+ * memory. */
 static double initialization_limit(const OnnxTraining *t) {
   double bytes = 1 << 20;
   for (int i = 0; i < t->initial_count; i++) {
@@ -51,10 +60,13 @@ static Status allocate(Node *n, double *left) {
   *left -= (double)n->scratch_bytes;
   for (int i = 0; i < n->out_count; i++) {
     Value *v = n->out[i];
-    if (v && !shape_is_concrete(&v->shape)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its shape is not known while initializing");
+    if (v && !shape_is_concrete(&v->shape))
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "its shape is not known while initializing");
     size_t bytes = v ? value_bytes(v) : 0;
-    if ((*left -= (double)bytes) < 0) return node_fail(n, STATUS_OUT_OF_MEMORY, "the initialization takes far more memory than what it initializes");
-    if (v && !(v->data = arena_alloc(arena, bytes))) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
+    if ((*left -= (double)bytes) < 0)
+      return node_fail(n, STATUS_OUT_OF_MEMORY, "the initialization takes far more memory than what it initializes");
+    if (v && !(v->data = arena_alloc(arena, bytes)))
+      return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while initializing");
   }
   uintptr_t scratch = (uintptr_t)arena_alloc(arena, n->scratch_bytes + 63);
   n->scratch = (void *)((scratch + 63) & ~(uintptr_t)63);
@@ -73,7 +85,9 @@ static Status initialize(Reading *r) {
   g->error = r->error;
   for (int i = 0; i < g->node_count; i++) {
     TRY(allocate(g->nodes[i], &left));
-    if ((work += work_of(g->nodes[i])) > INITIAL_WORK_MAX) return node_fail(g->nodes[i], STATUS_TOO_MUCH_WORK, "the initialization takes more than %.0e multiply-adds", INITIAL_WORK_MAX);
+    if ((work += work_of(g->nodes[i])) > INITIAL_WORK_MAX)
+      return node_fail(g->nodes[i], STATUS_TOO_MUCH_WORK, "the initialization takes more than %.0e multiply-adds",
+                       INITIAL_WORK_MAX);
     g->nodes[i]->op->run(g->nodes[i]);
   }
   for (int i = 0; i < r->from->initial_count; i++)
@@ -85,11 +99,15 @@ static Status initialize(Reading *r) {
 
 static Status find_loss(Reading *r) {
   const OnnxTraining *t = r->from;
-  if (!t->gradient_count) return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "the training_info's algorithm has no Gradient node, by which we find the loss");
+  if (!t->gradient_count)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
+                     "the training_info's algorithm has no Gradient node, by which we find the loss");
   for (int i = 1; i < t->gradient_count; i++)
     if (t->gradients[i].y != t->gradients[0].y)
-      return error_set(r->error, STATUS_UNSUPPORTED_OP, t->gradients[i].node, "the training_info's Gradient '%.96s' is of '%.64s', Gradient '%.96s' of '%.64s': we train by one loss",
-                       t->gradients[i].node, t->gradients[i].y->name, t->gradients[0].node, t->gradients[0].y->name);
+      return error_set(
+          r->error, STATUS_UNSUPPORTED_OP, t->gradients[i].node,
+          "the training_info's Gradient '%.96s' is of '%.64s', Gradient '%.96s' of '%.64s': we train by one loss",
+          t->gradients[i].node, t->gradients[i].y->name, t->gradients[0].node, t->gradients[0].y->name);
   return STATUS_OK;
 }
 
@@ -107,7 +125,8 @@ static Status cut_model(Reading *r) {
   for (int i = 0; i < r->from->gradient_count; i++)
     for (int k = 0; k < r->from->gradients[i].count; k++)
       if (r->from->gradients[i].outs[k] && r->from->gradients[i].outs[k]->twin)
-        return error_set(r->error, STATUS_UNSUPPORTED_OP, r->from->gradients[i].node, "the model or its loss is computed from what Gradient '%.96s' makes, which we do not train by",
+        return error_set(r->error, STATUS_UNSUPPORTED_OP, r->from->gradients[i].node,
+                         "the model or its loss is computed from what Gradient '%.96s' makes, which we do not train by",
                          r->from->gradients[i].node);
   return STATUS_OK;
 }
@@ -131,13 +150,17 @@ static Status find_parameters(Reading *r) {
   for (int i = 0; i < t->gradient_count; i++)
     for (int k = 0; k < t->gradients[i].count; k++) {
       const OnnxGradient *g = &t->gradients[i];
-      if (g->outs[k] && is_trained(t, g->xs[k])) r->to->parameters[r->to->parameter_count++] = (TrainedParameter){.value = g->xs[k], .gradient = g->outs[k]};
+      if (g->outs[k] && is_trained(t, g->xs[k]))
+        r->to->parameters[r->to->parameter_count++] = (TrainedParameter){.value = g->xs[k], .gradient = g->outs[k]};
     }
   if (r->to->parameter_count) return STATUS_OK;
-  return error_set(r->error, STATUS_UNSUPPORTED_OP, t->gradients->node, "the training_info updates no initializer that Gradient '%.128s' differentiates by", t->gradients->node);
+  return error_set(r->error, STATUS_UNSUPPORTED_OP, t->gradients->node,
+                   "the training_info updates no initializer that Gradient '%.128s' differentiates by",
+                   t->gradients->node);
 }
 
-Status training_info_read(const OnnxTraining *t, bool initial, bool own_optimizer, Arena *arena, Error *error, TrainingInfo *out) {
+Status training_info_read(const OnnxTraining *t, bool initial, bool own_optimizer, Arena *arena, Error *error,
+                          TrainingInfo *out) {
   *out = (TrainingInfo){0};
   Reading r = {t, out, error, arena};
   TRY(check_bindings(&r, t->updates, t->update_count, t->graph, "update_binding"));

@@ -1,6 +1,7 @@
 /* Training info: what ONNX's training_info asks for, in our terms: the loss, what trains, the optimizer and its state.
  *
- *   model ∪ algorithm ─▶ Gradient(xs, y) ─▶ Adam | Momentum | Adagrad | Sub(x, Mul(lr, g)) ─▶ update_binding x ← new x, v ← new v, T ← T + 1
+ *   model ∪ algorithm ─▶ Gradient(xs, y) ─▶ Adam | Momentum | Adagrad | Sub(x, Mul(lr, g)) ─▶ update_binding x ← new x,
+ * v ← new v, T ← T + 1
  */
 #pragma once
 #include "onnx/onnx.h"
@@ -20,6 +21,8 @@ typedef struct TrainingInfo {
   int64_t steps; /* updates done before */
 } TrainingInfo;
 
-/* Understands t, or says in one sentence which node it does not and what it would. `initialize`: the initializers first take what the
- * initialization computes. `own_optimizer`: the caller brings an optimizer, so only loss and parameters are looked for. */
-Status training_info_read(const OnnxTraining *t, bool initialize, bool own_optimizer, Arena *arena, Error *error, TrainingInfo *out);
+/* Understands t, or says in one sentence which node it does not and what it would. `initialize`: the initializers first
+ * take what the initialization computes. `own_optimizer`: the caller brings an optimizer, so only loss and parameters
+ * are looked for. */
+Status training_info_read(const OnnxTraining *t, bool initialize, bool own_optimizer, Arena *arena, Error *error,
+                          TrainingInfo *out);

@@ -1,6 +1,8 @@
-// One contender in a Web Worker or a Node process of its own: opens a row, then makes as many steps as it is told and says how long they took.
+// One contender in a Web Worker or a Node process of its own: opens a row, then makes as many steps as it is told and
+// says how long they took.
 //
-//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, memory }   from the import of the library to the first loss
+//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, memory }   from the import of the library to the
+// first loss
 //   { measure: steps }                     ─▶ { ms, loss }                      ms of one step, mean of the steps
 
 import { task } from './tasks.js';
@@ -17,7 +19,9 @@ const MODULES = {
   'relaxed-peak': () => import('./contenders/peak.js'),
   'memory-copy': () => import('./contenders/peak.js'),
 };
-const CHECKED_STEPS = 5, WARM_MS = 2_000, PATIENCE_MS = 12_000;
+const CHECKED_STEPS = 5,
+  WARM_MS = 2_000,
+  PATIENCE_MS = 12_000;
 
 let session;
 
@@ -33,7 +37,7 @@ async function open({ contender, row, ...options }) {
     losses.push(loss);
     stepMs = ms;
   }
-  for (const since = performance.now(); performance.now() - since + stepMs < WARM_MS;) stepMs = (await measure(1)).ms; // the compiler's second tier arrives
+  for (const since = performance.now(); performance.now() - since + stepMs < WARM_MS; ) stepMs = (await measure(1)).ms; // the compiler's second tier arrives
   return { firstStepMs, losses, stepMs, memory: await session.memory?.() };
 }
 

@@ -1,4 +1,5 @@
-// How soon a page trains: TrainingSession.create, first in a fresh page, and the first steps after it, ours and onnxruntime-web's interleaved.
+// How soon a page trains: TrainingSession.create, first in a fresh page, and the first steps after it, ours and
+// onnxruntime-web's interleaved.
 //
 //   npm run bench:create -- [--rounds N]
 
@@ -14,7 +15,7 @@ const recipeOf = (name) => JSON.parse(readFileSync(new URL(`../golden/${name}.js
 
 /** Title, and what a page measures: a list of milliseconds. */
 const TASKS = [
-  ['create, ONNX Runtime\'s MNIST artifacts', (site, engine) => site.inPage('timeCreate', engine).then((ms) => [ms])],
+  ["create, ONNX Runtime's MNIST artifacts", (site, engine) => site.inPage('timeCreate', engine).then((ms) => [ms])],
   ['steps 1, 2, 3 of the MLP, batch 64', (site, engine) => site.inPage('timeSteps', engine, recipeOf('w1'), STEPS)],
   ['steps 1, 2, 3 of the CNN, batch 64', (site, engine) => site.inPage('timeSteps', engine, recipeOf('w2'), STEPS)],
 ];

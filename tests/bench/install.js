@@ -17,7 +17,10 @@ export async function installPeers() {
   const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   if (Object.entries(dependencies).some(isMissing)) {
     console.log('Installing the peers into tests/bench/node_modules …');
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'], { cwd: folder, stdio: 'inherit' });
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'], {
+      cwd: folder,
+      stdio: 'inherit',
+    });
   }
   await bundleTfjs();
 }
@@ -27,7 +30,24 @@ async function bundleTfjs() {
   const { build } = await import('esbuild');
   const entryPoints = [join(folder, 'contenders/tfjs_library.js')];
   await build({
-    entryPoints, bundle: true, minify: true, format: 'esm', platform: 'browser', outfile: join(folder, '../../build/bench/tfjs.js'), logLevel: 'error',
-    external: ['fs', 'path', 'worker_threads', 'perf_hooks', 'os', 'url', 'util', 'string_decoder', 'crypto', 'node-fetch'],
+    entryPoints,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    outfile: join(folder, '../../build/bench/tfjs.js'),
+    logLevel: 'error',
+    external: [
+      'fs',
+      'path',
+      'worker_threads',
+      'perf_hooks',
+      'os',
+      'url',
+      'util',
+      'string_decoder',
+      'crypto',
+      'node-fetch',
+    ],
   });
 }

@@ -1,4 +1,5 @@
-// Measures a row: opens every contender in every place, checks that all train the same network, then times them in turns.
+// Measures a row: opens every contender in every place, checks that all train the same network, then times them in
+// turns.
 
 import { isOurs } from './contenders.js';
 import { lossDifference } from './statistics.js';
@@ -6,7 +7,9 @@ import { checkedLosses } from './tasks.js';
 
 const ROUND_MS = 250;
 /** Who is slow takes part in fewer rounds; who is very slow was timed enough when it was opened. */
-const SLOW_MS = 1_000, SLOW_ROUNDS = 3, VERY_SLOW_MS = 5_000;
+const SLOW_MS = 1_000,
+  SLOW_ROUNDS = 3,
+  VERY_SLOW_MS = 5_000;
 const AGREE = 1e-3;
 
 /** Opens one contender; what it cannot do becomes its `error`. */
@@ -38,7 +41,8 @@ function checkLosses(row, entrants) {
   }
 }
 
-const roundsOf = ({ stepMs }) => (stepMs > VERY_SLOW_MS ? 0 : stepMs > SLOW_MS ? SLOW_ROUNDS : Number.POSITIVE_INFINITY);
+const roundsOf = ({ stepMs }) =>
+  stepMs > VERY_SLOW_MS ? 0 : stepMs > SLOW_MS ? SLOW_ROUNDS : Number.POSITIVE_INFINITY;
 
 async function round(entrants, index, threads) {
   for (const entrant of entrants) {
@@ -55,7 +59,10 @@ async function round(entrants, index, threads) {
   }
 }
 
-/** entrants: { contender, place, limit }; gives them back with losses, times of the rounds (ms with holes), memory, errors. */
+/**
+ * entrants: { contender, place, limit }; gives them back with losses, times of the rounds (ms with holes), memory,
+ * errors.
+ */
 export async function measureRow(row, entrants, { rounds, threads }, tell) {
   for (const entrant of entrants) {
     tell(`${row}: opening ${entrant.contender}`);

@@ -1,8 +1,10 @@
 /* The engine without wasm, for the benchmark: trains on one batch and says how long the steps took.
  *
- *   bench_native train|model FOLDER THREADS NAME:TYPE:DIMS …      TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes are FOLDER/NAME.bin
+ *   bench_native train|model FOLDER THREADS NAME:TYPE:DIMS …      TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes
+ * are FOLDER/NAME.bin
  *
- * Each line on stdin is a number of steps; each answer is the ms of one step and the last loss (of a model: its first output's first number). */
+ * Each line on stdin is a number of steps; each answer is the ms of one step and the last loss (of a model: its first
+ * output's first number). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +71,9 @@ static Status step(TrainletSession *s, TrainletPart part, const Feed *feeds, int
     memcpy(to, feeds[i].data, feeds[i].bytes);
   }
   Status status = part == TRAINLET_MODEL ? trainlet_session_run(s, part, NULL) : trainlet_session_step(s);
-  if (!status) *loss = part == TRAINLET_MODEL ? (double)*(const float *)trainlet_session_output(s, 0)->data : trainlet_session_loss(s);
+  if (!status)
+    *loss = part == TRAINLET_MODEL ? (double)*(const float *)trainlet_session_output(s, 0)->data
+                                   : trainlet_session_loss(s);
   return status;
 }
 
@@ -80,7 +84,8 @@ static double now_ms(void) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 5 || count > 12) return fail("bench_native", "wants train or model, a folder, threads and one to eight inputs");
+  if (count < 5 || count > 12)
+    return fail("bench_native", "wants train or model, a folder, threads and one to eight inputs");
   TrainletPart part = strcmp(arguments[1], "model") == 0 ? TRAINLET_MODEL : TRAINLET_TRAIN;
   folder = arguments[2];
   Feed feeds[8];

@@ -1,4 +1,5 @@
-// What each pass brings: the time of a step without it over the time with all, sessions that differ in that alone taking turns. Time is the
+// What each pass brings: the time of a step without it over the time with all, sessions that differ in that alone
+// taking turns. Time is the
 // processor's, so that a busy machine disturbs it less.
 //   node tests/bench/passes.js [rows, W1,W3] [seconds a row, 20] [passes, all]
 
@@ -20,7 +21,12 @@ async function open({ graph, optimizer, trainable, forward, feeds }, passes) {
     const session = await InferenceSession.create(graph.onnx(), options);
     return () => session.run(feeds);
   }
-  const artifacts = await generateArtifacts(graph.onnx(), { loss: 'cross-entropy', optimizer, ...(trainable && { requiresGrad: trainable }), ...options });
+  const artifacts = await generateArtifacts(graph.onnx(), {
+    loss: 'cross-entropy',
+    optimizer,
+    ...(trainable && { requiresGrad: trainable }),
+    ...options,
+  });
   const session = await TrainingSession.create(artifacts, options);
   return () => session.step(feeds);
 }

@@ -1,11 +1,16 @@
-// What a measured row says: medians with spread, ratios, shares of the limits; as data for build/bench.json and as tables for the terminal.
+// What a measured row says: medians with spread, ratios, shares of the limits; as data for build/bench.json and as
+// tables for the terminal.
 
 import { CONTENDERS, isOurs, isPeer } from './contenders.js';
 import { WORK } from './contenders/peak.js';
 import { median, roundRatio, spread } from './statistics.js';
 
-/** A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when several threads share the work. */
-const processorTimeOf = ({ processorMs }) => (processorMs.length && processorMs.every((ms) => ms > 0) ? median(processorMs) : undefined);
+/**
+ * A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when
+ * several threads share the work.
+ */
+const processorTimeOf = ({ processorMs }) =>
+  processorMs.length && processorMs.every((ms) => ms > 0) ? median(processorMs) : undefined;
 
 /** The time that ratios are of. */
 const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
@@ -20,13 +25,20 @@ function limitsIn(entrants, place) {
     return WORK[name] / Math.min(...times) / 1e6;
   };
   const resident = entrants.filter((e) => e.limit && e.place === place && !e.error).map((e) => e.residentBytes);
-  return { simdGflops: measured('simd-peak'), relaxedGflops: measured('relaxed-peak'), copyGBs: measured('memory-copy'), emptyBytes: Math.min(...resident) };
+  return {
+    simdGflops: measured('simd-peak'),
+    relaxedGflops: measured('relaxed-peak'),
+    copyGBs: measured('memory-copy'),
+    emptyBytes: Math.min(...resident),
+  };
 }
 
 /** Bytes that a step must move for the weights alone: a trained value is read forward; its gradient is written; the update reads the gradient, and reads and
  * writes the value and each of its moments. */
 function trafficBytes({ graph, trains, optimizer }) {
-  const trained = [...graph.weights].filter(([name]) => trains(name)).reduce((sum, [, { data }]) => sum + data.length, 0);
+  const trained = [...graph.weights]
+    .filter(([name]) => trains(name))
+    .reduce((sum, [, { data }]) => sum + data.length, 0);
   return trained * 4 * (1 + 1 + 1 + 2 + (optimizer.type === 'sgd' ? 0 : 4));
 }
 
@@ -37,14 +49,29 @@ function bestPeer(results) {
 
 function resultOf(entrant, task) {
   const times = entrant.ms.filter(Boolean);
-  const base = { contender: entrant.contender, title: CONTENDERS[entrant.contender].title + (entrant.note ? ` (${entrant.note})` : ''), place: entrant.place.name };
+  const base = {
+    contender: entrant.contender,
+    title: CONTENDERS[entrant.contender].title + (entrant.note ? ` (${entrant.note})` : ''),
+    place: entrant.place.name,
+  };
   if (entrant.error || times.length === 0) return { ...base, error: entrant.error ?? 'no round was measured' };
   const ms = spread(times);
   const { losses, difference, disagrees, firstStepMs, residentBytes, memory, ms: rounds } = entrant;
   const stepMs = timeOf(entrant);
   return {
-    ...base, ms, rounds, processorMs: processorTimeOf(entrant), stepMs, gflops: task.mflop / stepMs, firstStepMs, residentBytes,
-    plannedPeakBytes: memory?.peakBytes, weightTrafficGBs: task.forward ? undefined : trafficBytes(task) / stepMs / 1e6, losses, lossDifference: difference, disagrees,
+    ...base,
+    ms,
+    rounds,
+    processorMs: processorTimeOf(entrant),
+    stepMs,
+    gflops: task.mflop / stepMs,
+    firstStepMs,
+    residentBytes,
+    plannedPeakBytes: memory?.peakBytes,
+    weightTrafficGBs: task.forward ? undefined : trafficBytes(task) / stepMs / 1e6,
+    losses,
+    lossDifference: difference,
+    disagrees,
   };
 }
 
@@ -72,28 +99,62 @@ const times = (ratio) => (ratio ? `×${number(ratio, 2)}` : '');
 const few = (ms) => number(ms, ms === undefined || ms < 10 ? 2 : ms < 1000 ? 1 : 0);
 const mib = (bytes) => number(bytes === undefined ? undefined : bytes / 2 ** 20);
 
-/** Columns padded: the first to the left, the others to the right. A row with too few cells ends in a remark of any width. */
+/**
+ * Columns padded: the first to the left, the others to the right. A row with too few cells ends in a remark of any
+ * width.
+ */
 export function table(rows) {
   const whole = rows.filter((row) => row.length === rows[0].length);
-  const widths = rows[0].map((_, column) => Math.max(...(column === 0 ? rows : whole).map((row) => row[column].length)));
-  const pad = (row) => (cell, i) => (i === 0 ? cell.padEnd(widths[0]) : whole.includes(row) ? cell.padStart(widths[i]) : cell);
+  const widths = rows[0].map((_, column) =>
+    Math.max(...(column === 0 ? rows : whole).map((row) => row[column].length)),
+  );
+  const pad = (row) => (cell, i) =>
+    i === 0 ? cell.padEnd(widths[0]) : whole.includes(row) ? cell.padStart(widths[i]) : cell;
   return rows.map((row) => row.map(pad(row)).join('  ')).join('\n');
 }
 
 function placeTable({ place, limits, results }) {
-  const rows = [[place, 'ms a step', 'quartiles', 'best', 'cpu ms', 'GFLOP/s', 'of ours', 'first step ms', 'RSS MiB', 'plan MiB', 'losses']];
+  const rows = [
+    [
+      place,
+      'ms a step',
+      'quartiles',
+      'best',
+      'cpu ms',
+      'GFLOP/s',
+      'of ours',
+      'first step ms',
+      'RSS MiB',
+      'plan MiB',
+      'losses',
+    ],
+  ];
   for (const r of results) {
     if (!r.ms) rows.push([`  ${r.title}`, r.error]);
     else {
       const agrees = r.disagrees ? `DIFFER by ${number(r.lossDifference, 4)}` : 'agree';
-      rows.push([`  ${r.title}`, few(r.ms.median), `${few(r.ms.low)}–${few(r.ms.high)}`, few(r.ms.best), few(r.processorMs), number(r.gflops),
-        times(r.timesOurs), few(r.firstStepMs), mib(r.residentBytes), mib(r.plannedPeakBytes), agrees]);
+      rows.push([
+        `  ${r.title}`,
+        few(r.ms.median),
+        `${few(r.ms.low)}–${few(r.ms.high)}`,
+        few(r.ms.best),
+        few(r.processorMs),
+        number(r.gflops),
+        times(r.timesOurs),
+        few(r.firstStepMs),
+        mib(r.residentBytes),
+        mib(r.plannedPeakBytes),
+        agrees,
+      ]);
     }
   }
   const ours = results.find((r) => isOurs(r.contender) && r.ms);
   const share = ours?.shareOfPeak ? `; ours: ${number(100 * ours.shareOfPeak)} % of it` : '';
-  const traffic = ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
-  const limit = limits.simdGflops ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}; RSS of a worker with these loops alone ${mib(limits.emptyBytes)} MiB` : '';
+  const traffic =
+    ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
+  const limit = limits.simdGflops
+    ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}; RSS of a worker with these loops alone ${mib(limits.emptyBytes)} MiB`
+    : '';
   return table(rows) + limit;
 }
 
@@ -103,16 +164,30 @@ export function rowText(report) {
 
 /** Time of a step of ours beside the best peer's, all rows. */
 export function summaryText(rows) {
-  const lines = rows.flatMap(({ row, places }) => places.filter((p) => p.bestPeer && p.bestPeerTimesOurs).map((p) => {
-    const [ours, best] = [p.results.find((r) => isOurs(r.contender)), p.results.find((r) => r.contender === p.bestPeer)];
-    return [row, p.place, few(ours.stepMs), few(best.stepMs), best.title, times(p.bestPeerTimesOurs)];
-  }));
-  return lines.length ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours'], ...lines])}` : '';
+  const lines = rows.flatMap(({ row, places }) =>
+    places
+      .filter((p) => p.bestPeer && p.bestPeerTimesOurs)
+      .map((p) => {
+        const [ours, best] = [
+          p.results.find((r) => isOurs(r.contender)),
+          p.results.find((r) => r.contender === p.bestPeer),
+        ];
+        return [row, p.place, few(ours.stepMs), few(best.stepMs), best.title, times(p.bestPeerTimesOurs)];
+      }),
+  );
+  return lines.length
+    ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours'], ...lines])}`
+    : '';
 }
 
 /** What a page downloads, in KB of brotli. */
 export function sizesText(sizes) {
   const kb = (bytes) => (bytes / 1000).toFixed(0);
-  const rows = Object.entries(sizes).map(([name, { js, wasm, total }]) => [CONTENDERS[name].title, kb(js), kb(wasm), kb(total)]);
+  const rows = Object.entries(sizes).map(([name, { js, wasm, total }]) => [
+    CONTENDERS[name].title,
+    kb(js),
+    kb(wasm),
+    kb(total),
+  ]);
   return `\n${table([['KB to download, brotli', 'JavaScript', 'wasm', 'together'], ...rows])}`;
 }

@@ -1,4 +1,5 @@
-// The benchmark: our training steps beside those of whoever else trains in a browser, interleaved in one run, the same network for all.
+// The benchmark: our training steps beside those of whoever else trains in a browser, interleaved in one run, the same
+// network for all.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -17,7 +18,9 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
 
   --only W1,W3        rows: ${taskNames.join(', ')}
   --where node        places: chromium, firefox, node, native (default: all but firefox)
-  --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS).filter((name) => !isOurs(name)).join(', ')}
+  --peers none        contenders beside ours: none, all, or some of ${Object.keys(CONTENDERS)
+    .filter((name) => !isOurs(name))
+    .join(', ')}
   --rounds 15         rounds of a quarter second each
   --threads 1         threads of ours and of onnxruntime-web's graph; from 2 on ours on one thread is measured beside them
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
@@ -32,34 +35,49 @@ const PLACES = {
 };
 
 function optionsOf() {
-  const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, only: { type: 'string' }, where: { type: 'string', default: 'chromium,node,native' }, peers: { type: 'string', default: 'all' },
-    rounds: { type: 'string', default: '15' }, threads: { type: 'string', default: '1' }, scaling: { type: 'boolean' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      only: { type: 'string' },
+      where: { type: 'string', default: 'chromium,node,native' },
+      peers: { type: 'string', default: 'all' },
+      rounds: { type: 'string', default: '15' },
+      threads: { type: 'string', default: '1' },
+      scaling: { type: 'boolean' },
+    },
+  });
   const all = values.scaling ? Object.keys(SCALING) : taskNames;
   const rows = values.only?.split(',') ?? all;
-  const known = (what, names, choices) => names.forEach((name) => {
-    if (!choices.includes(name)) throw new RangeError(`The ${what} '${name}' is none of ${choices.join(', ')}.`);
-  });
+  const known = (what, names, choices) =>
+    names.forEach((name) => {
+      if (!choices.includes(name)) throw new RangeError(`The ${what} '${name}' is none of ${choices.join(', ')}.`);
+    });
   const where = values.where.split(',');
   const peers = values.peers.split(',');
   known('row', rows, all);
   known('place', where, Object.keys(PLACES));
   known('peer', peers, ['all', 'none', ...Object.keys(CONTENDERS)]);
   const threads = Number(values.threads);
-  const wanted = (name) => (name === 'trainlet-alone' ? threads > 1 : isOurs(name) || peers.includes('all') || peers.includes(name));
+  const wanted = (name) =>
+    name === 'trainlet-alone' ? threads > 1 : isOurs(name) || peers.includes('all') || peers.includes(name);
   return { ...values, rows, where, rounds: Number(values.rounds), threads, wanted };
 }
 
 /** Every contender in every place that it can run in. */
 function entrantsIn(places, { wanted }) {
   return Object.entries(places).flatMap(([where, place]) => [
-    ...Object.keys(CONTENDERS).filter((name) => wanted(name) && CONTENDERS[name].where.includes(where)).map((contender) => ({ contender, place })),
-    ...Object.keys(LIMITS).filter((name) => LIMITS[name].includes(where)).map((contender) => ({ contender, place, limit: true })),
+    ...Object.keys(CONTENDERS)
+      .filter((name) => wanted(name) && CONTENDERS[name].where.includes(where))
+      .map((contender) => ({ contender, place })),
+    ...Object.keys(LIMITS)
+      .filter((name) => LIMITS[name].includes(where))
+      .map((contender) => ({ contender, place, limit: true })),
   ]);
 }
 
-const tell = (text) => { if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text} `); };
+const tell = (text) => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text} `);
+};
 
 /** Measures the named rows, printing each as it comes. */
 async function measureRows(names, options) {
@@ -98,13 +116,28 @@ async function benchRows(options, context) {
 async function benchScaling(options, context) {
   const names = options.rows.flatMap((axis) => SCALING[axis].values.map((value) => `${axis}:${value}`));
   const rows = await measureRows(names, options);
-  const points = rows.flatMap(({ row, mflop, places }) => places.flatMap(({ place, results }) => results.filter((r) => r.ms).map((r) => {
-    const [axis, value] = row.split(':');
-    const where = places.length > 1 ? `, ${place.split(' ')[0]}` : '';
-    return { axis, value: Number(value), contender: `${r.title}${where}`, ms: r.stepMs, mflop, disagrees: r.disagrees };
-  })));
+  const points = rows.flatMap(({ row, mflop, places }) =>
+    places.flatMap(({ place, results }) =>
+      results
+        .filter((r) => r.ms)
+        .map((r) => {
+          const [axis, value] = row.split(':');
+          const where = places.length > 1 ? `, ${place.split(' ')[0]}` : '';
+          return {
+            axis,
+            value: Number(value),
+            contender: `${r.title}${where}`,
+            ms: r.stepMs,
+            mflop,
+            disagrees: r.disagrees,
+          };
+        }),
+    ),
+  );
   write('bench-scaling.json', { ...context, points });
-  console.log(`\nbuild/bench-scaling.json ${options.hasPeers ? (await plotScaling(points.filter((p) => !p.disagrees))).join(' ') : ''}`);
+  console.log(
+    `\nbuild/bench-scaling.json ${options.hasPeers ? (await plotScaling(points.filter((p) => !p.disagrees))).join(' ') : ''}`,
+  );
   return rows;
 }
 

@@ -1,4 +1,5 @@
-// What a page downloads for each contender: its JavaScript minified by one bundler, and its wasm file, each compressed by brotli.
+// What a page downloads for each contender: its JavaScript minified by one bundler, and its wasm file, each compressed
+// by brotli.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,18 +12,29 @@ const modules = (path) => join(root, 'tests/bench/node_modules', path);
 const FILES = {
   trainlet: { scripts: [join(root, 'js/index.js'), join(root, 'js/worker.js')], wasm: join(root, 'js/trainlet.wasm') },
   'ort-graph': {
-    scripts: [modules('onnxruntime-web/dist/ort.wasm.min.mjs'), modules('onnxruntime-web/dist/ort-wasm-simd-threaded.mjs')],
+    scripts: [
+      modules('onnxruntime-web/dist/ort.wasm.min.mjs'),
+      modules('onnxruntime-web/dist/ort-wasm-simd-threaded.mjs'),
+    ],
     wasm: modules('onnxruntime-web/dist/ort-wasm-simd-threaded.wasm'),
   },
   'ort-training': {
-    scripts: [modules('onnxruntime-web-training/dist/ort.training.wasm.min.mjs'), modules('onnxruntime-web-training/dist/ort-training-wasm-simd-threaded.mjs')],
+    scripts: [
+      modules('onnxruntime-web-training/dist/ort.training.wasm.min.mjs'),
+      modules('onnxruntime-web-training/dist/ort-training-wasm-simd-threaded.mjs'),
+    ],
     wasm: modules('onnxruntime-web-training/dist/ort-training-wasm-simd-threaded.wasm'),
   },
   'jax-js': { scripts: [modules('@jax-js/jax/dist/index.js')] },
-  'tfjs-wasm': { scripts: [join(root, 'build/bench/tfjs.js')], wasm: modules('@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm') },
+  'tfjs-wasm': {
+    scripts: [join(root, 'build/bench/tfjs.js')],
+    wasm: modules('@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm'),
+  },
 };
 
-/** Brotli at its best takes half a minute for 14 MB, so what was once compressed is remembered by its place and length. */
+/**
+ * Brotli at its best takes half a minute for 14 MB, so what was once compressed is remembered by its place and length.
+ */
 function remembered() {
   const path = join(root, 'build/bench/sizes.json');
   const known = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
@@ -38,7 +50,13 @@ function remembered() {
 
 async function minified(build, entry) {
   const { outputFiles } = await build({
-    entryPoints: [entry], bundle: true, minify: true, format: 'esm', platform: 'neutral', write: false, logLevel: 'silent',
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'neutral',
+    write: false,
+    logLevel: 'silent',
     external: ['node:*', 'module', 'fs', 'path', 'worker_threads', 'perf_hooks', 'os', 'url', 'util', 'crypto'],
   });
   return outputFiles[0].contents;
@@ -50,7 +68,9 @@ export async function downloadSizes() {
   const memory = remembered();
   const sizes = {};
   for (const [name, { scripts, wasm }] of Object.entries(FILES)) {
-    const parts = await Promise.all(scripts.map(async (script) => memory.compressed(script, await minified(build, script))));
+    const parts = await Promise.all(
+      scripts.map(async (script) => memory.compressed(script, await minified(build, script))),
+    );
     const js = parts.reduce((a, b) => a + b, 0);
     const binary = wasm ? memory.compressed(wasm, readFileSync(wasm)) : 0;
     sizes[name] = { js, wasm: binary, total: js + binary };

@@ -10,15 +10,26 @@ export function quantile(values, q) {
 
 export const median = (values) => quantile(values, 0.5);
 
-export const spread = (values) => ({ median: median(values), low: quantile(values, 0.25), high: quantile(values, 0.75), best: Math.min(...values) });
+export const spread = (values) => ({
+  median: median(values),
+  low: quantile(values, 0.25),
+  high: quantile(values, 0.75),
+  best: Math.min(...values),
+});
 
-/** The largest relative difference of two lists of losses, over the steps that both made; infinite when one is not a number. */
+/**
+ * The largest relative difference of two lists of losses, over the steps that both made; infinite when one is not a
+ * number.
+ */
 export function lossDifference(a, b) {
   const differences = a.slice(0, b.length).map((loss, i) => Math.abs(loss - b[i]) / Math.max(Math.abs(b[i]), 1e-6));
   return differences.reduce((worst, d) => (Number.isFinite(d) ? Math.max(worst, d) : Number.POSITIVE_INFINITY), 0);
 }
 
-/** The median of the ratios of the rounds that both were in: what the machine does meanwhile hits both. Rounds are lists of ms, with holes. */
+/**
+ * The median of the ratios of the rounds that both were in: what the machine does meanwhile hits both. Rounds are lists
+ * of ms, with holes.
+ */
 export function roundRatio(ours, theirs) {
   const ratios = ours.flatMap((ms, i) => (ms && theirs[i] ? [theirs[i] / ms] : []));
   return ratios.length ? median(ratios) : undefined;

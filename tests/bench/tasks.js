@@ -17,7 +17,8 @@ const ROWS = {
   W2: ['CNN 32-64-128-10 on 28×28, batch 64, Adam', () => cnn(64), adam],
   W3: ['GPT 128×2, 64 tokens, batch 16, AdamW', () => gpt(16), adamw],
   W4: ['MobileNetV2 96×96, head only, batch 8, SGD', () => mobileNetV2(8), sgd, { trainable: HEAD }],
-  'W4-full': ['MobileNetV2 96×96, all weights, batch 8, SGD', () => mobileNetV2(8), sgd, { checked: 3 }], // its input off by 1e-7, the fifth loss is off by 0.5 %
+  // its input off by 1e-7, the fifth loss is off by 0.5 %
+  'W4-full': ['MobileNetV2 96×96, all weights, batch 8, SGD', () => mobileNetV2(8), sgd, { checked: 3 }],
   'W4-forward': ['MobileNetV2 96×96, inference, batch 8', () => mobileNetV2(8), sgd, { forward: true }],
   C1D: ['Conv1d 64…128 channels, length 1,024, batch 64, Adam', () => conv1d(64), adam],
   LSTM: ['LSTM 256, 128 steps, batch 16, Adam', () => lstm(16), adam],
@@ -27,7 +28,8 @@ const ROWS = {
   'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],
 };
 
-const matches = (globs, name) => globs.some((glob) => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob));
+const matches = (globs, name) =>
+  globs.some((glob) => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob));
 
 /** A task with its network built: [what it is, network, optimizer, more] as in ROWS. */
 export function taskOf(name, [title, network, optimizer, { trainable, forward = false } = {}]) {
@@ -35,11 +37,27 @@ export function taskOf(name, [title, network, optimizer, { trainable, forward = 
   const trains = (weight) => !forward && (!trainable || matches(trainable, weight));
   const [examples, classes] = graph.shapes.logits;
   const label = { name: 'labels', type: 'int64', dims: [], low: 0, high: classes, seed: 2 };
-  const feeds = { [graph.input.name]: batchTensor(graph.input, graph.batch, 0), ...(!forward && { labels: batchTensor(label, examples, 0) }) };
-  return { name, title, graph, optimizer, trainable, trains, forward, feeds, mflop: mflopOf(graph, { trains, forward }) };
+  const feeds = {
+    [graph.input.name]: batchTensor(graph.input, graph.batch, 0),
+    ...(!forward && { labels: batchTensor(label, examples, 0) }),
+  };
+  return {
+    name,
+    title,
+    graph,
+    optimizer,
+    trainable,
+    trains,
+    forward,
+    feeds,
+    mflop: mflopOf(graph, { trains, forward }),
+  };
 }
 
-/** Axis → its values, and the perceptron at one of them. `size` is counted in parameters: of two equal hidden layers on as many inputs. */
+/**
+ * Axis → its values, and the perceptron at one of them. `size` is counted in parameters: of two equal hidden layers on
+ * as many inputs.
+ */
 export const SCALING = {
   batch: { values: [1, 4, 16, 64, 256], network: (n) => mlp(n) },
   width: { values: [32, 64, 128, 256, 512, 1024, 2048], network: (n) => mlp(64, [784, n, n, 10]) },

@@ -1,11 +1,16 @@
-// A CNN with two batch normalizations and pooling by maximum: what no network of tests/golden is, whose one with batch normalization averages.
+// A CNN with two batch normalizations and pooling by maximum: what no network of tests/golden is, whose one with batch
+// normalization averages.
 import { info, message, node, weight } from '/bench/models/onnx_file.js';
 
 const INTS = 7;
 const ints = (name, values) => message([1, name], ...values.map((v) => [8, v]), [20, INTS]);
-const filled = (name, count, value) => message([1, count], [2, 1], [8, name], [9, new Uint8Array(new Float32Array(count).fill(value).buffer)]);
+const filled = (name, count, value) =>
+  message([1, count], [2, 1], [8, name], [9, new Uint8Array(new Float32Array(count).fill(value).buffer)]);
 const normalization = (name, count) => [
-  filled(`${name}.weight`, count, 1), filled(`${name}.bias`, count, 0), filled(`${name}.running_mean`, count, 0), filled(`${name}.running_var`, count, 1),
+  filled(`${name}.weight`, count, 1),
+  filled(`${name}.bias`, count, 0),
+  filled(`${name}.running_mean`, count, 0),
+  filled(`${name}.running_var`, count, 1),
 ];
 const names = (name) => ['weight', 'bias', 'running_mean', 'running_var'].map((part) => `${name}.${part}`);
 
@@ -23,10 +28,14 @@ export function batchNormModel() {
     [1, node('Flatten', ['g'], 'f')],
     [1, node('Gemm', ['f', 'fc.weight', 'fc.bias'], 'logits')],
     [2, 'batch-norm'],
-    [5, weight('conv1.weight', [8, 3, 3, 3], 27, 21)], [5, weight('conv1.bias', [8], 27, 22)], [5, weight('conv2.weight', [10, 8, 3, 3], 72, 23)],
-    [5, weight('fc.weight', [10, 4], 10, 24)], [5, weight('fc.bias', [4], 10, 25)],
+    [5, weight('conv1.weight', [8, 3, 3, 3], 27, 21)],
+    [5, weight('conv1.bias', [8], 27, 22)],
+    [5, weight('conv2.weight', [10, 8, 3, 3], 72, 23)],
+    [5, weight('fc.weight', [10, 4], 10, 24)],
+    [5, weight('fc.bias', [4], 10, 25)],
     ...[...normalization('bn1', 8), ...normalization('bn2', 10)].map((tensor) => [5, tensor]),
-    [11, info('input', 1, ['N', 3, 12, 12])], [12, info('logits', 1, ['N', 4])],
+    [11, info('input', 1, ['N', 3, 12, 12])],
+    [12, info('logits', 1, ['N', 4])],
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }

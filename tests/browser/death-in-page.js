@@ -1,4 +1,5 @@
-// Workers that end at bad moments, in a page: what became of every call, and how long it took. Chromium and Firefox are both asked.
+// Workers that end at bad moments, in a page: what became of every call, and how long it took. Chromium and Firefox are
+// both asked.
 import * as trainlet from '../../js/index.js';
 import { slowFeeds, slowInput, slowModel } from '../js/slow-models.js';
 
@@ -12,9 +13,22 @@ class NotedWorker extends Worker {
 }
 globalThis.Worker = NotedWorker;
 
-const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
-const results = (calls) => Promise.all(calls.map((call) => Promise.race([
-  call.then(() => 'done', ({ code, message }) => `${code}: ${message}`), pause(20_000).then(() => 'open')])));
+const pause = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+const results = (calls) =>
+  Promise.all(
+    calls.map((call) =>
+      Promise.race([
+        call.then(
+          () => 'done',
+          ({ code, message }) => `${code}: ${message}`,
+        ),
+        pause(20_000).then(() => 'open'),
+      ]),
+    ),
+  );
 
 /** How each kind of end comes about. @type {Record<string, (stop: AbortController) => void>} */
 const ENDS = {
@@ -32,7 +46,10 @@ const ENDS = {
 export async function ended({ end, ms, threads }) {
   const artifacts = await trainlet.generateArtifacts(slowModel(40), { loss: 'cross-entropy', optimizer: 'sgd' });
   workers = [];
-  const session = await trainlet.TrainingSession.create(artifacts, { threads, workerUrl: new URL('./mortal-worker.js', import.meta.url) });
+  const session = await trainlet.TrainingSession.create(artifacts, {
+    threads,
+    workerUrl: new URL('./mortal-worker.js', import.meta.url),
+  });
   await session.predict(slowInput(64));
   await pause(300); // helpers have come
   const stop = new AbortController();

@@ -1,4 +1,5 @@
-// Workers that are ended from outside, close themselves or throw, in Chromium and Firefox: no call stays open, and a signal is heard amid a step.
+// Workers that are ended from outside, close themselves or throw, in Chromium and Firefox: no call stays open, and a
+// signal is heard amid a step.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startFirefox } from './firefox.js';
@@ -32,20 +33,24 @@ function check({ kind, end, threads }, { error, became, later, released, took, w
     assert.match(became[0], /^aborted: the run was stopped/);
     assert.deepEqual([became[1], ...later], ['done', 'done', 'done'], all);
     assert.ok(took < 2500, `${took} ms`);
-  } else if (became[0] !== 'done') { // a machine so fast that the step was done
+  } else if (became[0] !== 'done') {
+    // a machine so fast that the step was done
     assert.match(became[0], /^aborted: .*within 3 s/);
     for (const result of [became[1], ...later]) assert.match(result, DIED, all);
     assert.ok(took > 2500 && took < 10_000, `${took} ms`);
   }
 }
 
-const nameOf = ({ kind, end, ms, threads }) => `${kind} page, ${threads} threads, ${end} ${Math.abs(ms)} ms ${ms < 0 ? 'before' : 'into'} a step`;
+const nameOf = ({ kind, end, ms, threads }) =>
+  `${kind} page, ${threads} threads, ${end} ${Math.abs(ms)} ms ${ms < 0 ? 'before' : 'into'} a step`;
 
 let browser, firefox, site;
 const answers = CASES.map(() => Promise.withResolvers?.() ?? deferred());
 function deferred() {
   const made = {};
-  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  made.promise = new Promise((resolve) => {
+    made.resolve = resolve;
+  });
   return made;
 }
 
@@ -61,13 +66,18 @@ const script = `
   }`;
 
 before(async () => {
-  site = await openRepository({ script, talk: async (request, response) => {
-    answers[Number(request.url.split('/').at(-1))].resolve(await new Response(request).json());
-    response.end();
-  } });
+  site = await openRepository({
+    script,
+    talk: async (request, response) => {
+      answers[Number(request.url.split('/').at(-1))].resolve(await new Response(request).json());
+      response.end();
+    },
+  });
   browser = await launch();
   firefox = startFirefox(`${site.url(CASES[0].kind)}#0`);
-  firefox.ended.then((error) => { for (const { resolve } of answers) resolve({ error }); });
+  firefox.ended.then((error) => {
+    for (const { resolve } of answers) resolve({ error });
+  });
 });
 after(async () => {
   await browser?.close();
@@ -80,8 +90,16 @@ for (const [i, how] of CASES.entries()) {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(site.url(how.kind));
-    check(how, await page.evaluate(async (given) => (await import(`${location.pathname}tests/browser/death-in-page.js`)).ended(given), how));
+    check(
+      how,
+      await page.evaluate(
+        async (given) => (await import(`${location.pathname}tests/browser/death-in-page.js`)).ended(given),
+        how,
+      ),
+    );
     await context.close();
   });
-  test(`Firefox: ${nameOf(how)}`, { timeout: 300_000 }, async () => { check(how, await answers[i].promise); });
+  test(`Firefox: ${nameOf(how)}`, { timeout: 300_000 }, async () => {
+    check(how, await answers[i].promise);
+  });
 }

@@ -1,4 +1,5 @@
-// The demo in headless Chromium: draw, teach, train, reload, resume, export; smooth, silent on the console, and open to everyone.
+// The demo in headless Chromium: draw, teach, train, reload, resume, export; smooth, silent on the console, and open to
+// everyone.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,15 +24,16 @@ after(async () => {
 });
 
 /** A visit that must end without a complaint. */
-const visit = (name, steps, options) => test(name, { timeout: 180_000 }, async (t) => {
-  const visitor = await Visitor.arrive(browser, server.url, options);
-  try {
-    await steps(visitor, t);
-    assert.deepEqual(visitor.complaints, []);
-  } finally {
-    await visitor.leave();
-  }
-});
+const visit = (name, steps, options) =>
+  test(name, { timeout: 180_000 }, async (t) => {
+    const visitor = await Visitor.arrive(browser, server.url, options);
+    try {
+      await steps(visitor, t);
+      assert.deepEqual(visitor.complaints, []);
+    } finally {
+      await visitor.leave();
+    }
+  });
 
 visit('a digit is read while it is drawn', async (v) => {
   await v.draw(SHAPES.seven);
@@ -55,7 +57,9 @@ visit('a new symbol is learned, the page stays smooth, and the digits are not fo
   const own = [await v.percent('#own-before'), await v.percent('#own-now')];
   const heldOut = [await v.percent('#held-out-before'), await v.percent('#held-out-now')];
   t.diagnostic(`own strokes ${own.join(' → ')} %, unseen MNIST ${heldOut.join(' → ')} %`);
-  t.diagnostic(`longest frame gap ${gap.toFixed(0)} ms, longest task ${task ? `${task.toFixed(0)} ms` : 'below 50 ms'}`);
+  t.diagnostic(
+    `longest frame gap ${gap.toFixed(0)} ms, longest task ${task ? `${task.toFixed(0)} ms` : 'below 50 ms'}`,
+  );
   assert.ok(own[1] > own[0] && own[1] >= 80, `own strokes: ${own.join(' → ')} %`);
   assert.ok(heldOut[0] >= 98 && heldOut[1] >= heldOut[0] - 2, `unseen MNIST: ${heldOut.join(' → ')} %`);
   assert.ok(task < STALL_MS, `a task of the main thread took ${task} ms`);
@@ -69,7 +73,9 @@ visit('stopped and reloaded, it goes on where it was', async (v) => {
   await v.waitForStep(60);
   await v.page.click('#go');
   await v.page.waitForFunction(() => document.querySelector('#go').textContent === 'Continue');
-  const step = await v.step(), own = await v.percent('#own-now'), heldOut = await v.percent('#held-out-now');
+  const step = await v.step(),
+    own = await v.percent('#own-now'),
+    heldOut = await v.percent('#held-out-now');
   await v.page.reload();
   await v.awake();
   assert.equal(await v.step(), step);
@@ -91,36 +97,60 @@ visit('the exported file reads in onnxruntime-web what the page reads', async (v
   await v.page.click('#export');
   const file = await download;
   assert.match(file.suggestedFilename(), /\.onnx$/);
-  const seen = await v.page.evaluate(() => Array.from(document.querySelector('#seen').getContext('2d').getImageData(0, 0, 28, 28).data.filter((_, i) => i % 4 === 0)));
+  const seen = await v.page.evaluate(() =>
+    Array.from(
+      document
+        .querySelector('#seen')
+        .getContext('2d')
+        .getImageData(0, 0, 28, 28)
+        .data.filter((_, i) => i % 4 === 0),
+    ),
+  );
   const shown = await v.page.$$eval('#bars li', (bars) => bars.map((bar) => Number(bar.dataset.probability)));
   ort.env.wasm.numThreads = 1;
   const session = await ort.InferenceSession.create(readFileSync(await file.path()));
-  const { logits } = await session.run({ input: new ort.Tensor('float32', Float32Array.from(seen, (grey) => grey / 255), [1, 1, 28, 28]) });
-  const powers = Array.from(logits.data.subarray(0, shown.length), Math.exp), sum = powers.reduce((a, b) => a + b);
-  powers.forEach((power, i) => assert.ok(Math.abs(power / sum - shown[i]) < 1e-3, `class ${i}: ${power / sum} there, ${shown[i]} here`));
+  const { logits } = await session.run({
+    input: new ort.Tensor(
+      'float32',
+      Float32Array.from(seen, (grey) => grey / 255),
+      [1, 1, 28, 28],
+    ),
+  });
+  const powers = Array.from(logits.data.subarray(0, shown.length), Math.exp),
+    sum = powers.reduce((a, b) => a + b);
+  powers.forEach((power, i) =>
+    assert.ok(Math.abs(power / sum - shown[i]) < 1e-3, `class ${i}: ${power / sum} there, ${shown[i]} here`),
+  );
 });
 
-visit('everything can be done from the keyboard', async (v) => {
-  const { keyboard } = v.page;
-  const press = async (keys) => { for (const key of keys.split(' ')) await keyboard.press(key); };
-  await press('Tab');
-  await v.page.waitForSelector('#pad:focus');
-  await press(`Space ${'ArrowDown '.repeat(24)}Space`);
-  await v.reads('1');
-  await press('Escape Space ArrowLeft Backspace');
-  await v.reads('?');
-  await press('Tab Tab Tab Space ArrowRight Tab Tab');
-  await v.page.waitForSelector('#symbol:focus');
-  await keyboard.type('L');
-  await press('Enter');
-  await v.page.waitForSelector('#pad:focus');
-  for (let i = 0; i < 2; i++) await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
-  assert.equal(await v.page.locator('#gallery button').count(), 2);
-  await v.page.locator('#length').focus();
-  await press('ArrowUp Shift+Tab Enter');
-  await v.trained();
-  assert.equal(await v.step(), 150);
-}, { viewport: { width: 360, height: 740 } });
+visit(
+  'everything can be done from the keyboard',
+  async (v) => {
+    const { keyboard } = v.page;
+    const press = async (keys) => {
+      for (const key of keys.split(' ')) await keyboard.press(key);
+    };
+    await press('Tab');
+    await v.page.waitForSelector('#pad:focus');
+    await press(`Space ${'ArrowDown '.repeat(24)}Space`);
+    await v.reads('1');
+    await press('Escape Space ArrowLeft Backspace');
+    await v.reads('?');
+    await press('Tab Tab Tab Space ArrowRight Tab Tab');
+    await v.page.waitForSelector('#symbol:focus');
+    await keyboard.type('L');
+    await press('Enter');
+    await v.page.waitForSelector('#pad:focus');
+    for (let i = 0; i < 2; i++)
+      await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
+    assert.equal(await v.page.locator('#gallery button').count(), 2);
+    await v.page.locator('#length').focus();
+    await press('ArrowUp Shift+Tab Enter');
+    await v.trained();
+    assert.equal(await v.step(), 150);
+  },
+  { viewport: { width: 360, height: 740 } },
+);
 
 visit('start fresh forgets, after asking', async (v) => {
   await v.teachSymbol('★', SHAPES.star, 1);
@@ -158,16 +188,32 @@ visit('a checkpoint that does not load is one sentence, and the way out', async 
   await v.reads('1');
 });
 
-for (const [width, height, colorScheme] of [[1280, 900, 'light'], [1280, 900, 'dark'], [900, 900, 'light'], [360, 740, 'light'], [360, 740, 'dark']])
-  visit(`no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`, async (v) => {
-    assert.deepEqual(await v.barriers(), []);
-    await v.teachSymbol('★', SHAPES.star, 5);
-    await v.page.waitForSelector('.misread');
-    assert.deepEqual(await v.barriers(), []);
-    await v.train(150);
-    await v.draw(SHAPES.star);
-    await v.reads('★');
-    assert.deepEqual(await v.barriers(), []);
-    assert.ok(await v.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
-    await v.page.screenshot({ path: fileURLToPath(new URL(`demo-${width}-${colorScheme}.png`, SHOTS)), fullPage: true });
-  }, { viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+for (const [width, height, colorScheme] of [
+  [1280, 900, 'light'],
+  [1280, 900, 'dark'],
+  [900, 900, 'light'],
+  [360, 740, 'light'],
+  [360, 740, 'dark'],
+])
+  visit(
+    `no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`,
+    async (v) => {
+      assert.deepEqual(await v.barriers(), []);
+      await v.teachSymbol('★', SHAPES.star, 5);
+      await v.page.waitForSelector('.misread');
+      assert.deepEqual(await v.barriers(), []);
+      await v.train(150);
+      await v.draw(SHAPES.star);
+      await v.reads('★');
+      assert.deepEqual(await v.barriers(), []);
+      assert.ok(
+        await v.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        'the page scrolls sideways',
+      );
+      await v.page.screenshot({
+        path: fileURLToPath(new URL(`demo-${width}-${colorScheme}.png`, SHOTS)),
+        fullPage: true,
+      });
+    },
+    { viewport: { width, height }, colorScheme, reducedMotion: 'reduce' },
+  );

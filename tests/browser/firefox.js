@@ -8,14 +8,22 @@ import { findFirefox } from '../../wasm/tools.mjs';
 
 /** What a new profile of Firefox would fetch or ask, switched off. */
 const QUIET = {
-  'app.update.enabled': false, 'browser.shell.checkDefaultBrowser': false, 'browser.startup.homepage_override.mstone': 'ignore',
-  'datareporting.policy.dataSubmissionEnabled': false, 'toolkit.telemetry.reportingpolicy.firstRun': false, 'network.captive-portal-service.enabled': false,
-  'network.connectivity-service.enabled': false, 'services.settings.server': 'data:,', 'browser.aboutwelcome.enabled': false,
+  'app.update.enabled': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.startup.homepage_override.mstone': 'ignore',
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'toolkit.telemetry.reportingpolicy.firstRun': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'services.settings.server': 'data:,',
+  'browser.aboutwelcome.enabled': false,
 };
 
 /** @param {string} profile @param {Record<string, string | number | boolean>} [more] */
 export function writePreferences(profile, more = {}) {
-  const lines = Object.entries({ ...QUIET, ...more }).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`);
+  const lines = Object.entries({ ...QUIET, ...more }).map(
+    ([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`,
+  );
   writeFileSync(join(profile, 'user.js'), lines.join(''));
 }
 
@@ -23,7 +31,10 @@ export function writePreferences(profile, more = {}) {
 export function startFirefox(url) {
   const profile = mkdtempSync(join(tmpdir(), 'trainlet-firefox-')); // and its HOME
   writePreferences(profile);
-  const browser = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, url], { env: { ...process.env, HOME: profile }, stdio: 'ignore' });
+  const browser = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, url], {
+    env: { ...process.env, HOME: profile },
+    stdio: 'ignore',
+  });
   const ended = new Promise((resolve) => {
     browser.on('error', ({ message }) => resolve(message));
     browser.on('exit', (code) => resolve(`Firefox ended with ${code}`));

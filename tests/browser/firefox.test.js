@@ -1,4 +1,5 @@
-// Firefox, headless and without a driver: a page trains by itself and posts what came of it. The same bits as everywhere else.
+// Firefox, headless and without a driver: a page trains by itself and posts what came of it. The same bits as
+// everywhere else.
 import assert from 'node:assert/strict';
 import { cpus } from 'node:os';
 import { after, before, test } from 'node:test';
@@ -7,7 +8,9 @@ import { assertNearLiterals, literalsOf, openRepository, recipeOf } from './repo
 
 const THREADS = [1, 2, 4];
 const work = [
-  ...THREADS.flatMap((threads) => ['w2', 'transformer'].map((name) => ({ what: 'bitsInPage', name, options: { threads, reproducible: true } }))),
+  ...THREADS.flatMap((threads) =>
+    ['w2', 'transformer'].map((name) => ({ what: 'bitsInPage', name, options: { threads, reproducible: true } })),
+  ),
   { what: 'bitsInPage', name: 'w2', options: {} },
   { what: 'resumedInPage', name: 'w2', options: { reproducible: true } },
 ];
@@ -19,15 +22,26 @@ const script = `
   }`;
 
 let firefox, site;
-/** What the page posts, in the order of `work`, with the names of all files it had loaded by then: each is waited for where it is looked at. */
+/**
+ * What the page posts, in the order of `work`, with the names of all files it had loaded by then: each is waited for
+ * where it is looked at.
+ */
 const resolvers = [];
-const answers = work.map(() => new Promise((resolve) => { resolvers.push(resolve); }));
+const answers = work.map(
+  () =>
+    new Promise((resolve) => {
+      resolvers.push(resolve);
+    }),
+);
 before(async () => {
   let heard = 0;
-  site = await openRepository({ script, talk: async (request, response) => {
-    resolvers[heard++]({ ...(await new Response(request).json()), files: new Set(site.files) });
-    response.end();
-  } });
+  site = await openRepository({
+    script,
+    talk: async (request, response) => {
+      resolvers[heard++]({ ...(await new Response(request).json()), files: new Set(site.files) });
+      response.end();
+    },
+  });
   firefox = startFirefox(site.url('isolated'));
   firefox.ended.then((error) => resolvers.forEach((resolve) => resolve({ error })));
 });
@@ -48,17 +62,24 @@ for (const threads of THREADS) {
     for (const name of ['w2', 'transformer']) {
       const { files, ...bits } = await answered((item) => item.name === name && item.options.threads === threads);
       assert.deepEqual(bits, literalsOf(name), name);
-      assert.equal(files.has('trainlet-threads.wasm'), threads > 1); // the first, which one thread trained, was there before
+      // the first, which one thread trained, was there before
+      assert.equal(files.has('trainlet-threads.wasm'), threads > 1);
     }
   });
 }
 
 test('Firefox: the default build trains the same within rounding', { timeout: 120_000 }, async () => {
   const { files, ...bits } = await answered(({ options }) => Object.keys(options).length === 0);
-  assert.ok(files.has(cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm'), [...files].join(' '));
+  assert.ok(
+    files.has(cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm'),
+    [...files].join(' '),
+  );
   assertNearLiterals(bits, 'w2');
 });
 
 test('Firefox: a session resumes from IndexedDB to the bit', { timeout: 120_000 }, async () => {
-  assert.deepEqual((await answered(({ what }) => what === 'resumedInPage')).losses, literalsOf('w2').losses.slice(0, 4));
+  assert.deepEqual(
+    (await answered(({ what }) => what === 'resumedInPage')).losses,
+    literalsOf('w2').losses.slice(0, 4),
+  );
 });

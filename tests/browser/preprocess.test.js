@@ -1,14 +1,19 @@
-// Strokes become what MNIST would have made of them: fitted into 20×20, centred by mass, the same wherever and however large they are drawn.
+// Strokes become what MNIST would have made of them: fitted into 20×20, centred by mass, the same wherever and however
+// large they are drawn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bendInto, PIXELS, rasterize, SIZE } from '../../web-demo/preprocess.js';
 import { SHAPES } from './visitor.js';
 
-const within = (a, b, difference) => assert.ok(Math.abs(a - b) <= difference, `${a} is not within ${difference} of ${b}`);
+const within = (a, b, difference) =>
+  assert.ok(Math.abs(a - b) <= difference, `${a} is not within ${difference} of ${b}`);
 
 function measure(image) {
-  let mass = 0, x = 0, y = 0;
-  const rows = new Set(), columns = new Set();
+  let mass = 0,
+    x = 0,
+    y = 0;
+  const rows = new Set(),
+    columns = new Set();
   image.forEach((grey, i) => {
     mass += grey;
     x += grey * ((i % SIZE) + 0.5);
@@ -41,7 +46,9 @@ test('a dot, drawn by a tap, is a dot in the middle', () => {
 });
 
 test('bent by nothing an image stays as it is, shifted it moves', () => {
-  const image = rasterize(SHAPES.seven), out = new Float32Array(PIXELS), straight = { angle: 0, scale: 1, dx: 0, dy: 0 };
+  const image = rasterize(SHAPES.seven),
+    out = new Float32Array(PIXELS),
+    straight = { angle: 0, scale: 1, dx: 0, dy: 0 };
   bendInto(image, out, straight);
   out.forEach((v, i) => within(v, image[i] / 255, 1e-6));
   bendInto(image, out, { ...straight, dx: 2 });

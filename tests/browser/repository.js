@@ -1,4 +1,5 @@
-// The repository as a site: its files below /isolated/ and /plain/, with the headers that let memory be shared and without. Each folder is a page too.
+// The repository as a site: its files below /isolated/ and /plain/, with the headers that let memory be shared and
+// without. Each folder is a page too.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,10 +7,19 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
+const TYPES = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.wasm': 'application/wasm',
+  '.json': 'application/json',
+};
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-/** `script`: a module that the page of each folder runs. `talk(request, response)` answers what is asked below /talk/. `files`: names of what was loaded. */
+/**
+ * `script`: a module that the page of each folder runs. `talk(request, response)` answers what is asked below /talk/.
+ * `files`: names of what was loaded.
+ */
 export async function openRepository({ script = '', talk } = {}) {
   const page = `<!doctype html><title>Trainlet</title><link rel="icon" href="data:,"><script type="module">${script}</script>`;
   const files = [];
@@ -21,9 +31,13 @@ export async function openRepository({ script = '', talk } = {}) {
     if (!rest.join('')) return response.writeHead(200, { ...headers, 'content-type': TYPES['.html'] }).end(page);
     if (!file.startsWith(root) || !existsSync(file)) return response.writeHead(404, headers).end();
     files.push(path.basename(file));
-    return response.writeHead(200, { ...headers, 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file));
+    return response
+      .writeHead(200, { ...headers, 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' })
+      .end(readFileSync(file));
   });
-  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  await new Promise((resolve) => {
+    server.listen(0, 'localhost', resolve);
+  });
   return {
     files,
     url: (kind) => `http://localhost:${server.address().port}/${kind}/`,
@@ -44,6 +58,9 @@ export const literalsOf = (name) => ({ losses: losses[name].map(Math.fround), ha
 /** With multiplications and additions fused, losses differ by their rounding. */
 export function assertNearLiterals(bits, name) {
   literalsOf(name).losses.forEach((plain, i) => {
-    assert.ok(Math.abs(bits.losses[i] - plain) <= 1e-5 * plain, `loss ${i} is ${bits.losses[i]}, with the plain build ${plain}`);
+    assert.ok(
+      Math.abs(bits.losses[i] - plain) <= 1e-5 * plain,
+      `loss ${i} is ${bits.losses[i]}, with the plain build ${plain}`,
+    );
   });
 }

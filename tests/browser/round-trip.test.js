@@ -1,4 +1,5 @@
-// Our artifacts in headless Chromium, run by onnxruntime-web 1.19.2 and here: the same losses, and each continues what the other has learned.
+// Our artifacts in headless Chromium, run by onnxruntime-web 1.19.2 and here: the same losses, and each continues what
+// the other has learned.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,14 +9,19 @@ import { FOLDERS, openSite } from './site.js';
 const TOLERANCE = 1e-4;
 
 let site;
-before(async () => { site = await openSite(); });
+before(async () => {
+  site = await openSite();
+});
 after(() => site?.close());
 
 const worst = (pairs) => Math.max(...pairs.map(([ours, theirs]) => Math.abs(ours - theirs) / Math.abs(theirs)));
 
 /** The rate is what onnxruntime-web always has. */
 const ADAMW = { optimizer: { type: 'adamw', lr: 0.001, weightDecay: 0.01 } };
-/** With AdamW's usual 1e-8, first moments that are rounding alone become whole steps: two engines that add in other orders part by 1e-4. */
+/**
+ * With AdamW's usual 1e-8, first moments that are rounding alone become whole steps: two engines that add in other
+ * orders part by 1e-4.
+ */
 const STEADY = { optimizer: { ...ADAMW.optimizer, eps: 1e-6 } };
 const CLIPPED = { optimizer: { type: 'adamw', lr: 0.001, clipGradNorm: 0.1 } };
 const SGD = { optimizer: { type: 'sgd', lr: 0.001 } };
@@ -49,19 +55,26 @@ for (const [title, recipe, changes] of NETWORKS) {
   test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000 }, async (t) => {
     const { warnings, ...runs } = await site.inPage('roundTrip', recipe, changes);
     const differences = Object.entries(runs).map(([run, pairs]) => /** @type {const} */ ([run, worst(pairs)]));
-    t.diagnostic(`${title}: largest relative differences of losses: ${differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`);
+    t.diagnostic(
+      `${title}: largest relative differences of losses: ${differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`,
+    );
     assert.deepEqual(warnings, []);
     const { trained, ...continued } = runs;
     assert.notEqual(trained[0][0], trained.at(-1)[0], 'nothing was learned');
-    for (const pairs of Object.values(continued)) assert.notEqual(pairs[0][0], trained[0][0], 'nothing was handed over');
-    for (const [run, difference] of differences) assert.ok(difference <= TOLERANCE, `${run}: ${JSON.stringify(runs[run])}`);
+    for (const pairs of Object.values(continued))
+      assert.notEqual(pairs[0][0], trained[0][0], 'nothing was handed over');
+    for (const [run, difference] of differences)
+      assert.ok(difference <= TOLERANCE, `${run}: ${JSON.stringify(runs[run])}`);
   });
 }
 
 test('TrainingSession.create, first in the page, takes a fraction of theirs', { timeout: 120_000 }, async (t) => {
   const times = { trainlet: [], ort: [] };
-  for (let i = 0; i < 5; i++) for (const engine of ['trainlet', 'ort']) times[engine].push(await site.inPage('timeCreate', engine));
+  for (let i = 0; i < 5; i++)
+    for (const engine of ['trainlet', 'ort']) times[engine].push(await site.inPage('timeCreate', engine));
   const [ours, theirs] = ['trainlet', 'ort'].map((engine) => times[engine].sort((a, b) => a - b)[2]);
-  t.diagnostic(`TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, onnxruntime-web ${theirs.toFixed(0)} ms`);
+  t.diagnostic(
+    `TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, onnxruntime-web ${theirs.toFixed(0)} ms`,
+  );
   assert.ok(ours * 6 < theirs, `${ours} ms against ${theirs} ms`);
 });

@@ -1,4 +1,5 @@
-// A site for pages that try two engines in headless Chromium: our package, onnxruntime-web, and the golden files, each below a folder's name.
+// A site for pages that try two engines in headless Chromium: our package, onnxruntime-web, and the golden files, each
+// below a folder's name.
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -8,7 +9,10 @@ import { launch } from './visitor.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const FOLDERS = {
-  js: path.join(root, 'js'), golden: path.join(root, 'tests/golden'), bench: path.join(root, 'tests/bench'), page: path.join(root, 'tests/browser'),
+  js: path.join(root, 'js'),
+  golden: path.join(root, 'tests/golden'),
+  bench: path.join(root, 'tests/bench'),
+  page: path.join(root, 'tests/browser'),
   ort: path.dirname(createRequire(import.meta.url).resolve('onnxruntime-web')),
 };
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
@@ -16,16 +20,21 @@ const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'a
 /** The files of FOLDERS, and an empty page. */
 function answer({ url }, response) {
   const [, folder, ...rest] = url.split('/');
-  if (!folder) return response.setHeader('content-type', 'text/html').end('<!doctype html><link rel="icon" href="data:,">');
+  if (!folder)
+    return response.setHeader('content-type', 'text/html').end('<!doctype html><link rel="icon" href="data:,">');
   const file = path.join(FOLDERS[folder] ?? root, ...rest);
   if (!FOLDERS[folder] || !existsSync(file)) return response.writeHead(404).end();
-  return response.setHeader('content-type', TYPES[path.extname(file)] ?? 'application/octet-stream').end(readFileSync(file));
+  return response
+    .setHeader('content-type', TYPES[path.extname(file)] ?? 'application/octet-stream')
+    .end(readFileSync(file));
 }
 
 /** Opens the site and a browser. */
 export async function openSite() {
   const server = createServer(answer);
-  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  await new Promise((resolve) => {
+    server.listen(0, 'localhost', resolve);
+  });
   const browser = await launch();
   const address = `http://localhost:${server.address().port}/`;
   return {
@@ -35,7 +44,10 @@ export async function openSite() {
       const page = await context.newPage();
       await page.goto(address);
       try {
-        return await page.evaluate(async ([fn, values]) => (await import('/page/two-engines.js'))[fn](...values), [name, args]);
+        return await page.evaluate(
+          async ([fn, values]) => (await import('/page/two-engines.js'))[fn](...values),
+          [name, args],
+        );
       } finally {
         await context.close();
       }

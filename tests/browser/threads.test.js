@@ -1,4 +1,5 @@
-// Threads in headless Chromium: the same bits for every count, in a worker and in the page itself, and one thread where memory cannot be shared.
+// Threads in headless Chromium: the same bits for every count, in a worker and in the page itself, and one thread where
+// memory cannot be shared.
 import assert from 'node:assert/strict';
 import { cpus } from 'node:os';
 import path from 'node:path';
@@ -22,14 +23,23 @@ async function train(kind, name, engine) {
   try {
     const page = await context.newPage();
     const seen = { files: [], lines: [] };
-    context.on('request', (request) => { seen.files.push(path.basename(request.url())); });
-    page.on('console', (message) => { seen.lines.push(message.text()); });
-    page.on('pageerror', (error) => { seen.lines.push(String(error)); });
+    context.on('request', (request) => {
+      seen.files.push(path.basename(request.url()));
+    });
+    page.on('console', (message) => {
+      seen.lines.push(message.text());
+    });
+    page.on('pageerror', (error) => {
+      seen.lines.push(String(error));
+    });
     await page.goto(site.url(kind));
-    const bits = await page.evaluate(async ([recipe, options]) => {
-      const { bitsInPage } = await import(`${location.pathname}tests/browser/train-in-page.js`);
-      return bitsInPage(recipe, options);
-    }, [recipeOf(name), engine]);
+    const bits = await page.evaluate(
+      async ([recipe, options]) => {
+        const { bitsInPage } = await import(`${location.pathname}tests/browser/train-in-page.js`);
+        return bitsInPage(recipe, options);
+      },
+      [recipeOf(name), engine],
+    );
     return { bits, ...seen };
   } finally {
     await context.close();
@@ -47,7 +57,8 @@ for (const worker of [true, false]) {
         assert.deepEqual(lines, []);
         const wasm = threads > 1 ? 'trainlet-threads.wasm' : 'trainlet.wasm';
         assert.deepEqual([...new Set(files.filter((file) => file.endsWith('.wasm')))], [wasm]);
-        assert.ok(workersIn(files) >= (worker ? 2 : 0) + (threads - 1), `${workersIn(files)} workers were started`); // one of two made the artifacts
+        // one of two made the artifacts
+        assert.ok(workersIn(files) >= (worker ? 2 : 0) + (threads - 1), `${workersIn(files)} workers were started`);
       }
     });
   }
@@ -58,7 +69,10 @@ for (const kind of ['isolated', 'plain']) {
     const { bits, files, lines } = await train(kind, 'w2', {});
     assert.deepEqual(lines, []);
     const wasm = new Set(files.filter((file) => file.endsWith('.wasm')));
-    assert.deepEqual([...wasm], [kind === 'isolated' && cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm']);
+    assert.deepEqual(
+      [...wasm],
+      [kind === 'isolated' && cpus().length > 1 ? 'trainlet-threads-relaxed.wasm' : 'trainlet-relaxed.wasm'],
+    );
     assertNearLiterals(bits, 'w2');
   });
 }
@@ -70,5 +84,6 @@ test('a page that is not isolated says so once and uses one thread', { timeout: 
   assert.match(asked.lines[0], /one thread computes instead of 4, for this page is not cross-origin isolated/);
   const auto = await train('plain', 'mlp_clip', { reproducible: true });
   assert.deepEqual([auto.bits, auto.lines], [literalsOf('mlp_clip'), []]);
-  for (const { files } of [asked, auto]) assert.deepEqual([...new Set(files.filter((file) => file.endsWith('.wasm')))], ['trainlet.wasm']);
+  for (const { files } of [asked, auto])
+    assert.deepEqual([...new Set(files.filter((file) => file.endsWith('.wasm')))], ['trainlet.wasm']);
 });

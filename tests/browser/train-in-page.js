@@ -3,12 +3,17 @@ import * as trainlet from '../../js/index.js';
 import { bitsOf } from '../golden/bits.js';
 import { artifactOptions, batchFeeds } from '../golden/recipe.js';
 
-const modelOf = async ({ model }) => new Uint8Array(await (await fetch(new URL(`../golden/${model}`, import.meta.url))).arrayBuffer());
+const modelOf = async ({ model }) =>
+  new Uint8Array(await (await fetch(new URL(`../golden/${model}`, import.meta.url))).arrayBuffer());
 
 /** @param {any} recipe @param {import('../../js/types.js').EngineOptions} options */
 export const bitsInPage = async (recipe, options) => bitsOf(trainlet, recipe, await modelOf(recipe), options);
 
-/** Losses of two steps, then of two more by a session that was made of what the first left in IndexedDB. @param {any} recipe @param {import('../../js/types.js').EngineOptions} options */
+/**
+ * Losses of two steps, then of two more by a session that was made of what the first left in IndexedDB.
+ * @param {any} recipe
+ * @param {import('../../js/types.js').EngineOptions} options
+ */
 export async function resumedInPage(recipe, options) {
   const artifacts = await trainlet.generateArtifacts(await modelOf(recipe), { ...artifactOptions(recipe), ...options });
   const store = await trainlet.CheckpointStore.open();

@@ -1,4 +1,5 @@
-// Runs in the page: the same artifacts trained by this package and by onnxruntime-web 1.19.2, step by step, and parameters exchanged.
+// Runs in the page: the same artifacts trained by this package and by onnxruntime-web 1.19.2, step by step, and
+// parameters exchanged.
 import * as ort from '/ort/ort.training.wasm.min.mjs';
 import { artifactOptions, batchFeeds } from '/golden/recipe.js';
 import * as trainlet from '/js/index.js';
@@ -11,12 +12,21 @@ const STEPS = 20;
 const CONTINUED = 10;
 
 /** ONNX Runtime takes arrays for its own; each engine gets its own. */
-const copyOf = (artifacts) => Object.fromEntries(['checkpointState', 'trainModel', 'evalModel', 'optimizerModel'].map((key) => [key, artifacts[key].slice()]));
+const copyOf = (artifacts) =>
+  Object.fromEntries(
+    ['checkpointState', 'trainModel', 'evalModel', 'optimizerModel'].map((key) => [key, artifacts[key].slice()]),
+  );
 
-/** Reproducible: fused multiply-adds round otherwise, and where AdamW divides two tiny numbers that decides the sign of a step. */
+/**
+ * Reproducible: fused multiply-adds round otherwise, and where AdamW divides two tiny numbers that decides the sign of
+ * a step.
+ */
 async function openBoth(artifacts, checkpointState = artifacts.checkpointState) {
   const parts = { ...artifacts, checkpointState };
-  return [await trainlet.TrainingSession.create(copyOf(parts), { reproducible: true }), await ort.TrainingSession.create(copyOf(parts))];
+  return [
+    await trainlet.TrainingSession.create(copyOf(parts), { reproducible: true }),
+    await ort.TrainingSession.create(copyOf(parts)),
+  ];
 }
 
 /** The losses of both, a pair a step. ONNX Runtime binds feeds by the order of the keys. */
@@ -26,7 +36,10 @@ async function train(sessions, recipe, from, count) {
     const batch = batchFeeds(recipe, i);
     const pair = [];
     for (const session of sessions) {
-      const feeds = session.trainingInputNames.map((name) => [name, new ort.Tensor(batch[name].type, batch[name].data, batch[name].dims)]);
+      const feeds = session.trainingInputNames.map((name) => [
+        name,
+        new ort.Tensor(batch[name].type, batch[name].data, batch[name].dims),
+      ]);
       const results = await session.runTrainStep(Object.fromEntries(feeds));
       pair.push(results[session.trainingOutputNames[0]].data[0]);
       await session.runOptimizerStep();
@@ -55,7 +68,8 @@ async function continueFrom(buffer, artifacts, recipe) {
 
 /** Pairs of losses, ours first: of 20 steps, and of 10 more after each way of handing over what was learned. */
 export async function roundTrip(recipe, changes = {}) {
-  const model = recipe.model === 'batch-norm' ? batchNormModel() : await (await fetch(`/golden/${recipe.model}`)).arrayBuffer();
+  const model =
+    recipe.model === 'batch-norm' ? batchNormModel() : await (await fetch(`/golden/${recipe.model}`)).arrayBuffer();
   const artifacts = await trainlet.generateArtifacts(model, { ...artifactOptions(recipe), ...changes });
   const sessions = await openBoth(artifacts);
   const [ours, theirs] = sessions;
@@ -67,8 +81,10 @@ export async function roundTrip(recipe, changes = {}) {
   const byCheckpoint = await train(resumed, recipe, STEPS, CONTINUED);
   await release(resumed);
   return {
-    trained, byCheckpoint,
-    oursByBuffer: await continueFrom(buffers[0], artifacts, recipe), theirsByBuffer: await continueFrom(buffers[1], artifacts, recipe),
+    trained,
+    byCheckpoint,
+    oursByBuffer: await continueFrom(buffers[0], artifacts, recipe),
+    theirsByBuffer: await continueFrom(buffers[1], artifacts, recipe),
     warnings: artifacts.warnings,
   };
 }
@@ -78,7 +94,9 @@ export async function timeCreate(engine) {
   const folder = '/golden/ort/mnist_web/';
   const bytes = async (name) => new Uint8Array(await (await fetch(folder + name)).arrayBuffer());
   const artifacts = {
-    trainModel: await bytes('training_model.onnx'), evalModel: await bytes('eval_model.onnx'), optimizerModel: await bytes('optimizer_model.onnx'),
+    trainModel: await bytes('training_model.onnx'),
+    evalModel: await bytes('eval_model.onnx'),
+    optimizerModel: await bytes('optimizer_model.onnx'),
     checkpointState: await bytes('checkpoint'),
   };
   if (engine === 'ort') artifacts.checkpointState = version2(artifacts.checkpointState);
@@ -98,7 +116,12 @@ export async function timeSteps(engine, recipe, count) {
   const batches = Array.from({ length: count }, (_, i) => batchFeeds(recipe, i));
   const times = [];
   for (const batch of batches) {
-    const feeds = Object.fromEntries(session.trainingInputNames.map((name) => [name, new ort.Tensor(batch[name].type, batch[name].data, batch[name].dims)]));
+    const feeds = Object.fromEntries(
+      session.trainingInputNames.map((name) => [
+        name,
+        new ort.Tensor(batch[name].type, batch[name].data, batch[name].dims),
+      ]),
+    );
     const since = performance.now();
     if (engine === 'trainlet') await session.step(feeds);
     else await stepOrt(session, feeds);
@@ -114,7 +137,10 @@ async function stepOrt(session, feeds) {
   await session.lazyResetGrad();
 }
 
-/** The recorded checkpoint is of version 1, which 1.19.2 refuses; version 2 has the same bytes. A FlatBuffer's first field is found by its vtable. */
+/**
+ * The recorded checkpoint is of version 1, which 1.19.2 refuses; version 2 has the same bytes. A FlatBuffer's first
+ * field is found by its vtable.
+ */
 function version2(checkpoint) {
   const view = new DataView(checkpoint.buffer);
   const root = view.getUint32(0, true);

@@ -1,4 +1,5 @@
-/* Accumulators: a training model whose gradient accumulators are not as a tool writes them is refused before anything runs. */
+/* Accumulators: a training model whose gradient accumulators are not as a tool writes them is refused before anything
+ * runs. */
 #include <string.h>
 
 #include "check.h"
@@ -47,7 +48,8 @@ static void is_refused(const void *argument) {
     }
     if (status == STATUS_OK) status = trainlet_session_ready(s);
     check(status == STATUS_INVALID_MODEL, "status %d: %s", (int)status, trainlet_session_error(s)->text);
-    check(strstr(trainlet_session_error(s)->text, "InPlaceAccumulatorV2 '") != NULL, "the sentence names no node: %s", trainlet_session_error(s)->text);
+    check(strstr(trainlet_session_error(s)->text, "InPlaceAccumulatorV2 '") != NULL, "the sentence names no node: %s",
+          trainlet_session_error(s)->text);
     trainlet_session_free(s);
   }
   block_free(&block);

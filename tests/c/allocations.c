@@ -1,6 +1,7 @@
-/* Allocations: memory ends once at every place of a network's whole life. The call that meets it says so, does its work when it is asked again,
- * and in the end every byte is that of a life in which nothing failed. `test_allocations --whole` tries every place; without it, a sample.
- * `test_allocations NAME [n]` tries every place, or the n-th, of one network.
+/* Allocations: memory ends once at every place of a network's whole life. The call that meets it says so, does its work
+ * when it is asked again, and in the end every byte is that of a life in which nothing failed. `test_allocations
+ * --whole` tries every place; without it, a sample. `test_allocations NAME [n]` tries every place, or the n-th, of one
+ * network.
  *
  *   pieces   what arenas cut from their chunks, and blocks
  *   chunks   what arenas and blocks take from malloc
@@ -23,7 +24,9 @@
 extern long memory_countdown __attribute__((weak));
 extern bool memory_counts_pieces __attribute__((weak));
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-static size_t held_bytes(void) { return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0; }
+static size_t held_bytes(void) {
+  return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
+}
 static void nothing(const void *argument) { test_note("this build's memory does not end where a test likes"); }
 
 enum { RESULTS_MAX = 64, PARTS = TRAINLET_MODEL + 1, BATCH = 4, SAMPLE = 60 };
@@ -45,7 +48,8 @@ static const Network networks[] = {
     {"lstm", GOLDEN "recurrent.onnx", "cross-entropy", "sgd"},
     {"scan", GOLDEN "scanned.onnx", "cross-entropy", "adam"},
     {"training_info", GOLDEN "training_info/adam.onnx", "training-info", NULL},
-    {"ort_format", .parts = {ORT "training_model.ort", ORT "eval_model.ort", ORT "optimizer_model.ort", ORT "checkpoint"}},
+    {"ort_format",
+     .parts = {ORT "training_model.ort", ORT "eval_model.ort", ORT "optimizer_model.ort", ORT "checkpoint"}},
     {"sequence", .parts = {[TRAINLET_MODEL] = GOLDEN "subgraphs/list.onnx"}},
     {"texts", .parts = {[TRAINLET_MODEL] = GOLDEN "subgraphs/fed_texts.onnx"}},
     {"if", .parts = {[TRAINLET_MODEL] = GOLDEN "subgraphs/fed_if.onnx"}},
@@ -53,7 +57,8 @@ static const Network networks[] = {
     {"while", .parts = {[TRAINLET_MODEL] = GOLDEN "subgraphs/fed_while.onnx"}},
     {"nested", .parts = {[TRAINLET_MODEL] = GOLDEN "subgraphs/nested.onnx"}},
     {"functions", .parts = {[TRAINLET_MODEL] = GOLDEN "functions/called.onnx"}},
-    {"external", .parts = {[TRAINLET_MODEL] = GOLDEN "external/one_file.onnx"}, .location = "one_file.onnx.data", .external = GOLDEN "external/one_file.onnx.data"},
+    {"external", .parts = {[TRAINLET_MODEL] = GOLDEN "external/one_file.onnx"}, .location = "one_file.onnx.data",
+     .external = GOLDEN "external/one_file.onnx.data"},
 };
 
 typedef struct File {
@@ -88,7 +93,9 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t count) { /* FNV
   return h;
 }
 
-static void keep(Life *l, const void *bytes, size_t count) { l->results[l->count] = hash_bytes(l->results[l->count] * 31, bytes, count); }
+static void keep(Life *l, const void *bytes, size_t count) {
+  l->results[l->count] = hash_bytes(l->results[l->count] * 31, bytes, count);
+}
 
 /* A call that failed without a failing allocation is as it must be: its sentence is a result. */
 static void perform(Life *l, const char *name, Deed *deed) {
@@ -96,7 +103,8 @@ static void perform(Life *l, const char *name, Deed *deed) {
   Error error = {0};
   l->deeds[l->count] = name;
   if (!deed(l, &error) && armed && memory_countdown == 0) {
-    check(error.status == STATUS_OUT_OF_MEMORY && *error.text, "%s: it fails with %s: '%s'", name, status_code(error.status), error.text);
+    check(error.status == STATUS_OUT_OF_MEMORY && *error.text, "%s: it fails with %s: '%s'", name,
+          status_code(error.status), error.text);
     error = (Error){0};
     l->told++;
     l->results[l->count] = 0;
@@ -123,11 +131,13 @@ static bool load_artifacts(Life *l, Error *error) {
   const File *model = &l->files[0];
   void *to = trainlet_artifacts_file(l->artifacts, model->count);
   if (to) memcpy(to, model->bytes, model->count);
-  return told(error, trainlet_artifacts_error(l->artifacts), to && trainlet_artifacts_load(l->artifacts, to, model->count) == STATUS_OK);
+  return told(error, trainlet_artifacts_error(l->artifacts),
+              to && trainlet_artifacts_load(l->artifacts, to, model->count) == STATUS_OK);
 }
 
 static bool set_option(Life *l, Error *error) {
-  return told(error, trainlet_artifacts_error(l->artifacts), trainlet_artifacts_set(l->artifacts, l->key, l->value) == STATUS_OK);
+  return told(error, trainlet_artifacts_error(l->artifacts),
+              trainlet_artifacts_set(l->artifacts, l->key, l->value) == STATUS_OK);
 }
 
 static void option(Life *l, const char *key, const char *value) {
@@ -137,7 +147,8 @@ static void option(Life *l, const char *key, const char *value) {
 }
 
 static bool build_artifacts(Life *l, Error *error) {
-  if (!told(error, trainlet_artifacts_error(l->artifacts), trainlet_artifacts_build(l->artifacts) == STATUS_OK)) return false;
+  if (!told(error, trainlet_artifacts_error(l->artifacts), trainlet_artifacts_build(l->artifacts) == STATUS_OK))
+    return false;
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
     l->made[part].bytes = trainlet_artifacts_bytes(l->artifacts, (TrainletPart)part, &l->made[part].count);
     keep(l, l->made[part].bytes, l->made[part].count);
@@ -178,7 +189,8 @@ static bool load_part(Life *l, Error *error) {
   const File *file = &l->made[l->part];
   void *to = trainlet_session_file(l->session, file->count);
   if (to && file->count) memcpy(to, file->bytes, file->count);
-  return told(error, trainlet_session_error(l->session), to && trainlet_session_load(l->session, l->part, to, file->count) == STATUS_OK);
+  return told(error, trainlet_session_error(l->session),
+              to && trainlet_session_load(l->session, l->part, to, file->count) == STATUS_OK);
 }
 
 /* Loads all of them into a new session, since one that could not be made ready is spent. */
@@ -196,14 +208,16 @@ static bool make_ready(Life *l, Error *error) {
   if (!load_anew(l, error)) return false;
   if (told(error, trainlet_session_error(l->session), trainlet_session_ready(l->session) == STATUS_OK)) return true;
   Status again = trainlet_session_ready(l->session);
-  check(again != STATUS_OK && strstr(trainlet_session_error(l->session)->text, "new one"), "a session that is spent says '%s'", trainlet_session_error(l->session)->text);
+  check(again != STATUS_OK && strstr(trainlet_session_error(l->session)->text, "new one"),
+        "a session that is spent says '%s'", trainlet_session_error(l->session)->text);
   trainlet_session_free(l->session);
   l->session = NULL;
   return false;
 }
 
 static bool describe(Life *l, Error *error) {
-  return told(error, trainlet_session_error(l->session), trainlet_session_json(l->session) && trainlet_session_properties(l->session));
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_json(l->session) && trainlet_session_properties(l->session));
 }
 
 /* ---- feeding ---- */
@@ -216,13 +230,15 @@ static void fill(void *to, DType type, size_t count, uint32_t seed) {
   }
 }
 
-static bool feed_one(TrainletSession *s, TrainletPart part, const char *name, DType type, const Shape *declared, uint32_t seed) {
+static bool feed_one(TrainletSession *s, TrainletPart part, const char *name, DType type, const Shape *declared,
+                     uint32_t seed) {
   Shape shape = *declared;
   if (shape.rank < 0) shape.rank = 0;
   for (int i = 0; i < shape.rank; i++)
     if (!dim_is_number(shape.dim[i])) shape.dim[i] = BATCH;
   size_t count = shape_elements(&shape), bytes = type == DTYPE_STRING ? 2 * count : 0;
-  char *to = bytes ? trainlet_session_feed_text(s, part, name, shape.rank, shape.dim, bytes) : trainlet_session_feed(s, part, name, (int)type, shape.rank, shape.dim);
+  char *to = bytes ? trainlet_session_feed_text(s, part, name, shape.rank, shape.dim, bytes)
+                   : trainlet_session_feed(s, part, name, (int)type, shape.rank, shape.dim);
   if (to && !bytes) fill(to, type, count, seed);
   for (size_t i = 0; to && i < bytes; i++) to[i] = i % 2 ? 0 : (char)('a' + i % 26);
   return to;
@@ -237,7 +253,10 @@ static bool feed_input(TrainletSession *s, TrainletPart part, const Value *v, ui
 }
 
 static bool feed_all(TrainletSession *s, TrainletPart part, int step) {
-  const Graph *g = s->models[part == TRAINLET_TRAIN ? MODEL_TRAIN : part == TRAINLET_EVAL ? MODEL_EVAL : MODEL_INFERENCE].graph;
+  const Graph *g = s->models[part == TRAINLET_TRAIN  ? MODEL_TRAIN
+                             : part == TRAINLET_EVAL ? MODEL_EVAL
+                                                     : MODEL_INFERENCE]
+                       .graph;
   for (int i = 0; i < g->input_count; i++)
     if (!feed_input(s, part, g->inputs[i], (uint32_t)(100 * step + i))) return false;
   return true;
@@ -250,14 +269,17 @@ static void keep_outputs(Life *l, TrainletSession *s) {
     const TrainletTensor *t = trainlet_session_output(s, i);
     keep(l, &t->rank, sizeof t->rank);
     if (t->rank > 0) keep(l, t->dims, (size_t)t->rank * sizeof *t->dims);
-    for (size_t k = 0; t->type == DTYPE_STRING && t->rank >= 0 && k < t->count; k++) keep(l, ((const char *const *)t->data)[k], strlen(((const char *const *)t->data)[k]));
+    for (size_t k = 0; t->type == DTYPE_STRING && t->rank >= 0 && k < t->count; k++)
+      keep(l, ((const char *const *)t->data)[k], strlen(((const char *const *)t->data)[k]));
     if (t->type != DTYPE_STRING && t->bytes) keep(l, t->data, t->bytes);
   }
 }
 
 static bool train(Life *l, Error *error) {
   TrainletSession *s = l->resumed ? l->resumed : l->session;
-  if (!told(error, trainlet_session_error(s), feed_all(s, TRAINLET_TRAIN, l->step) && trainlet_session_step(s) == STATUS_OK)) return false;
+  if (!told(error, trainlet_session_error(s),
+            feed_all(s, TRAINLET_TRAIN, l->step) && trainlet_session_step(s) == STATUS_OK))
+    return false;
   double loss = trainlet_session_loss(s);
   keep(l, &loss, sizeof loss);
   keep_outputs(l, s);
@@ -265,7 +287,9 @@ static bool train(Life *l, Error *error) {
 }
 
 static bool run(Life *l, Error *error) {
-  if (!told(error, trainlet_session_error(l->session), feed_all(l->session, l->part, l->step) && trainlet_session_run(l->session, l->part, l->value) == STATUS_OK)) return false;
+  if (!told(error, trainlet_session_error(l->session),
+            feed_all(l->session, l->part, l->step) && trainlet_session_run(l->session, l->part, l->value) == STATUS_OK))
+    return false;
   keep_outputs(l, l->session);
   return true;
 }
@@ -276,10 +300,21 @@ static void perform_run(Life *l, TrainletPart part, const char *fetches) {
   perform(l, fetches ? "run with fetches" : "run", run);
 }
 
-static bool set_text(Life *l, Error *error) { return told(error, trainlet_session_error(l->session), trainlet_session_property_set_string(l->session, l->key, l->value) == STATUS_OK); }
-static bool set_fit(Life *l, Error *error) { return told(error, trainlet_session_error(l->session), trainlet_session_set_fit(l->session, l->value) == STATUS_OK); }
-static bool keep_best(Life *l, Error *error) { return told(error, trainlet_session_error(l->session), trainlet_session_best(l->session, TRAINLET_BEST_KEEP) == STATUS_OK); }
-static bool set_int(Life *l, Error *error) { return told(error, trainlet_session_error(l->session), trainlet_session_property_set_int(l->session, l->key, 5) == STATUS_OK); }
+static bool set_text(Life *l, Error *error) {
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_property_set_string(l->session, l->key, l->value) == STATUS_OK);
+}
+static bool set_fit(Life *l, Error *error) {
+  return told(error, trainlet_session_error(l->session), trainlet_session_set_fit(l->session, l->value) == STATUS_OK);
+}
+static bool keep_best(Life *l, Error *error) {
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_best(l->session, TRAINLET_BEST_KEEP) == STATUS_OK);
+}
+static bool set_int(Life *l, Error *error) {
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_property_set_int(l->session, l->key, 5) == STATUS_OK);
+}
 
 static void property(Life *l, const char *key, const char *value) {
   l->key = key;
@@ -297,11 +332,15 @@ static bool take_result(Life *l) {
 }
 
 static bool save(Life *l, Error *error) {
-  return told(error, trainlet_session_error(l->session), trainlet_session_save(l->session, true, l->format) == STATUS_OK) && take_result(l);
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_save(l->session, true, l->format) == STATUS_OK) &&
+         take_result(l);
 }
 
 static bool export(Life *l, Error *error) {
-  return told(error, trainlet_session_error(l->session), trainlet_session_export(l->session, NULL, l->training_info) == STATUS_OK) && take_result(l);
+  return told(error, trainlet_session_error(l->session),
+              trainlet_session_export(l->session, NULL, l->training_info) == STATUS_OK) &&
+         take_result(l);
 }
 
 static bool resume(Life *l, Error *error) {
@@ -319,7 +358,8 @@ static bool resume(Life *l, Error *error) {
 }
 
 static void save_and_resume(Life *l) {
-  for (int format = TRAINLET_FORMAT_ORT_2; format >= TRAINLET_FORMAT_TRAINLET; format--) l->format = (TrainletFormat)format, perform(l, "save", save);
+  for (int format = TRAINLET_FORMAT_ORT_2; format >= TRAINLET_FORMAT_TRAINLET; format--)
+    l->format = (TrainletFormat)format, perform(l, "save", save);
   const void *result = trainlet_session_result(l->session, &l->saved_bytes);
   l->saved = malloc(l->saved_bytes + 1);
   memcpy(l->saved, result, l->saved_bytes);
@@ -346,7 +386,8 @@ static void live(Life *l) {
   for (l->step = 0; l->step < 2 && l->made[TRAINLET_TRAIN].bytes; l->step++) perform(l, "step", train);
   TrainletPart part = l->made[TRAINLET_MODEL].bytes ? TRAINLET_MODEL : TRAINLET_EVAL;
   perform_run(l, part, NULL);
-  perform_run(l, part, l->session->models[part == TRAINLET_EVAL ? MODEL_EVAL : MODEL_INFERENCE].graph->outputs[0]->name);
+  perform_run(l, part,
+              l->session->models[part == TRAINLET_EVAL ? MODEL_EVAL : MODEL_INFERENCE].graph->outputs[0]->name);
   perform_run(l, part, NULL);
   if (!l->made[TRAINLET_TRAIN].bytes) return;
   property(l, "title", "one"), property(l, "count", NULL), property(l, "title", "another");
@@ -369,8 +410,10 @@ static long only; /* this place alone */
 static void compare(const Life *l, const Life *reference, long n) {
   bool same = l->count == reference->count;
   for (int i = 0; same && i < l->count; i++)
-    same = check(l->results[i] == reference->results[i], "n = %ld: '%s' (%d) gives something else than without a failure", n, l->deeds[i], i);
-  check(l->count == reference->count, "n = %ld: %d calls instead of %d, the last is '%s'", n, l->count, reference->count, l->deeds[l->count - 1]);
+    same = check(l->results[i] == reference->results[i],
+                 "n = %ld: '%s' (%d) gives something else than without a failure", n, l->deeds[i], i);
+  check(l->count == reference->count, "n = %ld: %d calls instead of %d, the last is '%s'", n, l->count,
+        reference->count, l->deeds[l->count - 1]);
 }
 
 /* Memory ends at the n-th place; gives how many there were. */
@@ -444,12 +487,14 @@ static long places_of(const OpCase *c, long n, Status *status) {
   memory_countdown = n;
   Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   if (g) differentiate(c, g);
-  Graph *clone = g && error.status == STATUS_OK ? graph_clone(g, &bound, &error, NULL, g->outputs, g->output_count) : NULL;
+  Graph *clone = g && error.status == STATUS_OK ? graph_clone(g, &bound, &error, NULL, g->outputs, g->output_count)
+                                                : NULL;
   if (clone && passes_run(clone, PASSES_ALL) == STATUS_OK) plan(clone, false, &program);
   long left = memory_countdown;
   memory_countdown = 0;
   *status = budget_leave(&budget, &error, error.status == STATUS_OK);
-  check(left || (*status == STATUS_OUT_OF_MEMORY && *error.text), "%s: n = %ld: %s '%s'", c->key, n, status_code(*status), error.text);
+  check(left || (*status == STATUS_OUT_OF_MEMORY && *error.text), "%s: n = %ld: %s '%s'", c->key, n,
+        status_code(*status), error.text);
   arena_free(&bound);
   arena_free(&arena);
   return n - left;

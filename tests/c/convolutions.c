@@ -1,4 +1,5 @@
-/* Convolutions: forward and both gradients by every algorithm against plain loops in double, in scratch of exactly the size asked for. */
+/* Convolutions: forward and both gradients by every algorithm against plain loops in double, in scratch of exactly the
+ * size asked for. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,13 @@ typedef struct Shape {
 } Shape;
 
 static Conv conv_of_shape(const Shape *s) {
-  Conv conv = {.batch = s->batch, .groups = s->groups, .channels = s->channels, .features = s->features,
-               .clamp = s->clamp, .low = -0.5f, .high = 1};
+  Conv conv = {.batch = s->batch,
+               .groups = s->groups,
+               .channels = s->channels,
+               .features = s->features,
+               .clamp = s->clamp,
+               .low = -0.5f,
+               .high = 1};
   Window *w = &conv.window;
   for (int a = 0; a < 2; a++) {
     w->in[a] = s->in[a], w->kernel[a] = s->kernel[a], w->pad[a] = s->pad[a];
@@ -63,7 +69,8 @@ static void plain_pixel(Plain *p, size_t n, size_t f, size_t oy, size_t ox) {
   for (size_t c = 0; c < channels; c++)
     for (size_t i = 0; i < w->kernel[0]; i++)
       for (size_t j = 0; j < w->kernel[1]; j++) {
-        size_t row = oy * w->stride[0] + i * w->dilation[0] - w->pad[0], column = ox * w->stride[1] + j * w->dilation[1] - w->pad[1];
+        size_t row = oy * w->stride[0] + i * w->dilation[0] - w->pad[0],
+               column = ox * w->stride[1] + j * w->dilation[1] - w->pad[1];
         if (row >= w->in[0] || column >= w->in[1]) continue; /* negative is large */
         size_t x_at = ((n * conv->channels + group * channels + c) * w->in[0] + row) * w->in[1] + column;
         size_t w_at = ((f * channels + c) * w->kernel[0] + i) * w->kernel[1] + j;
@@ -72,7 +79,10 @@ static void plain_pixel(Plain *p, size_t n, size_t f, size_t oy, size_t ox) {
         add(&p->dw, w_at, (double)p->dy[y_at] * p->x[x_at]);
       }
   if (p->bias) add(&p->y, y_at, p->bias[f]);
-  if (conv->clamp) p->y.value[y_at] = p->y.value[y_at] < conv->low ? conv->low : p->y.value[y_at] > conv->high ? conv->high : p->y.value[y_at];
+  if (conv->clamp)
+    p->y.value[y_at] = p->y.value[y_at] < conv->low  ? conv->low
+                     : p->y.value[y_at] > conv->high ? conv->high
+                                                     : p->y.value[y_at];
 }
 
 static void plain_run(Plain *p) {
@@ -84,7 +94,8 @@ static void plain_run(Plain *p) {
 
 static void compare(const Sums *wanted, const float *came, const char *what) {
   for (size_t i = 0; i < wanted->count; i++)
-    if (!check(fabs(came[i] - wanted->value[i]) <= 4e-6 * (1 + wanted->size[i]), "%s[%zu] is %.7g, wanted %.7g", what, i, came[i], wanted->value[i]))
+    if (!check(fabs(came[i] - wanted->value[i]) <= 4e-6 * (1 + wanted->size[i]), "%s[%zu] is %.7g, wanted %.7g", what,
+               i, came[i], wanted->value[i]))
       return;
 }
 
@@ -105,13 +116,15 @@ static void packed_is_the_same(Conv *conv, const float *x, const float *w, const
 
 static void shape_is_right(const Shape *shape, bool bias) {
   Conv conv = conv_of_shape(shape);
-  size_t x_count = conv.batch * conv.channels * window_in(&conv.window), y_count = conv.batch * conv.features * window_out(&conv.window);
+  size_t x_count = conv.batch * conv.channels * window_in(&conv.window),
+         y_count = conv.batch * conv.features * window_out(&conv.window);
   size_t w_count = conv.features * conv.channels / conv.groups * window_kernel(&conv.window), bytes[3] = {0};
   float *x = floats(x_count, 1), *w = floats(w_count, 2), *b = floats(conv.features, 3), *dy = floats(y_count, 4);
   float *y = floats(y_count, 5), *dx = floats(x_count, 6), *dw = floats(w_count, 7);
   Plain plain = {&conv, x, w, bias ? b : NULL, dy, sums_of(y_count), sums_of(x_count), sums_of(w_count)};
   plain_run(&plain);
-  bool fits = conv_forward_bytes(&conv, bytes) && conv_input_gradient_bytes(&conv, bytes + 1) && conv_weight_gradient_bytes(&conv, bytes + 2);
+  bool fits = conv_forward_bytes(&conv, bytes) && conv_input_gradient_bytes(&conv, bytes + 1) &&
+              conv_weight_gradient_bytes(&conv, bytes + 2);
   if (check(fits, "the sizes overflow")) {
     void *scratch[3];
     for (int i = 0; i < 3; i++) scratch[i] = memset(malloc(bytes[i] + 1), 0xff, bytes[i] + 1); /* full of NaN */
@@ -135,9 +148,9 @@ static void is_right(const void *argument) {
     shape_is_right(s, off);
   }
   conv_algorithms = ~0u;
-  test_note("batch %zu, %zu to %zu channels in %zu groups, %zux%zu, kernel %zux%zu, stride %zu, dilation %zu%s", s->batch, s->channels,
-            s->features, s->groups, s->in[0], s->in[1], s->kernel[0], s->kernel[1], s->stride[1] ? s->stride[1] : 1,
-            s->dilation[1] ? s->dilation[1] : 1, s->clamp ? ", clamped" : "");
+  test_note("batch %zu, %zu to %zu channels in %zu groups, %zux%zu, kernel %zux%zu, stride %zu, dilation %zu%s",
+            s->batch, s->channels, s->features, s->groups, s->in[0], s->in[1], s->kernel[0], s->kernel[1],
+            s->stride[1] ? s->stride[1] : 1, s->dilation[1] ? s->dilation[1] : 1, s->clamp ? ", clamped" : "");
 }
 
 #define SAME(k) .kernel = {k, k}, .pad = {k / 2, k / 2}, .pad_end = {k / 2, k / 2}

@@ -1,4 +1,5 @@
-/* Empty: every operator's cases with dims of 0, forward and backward, and every golden network with a batch of 0: refused with a sentence or run, under the sanitizers. */
+/* Empty: every operator's cases with dims of 0, forward and backward, and every golden network with a batch of 0:
+ * refused with a sentence or run, under the sanitizers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 static int ran, refused, differentiated;
 
 static void hold_sentence(const OpCase *c, const Error *error) {
-  check(error->text[0] && error->status != STATUS_OK && error->status != STATUS_INTERNAL, "%s: refused with '%s' (%s)", c->key, error->text, status_code(error->status));
+  check(error->text[0] && error->status != STATUS_OK && error->status != STATUS_INTERNAL, "%s: refused with '%s' (%s)",
+        c->key, error->text, status_code(error->status));
 }
 
 static void run_graph(const OpCase *c, Graph *g) {
@@ -76,7 +78,8 @@ static void run_empty(OpCase *c) {
     }
   Dim batch = c->in_count && c->in[0].shape.rank ? c->in[0].shape.dim[0] : 0;
   for (int i = 0; i < c->in_count && batch; i++)
-    if (!c->in[i].absent && !c->in[i].constant && c->in[i].shape.rank && c->in[i].shape.dim[0] == batch) set_dim(&c->in[i], 0, 0);
+    if (!c->in[i].absent && !c->in[i].constant && c->in[i].shape.rank && c->in[i].shape.dim[0] == batch)
+      set_dim(&c->in[i], 0, 0);
   if (batch) both(c);
 }
 
@@ -93,8 +96,10 @@ static void an_operator_takes_nothing(const void *argument) {
 
 /* ---- networks ---- */
 
-static const char *const runs[] = {"w1", "w2", "mlp_momentum", "cnn_bn", "conv1d", "tokens", "recurrent", "unet", "transformer", "transformer_13", "lora_linear", "scripted", "scanned",
-                                   "decoder", "functions", "quantized", "regression_mse", "regression_l1", "regression_bce", NULL};
+static const char *const runs[] = {
+    "w1",        "w2",          "mlp_momentum",   "cnn_bn",        "conv1d",         "tokens",  "recurrent",
+    "unet",      "transformer", "transformer_13", "lora_linear",   "scripted",       "scanned", "decoder",
+    "functions", "quantized",   "regression_mse", "regression_l1", "regression_bce", NULL};
 
 /* Symbols are 0; what else there is, zeros. */
 static bool feed_nothing(TrainletSession *s, TrainletPart part, const Graph *g) {
@@ -112,7 +117,8 @@ static bool feed_nothing(TrainletSession *s, TrainletPart part, const Graph *g) 
 
 static void hold_status(TrainletSession *s, Status status, const char *what) {
   const Error *error = trainlet_session_error(s);
-  check(status == error->status && (status == STATUS_OK || (error->text[0] && status != STATUS_INTERNAL)), "%s: '%s' (%s)", what, error->text, status_code(status));
+  check(status == error->status && (status == STATUS_OK || (error->text[0] && status != STATUS_INTERNAL)),
+        "%s: '%s' (%s)", what, error->text, status_code(status));
 }
 
 static void step_on_nothing(TrainletSession *s) {
@@ -124,9 +130,12 @@ static void step_on_nothing(TrainletSession *s) {
     Status status = trainlet_session_step(s);
     hold_status(s, status, "step");
     trainlet_session_copy_out(s, true, after);
-    if (status != STATUS_OK) check(memcmp(before, after, elements * sizeof *before) == 0, "a refused step changed one of %d parameters", count);
+    if (status != STATUS_OK)
+      check(memcmp(before, after, elements * sizeof *before) == 0, "a refused step changed one of %d parameters",
+            count);
   }
-  if (feed_nothing(s, TRAINLET_EVAL, s->models[MODEL_EVAL].graph)) hold_status(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval");
+  if (feed_nothing(s, TRAINLET_EVAL, s->models[MODEL_EVAL].graph))
+    hold_status(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval");
   free(before);
   free(after);
 }
@@ -149,7 +158,8 @@ static void a_network_takes_a_batch_of_0(const void *name) {
 int main(int argc, char **argv) {
   trainlet_threads_start(3);
   for (int i = 0; op_at(i); i++)
-    if (argc == 1 || strcmp(argv[1], op_at(i)->name) == 0) test_run(op_at(i)->name, an_operator_takes_nothing, op_at(i));
+    if (argc == 1 || strcmp(argv[1], op_at(i)->name) == 0)
+      test_run(op_at(i)->name, an_operator_takes_nothing, op_at(i));
   for (int i = 0; runs[i]; i++)
     if (argc == 1 || strcmp(argv[1], runs[i]) == 0) test_run(runs[i], a_network_takes_a_batch_of_0, runs[i]);
   return test_finish();

@@ -22,20 +22,28 @@ static unsigned sum_bytes(const void *data, size_t bytes) {
 static unsigned sum_constants(const Graph *g) {
   unsigned sum = 0;
   for (int i = 0; i < g->value_count; i++)
-    if (g->values[i]->kind == VALUE_CONSTANT) sum += sum_bytes(g->values[i]->data, shape_elements(&g->values[i]->shape) * dtype_bytes(g->values[i]->type));
+    if (g->values[i]->kind == VALUE_CONSTANT)
+      sum += sum_bytes(g->values[i]->data, shape_elements(&g->values[i]->shape) * dtype_bytes(g->values[i]->type));
   return sum;
 }
 
 static void files_are_found_by_name(const void *argument) {
   Arena arena = {0};
   External x = {0};
-  check(!external_find(&x, "a") && !external_find(NULL, "a") && strcmp(external_contents(NULL, &arena), "which has nothing") == 0, "there is something in nothing");
-  for (int i = 0; i < 40; i++) check(external_add(&x, arena_print(&arena, "%s%d", i % 2 ? "./" : "", i), (size_t)i, &arena) != NULL, "no room for file %d", i);
+  check(!external_find(&x, "a") && !external_find(NULL, "a") &&
+            strcmp(external_contents(NULL, &arena), "which has nothing") == 0,
+        "there is something in nothing");
+  for (int i = 0; i < 40; i++)
+    check(external_add(&x, arena_print(&arena, "%s%d", i % 2 ? "./" : "", i), (size_t)i, &arena) != NULL,
+          "no room for file %d", i);
   for (int i = 0; i < 40; i++) {
-    const ExternalFile *plain = external_find(&x, arena_print(&arena, "%d", i)), *dotted = external_find(&x, arena_print(&arena, "./%d", i));
+    const ExternalFile *plain = external_find(&x, arena_print(&arena, "%d", i)),
+                       *dotted = external_find(&x, arena_print(&arena, "./%d", i));
     check(plain && plain == dotted && plain->bytes == (size_t)i, "file %d is not found", i);
   }
-  check(!external_find(&x, "/1") && !external_find(&x, "../1") && !external_find(&x, "././1") && !external_find(&x, "40"), "a path is understood");
+  check(!external_find(&x, "/1") && !external_find(&x, "../1") && !external_find(&x, "././1") &&
+            !external_find(&x, "40"),
+        "a path is understood");
   check(!external_add(&x, "vast", SIZE_MAX - 8, &arena) && x.count == 40, "there is room for all memory");
   external_free(&x);
   arena_free(&arena);
@@ -57,7 +65,8 @@ static bool model_refused(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};
   Graph *g = onnx_read(bytes, count, &given, &arena, &error);
-  check((g == NULL) == (error.status != STATUS_OK) && (g || (error.text[0] && error.status != STATUS_INTERNAL)), "a refusal has no sentence");
+  check((g == NULL) == (error.status != STATUS_OK) && (g || (error.text[0] && error.status != STATUS_INTERNAL)),
+        "a refusal has no sentence");
   if (g) sum_constants(g);
   arena_free(&arena);
   return !g;
@@ -69,8 +78,10 @@ static void a_model_reads_its_file_in_place(const void *argument) {
   size_t count, whole_count;
   const uint8_t *bytes = (const uint8_t *)file_read(&arena, FOLDER "one_file.onnx", &count);
   const uint8_t *whole = (const uint8_t *)file_read(&arena, "tests/golden/mlp_small.onnx", &whole_count);
-  if (check(bytes && whole, "the models cannot be read") && give("one_file.onnx.data", FOLDER "one_file.onnx.data", &arena)) {
-    Graph *a = onnx_read(bytes, count, &given, &arena, &error), *b = onnx_read(whole, whole_count, NULL, &arena, &error);
+  if (check(bytes && whole, "the models cannot be read") &&
+      give("one_file.onnx.data", FOLDER "one_file.onnx.data", &arena)) {
+    Graph *a = onnx_read(bytes, count, &given, &arena, &error),
+          *b = onnx_read(whole, whole_count, NULL, &arena, &error);
     if (check(a && b, "%s", error.text)) check(sum_constants(a) == sum_constants(b), "its constants are others");
     const ExternalFile *file = given.files;
     const Value *w = a ? graph_find(a, "fc1.bias") : NULL;
@@ -97,7 +108,8 @@ static void check_large_are_in_file(const Graph *g, const ExternalFile *file) {
     size_t bytes = v->kind == VALUE_CONSTANT ? shape_elements(&v->shape) * dtype_bytes(v->type) : 0;
     const uint8_t *data = v->data;
     if (bytes < 1 << 16) continue;
-    check(data >= start && data + bytes <= start + file->bytes && (uintptr_t)data % 8 == 0, "'%s' is not in the file, or not aligned", v->name);
+    check(data >= start && data + bytes <= start + file->bytes && (uintptr_t)data % 8 == 0,
+          "'%s' is not in the file, or not aligned", v->name);
   }
 }
 
@@ -111,12 +123,15 @@ static void a_model_is_read_in_place(const void *argument) {
   size_t before = arena.used_bytes;
   Graph *a = read_in_place(bytes, count, &x, &arena, &error), *b = onnx_read(bytes, count, NULL, &other, &error);
   if (check(a && b, "%s", error.text)) {
-    check(sum_constants(a) == sum_constants(b) && a->value_count == b->value_count && a->node_count == b->node_count, "it is another graph");
+    check(sum_constants(a) == sum_constants(b) && a->value_count == b->value_count && a->node_count == b->node_count,
+          "it is another graph");
     check_large_are_in_file(a, &x.files[0]);
-    check(x.files[0].in_place && arena.used_bytes - before < count / 10, "of %zu bytes %zu were copied", count, arena.used_bytes - before);
+    check(x.files[0].in_place && arena.used_bytes - before < count / 10, "of %zu bytes %zu were copied", count,
+          arena.used_bytes - before);
   }
   arena_free(&other);
-  for (unsigned i = 0; i < 400; i++) { /* damaged where its fields are described: at both ends of it and of its first tensor, or cut short */
+  for (unsigned i = 0; i < 400;
+       i++) { /* damaged where its fields are described: at both ends of it and of its first tensor, or cut short */
     Arena scraps = {0};
     External damaged = {0};
     Error why = {0};
@@ -137,9 +152,13 @@ static void a_model_is_read_in_place(const void *argument) {
 static void a_file_of_ours_has_no_name(const void *argument) {
   Arena arena = {0};
   External x = {0};
-  check(external_add_file(&x, 10, &arena) && strcmp(external_contents(&x, &arena), "which has nothing") == 0, "it is told of");
-  check(external_add(&x, "a", 1, &arena) && external_add_file(&x, 10, &arena) && strcmp(external_contents(&x, &arena), "which has 'a'") == 0, "it is told of");
-  check(external_at(&x, x.files[2].block.data) == &x.files[2] && !external_at(&x, &x) && !external_at(NULL, NULL), "it is not found by its bytes");
+  check(external_add_file(&x, 10, &arena) && strcmp(external_contents(&x, &arena), "which has nothing") == 0,
+        "it is told of");
+  check(external_add(&x, "a", 1, &arena) && external_add_file(&x, 10, &arena) &&
+            strcmp(external_contents(&x, &arena), "which has 'a'") == 0,
+        "it is told of");
+  check(external_at(&x, x.files[2].block.data) == &x.files[2] && !external_at(&x, &x) && !external_at(NULL, NULL),
+        "it is not found by its bytes");
   external_free(&x);
   arena_free(&arena);
 }
@@ -170,7 +189,8 @@ static FlatWriter two_files(int64_t offset) {
   for (int frozen = 0; frozen < 2; frozen++) {
     size_t list = flat_put_vector(&w, 1, 4);
     flat_point(&w, of[frozen], list);
-    flat_point(&w, list + 4, frozen ? put_outside(&w, "b", 0, NULL, 28) : put_outside(&w, "w", 2, (int64_t[]){2, 3}, offset));
+    flat_point(&w, list + 4,
+               frozen ? put_outside(&w, "b", 0, NULL, 28) : put_outside(&w, "w", 2, (int64_t[]){2, 3}, offset));
   }
   return w;
 }
@@ -181,8 +201,10 @@ static bool checkpoint_refused(const uint8_t *bytes, size_t count) {
   Checkpoint c;
   Status status = ort_checkpoint_read(bytes, count, &given, &arena, &error, &c);
   check(status == error.status && (status == STATUS_OK || error.text[0]), "a refusal has no sentence");
-  for (int i = 0; status == STATUS_OK && !c.nominal && i < c.trainable_count; i++) sum_bytes(c.trainable[i].data, c.trainable[i].bytes);
-  for (int i = 0; status == STATUS_OK && !c.nominal && i < c.frozen_count; i++) sum_bytes(c.frozen[i].data, c.frozen[i].bytes);
+  for (int i = 0; status == STATUS_OK && !c.nominal && i < c.trainable_count; i++)
+    sum_bytes(c.trainable[i].data, c.trainable[i].bytes);
+  for (int i = 0; status == STATUS_OK && !c.nominal && i < c.frozen_count; i++)
+    sum_bytes(c.frozen[i].data, c.frozen[i].bytes);
   arena_free(&arena);
   return status != STATUS_OK;
 }
@@ -195,14 +217,17 @@ static void a_checkpoint_reads_its_second_file(const void *argument) {
   FlatWriter w = two_files(4);
   memcpy(external_add(&given, ORT_CHECKPOINT_DATA, sizeof data, &arena), data, sizeof data);
   if (check(ort_checkpoint_read(w.block.data, w.count, &given, &arena, &error, &c) == STATUS_OK, "%s", error.text))
-    check(c.trainable[0].bytes == 24 && memcmp(c.trainable[0].data, data + 1, 24) == 0 && c.frozen[0].bytes == 4 && memcmp(c.frozen[0].data, data + 7, 4) == 0, "its values are others");
+    check(c.trainable[0].bytes == 24 && memcmp(c.trainable[0].data, data + 1, 24) == 0 && c.frozen[0].bytes == 4 &&
+              memcmp(c.frozen[0].data, data + 7, 4) == 0,
+          "its values are others");
   check(!given.files->in_place, "a checkpoint's file cannot be freed when its values are in the state");
   hostile_try(w.block.data, w.count, checkpoint_refused);
   block_free(&w.block);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     error_clear(&error);
     w = two_files(wrong[i]);
-    check(ort_checkpoint_read(w.block.data, w.count, &given, &arena, &error, &c) == STATUS_CHECKPOINT_CORRUPT, "offset %lld is taken", (long long)wrong[i]);
+    check(ort_checkpoint_read(w.block.data, w.count, &given, &arena, &error, &c) == STATUS_CHECKPOINT_CORRUPT,
+          "offset %lld is taken", (long long)wrong[i]);
     block_free(&w.block);
   }
   external_free(&given);

@@ -1,4 +1,5 @@
-/* Files: what is written is read back the same, what is damaged is refused with a sentence; and the optimizers against PyTorch. */
+/* Files: what is written is read back the same, what is damaged is refused with a sentence; and the optimizers against
+ * PyTorch. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,18 @@ static const Trajectory trajectories[] = {
     {OPTIMIZER_SGD, 0.9f, true, {-0.420989359f, -0.190274132f, 0.110788083f, 0.178295907f, 0.137176283f}},
     {OPTIMIZER_ADAM, 0, false, {-0.379912576f, -0.149111581f, 0.138601157f, 0.198416842f, 0.399923274f}},
     {OPTIMIZER_ADAMW, 0, false, {-0.400612603f, -0.154827487f, 0.142464627f, 0.196053464f, 0.395421789f}},
-    {OPTIMIZER_ADAGRAD, 0, false, {-0.398510693f, -0.189226326f, 0.110216012f, 0.260501439f, 0.465698992f}, .lr_decay = 0.2f},
+    {OPTIMIZER_ADAGRAD,
+     0,
+     false,
+     {-0.398510693f, -0.189226326f, 0.110216012f, 0.260501439f, 0.465698992f},
+     .lr_decay = 0.2f},
     {OPTIMIZER_RMSPROP, 0, false, {-0.291474686f, -0.080538351f, -0.0590392448f, -0.131287821f, 0.140818885f}},
     {OPTIMIZER_RMSPROP, 0.9f, false, {0.244997824f, -0.0140679944f, -0.471798687f, -0.512747343f, -0.985655264f}},
-    {OPTIMIZER_SGD, 0.9f, false, {-0.406708999f, -0.187352149f, 0.115332243f, 0.21880103f, 0.216578332f}, .dampening = 0.3f},
+    {OPTIMIZER_SGD,
+     0.9f,
+     false,
+     {-0.406708999f, -0.187352149f, 0.115332243f, 0.21880103f, 0.216578332f},
+     .dampening = 0.3f},
     /* not in PyTorch: the formulas in float64, of ONNX's Adam and of the Hugging Face order */
     {OPTIMIZER_ADAM_HF, 0, false, {-0.379921447f, -0.149119601f, 0.138597326f, 0.19842575f, 0.399924763f}},
     {OPTIMIZER_ADAMW_HF, 0, false, {-0.400627485f, -0.154890091f, 0.142427554f, 0.196165727f, 0.395521622f}},
@@ -52,8 +61,8 @@ static void optimizers_follow_pytorch(const void *argument) {
       optimizer_update(&o, t - 1 + o.first_step, 0.01f, 0.25f, p, g, m, v, ELEMENTS);
     }
     for (int i = 0; i < ELEMENTS; i++)
-      check(fabsf(p[i] - want->p[i]) < 1e-6f, "%s %zu: element %d is %.8g, PyTorch has %.8g", optimizer_name(o.kind), k, i, (double)p[i],
-            (double)want->p[i]);
+      check(fabsf(p[i] - want->p[i]) < 1e-6f, "%s %zu: element %d is %.8g, PyTorch has %.8g", optimizer_name(o.kind), k,
+            i, (double)p[i], (double)want->p[i]);
   }
 }
 
@@ -65,7 +74,8 @@ static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
   check(optimizer_norm_squared(g, 11) == 110, "the sum of squares is %g", optimizer_norm_squared(g, 11));
   check(optimizer_clip_scale(&o, 110) == 1, "no clipping was asked for");
   o.clip_norm = 2;
-  check(fabs(optimizer_clip_scale(&o, 110) - 2 / (sqrt(110) + 1e-6)) < 1e-7, "clipped by %g", (double)optimizer_clip_scale(&o, 110));
+  check(fabs(optimizer_clip_scale(&o, 110) - 2 / (sqrt(110) + 1e-6)) < 1e-7, "clipped by %g",
+        (double)optimizer_clip_scale(&o, 110));
   check(optimizer_clip_scale(&o, 1) == 1, "a small gradient is not clipped");
   for (int i = 0; i < 11; i++) {
     float was = g[i];
@@ -78,10 +88,10 @@ static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
 /* ---- optimizer models ---- */
 
 static bool same_optimizer(const Optimizer *a, const Optimizer *b) {
-  return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->weight_decay == b->weight_decay &&
-         a->momentum == b->momentum && a->nesterov == b->nesterov && a->correct_bias == b->correct_bias && a->dampening == b->dampening &&
-         a->lr_decay == b->lr_decay && a->alpha == b->alpha && a->first_step == b->first_step &&
-         a->clip_norm == b->clip_norm;
+  return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps &&
+         a->weight_decay == b->weight_decay && a->momentum == b->momentum && a->nesterov == b->nesterov &&
+         a->correct_bias == b->correct_bias && a->dampening == b->dampening && a->lr_decay == b->lr_decay &&
+         a->alpha == b->alpha && a->first_step == b->first_step && a->clip_norm == b->clip_norm;
 }
 
 static void optimizer_models_come_back(const void *argument) {
@@ -127,10 +137,12 @@ static void models_come_back(const void *path) {
   if (!check(bytes != NULL, "%s cannot be read: run from the repository", (const char *)path)) return;
   Graph *g = onnx_read(bytes, count, NULL, &arena, &error), *again = NULL;
   free(bytes); /* a graph does not need them */
-  if (g && onnx_write(g, &first, &first_bytes) == STATUS_OK) again = onnx_read(first.data, first_bytes, NULL, &again_arena, &error);
+  if (g && onnx_write(g, &first, &first_bytes) == STATUS_OK)
+    again = onnx_read(first.data, first_bytes, NULL, &again_arena, &error);
   if (check(again && onnx_write(again, &second, &second_bytes) == STATUS_OK, "%s", error.text)) {
     check(strcmp(graph_print(g, &arena), graph_print(again, &arena)) == 0, "it is another graph");
-    check(first_bytes == second_bytes && memcmp(first.data, second.data, first_bytes) == 0, "it is written otherwise the second time");
+    check(first_bytes == second_bytes && memcmp(first.data, second.data, first_bytes) == 0,
+          "it is written otherwise the second time");
   }
   for (size_t cut = 1; again && cut < first_bytes; cut += 1 + first_bytes / 199) {
     Arena scraps = {0};
@@ -150,8 +162,14 @@ static void models_come_back(const void *path) {
 static void refuse_nodes(const OnnxNode *nodes, int count, Status status, const char *sentence) {
   static const OnnxPort x = {"x", DTYPE_FLOAT32, 3}, y = {"y", DTYPE_FLOAT32, 3};
   static const Opset opsets[] = {{"", 17}};
-  const OnnxPlain model = {.nodes = nodes, .node_count = count, .inputs = &x, .input_count = 1, .outputs = &y, .output_count = 1,
-                           .opsets = opsets, .opset_count = 1};
+  const OnnxPlain model = {.nodes = nodes,
+                           .node_count = count,
+                           .inputs = &x,
+                           .input_count = 1,
+                           .outputs = &y,
+                           .output_count = 1,
+                           .opsets = opsets,
+                           .opset_count = 1};
   Arena arena = {0};
   Error error = {0};
   Block block = {0};
@@ -172,8 +190,9 @@ static void models_that_make_no_sense_are_refused(const void *argument) {
                               NODE("Foo", "d", "j", "y")};
   refuse_nodes(lacking, 4, STATUS_UNSUPPORTED_OP, "the model uses operators we lack: Foo, Bar");
   const OnnxNode unsorted[] = {NODE("Relu", "second", "h", "y"), NODE("Relu", "first", "x", "h")};
-  refuse_nodes(unsorted, 2, STATUS_INVALID_MODEL,
-               "Relu 'second' reads 'h', which only node 'first' at or after it makes: nodes must be sorted, without cycles");
+  refuse_nodes(
+      unsorted, 2, STATUS_INVALID_MODEL,
+      "Relu 'second' reads 'h', which only node 'first' at or after it makes: nodes must be sorted, without cycles");
   const OnnxNode unmade[] = {NODE("Relu", "r", "h", "y")};
   refuse_nodes(unmade, 1, STATUS_INVALID_MODEL, "Relu 'r' reads 'h', which nothing makes");
   const OnnxNode twice[] = {NODE("Relu", "r", "x", "y"), NODE("Relu", "s", "x", "y")};
@@ -196,7 +215,8 @@ static void deep_models_are_refused(const void *argument) {
     *at = i == LEVELS * 3 - 1 ? 0x3A : fields[i % 3]; /* model.graph outermost */
     for (int k = 0; k < 4; k++) at[1 + k] = (uint8_t)((length >> 7 * k & 0x7F) | (k < 3 ? 0x80 : 0));
   }
-  check(!onnx_read(at, (size_t)(bytes + ROOM - at), NULL, &arena, &error) && strstr(error.text, "nested deeper"), "got '%s'", error.text);
+  check(!onnx_read(at, (size_t)(bytes + ROOM - at), NULL, &arena, &error) && strstr(error.text, "nested deeper"),
+        "got '%s'", error.text);
   arena_free(&arena);
   free(bytes);
 }
@@ -207,17 +227,34 @@ static const float weights[] = {1, -2, 3, 0.5f, 0, 7};
 static const int64_t counter = 12;
 
 static Status write_checkpoint(Block *block, size_t *bytes, Error *error) {
-  CheckpointTensor trainable[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}, {"b", DTYPE_FLOAT32, {0}, weights, 4}};
-  CheckpointTensor frozen[] = {{"n", DTYPE_INT64, SHAPE(1), &counter, 8}, {"empty", DTYPE_FLOAT32, SHAPE(0, 2), weights, 0}};
+  CheckpointTensor trainable[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24},
+                                  {"b", DTYPE_FLOAT32, {0}, weights, 4}};
+  CheckpointTensor frozen[] = {{"n", DTYPE_INT64, SHAPE(1), &counter, 8},
+                               {"empty", DTYPE_FLOAT32, SHAPE(0, 2), weights, 0}};
   const CheckpointTensor first = {"momentum0", DTYPE_FLOAT32, SHAPE(6), weights, 24};
   const CheckpointTensor second = {"momentum1", DTYPE_FLOAT32, SHAPE(6), weights, 24};
   CheckpointMoments moments[] = {{"w", {first, second}, 2}};
-  Property properties[] = {
-      {"epoch", PROPERTY_INT, .i = -3}, {"best", PROPERTY_FLOAT, .f = 0.25f}, {"label", PROPERTY_STRING, .s = "größer"}};
-  const Checkpoint c = {.trainable = trainable, .frozen = frozen, .trainable_count = 2, .frozen_count = 2, .has_optimizer = true,
-                        .step = 41, .initial_learning_rate = 0.1f, .learning_rate = 0.05f, .moments = moments, .moment_count = 1,
-                        .properties = properties, .property_count = 3, .rng_seed = UINT64_MAX, .rng_step = 9, .position = {1, 2, 3, 4, 5},
-                        .fit = "{\"step\": 3}", .best = trainable, .best_count = 1};
+  Property properties[] = {{"epoch", PROPERTY_INT, .i = -3},
+                           {"best", PROPERTY_FLOAT, .f = 0.25f},
+                           {"label", PROPERTY_STRING, .s = "größer"}};
+  const Checkpoint c = {.trainable = trainable,
+                        .frozen = frozen,
+                        .trainable_count = 2,
+                        .frozen_count = 2,
+                        .has_optimizer = true,
+                        .step = 41,
+                        .initial_learning_rate = 0.1f,
+                        .learning_rate = 0.05f,
+                        .moments = moments,
+                        .moment_count = 1,
+                        .properties = properties,
+                        .property_count = 3,
+                        .rng_seed = UINT64_MAX,
+                        .rng_step = 9,
+                        .position = {1, 2, 3, 4, 5},
+                        .fit = "{\"step\": 3}",
+                        .best = trainable,
+                        .best_count = 1};
   return trainlet_checkpoint_write(&c, error, block, bytes);
 }
 
@@ -230,10 +267,15 @@ static void checkpoints_come_back(const void *argument) {
   Checkpoint c;
   write_checkpoint(&block, &bytes, &error);
   if (!check(trainlet_checkpoint_read(block.data, bytes, &arena, &error, &c) == STATUS_OK, "%s", error.text)) return;
-  check(c.trainable_count == 2 && c.frozen_count == 2 && c.moment_count == 1 && c.property_count == 3, "parts are missing");
-  check(memcmp(c.trainable[0].data, weights, 24) == 0 && c.trainable[0].shape.dim[1] == 3 && c.trainable[1].shape.rank == 0, "w or b differs");
-  check(c.has_optimizer && c.step == 41 && c.learning_rate == 0.05f && c.initial_learning_rate == 0.1f, "the optimizer's state differs");
-  check(c.rng_seed == UINT64_MAX && c.rng_step == 9 && c.position[4] == 5 && strcmp(c.fit, "{\"step\": 3}") == 0, "the run's state differs");
+  check(c.trainable_count == 2 && c.frozen_count == 2 && c.moment_count == 1 && c.property_count == 3,
+        "parts are missing");
+  check(memcmp(c.trainable[0].data, weights, 24) == 0 && c.trainable[0].shape.dim[1] == 3 &&
+            c.trainable[1].shape.rank == 0,
+        "w or b differs");
+  check(c.has_optimizer && c.step == 41 && c.learning_rate == 0.05f && c.initial_learning_rate == 0.1f,
+        "the optimizer's state differs");
+  check(c.rng_seed == UINT64_MAX && c.rng_step == 9 && c.position[4] == 5 && strcmp(c.fit, "{\"step\": 3}") == 0,
+        "the run's state differs");
   check(c.best_count == 1 && memcmp(c.best[0].data, weights, 24) == 0, "the best differs");
   check(c.properties[0].i == -3 && strcmp(c.properties[2].s, "größer") == 0, "a property differs");
   trainlet_checkpoint_write(&c, &error, &again, &again_bytes);
@@ -254,7 +296,8 @@ static void damaged_checkpoints_are_refused(const void *argument) {
   for (size_t length = 0; length < bytes; length++) {
     error_clear(&error);
     Status status = trainlet_checkpoint_read(block.data, length, &arena, &error, &c);
-    check(status == STATUS_CHECKPOINT_CORRUPT && error.text[0], "its first %zu bytes are %s", length, status_code(status));
+    check(status == STATUS_CHECKPOINT_CORRUPT && error.text[0], "its first %zu bytes are %s", length,
+          status_code(status));
   }
   for (size_t i = 0; i < bytes * 8; i++) {
     error_clear(&error);
@@ -284,7 +327,8 @@ static void what_could_not_be_read_is_not_written(const void *argument) {
       size_t bytes;
       if (version) ort_checkpoint_write(&samples[i], version, &error, &block, &bytes);
       else trainlet_checkpoint_write(&samples[i], &error, &block, &bytes);
-      check(error.status == STATUS_CHECKPOINT_CORRUPT && error.text[0], "sample %d is written as format %d", i, version);
+      check(error.status == STATUS_CHECKPOINT_CORRUPT && error.text[0], "sample %d is written as format %d", i,
+            version);
       block_free(&block);
     }
   }

@@ -1,4 +1,5 @@
-/* Functions of a model's own under the sanitizers: called, they compute and train as the same written out; damaged ones are refused with a sentence. */
+/* Functions of a model's own under the sanitizers: called, they compute and train as the same written out; damaged ones
+ * are refused with a sentence. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ enum { BATCH = 9, INPUTS = 6, CLASSES = 5, STEPS = 6 };
 static TrainletSession *session_of(const void *model, size_t bytes) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   TrainletSession *s = trainlet_session_new();
-  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK && trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK &&
+  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK &&
+            trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK &&
             trainlet_artifacts_set(a, "optimizer.lr", "0.1") == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK;
   check(ok, "%s", trainlet_artifacts_error(a)->text);
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT && ok; part++) {
@@ -21,7 +23,9 @@ static TrainletSession *session_of(const void *model, size_t bytes) {
     const void *data = trainlet_artifacts_bytes(a, (TrainletPart)part, &count);
     ok = golden_ok(s, trainlet_session_load(s, (TrainletPart)part, data, count), "load");
   }
-  if (ok) ok = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") && golden_ok(s, trainlet_session_ready(s), "ready");
+  if (ok)
+    ok = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") &&
+         golden_ok(s, trainlet_session_ready(s), "ready");
   trainlet_artifacts_free(a);
   if (ok) return s;
   trainlet_session_free(s);
@@ -50,7 +54,8 @@ static size_t numbers_of(const char *path, double *numbers, size_t most) {
   }
   if (s && feed(s, TRAINLET_MODEL) && golden_ok(s, trainlet_session_run(s, TRAINLET_MODEL, NULL), "run")) {
     const TrainletTensor *scores = trainlet_session_output(s, 0);
-    for (size_t i = 0; i < scores->count && count < most; i++) numbers[count++] = (double)((const float *)scores->data)[i];
+    for (size_t i = 0; i < scores->count && count < most; i++)
+      numbers[count++] = (double)((const float *)scores->data)[i];
   }
   trainlet_session_free(s);
   arena_free(&arena);
@@ -60,17 +65,21 @@ static size_t numbers_of(const char *path, double *numbers, size_t most) {
 static void called_is_written_out(const void *argument) {
   double called[128], written[128];
   (void)argument;
-  size_t count = numbers_of("tests/golden/functions/called.onnx", called, 128), other = numbers_of("tests/golden/functions/written_out.onnx", written, 128);
+  size_t count = numbers_of("tests/golden/functions/called.onnx", called, 128),
+         other = numbers_of("tests/golden/functions/written_out.onnx", written, 128);
   check(count == other && count == STEPS + BATCH * CLASSES, "%zu numbers, %zu written out", count, other);
-  for (size_t i = 0; i < count && i < other; i++) check(called[i] == written[i], "number %zu is %.9g, written out %.9g", i, called[i], written[i]);
+  for (size_t i = 0; i < count && i < other; i++)
+    check(called[i] == written[i], "number %zu is %.9g, written out %.9g", i, called[i], written[i]);
   check(called[STEPS - 1] < called[0], "the loss does not fall");
 }
 
 static bool refuses(const uint8_t *bytes, size_t count) {
   TrainletSession *s = trainlet_session_new();
-  bool good = trainlet_session_load(s, TRAINLET_MODEL, bytes, count) == STATUS_OK && trainlet_session_ready(s) == STATUS_OK;
+  bool good = trainlet_session_load(s, TRAINLET_MODEL, bytes, count) == STATUS_OK &&
+              trainlet_session_ready(s) == STATUS_OK;
   const Error *error = trainlet_session_error(s);
-  check(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)), "refused with '%s' (%s)", error->text, status_code(error->status));
+  check(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)),
+        "refused with '%s' (%s)", error->text, status_code(error->status));
   trainlet_session_free(s);
   return !good;
 }

@@ -50,8 +50,11 @@ bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes) 
   if (!check(model != NULL, "%s cannot be read", path)) return false;
   run->artifacts = trainlet_artifacts_new();
   if (!check(run->artifacts != NULL, "no memory for artifacts")) return false;
-  if (!check(trainlet_artifacts_load(run->artifacts, model, bytes) == STATUS_OK, "%s", trainlet_artifacts_error(run->artifacts)->text)) return false;
-  if (!set(run, "loss.type", json_text(run->recipe, "loss")) || !set_optimizer(run, json_get(run->recipe, "optimizer"))) return false;
+  if (!check(trainlet_artifacts_load(run->artifacts, model, bytes) == STATUS_OK, "%s",
+             trainlet_artifacts_error(run->artifacts)->text))
+    return false;
+  if (!set(run, "loss.type", json_text(run->recipe, "loss")) || !set_optimizer(run, json_get(run->recipe, "optimizer")))
+    return false;
   if (!set_list(run, "requiresGrad") || !set_list(run, "frozen")) return false;
   if (passes && !set(run, "passes", passes)) return false;
   Status status = trainlet_artifacts_build(run->artifacts);
@@ -75,7 +78,9 @@ TrainletSession *golden_session(const GoldenRun *run, const void *checkpoint, si
     size_t count;
     const void *data = trainlet_artifacts_bytes(run->artifacts, (TrainletPart)part, &count);
     bool replaced = part == TRAINLET_CHECKPOINT && checkpoint;
-    ok = golden_ok(s, trainlet_session_load(s, (TrainletPart)part, replaced ? checkpoint : data, replaced ? bytes : count), "load");
+    ok = golden_ok(s,
+                   trainlet_session_load(s, (TrainletPart)part, replaced ? checkpoint : data, replaced ? bytes : count),
+                   "load");
   }
   if (ok && golden_ok(s, trainlet_session_ready(s), "ready")) return s;
   trainlet_session_free(s);
@@ -100,7 +105,8 @@ static void fill_tensor(const Json *spec, uint32_t seed, const int64_t *dims, in
   }
 }
 
-static bool feed_one(const GoldenRun *run, TrainletSession *s, TrainletPart part, const char *key, int step, int batch) {
+static bool feed_one(const GoldenRun *run, TrainletSession *s, TrainletPart part, const char *key, int step,
+                     int batch) {
   const Json *spec = json_get(run->recipe, key);
   int64_t dims[8] = {batch};
   int rank = 1;
@@ -143,7 +149,8 @@ void golden_check_losses(const char *name, const double *losses) {
   if (check(json_length(want) == GOLDEN_STEPS, "tests/golden/engine-losses.json has no ten losses of %s", name)) {
     int step = 0;
     for (const Json *loss = want->child; loss; loss = loss->next, step++)
-      check((float)losses[step] == (float)loss->number, "loss %d is %.9g, the literal %.9g", step, losses[step], loss->number);
+      check((float)losses[step] == (float)loss->number, "loss %d is %.9g, the literal %.9g", step, losses[step],
+            loss->number);
   }
   arena_free(&arena);
 }

@@ -1,4 +1,5 @@
-/* Golden numbers of operators: one line a tensor, compared at sampled elements and by a weighted sum; and the dump for PyTorch.
+/* Golden numbers of operators: one line a tensor, compared at sampled elements and by a weighted sum; and the dump for
+ * PyTorch.
  *
  *   case Relu | f32[2,3] | | 0 0
  *   y 0 6 1.2 0.173 : 0 1.2 0 …        tensor, elements, largest, Σ v·u(i), samples at i·elements/samples
@@ -13,7 +14,7 @@
 #include "opcheck.h"
 
 struct Golden {
-  char *text;      /* the file, its lines cut by NUL */
+  char *text; /* the file, its lines cut by NUL */
   char **lines;
   int line_count;
   bool *used;
@@ -38,7 +39,8 @@ Golden *golden_read(const char *path) {
   Golden *golden = calloc(1, sizeof *golden);
   int capacity = 1;
   for (char *s = text; *s; s++) capacity += *s == '\n';
-  *golden = (Golden){.text = text, .lines = calloc((size_t)capacity, sizeof(char *)), .used = calloc((size_t)capacity, 1)};
+  *golden = (Golden){
+      .text = text, .lines = calloc((size_t)capacity, sizeof(char *)), .used = calloc((size_t)capacity, 1)};
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
     if (*line != '#') golden->lines[golden->line_count++] = line;
   return golden;
@@ -75,16 +77,20 @@ static double element(DType type, const void *data, size_t i) {
     case DTYPE_INT32: return ((const int32_t *)data)[i];
     case DTYPE_UINT32: return ((const uint32_t *)data)[i];
     case DTYPE_INT16: return ((const int16_t *)data)[i];
-    case DTYPE_UINT16: case DTYPE_FLOAT16: return ((const uint16_t *)data)[i];
+    case DTYPE_UINT16:
+    case DTYPE_FLOAT16: return ((const uint16_t *)data)[i];
     case DTYPE_INT8: return ((const int8_t *)data)[i];
     default: return ((const uint8_t *)data)[i];
   }
 }
 
-static void check_tensor(const OpCase *c, const char *what, DType type, const void *data, size_t count, const char *numbers) {
+static void check_tensor(const OpCase *c, const char *what, DType type, const void *data, size_t count,
+                         const char *numbers) {
   char *s;
   size_t want_count = strtoull(numbers, &s, 10);
-  if (!check(data != NULL && want_count == count, "%s: golden %s has %zu elements, ours %zu", c->key, what, want_count, data ? count : 0)) return;
+  if (!check(data != NULL && want_count == count, "%s: golden %s has %zu elements, ours %zu", c->key, what, want_count,
+             data ? count : 0))
+    return;
   double max = strtod(s, &s), want_sum = strtod(s, &s), sum = 0, sum_size = 0;
   for (size_t i = 0; i < count; i++) {
     double term = element(type, data, i) * batch_signed(7, i);
@@ -92,7 +98,8 @@ static void check_tensor(const OpCase *c, const char *what, DType type, const vo
     sum_size += fabs(term);
   }
   double allowed = 1e-5 * max + 2e-7; /* small numbers may be the difference of large ones */
-  check(fabs(sum - want_sum) <= 1e-5 * sum_size + allowed, "%s: golden %s: the weighted sum is %.8g, ours %.8g", c->key, what, want_sum, sum);
+  check(fabs(sum - want_sum) <= 1e-5 * sum_size + allowed, "%s: golden %s: the weighted sum is %.8g, ours %.8g", c->key,
+        what, want_sum, sum);
   s = strchr(s, ':') + 1;
   size_t samples = strtoull(s, &s, 10);
   for (size_t k = 0; k < samples; k++) {
@@ -152,7 +159,8 @@ static void dump_attrs(FILE *file, const OpCase *c) {
 }
 
 void golden_dump(FILE *file, const OpCase *c, const CaseResult *r) {
-  fprintf(file, "{\"key\":\"%s\",\"domain\":\"%s\",\"op\":\"%s\",\"opset\":%d,\"gradient\":%s,\"attrs\":{", c->key, c->op->domain ? c->op->domain : "", c->op->name, c->text->opset,
+  fprintf(file, "{\"key\":\"%s\",\"domain\":\"%s\",\"op\":\"%s\",\"opset\":%d,\"gradient\":%s,\"attrs\":{", c->key,
+          c->op->domain ? c->op->domain : "", c->op->name, c->text->opset,
           (c->op->grad || c->op->compose) && !c->text->no_grad ? "true" : "false");
   dump_attrs(file, c);
   fprintf(file, "},\"in\":[");

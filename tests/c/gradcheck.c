@@ -22,7 +22,9 @@ float case_dy(int output, size_t i) {
   return (float)(u < 0 ? u - 0.25 : u + 0.25);
 }
 
-static bool is_probed(const OpCase *c, int i) { return !c->in[i].absent && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32; }
+static bool is_probed(const OpCase *c, int i) {
+  return !c->in[i].absent && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32;
+}
 
 /* The graph with its gradient towards the inputs in `mask`; false with error set when an operator refuses. */
 static bool probe_build(Probe *p, unsigned mask, Symbols symbols) {
@@ -46,8 +48,10 @@ static bool probe_clone(Probe *p) {
   for (int i = 0; i < p->g->symbol_count; i++) numbers[i] = opcase_number(p->c, p->g->symbols[i]);
   const Value *dy = graph_find(p->g, "dy");
   const Graph *numeric = opcase_build(p->c, &p->arena, &p->error, SYMBOLS_NONE);
-  for (int i = 0; dy && numeric && i < dy->shape.rank; i++) /* dims that infer made up: dy is fed here, a loss would compute it */
-    if (dim_is_symbol(dy->shape.dim[i])) numbers[dim_symbol(dy->shape.dim[i])] = opcase_output(numeric, p->output)->shape.dim[i];
+  for (int i = 0; dy && numeric && i < dy->shape.rank;
+       i++) /* dims that infer made up: dy is fed here, a loss would compute it */
+    if (dim_is_symbol(dy->shape.dim[i]))
+      numbers[dim_symbol(dy->shape.dim[i])] = opcase_output(numeric, p->output)->shape.dim[i];
   for (int i = 0; i < p->c->in_count; i++)
     if (p->grads[i]) index[count] = i, wanted[count++] = p->grads[i];
   if (!(p->g = graph_clone(p->g, &p->arena, &p->error, numbers, wanted, count))) return false;
@@ -96,13 +100,16 @@ static void grads_free(float *grads[OPCASE_INPUTS]) {
   for (int i = 0; i < OPCASE_INPUTS; i++) free(grads[i]), grads[i] = NULL;
 }
 
-/* Gradients towards `mask`; false when backward refuses (reported unless the operator itself may, and not what it emits) or something is wrong. */
-static bool gradients(const OpCase *c, int output, unsigned mask, Symbols symbols, bool may_refuse, float *out[OPCASE_INPUTS]) {
+/* Gradients towards `mask`; false when backward refuses (reported unless the operator itself may, and not what it
+ * emits) or something is wrong. */
+static bool gradients(const OpCase *c, int output, unsigned mask, Symbols symbols, bool may_refuse,
+                      float *out[OPCASE_INPUTS]) {
   Probe p = {.c = c, .output = output};
   for (int i = 0; i < OPCASE_INPUTS; i++) out[i] = NULL;
   bool built = probe_build(&p, mask, symbols) && (!symbols || probe_clone(&p));
   bool refused = p.error.status == STATUS_UNSUPPORTED_OP && strstr(p.error.text, "'tested': ");
-  if (!built && !(may_refuse && refused)) check(false, "%s: its gradient%s: %s", c->key, symbols ? " with a symbol" : "", p.error.text);
+  if (!built && !(may_refuse && refused))
+    check(false, "%s: its gradient%s: %s", c->key, symbols ? " with a symbol" : "", p.error.text);
   bool ran = built && probe_run(&p, out);
   arena_free(&p.arena);
   return ran;
@@ -110,7 +117,8 @@ static bool gradients(const OpCase *c, int output, unsigned mask, Symbols symbol
 
 /* ---- differences ---- */
 
-/* L at the case's inputs, input i moved by h·d; mean_size gets Σ |y · dy|. Accumulates the moves themselves in `moved`. */
+/* L at the case's inputs, input i moved by h·d; mean_size gets Σ |y · dy|. Accumulates the moves themselves in `moved`.
+ */
 static double loss_at(const OpCase *c, int output, int input, double h, uint32_t seed, float *moved, double *size) {
   Arena arena = {0};
   Error error = {0};
@@ -160,7 +168,8 @@ static Slope slope(const OpCase *c, int output, int input, const float *dx, doub
 
 static bool slope_fits(const Slope *s) { return fabs(s->by_differences - s->by_gradient) <= s->allowed; }
 
-/* A kink between the two points spoils a difference, a step too small drowns in rounding: one of three steps must fit. */
+/* A kink between the two points spoils a difference, a step too small drowns in rounding: one of three steps must fit.
+ */
 static void check_slopes(const OpCase *c, int output, int input, const float *dx) {
   static const double steps[] = {3e-3, 1e-3, 1e-2};
   for (uint32_t seed = 1; seed <= 2; seed++) {
@@ -171,8 +180,8 @@ static void check_slopes(const OpCase *c, int output, int input, const float *dx
       if (k == 0) first = s;
       fits = slope_fits(&s);
     }
-    if (!check(fits, "%s: gradient of output %d towards input %d: differences give %.6g, %s %.6g", c->key, output, input,
-               first.by_differences, dx ? "backward" : "and no gradient flows, so", first.by_gradient))
+    if (!check(fits, "%s: gradient of output %d towards input %d: differences give %.6g, %s %.6g", c->key, output,
+               input, first.by_differences, dx ? "backward" : "and no gradient flows, so", first.by_gradient))
       return;
   }
 }
@@ -195,7 +204,8 @@ static void check_ways(const OpCase *c, int output, unsigned mask, float *const 
   float *other[OPCASE_INPUTS] = {0};
   for (int i = 0; i < c->in_count && mask & (mask - 1); i++) {
     if (!(mask >> i & 1)) continue;
-    if (gradients(c, output, 1u << i, SYMBOLS_NONE, false, other)) check_close(c, i, all[i], other[i], "when it alone is wanted");
+    if (gradients(c, output, 1u << i, SYMBOLS_NONE, false, other))
+      check_close(c, i, all[i], other[i], "when it alone is wanted");
     grads_free(other);
   }
   Symbols symbols = opcase_symbols(c);

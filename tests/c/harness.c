@@ -54,7 +54,8 @@ static void run_op(const void *argument) {
   }
   check(count > 0 || !has_gradient(op), "%s has a gradient and no cases", op->name);
   /* tests/js/quantization.test.js holds those of steps to PyTorch's numbers */
-  check(!has_gradient(op) || !count || with_gradient > 0 || op->flags & OP_STEPS, "%s has a gradient and no case that checks it", op->name);
+  check(!has_gradient(op) || !count || with_gradient > 0 || op->flags & OP_STEPS,
+        "%s has a gradient and no case that checks it", op->name);
   test_note("%d cases%s", count, has_gradient(op) ? ", gradient" : "");
   if (covered > covered_before) test_note(", %d golden", covered - covered_before);
 }
@@ -62,7 +63,8 @@ static void run_op(const void *argument) {
 /* An operator without cases runs at least in another one's gradient. */
 static void every_operator_ran(const void *argument) {
   (void)argument;
-  for (int i = 0; op_at(i); i++) check(op_at(i)->compose || machine_has_run(op_at(i)), "%s: no case and no gradient runs it", op_at(i)->name);
+  for (int i = 0; op_at(i); i++)
+    check(op_at(i)->compose || machine_has_run(op_at(i)), "%s: no case and no gradient runs it", op_at(i)->name);
 }
 
 static void no_stale_goldens(const void *argument) {
@@ -70,7 +72,8 @@ static void no_stale_goldens(const void *argument) {
   (void)argument;
   if (!check(golden != NULL, "tests/golden/ops.txt cannot be read: run from the repository")) return;
   int unused = golden_unused(golden, &key);
-  check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/make_ops.py", unused, key);
+  check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/make_ops.py", unused,
+        key);
 }
 
 /* L = Σ (y² + y⁰) · dy, y = e^x: towards y, which is no input, 2 y · dy; nothing comes of y⁰. */
@@ -83,7 +86,8 @@ static void gradients_flow_towards_values_in_between(const void *argument) {
   (void)argument;
   Graph *g = graph_new(&arena, &error);
   graph_import(g, "", 17);
-  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT),
+        *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
   Value *y = emit(g, "Exp", x), *gradient = NULL;
   Value *sum = emit(g, "Add", emit(g, "Mul", y, y), emit(g, "Pow", y, emit_float(g, 0)));
   bool written = sum && backward(g, sum, dy, &y, 1, &gradient) == STATUS_OK && gradient;
@@ -99,7 +103,8 @@ static void gradients_flow_towards_values_in_between(const void *argument) {
   arena_free(&arena);
 }
 
-/* x (2), y = x as float64 and back, twice in one graph: dx is dy of x's type, and nothing is left of the time before. */
+/* x (2), y = x as float64 and back, twice in one graph: dx is dy of x's type, and nothing is left of the time before.
+ */
 static void gradients_flow_through_casts_and_again(const void *argument) {
   Arena arena = {0};
   Error error = {0};
@@ -109,17 +114,22 @@ static void gradients_flow_through_casts_and_again(const void *argument) {
   (void)argument;
   Graph *g = graph_new(&arena, &error);
   graph_import(g, "", 17);
-  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
-  Value *wide = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT64)), x), *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), wide);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT),
+        *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *wide = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT64)), x),
+        *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), wide);
   Value *first = NULL, *second = NULL;
-  bool written = y && backward(g, y, dy, &x, 1, &first) == STATUS_OK && backward(g, y, dy, &x, 1, &second) == STATUS_OK && first && second;
+  bool written = y && backward(g, y, dy, &x, 1, &first) == STATUS_OK &&
+                 backward(g, y, dy, &x, 1, &second) == STATUS_OK && first && second;
   if (check(written, "%s", error.text) && check(machine_new(&m, g, 0xFF, problem), "%s", problem)) {
-    check(first->type == DTYPE_FLOAT32 && first->producer->in[0]->type == DTYPE_FLOAT64, "the gradient is not cast as x was");
+    check(first->type == DTYPE_FLOAT32 && first->producer->in[0]->type == DTYPE_FLOAT64,
+          "the gradient is not cast as x was");
     for (size_t i = 0; i < 2; i++) ((float *)x->data)[i] = 1, ((float *)dy->data)[i] = case_dy(0, i);
     machine_run(&m);
     for (size_t i = 0; i < 2; i++) {
       float one = ((const float *)first->data)[i], two = ((const float *)second->data)[i];
-      check(one == case_dy(0, i) && two == one, "dx[%zu] is %g, then %g, not %g", i, (double)one, (double)two, (double)case_dy(0, i));
+      check(one == case_dy(0, i) && two == one, "dx[%zu] is %g, then %g, not %g", i, (double)one, (double)two,
+            (double)case_dy(0, i));
     }
     machine_free(&m);
   }
@@ -134,24 +144,30 @@ static void gradients_stop_where_none_is_wanted(const void *argument) {
   (void)argument;
   Graph *g = graph_new(&arena, &error);
   graph_import(g, "", 17);
-  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT), *z = graph_value(g, "z", DTYPE_FLOAT32, &shape, VALUE_INPUT);
+  Value *x = graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT),
+        *z = graph_value(g, "z", DTYPE_FLOAT32, &shape, VALUE_INPUT);
   Value *dy = graph_value(g, "dy", DTYPE_FLOAT32, &shape, VALUE_INPUT), *gradient = NULL;
   Value *y = emit(g, "Mul", x, emit(g, "RandomUniformLike", emit(g, "Sigmoid", z)));
   check(y && backward(g, y, dy, &x, 1, &gradient) == STATUS_OK && gradient, "%s", error.text);
-  check(backward(g, y, dy, &z, 1, &gradient) == STATUS_UNSUPPORTED_OP, "RandomUniformLike has a gradient: this test says nothing");
+  check(backward(g, y, dy, &z, 1, &gradient) == STATUS_UNSUPPORTED_OP,
+        "RandomUniformLike has a gradient: this test says nothing");
   arena_free(&arena);
 }
 
-/* The gradient towards x of y, whose one dim is `length` when N is 3, run with N = 3: `want` holds which numbers of dy make up each. */
+/* The gradient towards x of y, whose one dim is `length` when N is 3, run with N = 3: `want` holds which numbers of dy
+ * make up each. */
 static void check_later(Graph *g, Value *x, Value *y, Dim length, const int (*want)[3], int terms) {
   Machine m;
   char problem[160];
   Value *dy = y ? graph_value(g, "dy", DTYPE_FLOAT32, &y->shape, VALUE_INPUT) : NULL, *gradient = NULL;
   if (!check(dy && backward(g, y, dy, &x, 1, &gradient) == STATUS_OK && gradient, "%s", g->error->text)) return;
   Dim numbers[16];
-  for (int i = 0; i < g->symbol_count && i < 16; i++) numbers[i] = dim_is_symbol(y->shape.dim[0]) && i == dim_symbol(y->shape.dim[0]) ? length : i == 0 ? 3 : -1;
+  for (int i = 0; i < g->symbol_count && i < 16; i++)
+    numbers[i] = dim_is_symbol(y->shape.dim[0]) && i == dim_symbol(y->shape.dim[0]) ? length : i == 0 ? 3 : -1;
   Graph *clone = graph_clone(g, g->arena, g->error, numbers, &gradient, 1);
-  if (!check(clone && g->error->status == STATUS_OK, "%s", g->error->text) || !check(machine_new(&m, clone, 0xFF, problem), "%s", problem)) return;
+  if (!check(clone && g->error->status == STATUS_OK, "%s", g->error->text) ||
+      !check(machine_new(&m, clone, 0xFF, problem), "%s", problem))
+    return;
   for (Dim i = 0; i < length; i++) ((float *)dy->twin->data)[i] = case_dy(0, (size_t)i);
   machine_run(&m);
   for (size_t i = 0; i < shape_elements(&x->shape); i++) {
@@ -171,11 +187,14 @@ static void gradients_take_contents_known_later(const void *argument) {
     Graph *g = graph_new(&arena, &error);
     graph_import(g, "", 17);
     Shape named = SHAPE(graph_symbol(g, "N")), row = SHAPE(2), table = SHAPE(3, 2);
-    Value *a = graph_value(g, "a", DTYPE_FLOAT32, &named, VALUE_INPUT), *x = graph_value(g, "x", DTYPE_FLOAT32, tile ? &row : &table, VALUE_INPUT);
+    Value *a = graph_value(g, "a", DTYPE_FLOAT32, &named, VALUE_INPUT),
+          *x = graph_value(g, "x", DTYPE_FLOAT32, tile ? &row : &table, VALUE_INPUT);
     graph_add_input(g, a), graph_add_input(g, x);
     Value *n = emit(g, "Shape", a), *three = emit_ints(g, (int64_t[]){3}, 1);
     if (tile) check_later(g, x, emit(g, "Tile", x, n), 6, (const int[][3]){{0, 2, 4}, {1, 3, 5}}, 3);
-    else check_later(g, x, emit_with(g, "ReduceSum", ATTRS(attr_of_int("keepdims", 0)), x, emit(g, "Sub", n, three)), 2, (const int[][3]){{0}, {1}}, 1);
+    else
+      check_later(g, x, emit_with(g, "ReduceSum", ATTRS(attr_of_int("keepdims", 0)), x, emit(g, "Sub", n, three)), 2,
+                  (const int[][3]){{0}, {1}}, 1);
     arena_free(&arena);
   }
 }
@@ -198,9 +217,13 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);
-  else if (!names) TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again), TEST(gradients_stop_where_none_is_wanted), TEST(gradients_take_contents_known_later), TEST(every_operator_ran), TEST(no_stale_goldens);
-  printf("%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n", ops, cases,
-         differentiable, gradients_checked, covered);
+  else if (!names)
+    TEST(gradients_flow_towards_values_in_between), TEST(gradients_flow_through_casts_and_again),
+        TEST(gradients_stop_where_none_is_wanted), TEST(gradients_take_contents_known_later), TEST(every_operator_ran),
+        TEST(no_stale_goldens);
+  printf(
+      "%d operators, %d cases; %d operators with a gradient, %d cases of them checked; %d cases have golden numbers\n",
+      ops, cases, differentiable, gradients_checked, covered);
   golden_free(golden);
   return test_finish();
 }

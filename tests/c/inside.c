@@ -18,7 +18,9 @@ typedef struct Place {
 static double tick(void *context) { return ++*(double *)context; }
 static double stand_still(void *context) { return 7; }
 
-static TrainletSession *session_of(GoldenRun *run, const char *name) { return golden_run_open(run, name) ? golden_session(run, NULL, 0) : NULL; }
+static TrainletSession *session_of(GoldenRun *run, const char *name) {
+  return golden_run_open(run, name) ? golden_session(run, NULL, 0) : NULL;
+}
 
 /* The places on a line, `after` which mark they stand: of outputs with their lives, of scratch without. */
 static int read_places(const char *line, int node, int nodes, Place *places) {
@@ -45,7 +47,8 @@ static void check_places(const Place *places, int count, size_t arena) {
     const Place *p = &places[i];
     check(p->offset + p->bytes <= arena, "@%zu+%zu is past the arena's %zu bytes", p->offset, p->bytes, arena);
     check(p->first <= p->last, "a life from %d to %d", p->first, p->last);
-    for (int k = 0; k < i; k++) check(!meet(p, &places[k]), "@%zu+%zu meets @%zu", p->offset, p->bytes, places[k].offset);
+    for (int k = 0; k < i; k++)
+      check(!meet(p, &places[k]), "@%zu+%zu meets @%zu", p->offset, p->bytes, places[k].offset);
   }
 }
 
@@ -60,7 +63,8 @@ static void a_plan_is_told_as_text(const void *argument) {
   Place places[PLACES_MAX];
   int nodes = 0, steps = 0, count = 0, node = 0;
   size_t arena = 0;
-  check(text && sscanf(text, "%d nodes, %d of them run, in an arena of %zu bytes", &nodes, &steps, &arena) == 3, "after a run it is %s", text);
+  check(text && sscanf(text, "%d nodes, %d of them run, in an arena of %zu bytes", &nodes, &steps, &arena) == 3,
+        "after a run it is %s", text);
   for (const char *line = text ? strchr(text, '\n') : NULL; line && line[1]; line = strchr(line + 1, '\n'), node++) {
     int number = -1;
     char copy[2000];
@@ -68,7 +72,8 @@ static void a_plan_is_told_as_text(const void *argument) {
     check(sscanf(copy, "%d  ", &number) == 1 && number == node, "line %d is %s", node, copy);
     if (count < PLACES_MAX - 20) count += read_places(copy, node, nodes, places + count);
   }
-  check(node == nodes && steps > 0 && steps <= nodes && count > 5, "%d nodes, %d steps, %d lines, %d places", nodes, steps, node, count);
+  check(node == nodes && steps > 0 && steps <= nodes && count > 5, "%d nodes, %d steps, %d lines, %d places", nodes,
+        steps, node, count);
   check_places(places, count, arena);
   trainlet_session_free(s);
   golden_run_close(&run);

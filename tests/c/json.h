@@ -13,7 +13,7 @@ typedef struct Json {
   struct Json *child, *next;
 } Json;
 
-Json *json_parse(Arena *arena, const char *text); /* NULL when it is not JSON */
+Json *json_parse(Arena *arena, const char *text);          /* NULL when it is not JSON */
 const Json *json_get(const Json *object, const char *key); /* NULL when absent */
 double json_number(const Json *object, const char *key, double otherwise);
 const char *json_text(const Json *object, const char *key); /* "" when absent */

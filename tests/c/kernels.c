@@ -15,7 +15,9 @@ typedef struct Product {
   int d; /* 0: none, 1: a row of biases, 2: a column of biases, 3: C itself */
 } Product;
 
-static float filled(size_t i, unsigned salt) { return (float)((i * 2654435761u + salt * 40503u) >> 7 & 1023) / 512 - 1; }
+static float filled(size_t i, unsigned salt) {
+  return (float)((i * 2654435761u + salt * 40503u) >> 7 & 1023) / 512 - 1;
+}
 
 static float *floats(size_t count, unsigned salt) {
   float *p = malloc(count * sizeof *p);
@@ -27,7 +29,8 @@ static double expected(const Product *p, const float *a, const float *b, double 
   double sum = 0;
   *size = fabs(d);
   for (size_t k = 0; k < p->depth; k++) {
-    double term = (double)a[p->trans_a ? k * p->rows + i : i * p->depth + k] * b[p->trans_b ? j * p->depth + k : k * p->columns + j];
+    double term = (double)a[p->trans_a ? k * p->rows + i : i * p->depth + k] *
+                  b[p->trans_b ? j * p->depth + k : k * p->columns + j];
     sum += term;
     *size += fabs(term);
   }
@@ -38,8 +41,15 @@ static double expected(const Product *p, const float *a, const float *b, double 
 static void product_is_right(const void *argument) {
   const Product *p = argument;
   size_t count = p->rows * p->columns;
-  float *a = floats(p->rows * p->depth, 1), *b = floats(p->depth * p->columns, 2), *c = floats(count, 3), *before = floats(count, 3);
-  Gemm g = {.rows = p->rows, .columns = p->columns, .depth = p->depth, .alpha = 0.5f, .beta = 2, .c = c, .c_row_stride = p->columns};
+  float *a = floats(p->rows * p->depth, 1), *b = floats(p->depth * p->columns, 2), *c = floats(count, 3),
+        *before = floats(count, 3);
+  Gemm g = {.rows = p->rows,
+            .columns = p->columns,
+            .depth = p->depth,
+            .alpha = 0.5f,
+            .beta = 2,
+            .c = c,
+            .c_row_stride = p->columns};
   g.a = gemm_a(a, p->trans_a ? p->rows : p->depth, p->trans_a);
   g.b = gemm_b(b, p->trans_b ? p->depth : p->columns, p->trans_b);
   g.d = p->d == 0 ? NULL : p->d == 3 ? c : before;
@@ -54,7 +64,8 @@ static void product_is_right(const void *argument) {
     for (size_t j = 0; j < p->columns; j++) {
       double size, d = p->d == 0 ? 0 : before[i * g.d_row_stride + j * g.d_column_stride];
       double wanted = expected(p, a, b, d, i, j, &size), came = c[i * p->columns + j];
-      if (!check(fabs(came - wanted) <= 3e-6 * (1 + size), "element %zu %zu is %g, wanted %g", i, j, came, wanted)) goto end;
+      if (!check(fabs(came - wanted) <= 3e-6 * (1 + size), "element %zu %zu is %g, wanted %g", i, j, came, wanted))
+        goto end;
     }
 end:
   free(scratch);
@@ -62,9 +73,10 @@ end:
 }
 
 static void products_are_right(const void *argument) {
-  static const size_t sizes[][3] = {{1, 1, 1},   {1, 130, 70},  {1, 600, 5},  {2, 9, 33},   {3, 17, 6},   {4, 8, 12},  {5, 8, 7},     {6, 31, 64},
-                                    {7, 3, 100}, {13, 1, 400},  {40, 2, 19},  {64, 64, 32}, {61, 33, 64}, {9, 5, 800}, {131, 20, 3},  {3, 800, 400},
-                                    {33, 70, 1}, {600, 1, 130}, {128, 90, 1}, {25, 775, 2}, {8, 6, 0},    {100, 4, 9}, {12, 7, 1000}, {250, 24, 385}};
+  static const size_t sizes[][3] = {
+      {1, 1, 1},   {1, 130, 70},  {1, 600, 5},  {2, 9, 33},   {3, 17, 6},   {4, 8, 12},  {5, 8, 7},     {6, 31, 64},
+      {7, 3, 100}, {13, 1, 400},  {40, 2, 19},  {64, 64, 32}, {61, 33, 64}, {9, 5, 800}, {131, 20, 3},  {3, 800, 400},
+      {33, 70, 1}, {600, 1, 130}, {128, 90, 1}, {25, 775, 2}, {8, 6, 0},    {100, 4, 9}, {12, 7, 1000}, {250, 24, 385}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int form = 0; form < 32; form++) {
       Product p = {sizes[i][0], sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4, form >> 3};
@@ -86,8 +98,10 @@ static void tiles_of_any_height_agree(const void *argument) {
   for (size_t rows = 0; rows <= 7; rows++) { /* the last leaves the default */
     memset(c, 0, sizeof c);
     gemm_set_rows(rows);
-    gemm_pack_a(&g.a, 12, 2, c); /* twelve rows fill their panels: behind the first one's rows of k 0 stand those of k 1 */
-    check(rows == 0 || rows > 4 || (c[rows - 1] == a[(rows - 1) * DEPTH] && c[rows] == a[1]), "panels of %zu rows were wanted", rows);
+    gemm_pack_a(&g.a, 12, 2,
+                c); /* twelve rows fill their panels: behind the first one's rows of k 0 stand those of k 1 */
+    check(rows == 0 || rows > 4 || (c[rows - 1] == a[(rows - 1) * DEPTH] && c[rows] == a[1]),
+          "panels of %zu rows were wanted", rows);
     gemm_run(&g, scratch);
     check(memcmp(c, wanted, sizeof c) == 0, "tiles of %zu rows give other bits", rows);
   }
@@ -101,12 +115,20 @@ static void clamping_keeps_nan(const void *argument) {
     float a[ROWS * 6], b[COLUMNS * 6], c[ROWS * COLUMNS], scratch[512];
     for (size_t i = 0; i < ROWS * depth; i++) a[i] = i == 3 * depth ? NAN : 1;
     for (size_t i = 0; i < COLUMNS * depth; i++) b[i] = i % COLUMNS % 2 ? -1 : 2;
-    Gemm g = {.rows = ROWS, .columns = COLUMNS, .depth = depth, .alpha = 1, .c = c, .c_row_stride = COLUMNS, .clamp = true, .high = INFINITY};
+    Gemm g = {.rows = ROWS,
+              .columns = COLUMNS,
+              .depth = depth,
+              .alpha = 1,
+              .c = c,
+              .c_row_stride = COLUMNS,
+              .clamp = true,
+              .high = INFINITY};
     g.a = gemm_a(a, depth, false);
     g.b = gemm_b(b, COLUMNS, false);
     gemm_run(&g, scratch);
     for (size_t i = 0; i < ROWS * COLUMNS; i++)
-      check(i / COLUMNS == 3 ? isnan(c[i]) : c[i] == (i % COLUMNS % 2 ? 0 : 2 * (float)depth), "depth %zu: element %zu is %g", depth, i, c[i]);
+      check(i / COLUMNS == 3 ? isnan(c[i]) : c[i] == (i % COLUMNS % 2 ? 0 : 2 * (float)depth),
+            "depth %zu: element %zu is %g", depth, i, c[i]);
   }
 }
 
@@ -124,7 +146,9 @@ static void panels_hold_their_lines(const void *argument) {
       gemm_pack_panel(&source, 1, count, width, 2, DEPTH - 2, packed);
       for (size_t i = 0; i < width * (DEPTH - 2); i++) {
         float want = i % width < count ? data[(1 + i % width) * stride + (2 + i / width) * k_stride] : 0;
-        if (!check(packed[i] == want, "width %zu, %zu lines%s: [%zu] is %g, not %g", width, count, turned ? " side by side" : "", i, packed[i], want)) break;
+        if (!check(packed[i] == want, "width %zu, %zu lines%s: [%zu] is %g, not %g", width, count,
+                   turned ? " side by side" : "", i, packed[i], want))
+          break;
       }
     }
 }
@@ -141,33 +165,49 @@ static double minor_of(const double *a, size_t n, size_t r, size_t c) {
   return sum;
 }
 
-/* Cofactors; matrices of full rank, of rank n - 1 (shifts and sums of rows among them, whose first columns may be 0), and of less. */
+/* Cofactors; matrices of full rank, of rank n - 1 (shifts and sums of rows among them, whose first columns may be 0),
+ * and of less. */
 static void adjugates_are_cofactors(const void *argument) {
   static const struct {
     size_t n;
     double a[16];
-  } matrices[] = {
-      {1, {3}}, {1, {0}}, {2, {1, 2, 3, 5}}, {2, {0, 1, 0, 0}}, {2, {0, 0, 4, 0}}, {2, {0}},
-      {3, {2, -1, 0, 4, 3, 1, 5, 2, 7}}, {3, {0, 1, 0, 0, 0, 1, 0, 0, 0}}, {3, {0, 2, 5, 0, 0, 3, 0, 0, 0}}, {3, {1, 2, 3, 2, 4, 6, 0, 1, 1}},
-      {3, {0, 0, 0, 1, 2, 4, 3, 1, 2}}, {3, {1, 2, 3, 2, 4, 6, 3, 6, 9}}, {4, {1, 2, 0, 1, 3, 1, 4, 2, 0, 5, 2, 2, 1, 1, 3, 0}},
-      {4, {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}}, {4, {0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0}}, {4, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 0, 0, 0, 0}}};
+  } matrices[] = {{1, {3}},
+                  {1, {0}},
+                  {2, {1, 2, 3, 5}},
+                  {2, {0, 1, 0, 0}},
+                  {2, {0, 0, 4, 0}},
+                  {2, {0}},
+                  {3, {2, -1, 0, 4, 3, 1, 5, 2, 7}},
+                  {3, {0, 1, 0, 0, 0, 1, 0, 0, 0}},
+                  {3, {0, 2, 5, 0, 0, 3, 0, 0, 0}},
+                  {3, {1, 2, 3, 2, 4, 6, 0, 1, 1}},
+                  {3, {0, 0, 0, 1, 2, 4, 3, 1, 2}},
+                  {3, {1, 2, 3, 2, 4, 6, 3, 6, 9}},
+                  {4, {1, 2, 0, 1, 3, 1, 4, 2, 0, 5, 2, 2, 1, 1, 3, 0}},
+                  {4, {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}},
+                  {4, {0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0}},
+                  {4, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 0, 0, 0, 0}}};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
     size_t n = matrices[m].n;
     double a[16], adjugate[16];
     size_t swapped[4];
-    for (size_t i = 0; i < 16; i++) a[i] = i < n * n ? matrices[m].a[i] : 9, adjugate[i] = 9; /* what lies behind is not touched */
+    for (size_t i = 0; i < 16; i++)
+      a[i] = i < n * n ? matrices[m].a[i] : 9, adjugate[i] = 9; /* what lies behind is not touched */
     gauss_adjugate(a, n, adjugate, swapped);
-    for (size_t i = n * n; i < 16; i++) check(a[i] == 9 && adjugate[i] == 9, "matrix %zu: element %zu behind it was written", m, i);
+    for (size_t i = n * n; i < 16; i++)
+      check(a[i] == 9 && adjugate[i] == 9, "matrix %zu: element %zu behind it was written", m, i);
     for (size_t i = 0; i < n * n; i++) {
       double wanted = ((i / n + i % n) % 2 ? -1 : 1) * minor_of(matrices[m].a, n, i % n, i / n);
-      check(fabs(adjugate[i] - wanted) <= 1e-12, "matrix %zu: element %zu of its adjugate is %g instead of %g", m, i, adjugate[i], wanted);
+      check(fabs(adjugate[i] - wanted) <= 1e-12, "matrix %zu: element %zu of its adjugate is %g instead of %g", m, i,
+            adjugate[i], wanted);
     }
   }
 }
 
 /* A matrix times its inverse is the identity, whichever rows are pivots; one without an inverse has NaN everywhere. */
 static void inverses_are_right(const void *argument) {
-  static const double matrices[][9] = {{2, -1, 0, 4, 3, 1, 5, 2, 7}, {0, 2, 0, 0, 0, 3, 4, 0, 0}, {1, 2, 3, 2, 4, 6, 0, 1, 1}, {0}};
+  static const double matrices[][9] = {
+      {2, -1, 0, 4, 3, 1, 5, 2, 7}, {0, 2, 0, 0, 0, 3, 4, 0, 0}, {1, 2, 3, 2, 4, 6, 0, 1, 1}, {0}};
   (void)argument;
   for (size_t m = 0; m < 4; m++) {
     double a[9], inverse[9];
@@ -177,12 +217,14 @@ static void inverses_are_right(const void *argument) {
     for (size_t i = 0; i < 9; i++) {
       double sum = 0;
       for (size_t k = 0; k < 3; k++) sum += matrices[m][i / 3 * 3 + k] * inverse[k * 3 + i % 3];
-      check(m < 2 ? fabs(sum - (i % 4 == 0)) <= 1e-15 : isnan(inverse[i]), "matrix %zu: element %zu is %g", m, i, m < 2 ? sum : inverse[i]);
+      check(m < 2 ? fabs(sum - (i % 4 == 0)) <= 1e-15 : isnan(inverse[i]), "matrix %zu: element %zu is %g", m, i,
+            m < 2 ? sum : inverse[i]);
     }
   }
 }
 
-/* Of every length up to 300, and of some large primes and their multiples: against the sum in double, as exact as powers of two are. */
+/* Of every length up to 300, and of some large primes and their multiples: against the sum in double, as exact as
+ * powers of two are. */
 static void transforms_are_right(const void *argument) {
   static const size_t large[] = {509, 1013, 1022, 1024, 2039, 3 * 719, 4093};
   for (size_t i = 0; i < 300 + sizeof large / sizeof *large; i++) {
@@ -194,7 +236,8 @@ static void transforms_are_right(const void *argument) {
     for (size_t p = 2; p <= 128; p++)
       while (rest % p == 0) rest /= p;
     check((f.power != NULL) == (rest > 1), "a transform of %zu goes the wrong way", n);
-    Complex *x = ARENA_ARRAY(&arena, Complex, n), *y = ARENA_ARRAY(&arena, Complex, n), *spare = ARENA_ARRAY(&arena, Complex, fft_spare(&f));
+    Complex *x = ARENA_ARRAY(&arena, Complex, n), *y = ARENA_ARRAY(&arena, Complex, n),
+            *spare = ARENA_ARRAY(&arena, Complex, fft_spare(&f));
     for (size_t t = 0; t < n; t++) x[t] = (Complex){filled(t, 1), filled(t, 2)};
     fft_run(&f, x, y, spare);
     double worst = 0, size = 0;

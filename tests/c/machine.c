@@ -34,7 +34,8 @@ static void alias_updates(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
     for (int k = 0; k < n->out_count && k < UPDATES_MAX; k++)
-      if (n->op->flags & OP_UPDATES && n->op->updates[k] > 0 && has_out(n, k)) n->out[k]->data = n->in[n->op->updates[k]]->data;
+      if (n->op->flags & OP_UPDATES && n->op->updates[k] > 0 && has_out(n, k))
+        n->out[k]->data = n->in[n->op->updates[k]]->data;
   }
 }
 

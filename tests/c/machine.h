@@ -1,4 +1,5 @@
-/* Machine: runs a graph of numbers in plain memory, every value in a guarded block of its own; what a plan would do, slowly. */
+/* Machine: runs a graph of numbers in plain memory, every value in a guarded block of its own; what a plan would do,
+ * slowly. */
 #pragma once
 #include "graph/graph.h"
 

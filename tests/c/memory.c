@@ -1,4 +1,5 @@
-/* Memory: a step costs no allocation and no byte, from step 2 to step 2,000; and no call adds up, however often it is made. */
+/* Memory: a step costs no allocation and no byte, from step 2 to step 2,000; and no call adds up, however often it is
+ * made. */
 #include <stdio.h>
 #include <string.h>
 #include <malloc.h>
@@ -8,7 +9,8 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 /* The sanitizer's own interface, whose header not every compiler brings. */
-int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t), void (*free_hook)(const volatile void *));
+int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
+                                              void (*free_hook)(const volatile void *));
 size_t __sanitizer_get_current_allocated_bytes(void);
 static size_t allocations;
 static void count_allocation(const volatile void *block, size_t bytes) {
@@ -50,7 +52,8 @@ static void a_session_gives_everything_back(const void *argument) {
     golden_run_close(&run);
     if (i == 0) before = held_bytes(); /* stdio's buffers are there now */
   }
-  check(held_bytes() == before, "%zu bytes were held after the first session, %zu after the fifth", before, held_bytes());
+  check(held_bytes() == before, "%zu bytes were held after the first session, %zu after the fifth", before,
+        held_bytes());
 }
 
 /* ---- every call, over and over ---- */
@@ -67,7 +70,8 @@ static void set_text(Calls *c, int i) {
   char text[1000];
   memset(text, 'a' + i % 26, sizeof text);
   text[i % 999] = 0;
-  check(trainlet_session_property_set_string(c->ready, i % 2 ? "one" : "other", text) == STATUS_OK, "%s", trainlet_session_error(c->ready)->text);
+  check(trainlet_session_property_set_string(c->ready, i % 2 ? "one" : "other", text) == STATUS_OK, "%s",
+        trainlet_session_error(c->ready)->text);
 }
 static void come_and_go(Calls *c, int i) {
   char name[40];
@@ -81,7 +85,8 @@ static void describe(Calls *c, int i) {
 }
 static void feed_wrongly(Calls *c, int i) {
   int64_t dims[] = {1, i}; /* of another type, too */
-  check(!trainlet_session_feed(c->ready, TRAINLET_EVAL, i % 2 ? "nobody" : "input", 7, 2, dims), "a wrong feed is taken");
+  check(!trainlet_session_feed(c->ready, TRAINLET_EVAL, i % 2 ? "nobody" : "input", 7, 2, dims),
+        "a wrong feed is taken");
 }
 static void fetch_wrongly(Calls *c, int i) {
   (void)i;
@@ -101,7 +106,8 @@ static void export(Calls *c, int i) {
 }
 static void load_late(Calls *c, int i) {
   (void)i;
-  check(trainlet_session_load(c->ready, TRAINLET_MODEL, c->model, c->model_bytes) != STATUS_OK, "a ready session loads a part");
+  check(trainlet_session_load(c->ready, TRAINLET_MODEL, c->model, c->model_bytes) != STATUS_OK,
+        "a ready session loads a part");
 }
 static void load_again(Calls *c, int i) {
   (void)i;
@@ -113,12 +119,19 @@ static void load_torn(Calls *c, int i) {
   memcpy(to, c->model, bytes);
   check(trainlet_session_load(c->fresh, TRAINLET_MODEL, to, bytes) != STATUS_OK, "a torn model is loaded");
 }
-static void give_again(Calls *c, int i) { check(trainlet_session_external(c->fresh, "weights", 1000 + (size_t)i % 10), "no room"); }
-static void option(Calls *c, int i) { trainlet_artifacts_set(c->artifacts, "loss.weights", i % 2 ? "1,2,3,4" : "none"); }
-static void load_artifacts(Calls *c, int i) { trainlet_artifacts_load(c->artifacts, c->model, c->model_bytes - (size_t)(i % 2)); }
+static void give_again(Calls *c, int i) {
+  check(trainlet_session_external(c->fresh, "weights", 1000 + (size_t)i % 10), "no room");
+}
+static void option(Calls *c, int i) {
+  trainlet_artifacts_set(c->artifacts, "loss.weights", i % 2 ? "1,2,3,4" : "none");
+}
+static void load_artifacts(Calls *c, int i) {
+  trainlet_artifacts_load(c->artifacts, c->model, c->model_bytes - (size_t)(i % 2));
+}
 static void build(Calls *c, int i) {
   (void)i;
-  check(trainlet_artifacts_build(c->run.artifacts) == STATUS_OK, "%s", trainlet_artifacts_error(c->run.artifacts)->text);
+  check(trainlet_artifacts_build(c->run.artifacts) == STATUS_OK, "%s",
+        trainlet_artifacts_error(c->run.artifacts)->text);
 }
 
 static const struct Repeated {
@@ -127,23 +140,35 @@ static const struct Repeated {
   int times;
   size_t slack; /* bytes that texts which were replaced may wait in */
 } repeated[] = {
-    {"set_text", set_text, 100000, 1 << 20}, {"come_and_go", come_and_go, 10000, 1 << 20}, {"describe", describe, 10000, 0},
-    {"feed_wrongly", feed_wrongly, 10000, 0}, {"fetch_wrongly", fetch_wrongly, 10000, 0},   {"evaluate", evaluate, 10000, 1 << 16},
-    {"save", save, 10000, 0},               {"export", export, 10000, 0},                 {"load_late", load_late, 10000, 0},
-    {"load_again", load_again, 10000, 0},   {"load_torn", load_torn, 10000, 0},           {"give_again", give_again, 10000, 0},
-    {"option", option, 10000, 0},           {"load_artifacts", load_artifacts, 10000, 0}, {"build", build, 2000, 0},
+    {"set_text", set_text, 100000, 1 << 20},
+    {"come_and_go", come_and_go, 10000, 1 << 20},
+    {"describe", describe, 10000, 0},
+    {"feed_wrongly", feed_wrongly, 10000, 0},
+    {"fetch_wrongly", fetch_wrongly, 10000, 0},
+    {"evaluate", evaluate, 10000, 1 << 16},
+    {"save", save, 10000, 0},
+    {"export", export, 10000, 0},
+    {"load_late", load_late, 10000, 0},
+    {"load_again", load_again, 10000, 0},
+    {"load_torn", load_torn, 10000, 0},
+    {"give_again", give_again, 10000, 0},
+    {"option", option, 10000, 0},
+    {"load_artifacts", load_artifacts, 10000, 0},
+    {"build", build, 2000, 0},
 };
 
 static void calls_do_not_add_up(const void *argument) {
   const struct Repeated *of = argument;
   Calls c = {0};
-  if (golden_run_open(&c.run, "mlp_momentum") && (c.ready = golden_session(&c.run, NULL, 0)) && (c.fresh = trainlet_session_new()) && (c.artifacts = trainlet_artifacts_new())) {
+  if (golden_run_open(&c.run, "mlp_momentum") && (c.ready = golden_session(&c.run, NULL, 0)) &&
+      (c.fresh = trainlet_session_new()) && (c.artifacts = trainlet_artifacts_new())) {
     c.model = file_read(&c.run.arena, "tests/golden/mlp_small.onnx", &c.model_bytes);
     int first = of->times / 50;
     for (int i = 0; i < first; i++) of->call(&c, i);
     size_t held = held_bytes();
     for (int i = first; i < of->times; i++) of->call(&c, i);
-    check(held_bytes() <= held + of->slack, "%zu bytes were held after %d calls, %zu after %d", held, first, held_bytes(), of->times);
+    check(held_bytes() <= held + of->slack, "%zu bytes were held after %d calls, %zu after %d", held, first,
+          held_bytes(), of->times);
   }
   trainlet_session_free(c.ready);
   trainlet_session_free(c.fresh);
@@ -156,6 +181,7 @@ int main(void) {
   test_run("a_step_costs_nothing (mlp_small, SGD)", a_step_costs_nothing, "mlp_momentum");
   test_run("a_step_costs_nothing (mlp_small, AdamW, accumulated)", a_step_costs_nothing, "mlp_accumulate");
   TEST(a_session_gives_everything_back);
-  for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) test_run(repeated[i].name, calls_do_not_add_up, &repeated[i]);
+  for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++)
+    test_run(repeated[i].name, calls_do_not_add_up, &repeated[i]);
   return test_finish();
 }

@@ -1,4 +1,5 @@
-/* ONNX's own backend cases, natively: all of them pass, but those of the list that tests/js has too; a case that passes may not be on it. */
+/* ONNX's own backend cases, natively: all of them pass, but those of the list that tests/js has too; a case that passes
+ * may not be on it. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static Status open_model(OnnxCase *c) {
   size_t count;
   const void *bytes = file_read(&c->arena, arena_print(&c->arena, "%s/model.onnx", c->folder), &count);
   if (!bytes) return error_set(&c->error, STATUS_INVALID_MODEL, NULL, "its model cannot be read");
-  const Onnx__ModelProto *model = wire_unpack(&onnx__model_proto__descriptor, (const uint8_t *)bytes, count, "ONNX model", STATUS_INVALID_MODEL, &c->arena, &c->error);
+  const Onnx__ModelProto *model = wire_unpack(&onnx__model_proto__descriptor, (const uint8_t *)bytes, count,
+                                              "ONNX model", STATUS_INVALID_MODEL, &c->arena, &c->error);
   if (!model) return c->error.status;
   c->graph = model->graph;
   TRY(of_session(c, trainlet_session_load(c->session, TRAINLET_MODEL, bytes, count)));
@@ -37,9 +39,11 @@ static Status open_model(OnnxCase *c) {
 }
 
 /* The value of `info` in the file KIND_NUMBER.pb; `there` says whether the case has that file. */
-static Status read_value(OnnxCase *c, const Onnx__ValueInfoProto *info, const char *kind, int number, bool *there, OnnxValue *out) {
+static Status read_value(OnnxCase *c, const Onnx__ValueInfoProto *info, const char *kind, int number, bool *there,
+                         OnnxValue *out) {
   size_t count;
-  const void *bytes = file_read(&c->arena, arena_print(&c->arena, "%s/test_data_set_0/%s_%d.pb", c->folder, kind, number), &count);
+  const void *bytes = file_read(&c->arena,
+                                arena_print(&c->arena, "%s/test_data_set_0/%s_%d.pb", c->folder, kind, number), &count);
   *there = bytes != NULL;
   return bytes ? onnx_value_read(info, bytes, count, &c->arena, &c->error, out) : STATUS_OK;
 }
@@ -111,7 +115,8 @@ static void try_kind(const char *kind) {
   Arena arena = {0};
   struct dirent **entries;
   int count = scandir(arena_print(&arena, ROOT "%s", kind), &entries, is_case, alphasort);
-  check(count > 0, ROOT "%s has no cases: install Debian's package libonnx-testdata, or run 'npm run setup -- --test'", kind);
+  check(count > 0, ROOT "%s has no cases: install Debian's package libonnx-testdata, or run 'npm run setup -- --test'",
+        kind);
   for (int i = 0; i < count; i++) {
     try_case(arena_print(&arena, ROOT "%s/%s", kind, entries[i]->d_name));
     free(entries[i]);

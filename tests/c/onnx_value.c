@@ -29,23 +29,26 @@ static Status read_optional(const Onnx__OptionalProto *from, Arena *arena, Error
 }
 
 /* ONNX's Python keeps bfloat16 in files of uint16; the model says which it is. */
-static Status read_tensor(Onnx__TensorProto *from, const Onnx__TypeProto__Tensor *declared, Arena *arena, Error *error, OnnxValue *v) {
+static Status read_tensor(Onnx__TensorProto *from, const Onnx__TypeProto__Tensor *declared, Arena *arena, Error *error,
+                          OnnxValue *v) {
   if (from->data_type == DTYPE_UINT16 && declared->elem_type == DTYPE_BFLOAT16) from->data_type = DTYPE_BFLOAT16;
   return read_tensors(&from, 1, arena, error, v);
 }
 
-Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error, OnnxValue *out) {
+Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error,
+                       OnnxValue *out) {
   const Onnx__TypeProto *type = info->type;
-  bool tensor = type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE, sequence = type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+  bool tensor = type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE,
+       sequence = type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
   void *message = wire_unpack(tensor     ? &onnx__tensor_proto__descriptor
-                                   : sequence ? &onnx__sequence_proto__descriptor
-                                              : &onnx__optional_proto__descriptor,
-                                   bytes, count, "value", STATUS_INVALID_MODEL, arena, error);
+                              : sequence ? &onnx__sequence_proto__descriptor
+                                         : &onnx__optional_proto__descriptor,
+                              bytes, count, "value", STATUS_INVALID_MODEL, arena, error);
   *out = (OnnxValue){.name = info->name};
   if (!message) return error->status;
-  return tensor     ? read_tensor(message, type->tensor_type, arena, error, out)
-         : sequence ? read_sequence(message, arena, error, out)
-                    : read_optional(message, arena, error, out);
+  return tensor   ? read_tensor(message, type->tensor_type, arena, error, out)
+       : sequence ? read_sequence(message, arena, error, out)
+                  : read_optional(message, arena, error, out);
 }
 
 /* ---- feed ---- */
@@ -80,7 +83,8 @@ static double float_at(DType type, const void *data, size_t i) {
 }
 
 static bool is_close(double got, double wanted) {
-  return got == wanted || (isnan(got) && isnan(wanted)) || (isfinite(wanted) && fabs(got - wanted) <= 1e-7 + 1e-3 * fabs(wanted));
+  return got == wanted || (isnan(got) && isnan(wanted)) ||
+         (isfinite(wanted) && fabs(got - wanted) <= 1e-7 + 1e-3 * fabs(wanted));
 }
 
 static bool is_same(DType type, const void *got, const void *wanted, size_t i) {
@@ -103,12 +107,12 @@ static Status compare_tensor(const char *name, const TrainletTensor *got, const 
   Shape shape = shape_of(got->rank, got->dims);
   char a[SHAPE_TEXT], b[SHAPE_TEXT];
   if (got->type != (int)wanted->type || !shape_equal(&shape, &wanted->shape))
-    return error_set(error, STATUS_INTERNAL, NULL, "'%s' is %s %s, wanted %s %s", name, dtype_name((DType)got->type), shape_print(&shape, a),
-                     dtype_name(wanted->type), shape_print(&wanted->shape, b));
+    return error_set(error, STATUS_INTERNAL, NULL, "'%s' is %s %s, wanted %s %s", name, dtype_name((DType)got->type),
+                     shape_print(&shape, a), dtype_name(wanted->type), shape_print(&wanted->shape, b));
   for (size_t i = 0; i < got->count; i++)
     if (!is_same(wanted->type, got->data, wanted->data, i))
-      return error_set(error, STATUS_INTERNAL, NULL, "element %zu of '%s' is %s, wanted %s", i, name, element_print(wanted->type, got->data, i, a),
-                       element_print(wanted->type, wanted->data, i, b));
+      return error_set(error, STATUS_INTERNAL, NULL, "element %zu of '%s' is %s, wanted %s", i, name,
+                       element_print(wanted->type, got->data, i, a), element_print(wanted->type, wanted->data, i, b));
   return STATUS_OK;
 }
 
@@ -126,7 +130,9 @@ Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Err
   const TrainletTensor *got = trainlet_session_output(s, at);
   bool sequence = got->rank == TRAINLET_SEQUENCE, nothing = got->rank == TRAINLET_NOTHING;
   if (sequence != wanted->sequence || nothing != (!sequence && count == 0) || (sequence && (int)got->count != count))
-    return error_set(error, STATUS_INTERNAL, NULL, "'%s' is no %s of %d tensors", wanted->name, wanted->sequence ? "sequence" : "optional", count);
-  for (int i = 0; i < count; i++) TRY(compare_tensor(wanted->name, trainlet_session_output(s, at + i + sequence), &wanted->tensors[i], error));
+    return error_set(error, STATUS_INTERNAL, NULL, "'%s' is no %s of %d tensors", wanted->name,
+                     wanted->sequence ? "sequence" : "optional", count);
+  for (int i = 0; i < count; i++)
+    TRY(compare_tensor(wanted->name, trainlet_session_output(s, at + i + sequence), &wanted->tensors[i], error));
   return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* OnnxValue: what a file of ONNX's cases holds for one input or output; it is fed to a session, or compared with what a session gives. */
+/* OnnxValue: what a file of ONNX's cases holds for one input or output; it is fed to a session, or compared with what a
+ * session gives. */
 #pragma once
 #include "onnx/parts.h"
 #include "trainlet.h"
@@ -11,7 +12,9 @@ typedef struct OnnxValue {
 } OnnxValue;
 
 /* From a file's bytes; `info` says which of the three it is. */
-Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error, OnnxValue *out);
+Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error,
+                       OnnxValue *out);
 Status onnx_value_feed(const OnnxValue *v, TrainletSession *s); /* the sentence is the session's */
-/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ 1e-7 + 1e-3·|wanted|, all else exactly. */
+/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ 1e-7 + 1e-3·|wanted|,
+ * all else exactly. */
 Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Error *error);

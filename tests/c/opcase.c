@@ -11,15 +11,16 @@
 static const char *const input_names[OPCASE_INPUTS] = {"in0", "in1", "in2",  "in3",  "in4",  "in5",  "in6",  "in7",
                                                        "in8", "in9", "in10", "in11", "in12", "in13", "in14", "in15"};
 
-static const char *const output_names[OPCASE_INPUTS] = {"out0", "out1", "out2", "out3", "out4", "out5", "out6", "out7", "out8",
-                                                        "out9", "out10", "out11", "out12", "out13", "out14", "out15"};
+static const char *const output_names[OPCASE_INPUTS] = {"out0",  "out1",  "out2",  "out3", "out4",  "out5",
+                                                        "out6",  "out7",  "out8",  "out9", "out10", "out11",
+                                                        "out12", "out13", "out14", "out15"};
 
 static const struct {
   const char *name;
   DType type;
-} types[] = {{"f32", DTYPE_FLOAT32}, {"f64", DTYPE_FLOAT64}, {"f16", DTYPE_FLOAT16}, {"i8", DTYPE_INT8},   {"i16", DTYPE_INT16},
-             {"i32", DTYPE_INT32},   {"i64", DTYPE_INT64},   {"u8", DTYPE_UINT8},    {"u16", DTYPE_UINT16}, {"u32", DTYPE_UINT32},
-             {"u64", DTYPE_UINT64},  {"bool", DTYPE_BOOL}};
+} types[] = {{"f32", DTYPE_FLOAT32}, {"f64", DTYPE_FLOAT64}, {"f16", DTYPE_FLOAT16}, {"i8", DTYPE_INT8},
+             {"i16", DTYPE_INT16},   {"i32", DTYPE_INT32},   {"i64", DTYPE_INT64},   {"u8", DTYPE_UINT8},
+             {"u16", DTYPE_UINT16},  {"u32", DTYPE_UINT32},  {"u64", DTYPE_UINT64},  {"bool", DTYPE_BOOL}};
 
 static bool problem(OpCase *c, const char *sentence, const char *at) {
   snprintf(c->problem, sizeof c->problem, "%s at '%.60s'", sentence, at);
@@ -31,8 +32,11 @@ static void store(CaseInput *in, size_t i, double x) {
     case DTYPE_FLOAT32: ((float *)in->data)[i] = (float)x; break;
     case DTYPE_FLOAT64: ((double *)in->data)[i] = x; break;
     case DTYPE_INT64: ((int64_t *)in->data)[i] = x >= 0x1p63 ? INT64_MAX : (int64_t)x; break;
-    case DTYPE_INT32: case DTYPE_UINT32: ((int32_t *)in->data)[i] = (int32_t)(int64_t)x; break;
-    case DTYPE_INT16: case DTYPE_UINT16: case DTYPE_FLOAT16: ((uint16_t *)in->data)[i] = (uint16_t)(int64_t)x; break;
+    case DTYPE_INT32:
+    case DTYPE_UINT32: ((int32_t *)in->data)[i] = (int32_t)(int64_t)x; break;
+    case DTYPE_INT16:
+    case DTYPE_UINT16:
+    case DTYPE_FLOAT16: ((uint16_t *)in->data)[i] = (uint16_t)(int64_t)x; break;
     case DTYPE_UINT64: ((uint64_t *)in->data)[i] = (uint64_t)x; break;
     default: ((uint8_t *)in->data)[i] = (uint8_t)(int64_t)x; break;
   }
@@ -120,7 +124,8 @@ static const char *read_input(OpCase *c, const char *s) {
   if (*s != ':') return fill_default(in, seed), s;
   char *dots, *end;
   double low = strtod(s + 1, &dots);
-  for (dots = (char *)(uintptr_t)(s + 1); *dots && strncmp(dots, "..", 2) != 0; dots++) {}
+  for (dots = (char *)(uintptr_t)(s + 1); *dots && strncmp(dots, "..", 2) != 0; dots++) {
+  }
   if (!*dots) return problem(c, "no range", s), NULL;
   double high = strtod(dots + 2, &end);
   return fill_range(in, seed, low, high), end;
@@ -192,8 +197,8 @@ static const char *read_attr(OpCase *c, const char *s) {
 
 bool opcase_parse(const Op *op, const Case *text, OpCase *out) {
   *out = (OpCase){.op = op, .text = text};
-  snprintf(out->key, sizeof out->key, "%s | %s | %s | %d %d", op->name, text->in, text->attrs ? text->attrs : "", text->opset,
-           text->outputs);
+  snprintf(out->key, sizeof out->key, "%s | %s | %s | %d %d", op->name, text->in, text->attrs ? text->attrs : "",
+           text->opset, text->outputs);
   for (const char *s = text->in; *s;) {
     if (isspace((unsigned char)*s)) s++;
     else if (!(s = read_input(out, s))) return false;
@@ -226,7 +231,8 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
     bool all = symbols == SYMBOLS_ALL && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32;
     for (int d = 0; all && d < shape.rank; d++)
       if (shape.dim[d] > 1) shape.dim[d] = graph_symbol(g, arena_print(arena, "D%lld", (long long)shape.dim[d]));
-    if (symbols && !all && may && !c->in[i].constant && shape.rank && shape.dim[0] == first) shape.dim[0] = graph_symbol(g, "N");
+    if (symbols && !all && may && !c->in[i].constant && shape.rank && shape.dim[0] == first)
+      shape.dim[0] = graph_symbol(g, "N");
     in[i] = c->in[i].constant ? graph_constant(g, input_names[i], c->in[i].type, &shape, c->in[i].data)
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
@@ -251,6 +257,7 @@ Dim opcase_number(const OpCase *c, const char *symbol) {
 }
 
 Symbols opcase_symbols(const OpCase *c) {
-  if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank) return SYMBOLS_NONE;
+  if (!c->in_count || c->in[0].absent || c->in[0].constant || c->in[0].type != DTYPE_FLOAT32 || !c->in[0].shape.rank)
+    return SYMBOLS_NONE;
   return opcase_accepts(c, SYMBOLS_SHARED) ? SYMBOLS_SHARED : SYMBOLS_FIRST;
 }

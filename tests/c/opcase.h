@@ -23,15 +23,15 @@ typedef struct OpCase {
   int in_count;
   Attr attrs[OPCASE_ATTRS];
   int attr_count;
-  Arena arena; /* of the data and attributes */
+  Arena arena;       /* of the data and attributes */
   char problem[160]; /* why the text is not understood, "" when it is */
 } OpCase;
 
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);
 void opcase_free(OpCase *c);
 
-/* Which dims are symbols. N: input 0's first dim and every equal first dim of another fed input; input 0's alone (its number may be a
- * weight's by chance). All: each dim above 1 of the fed floats, D7 for a 7. */
+/* Which dims are symbols. N: input 0's first dim and every equal first dim of another fed input; input 0's alone (its
+ * number may be a weight's by chance). All: each dim above 1 of the fed floats, D7 for a 7. */
 typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST, SYMBOLS_ALL } Symbols;
 /* The graph of one node over fresh values; NULL with error set when infer refuses. */
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);

@@ -34,7 +34,9 @@ static void copy_outputs(const OpCase *c, const Graph *g, CaseResult *r) {
 static void check_inputs_kept(const OpCase *c, const Graph *g, int shared) {
   for (int i = 0; i < c->in_count; i++) {
     const Value *v = c->in[i].absent || i == shared ? NULL : opcase_value(g, i);
-    if (v) check(!c->in[i].bytes || memcmp(v->data, c->in[i].data, c->in[i].bytes) == 0, "%s: run writes over input %d", c->key, i);
+    if (v)
+      check(!c->in[i].bytes || memcmp(v->data, c->in[i].data, c->in[i].bytes) == 0, "%s: run writes over input %d",
+            c->key, i);
   }
 }
 
@@ -58,13 +60,16 @@ static void check_equal(const OpCase *c, const CaseResult *a, const CaseResult *
   char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
   for (int i = 0; i < a->count; i++) {
     if (!a->data[i]) continue;
-    if (!check(a->type[i] == b->type[i] && shape_equal(&a->shape[i], &b->shape[i]), "%s: output %d %s is %s of %s, was %s of %s", c->key, i,
-               way, shape_print(&b->shape[i], tb), dtype_name(b->type[i]), shape_print(&a->shape[i], ta), dtype_name(a->type[i])))
+    if (!check(a->type[i] == b->type[i] && shape_equal(&a->shape[i], &b->shape[i]),
+               "%s: output %d %s is %s of %s, was %s of %s", c->key, i, way, shape_print(&b->shape[i], tb),
+               dtype_name(b->type[i]), shape_print(&a->shape[i], ta), dtype_name(a->type[i])))
       continue;
     size_t at = 0;
     while (at < a->bytes[i] && ((char *)a->data[i])[at] == ((char *)b->data[i])[at]) at++;
     size_t item = dtype_bytes(a->type[i]);
-    if (check(at == a->bytes[i], "%s: output %d has other bits %s, first at element %zu", c->key, i, way, item ? at / item : at)) continue;
+    if (check(at == a->bytes[i], "%s: output %d has other bits %s, first at element %zu", c->key, i, way,
+              item ? at / item : at))
+      continue;
   }
 }
 
@@ -109,7 +114,8 @@ static void check_symbols(const OpCase *c, const CaseResult *r, Symbols symbols)
     for (int i = 0; i < opcase_outputs(c) && i < OUTPUTS_MAX; i++)
       if (opcase_output(g, i)) wanted[count++] = opcase_output(g, i);
     Graph *clone = graph_clone(g, &arena, &error, numbers, wanted, count);
-    if (check(clone && error.status == STATUS_OK, "%s: cloned with numbers: %s", c->key, error.text) && run_graph(c, clone, 0xFF, -1, &again))
+    if (check(clone && error.status == STATUS_OK, "%s: cloned with numbers: %s", c->key, error.text) &&
+        run_graph(c, clone, 0xFF, -1, &again))
       check_equal(c, r, &again, "through a clone");
   }
   case_result_free(&again);

@@ -20,12 +20,13 @@ void case_result_free(CaseResult *r);
 /* Writes the case's inputs into the graph's input values. */
 void case_feed(const OpCase *c, Graph *g, Machine *m);
 
-/* Outputs typed and shaped by infer; the same bits in clean and in dirty memory, in place, and through a symbolic graph that
- * was cloned with numbers; nothing written past an end or over an input. `result` gets the outputs; false when it has none. */
+/* Outputs typed and shaped by infer; the same bits in clean and in dirty memory, in place, and through a symbolic graph
+ * that was cloned with numbers; nothing written past an end or over an input. `result` gets the outputs; false when it
+ * has none. */
 bool check_forward(const OpCase *c, CaseResult *result);
 
-/* The gradient towards every fed float input against central differences, alone and together, in numbers and in symbols. With
- * grads: those of output 0 for the golden file, by input (malloc'ed; NULL where none flows). */
+/* The gradient towards every fed float input against central differences, alone and together, in numbers and in
+ * symbols. With grads: those of output 0 for the golden file, by input (malloc'ed; NULL where none flows). */
 void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]);
 /* dy of output `output`, element i. */
 float case_dy(int output, size_t i);

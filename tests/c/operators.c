@@ -13,13 +13,15 @@
 #include "ops/ops.h"
 
 /* In the page's order; a set of types has bits by place in this list. */
-static const DType types[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT8, DTYPE_INT16, DTYPE_INT32, DTYPE_INT64,
-                              DTYPE_UINT8, DTYPE_UINT16, DTYPE_UINT32, DTYPE_UINT64, DTYPE_BOOL, DTYPE_STRING};
+static const DType types[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT8,
+                              DTYPE_INT16,   DTYPE_INT32,   DTYPE_INT64,   DTYPE_UINT8,    DTYPE_UINT16,
+                              DTYPE_UINT32,  DTYPE_UINT64,  DTYPE_BOOL,    DTYPE_STRING};
 enum { TYPES = sizeof types / sizeof *types };
 static const struct {
   const char *name;
   unsigned set;
-} sets[] = {{"all", 0x1fff}, {"numbers", 0xfff}, {"floats", 0xf}, {"ints", 0xff0}, {"signed ints", 0xf0}, {"unsigned ints", 0xf00}};
+} sets[] = {{"all", 0x1fff}, {"numbers", 0xfff},    {"floats", 0xf},
+            {"ints", 0xff0}, {"signed ints", 0xf0}, {"unsigned ints", 0xf00}};
 
 typedef struct Row {
   const Op *op;
@@ -77,7 +79,8 @@ static unsigned gradient_inputs(const OpCase *c) {
   unsigned reached = 0;
   Graph *g = opcase_build(c, &arena, &error, SYMBOLS_NONE);
   for (int i = 0; g && i < c->in_count; i++)
-    if (!c->in[i].absent && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32) index[count] = i, wrt[count++] = opcase_value(g, i);
+    if (!c->in[i].absent && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32)
+      index[count] = i, wrt[count++] = opcase_value(g, i);
   const Value *y = g ? opcase_output(g, 0) : NULL;
   Value *dy = y && y->type == DTYPE_FLOAT32 ? graph_value(g, "dy", DTYPE_FLOAT32, &y->shape, VALUE_INPUT) : NULL;
   if (dy && backward(g, opcase_output(g, 0), dy, wrt, count, grads) == STATUS_OK)
@@ -112,7 +115,8 @@ static void print_versions(FILE *page, const Op *op) {
 static void print_types(FILE *page, unsigned set) {
   const char *comma = "";
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-    if ((set & sets[i].set) == sets[i].set) fprintf(page, "%s%s", comma, sets[i].name), comma = ", ", set &= ~sets[i].set;
+    if ((set & sets[i].set) == sets[i].set)
+      fprintf(page, "%s%s", comma, sets[i].name), comma = ", ", set &= ~sets[i].set;
   for (int t = 0; t < TYPES; t++)
     if (set >> t & 1) fprintf(page, "%s%s", comma, dtype_name(types[t])), comma = ", ";
 }
@@ -127,7 +131,8 @@ static void print_span(FILE *page, int from, int to) {
 static void print_inputs(FILE *page, const Row *row) {
   const char *between = "";
   for (int i = 0, end; i < row->inputs; i = end) {
-    for (end = i + 1; end < row->inputs && row->accepted[end] == row->accepted[i]; end++) {}
+    for (end = i + 1; end < row->inputs && row->accepted[end] == row->accepted[i]; end++) {
+    }
     if (!(row->fed >> i & 1)) continue;
     fputs(between, page);
     if (end - i < row->inputs) print_span(page, i, end - 1), fputs(": ", page);
@@ -139,7 +144,8 @@ static void print_inputs(FILE *page, const Row *row) {
 static void print_gradient(FILE *page, const Row *row) {
   const char *comma = "";
   for (int i = 0, end; i < row->inputs; i = end) {
-    for (end = i + 1; end < row->inputs && (row->gradient >> end & 1) == (row->gradient >> i & 1); end++) {}
+    for (end = i + 1; end < row->inputs && (row->gradient >> end & 1) == (row->gradient >> i & 1); end++) {
+    }
     if (!(row->gradient >> i & 1)) continue;
     fputs(comma, page);
     print_span(page, i, end - 1);
@@ -147,7 +153,9 @@ static void print_gradient(FILE *page, const Row *row) {
   }
 }
 
-static int by_name(const void *a, const void *b) { return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name); }
+static int by_name(const void *a, const void *b) {
+  return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name);
+}
 
 static void print_row(FILE *page, const Row *row) {
   fprintf(page, "| %s | ", row->op->name);
@@ -165,7 +173,9 @@ static void print_domain(FILE *page, const char *domain) {
   for (int i = 0; op_at(i) && count < 512; i++)
     if (strcmp(domain_of(op_at(i)), domain) == 0) ops[count++] = op_at(i);
   qsort(ops, (size_t)count, sizeof *ops, by_name);
-  fprintf(page, "\n## %s\n\n| operator | opsets | types of inputs | gradient towards | cases |\n|---|---|---|---|---|\n", domain);
+  fprintf(page,
+          "\n## %s\n\n| operator | opsets | types of inputs | gradient towards | cases |\n|---|---|---|---|---|\n",
+          domain);
   for (int i = 0; i < count; i++) {
     Row row = row_of(ops[i]);
     print_row(page, &row);
@@ -174,20 +184,29 @@ static void print_domain(FILE *page, const char *domain) {
 
 static void print_page(FILE *page) {
   fputs("# Operators\n\n"
-        "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, and a test fails\n"
+        "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, "
+        "and a test fails\n"
         "when it is another one.\n\n"
-        "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any opset in between is\n"
+        "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any "
+        "opset in between is\n"
         "  read as the version before.\n"
-        "- *types of inputs*: by the number of the input, as far as a case has it, the types with which the operator is accepted; floats\n"
-        "  are float32, float64, float16 and bfloat16, numbers those and all integers. Float16 and bfloat16 are computed in float32, small\n"
-        "  integers in a wider type. Float64 is kept by what moves elements, arithmetic, comparisons, exp, log, roots, powers, sums and other\n"
-        "  reductions and MatMul; the rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, recurrent networks,\n"
+        "- *types of inputs*: by the number of the input, as far as a case has it, the types with which the operator "
+        "is accepted; floats\n"
+        "  are float32, float64, float16 and bfloat16, numbers those and all integers. Float16 and bfloat16 are "
+        "computed in float32, small\n"
+        "  integers in a wider type. Float64 is kept by what moves elements, arithmetic, comparisons, exp, log, roots, "
+        "powers, sums and other\n"
+        "  reductions and MatMul; the rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, "
+        "recurrent networks,\n"
         "  attention) computes it in float32: about seven digits, nothing past 3.4e38.\n"
         "- *gradient towards*: the numbers of the float32 inputs that a gradient reaches.\n"
-        "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator without any is run by\n"
+        "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator "
+        "without any is run by\n"
         "  those of the operators whose gradient it is.\n\n"
-        "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; If, Loop, Scan and\n"
-        "SequenceMap become the nodes of their subgraphs, with the gradients of these ([control-flow.md](control-flow.md)).\n",
+        "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; "
+        "If, Loop, Scan and\n"
+        "SequenceMap become the nodes of their subgraphs, with the gradients of these "
+        "([control-flow.md](control-flow.md)).\n",
         page);
   const char *domains[16];
   int count = 0;
@@ -213,7 +232,8 @@ static void page_is_the_committed_one(const void *argument) {
     bool more = fgets(a, sizeof a, want), there = fgets(b, sizeof b, got);
     line++;
     if (!more && !there) break;
-    same = check(more == there && strcmp(a, b) == 0, "docs/operators.md line %d differs, run npm run docs:operators:\n%s%s", line, more ? a : "(its end)\n",
+    same = check(more == there && strcmp(a, b) == 0,
+                 "docs/operators.md line %d differs, run npm run docs:operators:\n%s%s", line, more ? a : "(its end)\n",
                  there ? b : "(its end)");
   }
   fclose(want);

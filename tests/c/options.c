@@ -1,4 +1,5 @@
-/* Options of artifacts: each wrong one is one sentence that names it, after which a right one is taken; and what the right ones bring. */
+/* Options of artifacts: each wrong one is one sentence that names it, after which a right one is taken; and what the
+ * right ones bring. */
 #include <math.h>
 #include <string.h>
 
@@ -60,10 +61,12 @@ static void a_wrong_option_is_one_sentence(const void *argument) {
   const Wrong *w = argument;
   TrainletArtifacts *a = trainlet_artifacts_new();
   Status status = load(a) ? STATUS_OK : STATUS_INTERNAL;
-  for (int i = 0; i < PAIRS && w->options[i][0] && status == STATUS_OK; i++) status = trainlet_artifacts_set(a, w->options[i][0], w->options[i][1]);
+  for (int i = 0; i < PAIRS && w->options[i][0] && status == STATUS_OK; i++)
+    status = trainlet_artifacts_set(a, w->options[i][0], w->options[i][1]);
   if (status == STATUS_OK) status = trainlet_artifacts_build(a);
   const Error *error = trainlet_artifacts_error(a);
-  check(status != STATUS_OK && status != STATUS_INTERNAL && strstr(error->text, w->words), "'%s' (%s)", error->text, status_code(status));
+  check(status != STATUS_OK && status != STATUS_INTERNAL && strstr(error->text, w->words), "'%s' (%s)", error->text,
+        status_code(status));
   trainlet_artifacts_free(a);
 }
 
@@ -87,7 +90,8 @@ static double first_loss(const Right *r) {
     Status status = trainlet_artifacts_set(run.artifacts, r->options[i][0], r->options[i][1]);
     check(status == STATUS_OK, "%s", trainlet_artifacts_error(run.artifacts)->text);
   }
-  if (check(trainlet_artifacts_build(run.artifacts) == STATUS_OK, "%s", trainlet_artifacts_error(run.artifacts)->text)) {
+  if (check(trainlet_artifacts_build(run.artifacts) == STATUS_OK, "%s",
+            trainlet_artifacts_error(run.artifacts)->text)) {
     TrainletSession *s = golden_session(&run, NULL, 0);
     if (s) loss = golden_step(&run, s, 0), trainlet_session_free(s);
   }
@@ -97,14 +101,16 @@ static double first_loss(const Right *r) {
 
 static void options_change_the_loss(const void *argument) {
   (void)argument;
-  double plain = first_loss(&taken[0]), sum = first_loss(&taken[1]), weighted = first_loss(&taken[2]), without = first_loss(&taken[3]);
+  double plain = first_loss(&taken[0]), sum = first_loss(&taken[1]), weighted = first_loss(&taken[2]),
+         without = first_loss(&taken[3]);
   check(fabs(sum - 16 * plain) <= 1e-5 * sum, "the sum of 16 examples is %g, their mean %g", sum, plain);
   check(isfinite(weighted) && fabs(weighted - plain) > 1e-4, "weights leave the loss as it is, %g", weighted);
   check(isfinite(without) && fabs(without - plain) > 1e-4, "a class passed over leaves the loss as it is, %g", without);
 }
 
 int main(void) {
-  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) test_run(refused[i].options[0][0], a_wrong_option_is_one_sentence, &refused[i]);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    test_run(refused[i].options[0][0], a_wrong_option_is_one_sentence, &refused[i]);
   TEST(options_change_the_loss);
   return test_finish();
 }

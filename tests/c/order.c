@@ -46,7 +46,8 @@ static void look_up(Found *found) {
 
 static void check_same(const Found *before, const char *order) {
   for (int i = 0; i < OPS; i++)
-    check(op_find(before[i].op->name) == before[i].by_name, "%s: another one when the table is %s", before[i].op->name, order);
+    check(op_find(before[i].op->name) == before[i].by_name, "%s: another one when the table is %s", before[i].op->name,
+          order);
 }
 
 static void names_find_the_same_in_every_order(const void *argument) {
@@ -61,11 +62,13 @@ static void names_find_the_same_in_every_order(const void *argument) {
 
 static void a_name_of_two_domains_is_onnx_s_or_nobody_s(const void *argument) {
   (void)argument;
-  check(op_find("Gelu") == &op_gelu && op_find("Attention") == &op_attention_onnx, "a name that ai.onnx has is another's");
+  check(op_find("Gelu") == &op_gelu && op_find("Attention") == &op_attention_onnx,
+        "a name that ai.onnx has is another's");
   check(!op_find("FusedConv") && !op_find("FusedGemm"), "a name of two domains is found without its domain");
   check(op_find("com.trainlet.FusedConv") == &op_fused_conv, "com.trainlet is not heeded");
   check(op_find("com.microsoft.FusedConv") == &op_fused_conv_contrib, "com.microsoft is not heeded");
-  check(!op_find("com.trainlet.Relu") && !op_find_in("com.microsoft", "Relu") && !op_find("None"), "found what is not there");
+  check(!op_find("com.trainlet.Relu") && !op_find_in("com.microsoft", "Relu") && !op_find("None"),
+        "found what is not there");
 }
 
 int main(void) {

@@ -20,7 +20,9 @@ static void hold_parameters(OrtSet *set, TrainletSession *s, const char *file) {
   size_t bytes, count = trainlet_session_element_count(s, true), stride = (size_t)json_number(set->golden, "stride", 1);
   const float *want = ort_set_file(set, file, &bytes);
   size_t runs = (count + stride - 1) / stride;
-  if (!want || !check(count == (size_t)json_number(set->golden, "parameters", 0) && bytes == 2 * runs * sizeof(float), "%s is of %zu bytes for %zu parameters", file, bytes, count)) return;
+  if (!want || !check(count == (size_t)json_number(set->golden, "parameters", 0) && bytes == 2 * runs * sizeof(float),
+                      "%s is of %zu bytes for %zu parameters", file, bytes, count))
+    return;
   float *got = malloc(count * sizeof(float));
   trainlet_session_copy_out(s, true, got);
   for (size_t run = 0; run < runs; run++) {
@@ -28,7 +30,8 @@ static void hold_parameters(OrtSet *set, TrainletSession *s, const char *file) {
     for (size_t i = run * stride; i < count && i < (run + 1) * stride; i++) sum += (double)got[i];
     double mean = fabs(sum - (double)want[runs + run]) / (double)stride;
     worst_parameter = fmax(worst_parameter, fmax(first, mean));
-    check(first <= 1e-5, "%s: parameter %zu is %.9g, ONNX Runtime's %.9g", file, run * stride, (double)got[run * stride], (double)want[run]);
+    check(first <= 1e-5, "%s: parameter %zu is %.9g, ONNX Runtime's %.9g", file, run * stride,
+          (double)got[run * stride], (double)want[run]);
     check(mean <= 1e-6, "%s: the parameters from %zu on differ by %.3g on average", file, run * stride, mean);
   }
   free(got);

@@ -1,4 +1,5 @@
-/* Ort checkpoint: sessions come back from ONNX Runtime's format, nominal ones wait for values, hostile bytes get a sentence. */
+/* Ort checkpoint: sessions come back from ONNX Runtime's format, nominal ones wait for values, hostile bytes get a
+ * sentence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ static void set_properties(TrainletSession *s) {
 
 /* A character of each length, and the largest of what may be set. */
 static void refused_properties_change_nothing(const void *argument) {
-  static const char *const texts[] = {"\x80", "\xC1\x81", "\xC3", "\xE0\x81\x81", "\xED\xA0\x80", "\xF0\x81\x81\x81", "\xF4\x90\x80\x80", "\xF8", "a\xE2\x82"};
+  static const char *const texts[] = {
+      "\x80", "\xC1\x81", "\xC3", "\xE0\x81\x81", "\xED\xA0\x80", "\xF0\x81\x81\x81", "\xF4\x90\x80\x80",
+      "\xF8", "a\xE2\x82"};
   OrtSet set;
   TrainletSession *s = ort_set_open(&set, "mnist_web") ? ort_set_session(&set, NULL, 0) : NULL;
   char *name = calloc(1, PROPERTY_NAME_MAX + 2), *text = calloc(1, PROPERTY_TEXT_MAX + 2);
@@ -29,9 +32,12 @@ static void refused_properties_change_nothing(const void *argument) {
     check(trainlet_session_property_set_string(s, "x", texts[i]) == STATUS_INVALID_ARGUMENT, "text %zu is set", i);
   }
   if (s) {
-    check(trainlet_session_property_set_int(s, "", 1) == STATUS_INVALID_ARGUMENT && strstr(trainlet_session_error(s)->text, "empty"), "an empty name is set");
+    check(trainlet_session_property_set_int(s, "", 1) == STATUS_INVALID_ARGUMENT &&
+              strstr(trainlet_session_error(s)->text, "empty"),
+          "an empty name is set");
     check(trainlet_session_property_set_int(s, name, 1) == STATUS_INVALID_ARGUMENT, "a name that is too long is set");
-    check(trainlet_session_property_set_string(s, "x", text) == STATUS_INVALID_ARGUMENT, "a text that is too long is set");
+    check(trainlet_session_property_set_string(s, "x", text) == STATUS_INVALID_ARGUMENT,
+          "a text that is too long is set");
     check(trainlet_session_property_set_float(s, "x", 1e39) == STATUS_INVALID_ARGUMENT, "infinity is set");
     check(strcmp(trainlet_session_properties(s), "[]") == 0, "they are %.100s", trainlet_session_properties(s));
     name[PROPERTY_NAME_MAX] = text[PROPERTY_TEXT_MAX] = 0;
@@ -42,7 +48,9 @@ static void refused_properties_change_nothing(const void *argument) {
       golden_ok(s, trainlet_session_save(s, true, (TrainletFormat)format), "save");
       const void *saved = trainlet_session_result(s, &bytes);
       TrainletSession *t = ort_set_session(&set, saved, bytes);
-      if (t) check(strcmp(trainlet_session_properties(s), trainlet_session_properties(t)) == 0, "in format %d they come back otherwise", format);
+      if (t)
+        check(strcmp(trainlet_session_properties(s), trainlet_session_properties(t)) == 0,
+              "in format %d they come back otherwise", format);
       trainlet_session_free(t);
     }
     trainlet_session_free(s);
@@ -64,9 +72,10 @@ static void hold_resume(OrtSet *set, TrainletSession *s, TrainletFormat format) 
   const void *saved = trainlet_session_result(s, &bytes);
   TrainletSession *t = ort_set_session(set, saved, bytes);
   if (!t) return;
-  check(trainlet_session_steps(t) == 2 && trainlet_session_lr(t) == trainlet_session_lr(s), "it comes back with step %lld and rate %g",
-        (long long)trainlet_session_steps(t), trainlet_session_lr(t));
-  check(strcmp(copy_text(set, trainlet_session_properties(s)), trainlet_session_properties(t)) == 0, "its properties are %s", trainlet_session_properties(t));
+  check(trainlet_session_steps(t) == 2 && trainlet_session_lr(t) == trainlet_session_lr(s),
+        "it comes back with step %lld and rate %g", (long long)trainlet_session_steps(t), trainlet_session_lr(t));
+  check(strcmp(copy_text(set, trainlet_session_properties(s)), trainlet_session_properties(t)) == 0,
+        "its properties are %s", trainlet_session_properties(t));
   golden_ok(t, trainlet_session_save(t, true, format), "save again");
   const void *second = trainlet_session_result(t, &again);
   check(again == bytes && memcmp(saved, second, bytes) == 0, "saved again it is another file");
@@ -109,7 +118,8 @@ static void versions_are_told_apart(const void *argument) {
     memcpy(&number, saved + root + field, 4);
     check(number == version, "its version is %d", number);
     check(ort_checkpoint_is(saved, bytes), "it has no identifier");
-    check(ort_checkpoint_read(saved, bytes, NULL, &set.arena, &error, &c) == STATUS_OK && !c.has_optimizer, "it has optimizer state: %s", error.text);
+    check(ort_checkpoint_read(saved, bytes, NULL, &set.arena, &error, &c) == STATUS_OK && !c.has_optimizer,
+          "it has optimizer state: %s", error.text);
   }
   if (s) {
     check(trainlet_session_save(s, true, (TrainletFormat)3) == STATUS_INVALID_ARGUMENT, "format 3 is written");
@@ -125,15 +135,19 @@ static void plain_sgd_has_moments_of_zeros(const void *argument) {
   Checkpoint c = {0};
   Error error = {0};
   size_t bytes = 0;
-  if (golden_run_open(&run, "mlp_frozen") && trainlet_artifacts_set(run.artifacts, "optimizer.type", "sgd") == STATUS_OK &&
+  if (golden_run_open(&run, "mlp_frozen") &&
+      trainlet_artifacts_set(run.artifacts, "optimizer.type", "sgd") == STATUS_OK &&
       trainlet_artifacts_build(run.artifacts) == STATUS_OK && (s = golden_session(&run, NULL, 0))) {
     golden_step(&run, s, 0);
     golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2), "save");
     const void *saved = trainlet_session_result(s, &bytes);
-    check(ort_checkpoint_read(saved, bytes, NULL, &run.arena, &error, &c) == STATUS_OK && c.step == 1, "%s", error.text);
-    check(c.moment_count == c.trainable_count && c.trainable_count > 0, "%d moments for %d parameters", c.moment_count, c.trainable_count);
+    check(ort_checkpoint_read(saved, bytes, NULL, &run.arena, &error, &c) == STATUS_OK && c.step == 1, "%s",
+          error.text);
+    check(c.moment_count == c.trainable_count && c.trainable_count > 0, "%d moments for %d parameters", c.moment_count,
+          c.trainable_count);
     for (int i = 0; i < c.moment_count; i++)
-      check(c.moments[i].count == 1 && *(const float *)c.moments[i].moment[0].data == 0, "'%s' has other moments", c.moments[i].parameter);
+      check(c.moments[i].count == 1 && *(const float *)c.moments[i].moment[0].data == 0, "'%s' has other moments",
+            c.moments[i].parameter);
     t = golden_session(&run, saved, bytes);
     check(t && golden_step(&run, t, 1) == golden_step(&run, s, 1), "it goes on otherwise");
   }
@@ -145,11 +159,16 @@ static void plain_sgd_has_moments_of_zeros(const void *argument) {
 /* ---- nominal ---- */
 
 static void hold_refusals(TrainletSession *s) {
-  const char *sentence = "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of them (trainableOnly false)";
+  const char *sentence = "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings "
+                         "all of them (trainableOnly false)";
   trainlet_session_feed(s, TRAINLET_TRAIN, "labels", 7, 1, (int64_t[]){8});
   check(strcmp(trainlet_session_error(s)->text, sentence) == 0, "a feed says '%s'", trainlet_session_error(s)->text);
-  const Status statuses[] = {trainlet_session_run(s, TRAINLET_TRAIN, NULL), trainlet_session_run(s, TRAINLET_EVAL, NULL), trainlet_session_step(s),
-                             trainlet_session_optimize(s), trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2), trainlet_session_export(s, NULL, false)};
+  const Status statuses[] = {trainlet_session_run(s, TRAINLET_TRAIN, NULL),
+                             trainlet_session_run(s, TRAINLET_EVAL, NULL),
+                             trainlet_session_step(s),
+                             trainlet_session_optimize(s),
+                             trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2),
+                             trainlet_session_export(s, NULL, false)};
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
     check(statuses[i] == STATUS_CHECKPOINT_MISMATCH, "call %zu gives %s", i, status_code(statuses[i]));
   check(strcmp(trainlet_session_error(s)->text, sentence) == 0, "the last says '%s'", trainlet_session_error(s)->text);
@@ -192,8 +211,9 @@ static void artifacts_can_be_nominal(const void *argument) {
   TrainletSession *whole = NULL, *s = NULL;
   size_t bytes;
   if (golden_run_open(&run, "cnn_bn") && (whole = golden_session(&run, NULL, 0)) &&
-      check(trainlet_artifacts_set(run.artifacts, "nominal", "1") == STATUS_OK && trainlet_artifacts_build(run.artifacts) == STATUS_OK, "%s",
-            trainlet_artifacts_error(run.artifacts)->text)) {
+      check(trainlet_artifacts_set(run.artifacts, "nominal", "1") == STATUS_OK &&
+                trainlet_artifacts_build(run.artifacts) == STATUS_OK,
+            "%s", trainlet_artifacts_error(run.artifacts)->text)) {
     trainlet_artifacts_bytes(run.artifacts, TRAINLET_CHECKPOINT, &bytes);
     check(bytes < 2000, "the nominal checkpoint has %zu bytes", bytes);
     s = golden_session(&run, NULL, 0);
@@ -222,7 +242,9 @@ static bool refused(const uint8_t *bytes, size_t count) {
   Checkpoint c;
   Status status = ort_checkpoint_read(bytes, count, NULL, &arena, &error, &c);
   check(status == error.status && (status == STATUS_OK || error.text[0]), "a refusal has no sentence");
-  check(status == STATUS_OK || status == STATUS_CHECKPOINT_CORRUPT || status == STATUS_CHECKPOINT_MISMATCH || status == STATUS_OUT_OF_MEMORY, "it is %s", status_code(status));
+  check(status == STATUS_OK || status == STATUS_CHECKPOINT_CORRUPT || status == STATUS_CHECKPOINT_MISMATCH ||
+            status == STATUS_OUT_OF_MEMORY,
+        "it is %s", status_code(status));
   arena_free(&arena);
   return status != STATUS_OK;
 }
@@ -233,10 +255,22 @@ static void write_sample(Block *block, size_t *bytes, Error *error) {
   static const int64_t steps[1] = {1};
   CheckpointTensor trainable[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), w, 24}, {"b", DTYPE_FLOAT32, {0}, w, 4}};
   CheckpointTensor frozen[] = {{"mean", DTYPE_FLOAT32, SHAPE(3), w, 12}, {"count", DTYPE_INT64, SHAPE(1), steps, 8}};
-  CheckpointMoments moments[] = {{"w", {{"momentum0", DTYPE_FLOAT32, SHAPE(6), w, 24}, {"momentum1", DTYPE_FLOAT32, SHAPE(6), w, 24}}, 2}};
-  Property properties[] = {{"epoch", PROPERTY_INT, .i = -3}, {"best", PROPERTY_FLOAT, .f = 0.25f}, {"label", PROPERTY_STRING, .s = "größer"}};
-  const Checkpoint c = {.trainable = trainable, .frozen = frozen, .trainable_count = 2, .frozen_count = 2, .has_optimizer = true, .step = 41,
-                        .learning_rate = 0.05f, .moments = moments, .moment_count = 1, .properties = properties, .property_count = 3};
+  CheckpointMoments moments[] = {
+      {"w", {{"momentum0", DTYPE_FLOAT32, SHAPE(6), w, 24}, {"momentum1", DTYPE_FLOAT32, SHAPE(6), w, 24}}, 2}};
+  Property properties[] = {{"epoch", PROPERTY_INT, .i = -3},
+                           {"best", PROPERTY_FLOAT, .f = 0.25f},
+                           {"label", PROPERTY_STRING, .s = "größer"}};
+  const Checkpoint c = {.trainable = trainable,
+                        .frozen = frozen,
+                        .trainable_count = 2,
+                        .frozen_count = 2,
+                        .has_optimizer = true,
+                        .step = 41,
+                        .learning_rate = 0.05f,
+                        .moments = moments,
+                        .moment_count = 1,
+                        .properties = properties,
+                        .property_count = 3};
   check(ort_checkpoint_write(&c, 2, error, block, bytes) == STATUS_OK, "%s", error->text);
 }
 
@@ -249,10 +283,12 @@ static void a_damaged_file_is_told_by_its_checksum(const void *argument) {
   uint8_t *bytes = calloc(1, count + 1);
   memcpy(bytes, block.data, count);
   check(!refused(bytes, count) && refused(bytes, count + 1), "it is refused, or not with one byte more");
-  for (size_t length = 0; length < count; length++) check(refused(bytes, length), "its first %zu bytes are read", length);
+  for (size_t length = 0; length < count; length++)
+    check(refused(bytes, length), "its first %zu bytes are read", length);
   for (size_t i = 0; i < count * 8; i++) {
     bytes[i / 8] ^= (uint8_t)(1 << i % 8);
-    if (i / 8 < 4 || i / 8 >= 8) check(refused(bytes, count), "with bit %zu turned it is read", i); /* bytes 4 to 7 say what it is */
+    if (i / 8 < 4 || i / 8 >= 8)
+      check(refused(bytes, count), "with bit %zu turned it is read", i); /* bytes 4 to 7 say what it is */
     else check(!ort_checkpoint_is(bytes, count), "with bit %zu turned it is still ONNX Runtime's", i);
     bytes[i / 8] ^= (uint8_t)(1 << i % 8);
   }
@@ -294,7 +330,8 @@ static bool refused_by_a_session(const uint8_t *bytes, size_t count) {
     memset(trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){8, 10}), 0, 8 * 10 * sizeof(float));
     status = trainlet_session_step(s);
     check(status == STATUS_OK || trainlet_session_error(s)->text[0], "a step fails without a sentence");
-    if (trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2) != STATUS_NON_FINITE_LOSS) golden_ok(s, trainlet_session_error(s)->status, "save");
+    if (trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2) != STATUS_NON_FINITE_LOSS)
+      golden_ok(s, trainlet_session_error(s)->status, "save");
   }
   trainlet_session_free(s);
   return status != STATUS_OK;
@@ -315,10 +352,21 @@ static void hostile_bytes_meet_a_session(const void *argument) {
 static void shared_offsets_do_not_multiply(const void *argument) {
   enum { OFFSETS = 1 << 20, RAW = 1 << 20, HEAD = 80 };
   uint8_t *bytes = calloc(1, HEAD + 4 * OFFSETS + 64 + RAW);
-  const struct { uint32_t at, value; } words[] = {
-      {0, 24}, {4, 0x4354444F},                              /* root at 24, "ODTC" */
-      {12, 12 | 12 << 16}, {16, 4 | 8 << 16}, {24, 12}, {28, 2}, {32, 16}, /* vtable at 12: version at 4, module at 8 → 48 */
-      {40, 6 | 8 << 16}, {44, 4}, {48, 8}, {52, 8}, {60, OFFSETS}, /* vtable at 40: trainable at 4 → 60 */
+  const struct {
+    uint32_t at, value;
+  } words[] = {
+      {0, 24},
+      {4, 0x4354444F}, /* root at 24, "ODTC" */
+      {12, 12 | 12 << 16},
+      {16, 4 | 8 << 16},
+      {24, 12},
+      {28, 2},
+      {32, 16}, /* vtable at 12: version at 4, module at 8 → 48 */
+      {40, 6 | 8 << 16},
+      {44, 4},
+      {48, 8},
+      {52, 8},
+      {60, OFFSETS}, /* vtable at 40: trainable at 4 → 60 */
   };
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) memcpy(bytes + words[i].at, &words[i].value, 4);
   uint32_t table = 64 + 4 * OFFSETS + 32, vtable = table - 24;
@@ -347,8 +395,10 @@ int main(void) {
   TEST(a_nominal_checkpoint_waits_for_values);
   TEST(artifacts_can_be_nominal);
   test_run("hostile_bytes_get_a_sentence (with every part)", hostile_bytes_get_a_sentence, NULL);
-  test_run("hostile_bytes_get_a_sentence (ONNX Runtime's)", hostile_bytes_get_a_sentence, "tests/golden/ort/ort_testdata_ortformat/checkpoint");
-  test_run("hostile_bytes_get_a_sentence (nominal)", hostile_bytes_get_a_sentence, "tests/golden/ort/ort_testdata/nominal_checkpoint");
+  test_run("hostile_bytes_get_a_sentence (ONNX Runtime's)", hostile_bytes_get_a_sentence,
+           "tests/golden/ort/ort_testdata_ortformat/checkpoint");
+  test_run("hostile_bytes_get_a_sentence (nominal)", hostile_bytes_get_a_sentence,
+           "tests/golden/ort/ort_testdata/nominal_checkpoint");
   TEST(a_damaged_file_is_told_by_its_checksum);
   TEST(hostile_bytes_meet_a_session);
   TEST(shared_offsets_do_not_multiply);

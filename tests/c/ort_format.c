@@ -1,4 +1,5 @@
-/* Ort format: ONNX Runtime's .ort models are sorted and unfused into ordinary graphs, and hostile ones get a sentence. */
+/* Ort format: ONNX Runtime's .ort models are sorted and unfused into ordinary graphs, and hostile ones get a sentence.
+ */
 #include <string.h>
 
 #include "check.h"
@@ -24,9 +25,12 @@ static void fused_nodes_come_apart(const void *argument) {
   Graph *g = bytes ? onnx_read(bytes, count, NULL, &arena, &error) : NULL;
   if (check(g != NULL, "%s", error.text)) {
     const Node *gemm = node_of(g, &op_gemm), *relu = node_of(g, &op_relu);
-    check(gemm && relu && gemm->out[0] == relu->in[0] && gemm->attr_count == 4, "FusedGemm did not become Gemm and Relu: %s", graph_print(g, &arena));
+    check(gemm && relu && gemm->out[0] == relu->in[0] && gemm->attr_count == 4,
+          "FusedGemm did not become Gemm and Relu: %s", graph_print(g, &arena));
     check(g->node_count == 5 && g->input_count == 6 && g->output_count == 1, "the graph is %s", graph_print(g, &arena));
-    check(dim_is_symbol(g->inputs[0]->shape.dim[0]) && strcmp(graph_symbol_name(g, g->inputs[0]->shape.dim[0]), "batch_size") == 0, "the batch's size has lost its name");
+    check(dim_is_symbol(g->inputs[0]->shape.dim[0]) &&
+              strcmp(graph_symbol_name(g, g->inputs[0]->shape.dim[0]), "batch_size") == 0,
+          "the batch's size has lost its name");
   }
   arena_free(&arena);
 }
@@ -40,7 +44,8 @@ static void unknown_activations_are_refused(const void *argument) {
   while (bytes && at + 8 < count && memcmp(bytes + at, "\4\0\0\0Relu", 8) != 0) at++;
   if (check(bytes && at + 8 < count, "the file has no activation")) {
     memcpy(bytes + at + 4, "Selu", 4);
-    check(!onnx_read(bytes, count, NULL, &arena, &error) && strstr(error.text, "activation is 'Selu', which we lack"), "it says '%s'", error.text);
+    check(!onnx_read(bytes, count, NULL, &arena, &error) && strstr(error.text, "activation is 'Selu', which we lack"),
+          "it says '%s'", error.text);
   }
   arena_free(&arena);
 }
@@ -52,8 +57,10 @@ static void the_optimizer_is_known(const void *argument) {
   size_t count;
   const uint8_t *bytes = (const uint8_t *)file_read(&arena, SET "optimizer_model.ort", &count);
   bool good = bytes && optimizer_model_read(bytes, count, NULL, &error, &o) == STATUS_OK;
-  check(good && o.kind == OPTIMIZER_ADAMW_HF && o.correct_bias && o.beta1 == 0.9f && o.beta2 == 0.999f && o.weight_decay == 0 && o.eps == 1e-6f,
-        "it is %s, betas %g and %g, decay %g, eps %g: %s", optimizer_name(o.kind), (double)o.beta1, (double)o.beta2, (double)o.weight_decay, (double)o.eps, error.text);
+  check(good && o.kind == OPTIMIZER_ADAMW_HF && o.correct_bias && o.beta1 == 0.9f && o.beta2 == 0.999f &&
+            o.weight_decay == 0 && o.eps == 1e-6f,
+        "it is %s, betas %g and %g, decay %g, eps %g: %s", optimizer_name(o.kind), (double)o.beta1, (double)o.beta2,
+        (double)o.weight_decay, (double)o.eps, error.text);
   arena_free(&arena);
 }
 

@@ -1,7 +1,8 @@
 /* Passes: losses with each pass off, and with all off, are those with all on.
  *
  *   test_passes                     all tests
- *   test_passes --bench RUN…        what each pass brings on golden runs: a step's time without it over the time with all
+ *   test_passes --bench RUN…        what each pass brings on golden runs: a step's time without it over the time with
+ * all
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,29 @@
 
 enum { STEPS = 5, PASSES_MAX = 32 };
 
-static const char *const runs[] = {"w1", "w2", "mlp_momentum", "mlp_frozen", "mlp_accumulate", "cnn_bn", "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "unet",
-                                   "transformer", "transformer_13", "lora_linear", "scripted", "scanned", "decoder", "quantized", "regression_mse", "regression_l1", "regression_bce", NULL};
+static const char *const runs[] = {"w1",
+                                   "w2",
+                                   "mlp_momentum",
+                                   "mlp_frozen",
+                                   "mlp_accumulate",
+                                   "cnn_bn",
+                                   "cnn_bn_head",
+                                   "cnn_bn_finished",
+                                   "conv1d",
+                                   "tokens",
+                                   "recurrent",
+                                   "unet",
+                                   "transformer",
+                                   "transformer_13",
+                                   "lora_linear",
+                                   "scripted",
+                                   "scanned",
+                                   "decoder",
+                                   "quantized",
+                                   "regression_mse",
+                                   "regression_l1",
+                                   "regression_bce",
+                                   NULL};
 
 static int pass_count(void) {
   int count = 0;
@@ -34,7 +56,8 @@ static const char *names_of(unsigned mask) {
   size_t at = 0;
   text[0] = 0;
   for (int i = 0; trainlet_pass_name(i); i++)
-    if (mask >> i & 1) at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "," : "", trainlet_pass_name(i));
+    if (mask >> i & 1)
+      at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "," : "", trainlet_pass_name(i));
   return text;
 }
 
@@ -42,7 +65,8 @@ static void compare(const double *want, const double *got, int count, int mask, 
   for (int i = 0; i < count; i++) {
     double difference = fabs(got[i] - want[i]) / fabs(want[i]);
     *worst = fmax(*worst, difference);
-    check(difference <= 1e-5, "%s%s: loss %d is %.9g, with no passes %.9g", mask >= 2 ? "without " : "", mask_name(mask), i, got[i], want[i]);
+    check(difference <= 1e-5, "%s%s: loss %d is %.9g, with no passes %.9g", mask >= 2 ? "without " : "",
+          mask_name(mask), i, got[i], want[i]);
   }
 }
 
@@ -57,7 +81,8 @@ static void golden_losses(const char *name, unsigned mask, double losses[STEPS +
   GoldenRun run;
   TrainletSession *s = open_session(&run, name, mask);
   for (int step = 0; s && step < STEPS; step++) losses[step] = golden_step(&run, s, step);
-  if (s && golden_feed(&run, s, TRAINLET_EVAL, 0, 0) && golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
+  if (s && golden_feed(&run, s, TRAINLET_EVAL, 0, 0) &&
+      golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
     losses[STEPS] = (double)*(const float *)trainlet_session_output(s, 0)->data;
   if (s) trainlet_session_free(s);
   golden_run_close(&run);
@@ -96,8 +121,10 @@ static float *scores_of(const void *model, size_t bytes, const GoldenRun *run, u
   TrainletSession *s = trainlet_session_new();
   float *scores = NULL;
   trainlet_session_set_passes(s, mask);
-  bool ready = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") && golden_ok(s, trainlet_session_ready(s), "ready");
-  if (ready && golden_feed_input(run, s, TRAINLET_MODEL) && golden_ok(s, trainlet_session_run(s, TRAINLET_MODEL, NULL), "run")) {
+  bool ready = golden_ok(s, trainlet_session_load(s, TRAINLET_MODEL, model, bytes), "load") &&
+               golden_ok(s, trainlet_session_ready(s), "ready");
+  if (ready && golden_feed_input(run, s, TRAINLET_MODEL) &&
+      golden_ok(s, trainlet_session_run(s, TRAINLET_MODEL, NULL), "run")) {
     const TrainletTensor *y = trainlet_session_output(s, 0);
     *count = y->count;
     if ((scores = malloc(y->bytes))) memcpy(scores, y->data, y->bytes);
@@ -120,7 +147,9 @@ static void inference_keeps_its_scores(const void *name) {
       for (size_t k = 0; got && k < count; k++) {
         double difference = fabs((double)got[k] - (double)want[k]);
         worst = fmax(worst, difference);
-        if (!check(difference <= 2e-5, "%s%s: score %zu is %.9g, with no passes %.9g", i >= 2 ? "without " : "", mask_name(i), k, (double)got[k], (double)want[k])) break;
+        if (!check(difference <= 2e-5, "%s%s: score %zu is %.9g, with no passes %.9g", i >= 2 ? "without " : "",
+                   mask_name(i), k, (double)got[k], (double)want[k]))
+          break;
       }
       free(got);
     }
@@ -141,8 +170,10 @@ static double memory_of(TrainletSession *s, const char *key) {
   return bytes;
 }
 
-/* Ten steps with these passes under a limit (0: none); what was taken after them goes to `taken` and `arena`. Gives how the last ended. */
-static Status steps_under(const GoldenRun *run, unsigned mask, double limit, double losses[GOLDEN_STEPS], double *taken, double *arena) {
+/* Ten steps with these passes under a limit (0: none); what was taken after them goes to `taken` and `arena`. Gives how
+ * the last ended. */
+static Status steps_under(const GoldenRun *run, unsigned mask, double limit, double losses[GOLDEN_STEPS], double *taken,
+                          double *arena) {
   TrainletSession *s = golden_session(run, NULL, 0);
   Status status = s ? STATUS_OK : STATUS_INTERNAL;
   if (s) trainlet_session_limit(s, limit), trainlet_session_set_passes(s, mask);
@@ -155,7 +186,8 @@ static Status steps_under(const GoldenRun *run, unsigned mask, double limit, dou
   return status;
 }
 
-/* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is refused. */
+/* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is
+ * refused. */
 static void a_limit_is_kept_by_computing_again(const void *name) {
   GoldenRun run;
   double losses[GOLDEN_STEPS], again[GOLDEN_STEPS], taken, arena, less, lowest;
@@ -165,10 +197,12 @@ static void a_limit_is_kept_by_computing_again(const void *name) {
     Status status = steps_under(&run, all, limit, again, &less, &lowest);
     check(status == STATUS_OK && less <= limit, "the steps take %.0f bytes, the limit is %.0f", less, limit);
     check(lowest <= 0.94 * arena, "the arena has %.0f bytes of %.0f", lowest, arena);
-    for (int step = 0; step < GOLDEN_STEPS; step++) check(again[step] == losses[step], "loss %d is %.9g, without the limit %.9g", step, again[step], losses[step]);
+    for (int step = 0; step < GOLDEN_STEPS; step++)
+      check(again[step] == losses[step], "loss %d is %.9g, without the limit %.9g", step, again[step], losses[step]);
     test_note("%.1f %% of the step's memory", 100 * lowest / arena);
     steps_under(&run, none, 0, again, &taken, &arena);
-    check(steps_under(&run, none, taken - 0.06 * arena, again, &less, &lowest) == STATUS_OUT_OF_MEMORY, "the limit does not bind");
+    check(steps_under(&run, none, taken - 0.06 * arena, again, &less, &lowest) == STATUS_OUT_OF_MEMORY,
+          "the limit does not bind");
   }
   golden_run_close(&run);
 }
@@ -180,7 +214,8 @@ static TrainletTensor parameter_named(TrainletSession *s, const char *name) {
   return (TrainletTensor){0};
 }
 
-/* Losses of a step, of a step with the frozen weights made smaller, and of one with them set by the contiguous buffer. */
+/* Losses of a step, of a step with the frozen weights made smaller, and of one with them set by the contiguous buffer.
+ */
 static void frozen_losses(unsigned mask, double losses[3], double *packed_bytes) {
   GoldenRun run;
   TrainletSession *s = open_session(&run, "cnn_bn_head", mask);
@@ -207,7 +242,9 @@ static void packed_weights_follow_their_parameters(const void *argument) {
   frozen_losses(~0u, with, &bytes);
   frozen_losses(0, without, &none);
   check(bytes > 0 && none == 0, "%.0f bytes are packed, %.0f without passes", bytes, none);
-  for (int i = 0; i < 3; i++) check(fabs(with[i] - without[i]) <= 1e-5 * fabs(without[i]), "loss %d is %.9g, without packing %.9g", i, with[i], without[i]);
+  for (int i = 0; i < 3; i++)
+    check(fabs(with[i] - without[i]) <= 1e-5 * fabs(without[i]), "loss %d is %.9g, without packing %.9g", i, with[i],
+          without[i]);
   check(fabs(with[0] - with[1]) > 1e-4 && fabs(with[1] - with[2]) > 1e-4, "the losses do not tell the weights apart");
 }
 
@@ -233,7 +270,8 @@ static void passes_change_between_steps(const void *argument) {
     for (int step = 0; step < GOLDEN_STEPS; step++) {
       trainlet_session_set_passes(b, mask_of(step % 3));
       double plain = golden_step(&run, a, step), mixed = golden_step(&run, b, step);
-      check(fabs(plain - mixed) <= 1e-5 * fabs(plain), "loss %d is %.9g, with other passes every step %.9g", step, plain, mixed);
+      check(fabs(plain - mixed) <= 1e-5 * fabs(plain), "loss %d is %.9g, with other passes every step %.9g", step,
+            plain, mixed);
     }
   if (a) trainlet_session_free(a);
   if (b) trainlet_session_free(b);
@@ -262,7 +300,8 @@ static void bench(const char *name) {
     for (int i = 0; i < count; i++) {
       golden_feed(&run[i], s[i], TRAINLET_TRAIN, 0, 0);
       double from = now_ms();
-      if (json_number(run[i].recipe, "accumulate", 1) > 1) trainlet_session_run(s[i], TRAINLET_TRAIN, NULL); /* added to the first's gradients */
+      if (json_number(run[i].recipe, "accumulate", 1) > 1)
+        trainlet_session_run(s[i], TRAINLET_TRAIN, NULL); /* added to the first's gradients */
       else trainlet_session_step(s[i]);
       best[i] = fmin(best[i], now_ms() - from);
     }

@@ -1,4 +1,5 @@
-/* Sequences, optionals and strings that are fed and given back, and hostile models of them: refused with a sentence, or run. */
+/* Sequences, optionals and strings that are fed and given back, and hostile models of them: refused with a sentence, or
+ * run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,9 @@ static TrainletSession *open_file(const char *path) {
   const char *bytes = file_read(&arena, path, &count);
   TrainletSession *s = bytes ? open_model(bytes, count) : NULL;
   arena_free(&arena);
-  if (!check(s && trainlet_session_error(s)->status == STATUS_OK, "%s: %s", path, s ? trainlet_session_error(s)->text : "it cannot be read")) exit(test_finish());
+  if (!check(s && trainlet_session_error(s)->status == STATUS_OK, "%s: %s", path,
+             s ? trainlet_session_error(s)->text : "it cannot be read"))
+    exit(test_finish());
   return s;
 }
 
@@ -42,18 +45,21 @@ static const float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
 /* Item k of the sequence has k + 1 rows, from numbers[k] on. */
 static void feed_rows(TrainletSession *s, int announced, int items) {
-  check(trainlet_session_feed_sequence(s, TRAINLET_MODEL, "xs", announced) == STATUS_OK, "%s", trainlet_session_error(s)->text);
+  check(trainlet_session_feed_sequence(s, TRAINLET_MODEL, "xs", announced) == STATUS_OK, "%s",
+        trainlet_session_error(s)->text);
   for (int k = 0; k < items; k++) feed_floats(s, "xs", numbers + k, 2, (int64_t[]){k + 1, 2});
 }
 
 static void expect_floats(const TrainletTensor *t, const float *want, int rows) {
   bool shaped = t && t->rank == 2 && t->dims[0] == rows && t->dims[1] == 2 && t->type == DTYPE_FLOAT32;
-  if (check(shaped, "an output of %d rows is of another shape", rows)) check(memcmp(t->data, want, t->bytes) == 0, "an output of %d rows has other numbers", rows);
+  if (check(shaped, "an output of %d rows is of another shape", rows))
+    check(memcmp(t->data, want, t->bytes) == 0, "an output of %d rows has other numbers", rows);
 }
 
 static void refused(TrainletSession *s, const char *words) {
   Status status = trainlet_session_run(s, TRAINLET_MODEL, NULL);
-  check(status != STATUS_OK && strstr(trainlet_session_error(s)->text, words), "it says: %s", trainlet_session_error(s)->text);
+  check(status != STATUS_OK && strstr(trainlet_session_error(s)->text, words), "it says: %s",
+        trainlet_session_error(s)->text);
 }
 
 static void a_sequence_and_an_optional_are_fed(const void *argument) {
@@ -65,13 +71,16 @@ static void a_sequence_and_an_optional_are_fed(const void *argument) {
     feed_rows(s, count, count);
     feed_int(s, "at", at - (run > 2 ? count : 0));
     if (run & 1) feed_floats(s, "bias", (float[]){100, 200}, 1, (int64_t[]){2});
-    if (!check(trainlet_session_run(s, TRAINLET_MODEL, NULL) == STATUS_OK, "%s", trainlet_session_error(s)->text)) break;
+    if (!check(trainlet_session_run(s, TRAINLET_MODEL, NULL) == STATUS_OK, "%s", trainlet_session_error(s)->text))
+      break;
     const TrainletTensor *head = trainlet_session_output(s, 0);
-    check(head->rank == TRAINLET_SEQUENCE && (int)head->count == count && trainlet_session_output_count(s) == count + 2, "the sequence has another length");
+    check(head->rank == TRAINLET_SEQUENCE && (int)head->count == count && trainlet_session_output_count(s) == count + 2,
+          "the sequence has another length");
     for (int k = 0; k < count; k++) {
       int item = k == count - 1 ? at : k + (k >= at);
       expect_floats(trainlet_session_output(s, 1 + k), numbers + item, item + 1);
-      for (int i = 0; i < 2 * (item + 1); i++, row++) rows[row] = numbers[item + i] + (run & 1 ? (row & 1 ? 200.0f : 100.0f) : 0);
+      for (int i = 0; i < 2 * (item + 1); i++, row++)
+        rows[row] = numbers[item + i] + (run & 1 ? (row & 1 ? 200.0f : 100.0f) : 0);
     }
     expect_floats(trainlet_session_output(s, count + 1), rows, row / 2);
   }
@@ -79,9 +88,15 @@ static void a_sequence_and_an_optional_are_fed(const void *argument) {
   feed_rows(s, 2, 2), feed_int(s, "at", 2), refused(s, "SequenceAt 'pick': position 2 is outside of a sequence of 2");
   feed_int(s, "at", 0), refused(s, "input 'xs' (a sequence of float32) is missing");
   feed_rows(s, 1, 1);
-  check(!trainlet_session_feed(s, TRAINLET_MODEL, "xs", DTYPE_FLOAT32, 2, (int64_t[]){1, 2}) && strstr(trainlet_session_error(s)->text, "more tensors came"), "one too many is taken");
-  check(!trainlet_session_feed(s, TRAINLET_MODEL, "xs", DTYPE_FLOAT32, 2, (int64_t[]){1, 2}) && strstr(trainlet_session_error(s)->text, "how many tensors it has must be said"), "no count is needed");
-  check(trainlet_session_feed_sequence(s, TRAINLET_MODEL, "at", 1) == STATUS_INVALID_FEED && trainlet_session_feed_sequence(s, TRAINLET_MODEL, "xs", -1) == STATUS_INVALID_FEED, "a tensor is a sequence");
+  check(!trainlet_session_feed(s, TRAINLET_MODEL, "xs", DTYPE_FLOAT32, 2, (int64_t[]){1, 2}) &&
+            strstr(trainlet_session_error(s)->text, "more tensors came"),
+        "one too many is taken");
+  check(!trainlet_session_feed(s, TRAINLET_MODEL, "xs", DTYPE_FLOAT32, 2, (int64_t[]){1, 2}) &&
+            strstr(trainlet_session_error(s)->text, "how many tensors it has must be said"),
+        "no count is needed");
+  check(trainlet_session_feed_sequence(s, TRAINLET_MODEL, "at", 1) == STATUS_INVALID_FEED &&
+            trainlet_session_feed_sequence(s, TRAINLET_MODEL, "xs", -1) == STATUS_INVALID_FEED,
+        "a tensor is a sequence");
   trainlet_session_free(s);
 }
 
@@ -99,7 +114,9 @@ static void strings_are_fed(const void *argument) {
     const TrainletTensor *found = trainlet_session_output(s, 0), *y = trainlet_session_output(s, 1);
     check(found->count == 4 && memcmp(found->data, (uint8_t[]){1, 0, 0, 0}, 4) == 0, "another word is found");
     check(y->type == DTYPE_STRING && y->count == 4, "%zu strings come", y->count);
-    for (int i = 0; i < 4 && y->count == 4; i++) check(strcmp(((const char *const *)y->data)[i], want[i]) == 0, "string %d is '%s'", i, ((const char *const *)y->data)[i]);
+    for (int i = 0; i < 4 && y->count == 4; i++)
+      check(strcmp(((const char *const *)y->data)[i], want[i]) == 0, "string %d is '%s'", i,
+            ((const char *const *)y->data)[i]);
   }
   feed_text(s, 3, text, sizeof text), refused(s, "input 'x' has 3 elements, its text 4 strings");
   feed_text(s, 5, text, sizeof text), refused(s, "input 'x' has 5 elements, its text 4 strings");
@@ -121,8 +138,9 @@ static bool feed_declared(TrainletSession *s, const Value *v) {
   for (int k = 0; k <= sequence; k++) {
     size_t count;
     if (!shape_count(&shape, &count) || count > LIMIT_BYTES) return false;
-    char *to = type == DTYPE_STRING ? trainlet_session_feed_text(s, TRAINLET_MODEL, v->name, shape.rank, shape.dim, count)
-                                    : trainlet_session_feed(s, TRAINLET_MODEL, v->name, (int)type, shape.rank, shape.dim);
+    char *to = type == DTYPE_STRING
+                 ? trainlet_session_feed_text(s, TRAINLET_MODEL, v->name, shape.rank, shape.dim, count)
+                 : trainlet_session_feed(s, TRAINLET_MODEL, v->name, (int)type, shape.rank, shape.dim);
     if (!to) return false;
     memset(to, 0, type == DTYPE_STRING ? count : count * dtype_bytes(type));
   }

@@ -1,4 +1,5 @@
-/* Stop: a run that is told to stop, at whichever moment, fails in a sentence and leaves the session as if it had not begun: the same bits follow. */
+/* Stop: a run that is told to stop, at whichever moment, fails in a sentence and leaves the session as if it had not
+ * begun: the same bits follow. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,9 +54,12 @@ static bool stop_once(const GoldenRun *run, TrainletSession *s, int step, int ea
   Status status = micro_step(run, s, step, each > 1);
   trainlet_session_stop_when(s, NULL, NULL);
   if (status == STATUS_OK) return false;
-  const char *want = step % each ? "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped"
-                                 : "the run was stopped; no parameter was changed";
-  check(status == STATUS_ABORTED && strcmp(trainlet_session_error(s)->text, want) == 0, "after %ld questions: %s", left, trainlet_session_error(s)->text);
+  const char *want =
+      step % each
+          ? "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped"
+          : "the run was stopped; no parameter was changed";
+  check(status == STATUS_ABORTED && strcmp(trainlet_session_error(s)->text, want) == 0, "after %ld questions: %s", left,
+        trainlet_session_error(s)->text);
   check(hash_parameters(s) == before, "after %ld questions a parameter or statistic has changed", left);
   check(trainlet_session_output_count(s) == 0, "outputs of a run that was stopped");
   return true;
@@ -72,9 +76,10 @@ static long count_questions(const GoldenRun *run) {
   return patience.asked;
 }
 
-/* The loss of a batch that is stopped before, over the steps at every moment: 0 10 20 …, 1 11 21 …; after each, the batches before it in its group
- * are added up anew. With helpers fewer questions may be asked: then it is done. */
-static double step_with_stops(const GoldenRun *run, TrainletSession *s, int step, int each, long questions, long *stopped) {
+/* The loss of a batch that is stopped before, over the steps at every moment: 0 10 20 …, 1 11 21 …; after each, the
+ * batches before it in its group are added up anew. With helpers fewer questions may be asked: then it is done. */
+static double step_with_stops(const GoldenRun *run, TrainletSession *s, int step, int each, long questions,
+                              long *stopped) {
   for (long left = step; left < questions; left += GOLDEN_STEPS, ++*stopped) {
     if (!stop_once(run, s, step, each, left)) {
       double loss = trainlet_session_loss(s);
@@ -94,10 +99,12 @@ static void the_same_bits_follow(const void *argument) {
   long questions = s ? count_questions(&run) : 0;
   int each = (int)json_number(run.recipe, "accumulate", 1);
   check(questions > 5, "a batch asks %ld times", questions);
-  for (int step = 0; s && step < GOLDEN_STEPS; step++) losses[step] = step_with_stops(&run, s, step, each, questions, &stopped);
+  for (int step = 0; s && step < GOLDEN_STEPS; step++)
+    losses[step] = step_with_stops(&run, s, step, each, questions, &stopped);
   if (s) golden_check_losses(argument, losses);
   if (s) trainlet_session_free(s);
-  check(stopped >= (threads_count() == 1 ? questions : GOLDEN_STEPS), "of %ld moments, it stopped at %ld", questions, stopped);
+  check(stopped >= (threads_count() == 1 ? questions : GOLDEN_STEPS), "of %ld moments, it stopped at %ld", questions,
+        stopped);
   test_note("stopped %ld times", stopped);
   golden_run_close(&run);
 }
@@ -116,7 +123,8 @@ static void a_region_leaves_chunks_undone(const void *argument) {
     threads_watch(NULL);
     check(stopped || done == 1000, "%d chunks were done, and nobody stopped", (int)done);
     check(patience.asked <= left + 2, "asked %ld times after %ld times no", patience.asked, left);
-    if (threads_count() == 1) check(done == left + 1, "%d chunks were done with one thread, %ld times no", (int)done, left);
+    if (threads_count() == 1)
+      check(done == left + 1, "%d chunks were done with one thread, %ld times no", (int)done, left);
     done = 0;
     threads_run(1000, count, &done);
     check(done == 1000, "%d chunks of the next region were done", (int)done);

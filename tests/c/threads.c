@@ -1,4 +1,5 @@
-/* Threads: every chunk is done once, and the golden networks have the same bits with 1, 2 and 4 threads, each in a process of its own.
+/* Threads: every chunk is done once, and the golden networks have the same bits with 1, 2 and 4 threads, each in a
+ * process of its own.
  *
  *   test_threads              all tests
  *   test_threads --print      hashes of the weights as JSON: what tests/golden/engine-weights.json holds
@@ -35,7 +36,9 @@ static void count_chunk(void *context, size_t chunk, int thread) {
 static void check_counts(Counts *counts, size_t chunks, int times) {
   for (size_t i = 0; i < COUNTS_MAX; i++) {
     int want = i < chunks ? times : 0;
-    if (!check(counts->done[i] == want, "of %zu chunks, %zu was done %d times instead of %d", chunks, i, counts->done[i], want)) break;
+    if (!check(counts->done[i] == want, "of %zu chunks, %zu was done %d times instead of %d", chunks, i,
+               counts->done[i], want))
+      break;
   }
   check(counts->wrong_threads == 0, "%d chunks had a thread's number that there is not", counts->wrong_threads);
 }
@@ -102,17 +105,23 @@ static void cover(void *context, size_t from, size_t to) {
 }
 
 static void a_split_covers_all_items(const void *argument) {
-  static const struct { size_t items, grain; int ranges; } splits[] = {
-    {0, 10, 1}, {1, 1, 1}, {9, 10, 1}, {19, 10, 1}, {20, 10, 2}, {5, 1, 5}, {100, 1, 25}, {64, 1, 32}, {5000, 1000, 5}, {4999, 16, 32}, {5000, 0, 32}};
+  static const struct {
+    size_t items, grain;
+    int ranges;
+  } splits[] = {{0, 10, 1},   {1, 1, 1},   {9, 10, 1},      {19, 10, 1},    {20, 10, 2},  {5, 1, 5},
+                {100, 1, 25}, {64, 1, 32}, {5000, 1000, 5}, {4999, 16, 32}, {5000, 0, 32}};
   for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
     Ranges r = {.shortest_but_last = 5000, .items = splits[i].items};
     threads_split(splits[i].items, splits[i].grain, cover, &r);
 #ifndef TRAINLET_SMALL_RANGES
     check(r.ranges == splits[i].ranges, "%zu items by %zu: %d ranges", splits[i].items, splits[i].grain, r.ranges);
-    check(r.shortest_but_last >= (int)splits[i].grain, "%zu items by %zu: a range of %d", splits[i].items, splits[i].grain, r.shortest_but_last);
+    check(r.shortest_but_last >= (int)splits[i].grain, "%zu items by %zu: a range of %d", splits[i].items,
+          splits[i].grain, r.shortest_but_last);
 #endif
     for (size_t k = 0; k < 5000; k++)
-      if (!check(r.covered[k] == (k < splits[i].items), "%zu items by %zu: item %zu %d times", splits[i].items, splits[i].grain, k, r.covered[k])) break;
+      if (!check(r.covered[k] == (k < splits[i].items), "%zu items by %zu: item %zu %d times", splits[i].items,
+                 splits[i].grain, k, r.covered[k]))
+        break;
   }
 }
 

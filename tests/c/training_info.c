@@ -1,4 +1,5 @@
-/* ONNX's training_info under the sanitizers: models train by their formulas, what is exported goes on, and damaged ones are refused with a sentence. */
+/* ONNX's training_info under the sanitizers: models train by their formulas, what is exported goes on, and damaged ones
+ * are refused with a sentence. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static TrainletSession *session_of(const TrainletArtifacts *a) {
 /* By the training_info alone, but for what `options` (key, value, …, NULL) say. */
 static TrainletSession *open_with(const void *model, size_t bytes, const char *const *options) {
   TrainletArtifacts *a = trainlet_artifacts_new();
-  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK;
+  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK &&
+            trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK;
   for (; ok && options && *options; options += 2) ok = trainlet_artifacts_set(a, options[0], options[1]) == STATUS_OK;
   ok = ok && trainlet_artifacts_build(a) == STATUS_OK;
   TrainletSession *s = check(ok, "%s", trainlet_artifacts_error(a)->text) ? session_of(a) : NULL;
@@ -101,9 +103,11 @@ static void an_optimizer_goes_on(const void *argument) {
   TrainletSession *first = NULL, *second = NULL;
   if (!golden_run_open(&run, "mlp_momentum")) return;
   TrainletArtifacts *a = trainlet_artifacts_new();
-  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK && trainlet_artifacts_set(a, "frozen", "fc2.bias") == STATUS_OK;
+  bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK &&
+            trainlet_artifacts_set(a, "frozen", "fc2.bias") == STATUS_OK;
   for (; ok && *options; options += 2) ok = trainlet_artifacts_set(a, options[0], options[1]) == STATUS_OK;
-  if (check(ok && trainlet_artifacts_build(a) == STATUS_OK, "%s", trainlet_artifacts_error(a)->text)) first = session_of(a);
+  if (check(ok && trainlet_artifacts_build(a) == STATUS_OK, "%s", trainlet_artifacts_error(a)->text))
+    first = session_of(a);
   trainlet_artifacts_free(a);
   for (int step = 0; first && step < GOLDEN_STEPS; step++) {
     if (step == 5) {
@@ -134,9 +138,12 @@ static size_t base64(const char *text, uint8_t *out) {
 /* Gives whether it was refused; if not, what it was made into takes a step and is exported. */
 static bool refuses(const uint8_t *bytes, size_t count) {
   TrainletArtifacts *a = trainlet_artifacts_new();
-  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK;
+  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK &&
+              trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
+              trainlet_artifacts_build(a) == STATUS_OK;
   const Error *error = trainlet_artifacts_error(a);
-  check(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)), "refused with '%s' (%s)", error->text, status_code(error->status));
+  check(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)),
+        "refused with '%s' (%s)", error->text, status_code(error->status));
   trainlet_artifacts_free(a);
   return !good;
 }
@@ -176,19 +183,24 @@ int main(void) {
       {"optimizer.type", "sgd", "optimizer.lr", "0.05", "optimizer.momentum", "0.9", "optimizer.nesterov", "1"},
       {"optimizer.type", "adam", "optimizer.lr", "0.01", "optimizer.weightDecay", "0.02"},
       {"optimizer.type", "adamw", "optimizer.lr", "0.01", "optimizer.betas", "0.8,0.99", "optimizer.eps", "0.001"},
-      {"optimizer.type", "adagrad", "optimizer.lr", "0.05", "optimizer.lrDecay", "0.1", "optimizer.weightDecay", "0.01"},
+      {"optimizer.type", "adagrad", "optimizer.lr", "0.05", "optimizer.lrDecay", "0.1", "optimizer.weightDecay",
+       "0.01"},
   };
   Arena arena = {0};
   size_t bytes;
-  const char *text = file_read(&arena, "tests/golden/training_info/losses.json", &bytes), *refused_text = file_read(&arena, "tests/golden/training_info/refused.json", &bytes);
-  const Json *losses = text ? json_parse(&arena, text) : NULL, *refused = refused_text ? json_parse(&arena, refused_text) : NULL;
-  for (const Json *want = losses ? losses->child : NULL; want; want = want->next) test_run(want->key, trains_and_goes_on, want);
+  const char *text = file_read(&arena, "tests/golden/training_info/losses.json", &bytes),
+             *refused_text = file_read(&arena, "tests/golden/training_info/refused.json", &bytes);
+  const Json *losses = text ? json_parse(&arena, text) : NULL,
+             *refused = refused_text ? json_parse(&arena, refused_text) : NULL;
+  for (const Json *want = losses ? losses->child : NULL; want; want = want->next)
+    test_run(want->key, trains_and_goes_on, want);
   for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
     char title[80];
     snprintf(title, sizeof title, "an_optimizer_goes_on (%s, %zu)", optimizers[i][1], i);
     test_run(title, an_optimizer_goes_on, optimizers[i]);
   }
-  for (const Json *one = refused ? refused->child : NULL; one; one = one->next) test_run(json_text(one, "name"), is_refused, one);
+  for (const Json *one = refused ? refused->child : NULL; one; one = one->next)
+    test_run(json_text(one, "name"), is_refused, one);
   test_run("hostile_ones_are_refused (adam)", hostile_ones_are_refused, "adam");
   test_run("hostile_ones_are_refused (random)", hostile_ones_are_refused, "random");
   static const char *const clipping[] = {"mlp_clip", "clipped"};

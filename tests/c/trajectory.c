@@ -12,11 +12,36 @@
 #include "check.h"
 #include "golden_run.h"
 
-static const char *const runs[] = {
-    "w1", "w2", "mlp_momentum", "mlp_nesterov", "mlp_rmsprop", "mlp_frozen", "mlp_clip", "mlp_accumulate", "cnn_bn",
-    "cnn_bn_head", "cnn_bn_finished", "conv1d", "tokens", "recurrent", "recurrent_sgd", "unet", "unet_sgd",
-    "transformer", "transformer_13", "lora_linear", "scripted", "scanned", "decoder", "functions", "quantized",
-    "regression_mse", "regression_l1", "regression_bce", "regression_huber", NULL};
+static const char *const runs[] = {"w1",
+                                   "w2",
+                                   "mlp_momentum",
+                                   "mlp_nesterov",
+                                   "mlp_rmsprop",
+                                   "mlp_frozen",
+                                   "mlp_clip",
+                                   "mlp_accumulate",
+                                   "cnn_bn",
+                                   "cnn_bn_head",
+                                   "cnn_bn_finished",
+                                   "conv1d",
+                                   "tokens",
+                                   "recurrent",
+                                   "recurrent_sgd",
+                                   "unet",
+                                   "unet_sgd",
+                                   "transformer",
+                                   "transformer_13",
+                                   "lora_linear",
+                                   "scripted",
+                                   "scanned",
+                                   "decoder",
+                                   "functions",
+                                   "quantized",
+                                   "regression_mse",
+                                   "regression_l1",
+                                   "regression_bce",
+                                   "regression_huber",
+                                   NULL};
 
 /* ---- against PyTorch ---- */
 
@@ -33,7 +58,8 @@ static void check_losses(const GoldenRun *run, const double *losses) {
   test_note("losses differ from PyTorch's by %.1e", worst);
 }
 
-/* Each parameter's change over the steps: Σ (p − p0) · u(i), allowed 1e-4 of Σ |p − p0| · |u(i)|. A frozen one has 0 of 0. */
+/* Each parameter's change over the steps: Σ (p − p0) · u(i), allowed 1e-4 of Σ |p − p0| · |u(i)|. A frozen one has 0 of
+ * 0. */
 static void check_changes(const GoldenRun *run, TrainletSession *s, float *const *start) {
   const Json *changes = json_get(json_get(run->recipe, "torch"), "changes64");
   int found = 0;
@@ -43,19 +69,24 @@ static void check_changes(const GoldenRun *run, TrainletSession *s, float *const
     const Json *want = json_get(changes, p.name);
     if (!want) continue;
     double change = 0, size = want->child->next->number;
-    for (size_t i = 0; i < p.count; i++) change += ((double)((const float *)p.data)[i] - start[k][i]) * batch_signed(7, i);
+    for (size_t i = 0; i < p.count; i++)
+      change += ((double)((const float *)p.data)[i] - start[k][i]) * batch_signed(7, i);
     double difference = fabs(change - want->child->number);
-    check(difference <= 1e-4 * size, "%s changed by %.9g, in PyTorch by %.9g of %.3g", p.name, change, want->child->number, size);
+    check(difference <= 1e-4 * size, "%s changed by %.9g, in PyTorch by %.9g of %.3g", p.name, change,
+          want->child->number, size);
     if (size > 0) worst = fmax(worst, difference / size);
     found++;
   }
-  check(found == json_length(changes), "%d of the golden's %d parameters are in the session", found, json_length(changes));
+  check(found == json_length(changes), "%d of the golden's %d parameters are in the session", found,
+        json_length(changes));
   test_note(", changes of %d parameters by %.1e", found, worst);
 }
 
 static void check_eval(const GoldenRun *run, TrainletSession *s) {
   double want = json_number(json_get(run->recipe, "torch"), "evalLoss64", 0);
-  if (!golden_feed(run, s, TRAINLET_EVAL, 0, 0) || !golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step")) return;
+  if (!golden_feed(run, s, TRAINLET_EVAL, 0, 0) ||
+      !golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
+    return;
   const TrainletTensor *loss = trainlet_session_output(s, 0);
   if (!check(loss && loss->count == 1 && loss->type == 1, "the eval step's first output is no loss")) return;
   double got = (double)*(const float *)loss->data;
@@ -153,7 +184,8 @@ static void resume_is_exact(const void *argument) {
 static void step_equals_its_parts(const void *argument) {
   GoldenRun run;
   TrainletSession *a = NULL, *b = NULL;
-  if (golden_run_open(&run, "mlp_nesterov") && (a = golden_session(&run, NULL, 0)) && (b = golden_session(&run, NULL, 0)))
+  if (golden_run_open(&run, "mlp_nesterov") && (a = golden_session(&run, NULL, 0)) &&
+      (b = golden_session(&run, NULL, 0)))
     for (int step = 0; step < GOLDEN_STEPS; step++) {
       double one = golden_step(&run, a, step);
       golden_feed(&run, b, TRAINLET_TRAIN, step, 0);
@@ -169,7 +201,9 @@ static void step_equals_its_parts(const void *argument) {
 }
 
 static double eval_loss(const GoldenRun *run, TrainletSession *s, int batch) {
-  if (!golden_feed(run, s, TRAINLET_EVAL, 0, batch) || !golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step")) return NAN;
+  if (!golden_feed(run, s, TRAINLET_EVAL, 0, batch) ||
+      !golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "eval step"))
+    return NAN;
   return (double)*(const float *)trainlet_session_output(s, 0)->data;
 }
 
@@ -225,9 +259,10 @@ static void a_nan_changes_nothing(const void *argument) {
 static void check_saves(TrainletSession *s, Status wanted, const char *named) {
   for (int format = TRAINLET_FORMAT_TRAINLET; format <= TRAINLET_FORMAT_ORT_2 + 1; format++) {
     bool exports = format > TRAINLET_FORMAT_ORT_2;
-    Status status = exports ? trainlet_session_export(s, NULL, false) : trainlet_session_save(s, true, (TrainletFormat)format);
-    check(status == wanted && (!named || strstr(trainlet_session_error(s)->text, named)), "%s %d: %s, '%s'", exports ? "export" : "format", format,
-          status_code(status), trainlet_session_error(s)->text);
+    Status status = exports ? trainlet_session_export(s, NULL, false)
+                            : trainlet_session_save(s, true, (TrainletFormat)format);
+    check(status == wanted && (!named || strstr(trainlet_session_error(s)->text, named)), "%s %d: %s, '%s'",
+          exports ? "export" : "format", format, status_code(status), trainlet_session_error(s)->text);
   }
 }
 
@@ -245,7 +280,9 @@ static void what_training_made_infinite_is_not_saved(const void *name) {
     check_saves(s, STATUS_OK, NULL);
     trainlet_session_copy_in(s, true, all);
     double rate = trainlet_session_lr(s);
-    trainlet_session_set_lr(s, strcmp(name, "cnn_bn") == 0 ? 3e38 : INFINITY); /* AdamW's steps are as long as the rate, SGD's as the gradient */
+    trainlet_session_set_lr(s, strcmp(name, "cnn_bn") == 0
+                                   ? 3e38
+                                   : INFINITY); /* AdamW's steps are as long as the rate, SGD's as the gradient */
     golden_step(&run, s, 0);
     check_saves(s, STATUS_NON_FINITE_LOSS, "' has ");
     trainlet_session_set_lr(s, rate);
@@ -339,10 +376,12 @@ static void wrong_feeds_are_refused(const void *argument) {
   TrainletSession *s = NULL;
   if (golden_run_open(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0))) {
     check(!trainlet_session_feed(s, TRAINLET_TRAIN, "inputs", 1, 2, (int64_t[]){16, 20}), "a wrong name is accepted");
-    check(trainlet_session_error(s)->status == STATUS_INVALID_FEED, "a wrong name: %s", trainlet_session_error(s)->text);
+    check(trainlet_session_error(s)->status == STATUS_INVALID_FEED, "a wrong name: %s",
+          trainlet_session_error(s)->text);
     check(!trainlet_session_feed(s, TRAINLET_TRAIN, "input", 7, 2, (int64_t[]){16, 20}), "a wrong type is accepted");
     check(!trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){16, 21}), "a wrong shape is accepted");
-    check(strstr(trainlet_session_error(s)->text, "21") != NULL, "the sentence does not tell the shape: %s", trainlet_session_error(s)->text);
+    check(strstr(trainlet_session_error(s)->text, "21") != NULL, "the sentence does not tell the shape: %s",
+          trainlet_session_error(s)->text);
     check(!trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 3, (int64_t[]){16, 20, 1}), "a wrong rank is accepted");
     check(isfinite(golden_step(&run, s, 0)), "a step after wrong feeds fails");
     trainlet_session_free(s);
@@ -364,7 +403,8 @@ int main(int argc, char **argv) {
   test_run("other_batch_sizes_change_nothing (MLP)", other_batch_sizes_change_nothing, "mlp_clip");
   test_run("other_batch_sizes_change_nothing (BatchNorm)", other_batch_sizes_change_nothing, "cnn_bn");
   TEST(a_nan_changes_nothing);
-  test_run("what_training_made_infinite_is_not_saved (momentum)", what_training_made_infinite_is_not_saved, "mlp_momentum");
+  test_run("what_training_made_infinite_is_not_saved (momentum)", what_training_made_infinite_is_not_saved,
+           "mlp_momentum");
   test_run("what_training_made_infinite_is_not_saved (AdamW)", what_training_made_infinite_is_not_saved, "cnn_bn");
   TEST(infinite_statistics_are_not_saved);
   test_run("the_best_is_kept_with_the_checkpoint (frozen)", the_best_is_kept_with_the_checkpoint, "mlp_frozen");

@@ -1,5 +1,5 @@
-/* Every float type that an operator accepts gives float32's numbers, as far as the type holds them: every case of float32 is run in
- * each. And gradients flow through them. */
+/* Every float type that an operator accepts gives float32's numbers, as far as the type holds them: every case of
+ * float32 is run in each. And gradients flow through them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,22 +71,28 @@ static bool run(const OpCase *c, CaseResult *r) {
   return ran;
 }
 
-/* The result's rounding and float32's own; an infinity where the type ends. What an index out of range finds is NaN in float32, 0 in others. */
+/* The result's rounding and float32's own; an infinity where the type ends. What an index out of range finds is NaN in
+ * float32, 0 in others. */
 static bool is_close(double want, double got, double unit) {
   if (isnan(want) && got == 0) return true;
-  if (isnan(want) || isinf(want) || isinf(got)) return isnan(want) ? isnan(got) : (got > 0) == (want > 0) && (isinf(got) || !isinf(want));
+  if (isnan(want) || isinf(want) || isinf(got))
+    return isnan(want) ? isnan(got) : (got > 0) == (want > 0) && (isinf(got) || !isinf(want));
   return fabs(want - got) <= unit * (fabs(want) + 1e-6) + 4e-6 * (fabs(want) + 1);
 }
 
 static void compare(const OpCase *c, DType type, double unit, const CaseResult *want, const CaseResult *got) {
   for (int k = 0; k < want->count; k++) {
-    if (!want->data[k] || !check(got->data[k] && shape_equal(&want->shape[k], &got->shape[k]), "%s in %s: output %d has another shape", c->key, dtype_name(type), k))
+    if (!want->data[k] || !check(got->data[k] && shape_equal(&want->shape[k], &got->shape[k]),
+                                 "%s in %s: output %d has another shape", c->key, dtype_name(type), k))
       continue;
     bool same = want->type[k] == got->type[k], follows = want->type[k] == DTYPE_FLOAT32 && got->type[k] == type;
-    if (!check(same || follows, "%s in %s: output %d is %s", c->key, dtype_name(type), k, dtype_name(got->type[k]))) continue;
+    if (!check(same || follows, "%s in %s: output %d is %s", c->key, dtype_name(type), k, dtype_name(got->type[k])))
+      continue;
     for (size_t i = 0, n = shape_elements(&want->shape[k]); i < n; i++) {
       double x = number_at(want->data[k], want->type[k], i), y = number_at(got->data[k], got->type[k], i);
-      if (!check(is_close(x, y, follows ? unit : 0), "%s in %s: output %d, element %zu is %g, in float32 %g", c->key, dtype_name(type), k, i, y, x)) break;
+      if (!check(is_close(x, y, follows ? unit : 0), "%s in %s: output %d, element %zu is %g, in float32 %g", c->key,
+                 dtype_name(type), k, i, y, x))
+        break;
     }
   }
 }
@@ -115,7 +121,8 @@ static void float_types(const void *argument) {
   const Op *op = argument;
   int cases = 0;
   for (const Case *text = op->cases; text && text->in && !(op->flags & (OP_RANDOM | OP_UPDATES)); text++)
-    for (int t = 0; t < FLOATS && strstr(text->in, "f32"); t++) cases += check_type(op, text, floats[t].type, floats[t].unit);
+    for (int t = 0; t < FLOATS && strstr(text->in, "f32"); t++)
+      cases += check_type(op, text, floats[t].type, floats[t].unit);
   test_note("%d runs", cases);
   accepted += cases;
 }
@@ -132,16 +139,21 @@ static void gradients_flow_through_other_floats(const void *argument) {
     Graph *g = graph_new(&arena, &error);
     graph_import(g, "", 17);
     Shape once = SHAPE(2, 3), twice = SHAPE(4, 3);
-    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &once, VALUE_INPUT), *dy = graph_value(g, "dy", DTYPE_FLOAT32, &twice, VALUE_INPUT);
+    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &once, VALUE_INPUT),
+          *dy = graph_value(g, "dy", DTYPE_FLOAT32, &twice, VALUE_INPUT);
     Value *other = emit_with(g, "Cast", ATTRS(attr_of_int("to", floats[t].type)), x), *dx = NULL;
-    Value *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), other, other));
-    if (check(y && backward(g, y, dy, &x, 1, &dx) == STATUS_OK && dx, "%s: %s", dtype_name(floats[t].type), error.text) && machine_new(&m, g, 0xFF, problem)) {
+    Value *y = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)),
+                         emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), other, other));
+    if (check(y && backward(g, y, dy, &x, 1, &dx) == STATUS_OK && dx, "%s: %s", dtype_name(floats[t].type),
+              error.text) &&
+        machine_new(&m, g, 0xFF, problem)) {
       for (size_t i = 0; i < 2 * N; i++) ((float *)dy->data)[i] = case_dy(0, i);
       for (size_t i = 0; i < N; i++) ((float *)x->data)[i] = 1;
       machine_run(&m);
       for (size_t i = 0; i < N; i++) {
         double want = (double)case_dy(0, i) + (double)case_dy(0, i + N), got = ((const float *)dx->data)[i];
-        check(fabs(want - got) <= 4 * floats[t].unit, "%s: dx[%zu] is %g, not %g", dtype_name(floats[t].type), i, got, want);
+        check(fabs(want - got) <= 4 * floats[t].unit, "%s: dx[%zu] is %g, not %g", dtype_name(floats[t].type), i, got,
+              want);
       }
       machine_free(&m);
     }

@@ -56,7 +56,8 @@ static void arena_keeps_blocks_apart(const void *argument) {
   Arena arena = {0};
   enum { BLOCKS = 300 };
   unsigned char *block[BLOCKS];
-  for (int i = 0; i < BLOCKS; i++) block[i] = memset(arena_alloc(&arena, (size_t)(i * 37 % 6000)), i, (size_t)(i * 37 % 6000));
+  for (int i = 0; i < BLOCKS; i++)
+    block[i] = memset(arena_alloc(&arena, (size_t)(i * 37 % 6000)), i, (size_t)(i * 37 % 6000));
   for (int i = 0; i < BLOCKS; i++)
     for (int k = 0; k < i * 37 % 6000; k++)
       if (!check(block[i][k] == (i & 255), "block %d was written over", i)) return arena_free(&arena);
@@ -125,33 +126,41 @@ static void shapes_count(const void *argument) {
   check(!shape_count(&huge, &count) && !shape_count(&wide, &count), "a product that overflows is accepted");
   check(!shape_count(&symbolic, &count), "a symbol is counted");
   check(shape_is_concrete(&matrix) && !shape_is_concrete(&symbolic), "concrete and symbolic are confused");
-  check(shape_elements(&matrix) == 6 && shape_span(&matrix, 1, 2) == 3 && shape_span(&matrix, 1, 1) == 1, "elements or span are wrong");
+  check(shape_elements(&matrix) == 6 && shape_span(&matrix, 1, 2) == 3 && shape_span(&matrix, 1, 1) == 1,
+        "elements or span are wrong");
 }
 
 static void shapes_compare_print_and_stride(const void *argument) {
   Shape a = SHAPE(2, 3, 4), b = SHAPE(2, 3), c = SHAPE(2, SYMBOL_0, 4);
   char text[SHAPE_TEXT];
   size_t stride[RANK_MAX];
-  check(shape_equal(&a, &a) && !shape_equal(&a, &b) && !shape_equal(&a, &c) && shape_equal(&c, &c), "shape_equal is wrong");
+  check(shape_equal(&a, &a) && !shape_equal(&a, &b) && !shape_equal(&a, &c) && shape_equal(&c, &c),
+        "shape_equal is wrong");
   check(strcmp(shape_print(&c, text), "(2, ?, 4)") == 0, "printed as %s", text);
   check(strcmp(shape_print(&(Shape){0}, text), "()") == 0, "a scalar is printed as %s", text);
   shape_strides(&a, stride);
-  check(stride[0] == 12 && stride[1] == 4 && stride[2] == 1, "strides are %zu, %zu, %zu", stride[0], stride[1], stride[2]);
+  check(stride[0] == 12 && stride[1] == 4 && stride[2] == 1, "strides are %zu, %zu, %zu", stride[0], stride[1],
+        stride[2]);
   Shape longest = SHAPE(INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX);
   check(strlen(shape_print(&longest, text)) < SHAPE_TEXT, "a long shape overruns its text");
 }
 
 static void symbols_and_numbers_are_told_apart(const void *argument) {
   check(dim_is_number(0) && dim_is_number(INT64_MAX) && !dim_is_number(SYMBOL_0), "numbers are confused");
-  check(dim_is_symbol(SYMBOL_0) && dim_is_symbol(SYMBOL_0 - 5) && !dim_is_symbol(-1) && !dim_is_symbol(INT64_MIN), "symbols are confused");
+  check(dim_is_symbol(SYMBOL_0) && dim_is_symbol(SYMBOL_0 - 5) && !dim_is_symbol(-1) && !dim_is_symbol(INT64_MIN),
+        "symbols are confused");
   check(dim_symbol(SYMBOL_0 - 5) == 5, "symbol 5 is %d", dim_symbol(SYMBOL_0 - 5));
 }
 
 static void types_have_names_and_sizes(const void *argument) {
   check(strcmp(dtype_name(DTYPE_FLOAT32), "float32") == 0 && dtype_bytes(DTYPE_FLOAT32) == 4, "float32 is wrong");
-  check(dtype_bytes(DTYPE_INT64) == 8 && dtype_bytes(DTYPE_BOOL) == 1 && dtype_bytes(DTYPE_FLOAT16) == 2, "a size is wrong");
-  check(dtype_bytes(DTYPE_STRING) == sizeof(char *) && dtype_raw_bytes(DTYPE_STRING) == 0 && dtype_raw_bytes(DTYPE_INT32) == 4, "a string is no pointer, or one in files");
-  for (int type = -3; type < 40; type += 21) check(strcmp(dtype_name((DType)type), "unknown") == 0 && !dtype_bytes((DType)type), "type %d is known", type);
+  check(dtype_bytes(DTYPE_INT64) == 8 && dtype_bytes(DTYPE_BOOL) == 1 && dtype_bytes(DTYPE_FLOAT16) == 2,
+        "a size is wrong");
+  check(dtype_bytes(DTYPE_STRING) == sizeof(char *) && dtype_raw_bytes(DTYPE_STRING) == 0 &&
+            dtype_raw_bytes(DTYPE_INT32) == 4,
+        "a string is no pointer, or one in files");
+  for (int type = -3; type < 40; type += 21)
+    check(strcmp(dtype_name((DType)type), "unknown") == 0 && !dtype_bytes((DType)type), "type %d is known", type);
 }
 
 /* ---- random numbers ---- */
@@ -163,13 +172,17 @@ static void philox_gives_the_known_answers(const void *argument) {
   } known[] = {
       {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
       {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+       {0xa4093822, 0x299f31d0},
+       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
   };
   for (int i = 0; i < 3; i++) {
-    Rng rng = {.seed = (uint64_t)known[i].key[1] << 32 | known[i].key[0], .step = (uint64_t)known[i].counter[3] << 32 | known[i].counter[2]};
+    Rng rng = {.seed = (uint64_t)known[i].key[1] << 32 | known[i].key[0],
+               .step = (uint64_t)known[i].counter[3] << 32 | known[i].counter[2]};
     uint32_t out[4];
     rng_block(&rng, known[i].counter[1], known[i].counter[0], out);
-    check(memcmp(out, known[i].want, sizeof out) == 0, "vector %d gives %08x %08x %08x %08x", i, out[0], out[1], out[2], out[3]);
+    check(memcmp(out, known[i].want, sizeof out) == 0, "vector %d gives %08x %08x %08x %08x", i, out[0], out[1], out[2],
+          out[3]);
   }
 }
 
@@ -195,9 +208,12 @@ static void units_are_uniform(const void *argument) {
 
 static void the_first_error_wins(const void *argument) {
   Error error = {0};
-  check(error_set(&error, STATUS_INVALID_FEED, "fc1", "wanted %d", 3) == STATUS_INVALID_FEED, "error_set gives another status");
-  check(error_set(&error, STATUS_INTERNAL, "fc2", "later") == STATUS_INVALID_FEED, "the second error's status came back");
-  check(strcmp(error.text, "wanted 3") == 0 && strcmp(error.node, "fc1") == 0, "kept '%s' of '%s'", error.text, error.node);
+  check(error_set(&error, STATUS_INVALID_FEED, "fc1", "wanted %d", 3) == STATUS_INVALID_FEED,
+        "error_set gives another status");
+  check(error_set(&error, STATUS_INTERNAL, "fc2", "later") == STATUS_INVALID_FEED,
+        "the second error's status came back");
+  check(strcmp(error.text, "wanted 3") == 0 && strcmp(error.node, "fc1") == 0, "kept '%s' of '%s'", error.text,
+        error.node);
   error_clear(&error);
   check(error.status == STATUS_OK && !*error.text && !*error.node, "error_clear left something");
 }
@@ -220,20 +236,26 @@ static void long_sentences_are_cut_between_characters(const void *argument) {
       while (strlen(text) < 1200) strcat(text, letters[letter]);
       Error error = {0};
       error_set(&error, STATUS_INTERNAL, text, "%s", text);
-      check(ends_whole(error.text) && ends_whole(error.node), "'%s' shifted by %d is cut inside a character", letters[letter], shift);
-      check(strlen(error.text) > sizeof error.text - 6 && strlen(error.node) > sizeof error.node - 6, "too much of '%s' is cut", letters[letter]);
+      check(ends_whole(error.text) && ends_whole(error.node), "'%s' shifted by %d is cut inside a character",
+            letters[letter], shift);
+      check(strlen(error.text) > sizeof error.text - 6 && strlen(error.node) > sizeof error.node - 6,
+            "too much of '%s' is cut", letters[letter]);
     }
 }
 
 static void whole_sentences_stay_whole(const void *argument) {
   Error error = {0};
   error_set(&error, STATUS_INTERNAL, "größe→", "%s", "α → é");
-  check(strcmp(error.text, "α → é") == 0 && strcmp(error.node, "größe→") == 0, "kept '%s' of '%s'", error.text, error.node);
+  check(strcmp(error.text, "α → é") == 0 && strcmp(error.node, "größe→") == 0, "kept '%s' of '%s'", error.text,
+        error.node);
 }
 
 static void codes_are_stable(const void *argument) {
-  check(strcmp(status_code(STATUS_OK), "ok") == 0 && strcmp(status_code(STATUS_INVALID_MODEL), "invalid-model") == 0, "a code changed");
-  check(strcmp(status_code(STATUS_NON_FINITE_LOSS), "non-finite-loss") == 0 && strcmp(status_code((Status)999), "internal") == 0, "a code changed");
+  check(strcmp(status_code(STATUS_OK), "ok") == 0 && strcmp(status_code(STATUS_INVALID_MODEL), "invalid-model") == 0,
+        "a code changed");
+  check(strcmp(status_code(STATUS_NON_FINITE_LOSS), "non-finite-loss") == 0 &&
+            strcmp(status_code((Status)999), "internal") == 0,
+        "a code changed");
 }
 
 /* ---- graphs ---- */
@@ -247,7 +269,8 @@ static void graphs_refuse_a_name_twice(const void *argument) {
   check(x && graph_find(g, "x") == x && !graph_find(g, "y"), "a value is not found by its name");
   for (int i = 0; i < 500; i++) graph_value(g, NULL, DTYPE_FLOAT32, &shape, VALUE_INPUT);
   check(graph_find(g, "x") == x, "a value is lost when the table grows");
-  check(!graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT) && error.status == STATUS_INVALID_MODEL, "the name x is given twice");
+  check(!graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT) && error.status == STATUS_INVALID_MODEL,
+        "the name x is given twice");
   check(strstr(error.text, "'x'") != NULL, "the sentence does not name x: %s", error.text);
   arena_free(&arena);
 }
@@ -259,7 +282,8 @@ static void graphs_count_a_node_s_ports(const void *argument) {
   check(graph_import(g, "", 17) == STATUS_OK, "opset 17 is refused");
   Added nothing_made = {.op = op_find("SequenceEmpty"), .name = "empty"};
   check(graph_add(g, &nothing_made) == STATUS_INVALID_MODEL, "a node without its output is taken");
-  check(strstr(error.text, "SequenceEmpty 'empty': has at least 1 outputs, 0 are asked for") != NULL, "the sentence is: %s", error.text);
+  check(strstr(error.text, "SequenceEmpty 'empty': has at least 1 outputs, 0 are asked for") != NULL,
+        "the sentence is: %s", error.text);
   arena_free(&arena);
 }
 
@@ -282,11 +306,15 @@ static void nodes_wait_only_where_they_may(const void *argument) {
     graph_import(g, "", 17);
     g->waiting.allowed = may;
     Shape two = SHAPE(2);
-    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &two, VALUE_INPUT), *to = graph_value(g, "to", DTYPE_INT64, &two, VALUE_INPUT);
+    Value *x = graph_value(g, "x", DTYPE_FLOAT32, &two, VALUE_INPUT),
+          *to = graph_value(g, "to", DTYPE_INT64, &two, VALUE_INPUT);
     Value *y = emit(g, "Reshape", x, to);
-    check((y != NULL) == may && g->waiting.open == may && !g->waiting.tries, "the node %s", may ? "does not wait" : "waits");
-    check(!y || (y->producer->deferred.waits && y->producer->deferred.input == to), "it waits for something else than its shape");
-    check(error.status == (may ? STATUS_OK : STATUS_UNSUPPORTED_OP) && (*error.text == 0) == may, "the sentence is: '%s'", error.text);
+    check((y != NULL) == may && g->waiting.open == may && !g->waiting.tries, "the node %s",
+          may ? "does not wait" : "waits");
+    check(!y || (y->producer->deferred.waits && y->producer->deferred.input == to),
+          "it waits for something else than its shape");
+    check(error.status == (may ? STATUS_OK : STATUS_UNSUPPORTED_OP) && (*error.text == 0) == may,
+          "the sentence is: '%s'", error.text);
     arena_free(&arena);
   }
 }

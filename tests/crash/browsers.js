@@ -1,11 +1,21 @@
-// Chromium and Firefox, headless, with a profile that outlives them, as processes that can be killed with all their children.
+// Chromium and Firefox, headless, with a profile that outlives them, as processes that can be killed with all their
+// children.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { findChromium, findFirefox } from '../../wasm/tools.mjs';
 import { writePreferences } from '../browser/firefox.js';
 
-const CHROMIUM = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--disable-popup-blocking'];
+const CHROMIUM = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-popup-blocking',
+];
 /** A Firefox that was killed would ask about it, and bring its pages back. */
 const KILLED = { 'toolkit.startup.max_resumed_crashes': -1, 'browser.sessionstore.resume_from_crash': false };
 
@@ -21,7 +31,8 @@ const PROGRAMS = {
 export function startBrowser(kind, profile, url) {
   mkdirSync(profile, { recursive: true });
   const [program, values] = PROGRAMS[kind](profile, url);
-  const browser = spawn(program, values, { env: { ...process.env, HOME: profile }, stdio: 'ignore', detached: true }); // a group of its own
+  // a group of its own
+  const browser = spawn(program, values, { env: { ...process.env, HOME: profile }, stdio: 'ignore', detached: true });
   const ended = new Promise((resolve) => {
     browser.on('error', resolve);
     browser.on('exit', resolve);

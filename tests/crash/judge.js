@@ -1,15 +1,23 @@
-// Holds what the writers of a store tell against what a training that was never killed gives: its losses, and its checkpoints' bytes.
+// Holds what the writers of a store tell against what a training that was never killed gives: its losses, and its
+// checkpoints' bytes.
 import assert from 'node:assert/strict';
 import { KEEP, STEPS } from './life.js';
 
 /**
- * What a writer's training is when nobody kills it: the loss of each step, and the hashes of the checkpoints saved at each.
- * @param {(tell: (event: any) => void, saved: (step: number, hash: string) => void) => Promise<void>} train a whole life
+ * What a writer's training is when nobody kills it: the loss of each step, and the hashes of the checkpoints saved at
+ * each.
+ * @param {(tell: (event: any) => void, saved: (step: number, hash: string) => void) => Promise<void>} train a whole
+ * life
  */
 export async function referenceOf(train) {
-  const losses = new Map(), hashes = new Map();
-  await train(({ trained }) => { if (trained) losses.set(trained.step, trained.loss); },
-    (step, hash) => hashes.set(step, (hashes.get(step) ?? new Set()).add(hash)));
+  const losses = new Map(),
+    hashes = new Map();
+  await train(
+    ({ trained }) => {
+      if (trained) losses.set(trained.step, trained.loss);
+    },
+    (step, hash) => hashes.set(step, (hashes.get(step) ?? new Set()).add(hash)),
+  );
   assert.equal(losses.size, STEPS);
   return { losses, hashes };
 }
@@ -23,7 +31,9 @@ export class Judge {
   #own = new Map();
 
   /** @param {Map<number, Awaited<ReturnType<typeof referenceOf>>>} references by writer */
-  constructor(references) { this.#references = references; }
+  constructor(references) {
+    this.#references = references;
+  }
 
   /** @param {number} who @param {any} event */
   hear(who, { error, found, begun, trained, saved, done }) {
@@ -38,12 +48,20 @@ export class Judge {
   #begins(who, step) {
     const own = this.#own.get(who);
     this.#own.delete(who);
-    assert.equal(step, own && own.step < STEPS ? own.step : 0, `writer ${who} did not go on from its newest checkpoint`);
+    assert.equal(
+      step,
+      own && own.step < STEPS ? own.step : 0,
+      `writer ${who} did not go on from its newest checkpoint`,
+    );
     if (step) this.counts.resumed++;
   }
 
   #trained(who, { step, loss }) {
-    assert.equal(loss, this.#references.get(who).losses.get(step), `writer ${who}: the loss of step ${step} is another than without a kill`);
+    assert.equal(
+      loss,
+      this.#references.get(who).losses.get(step),
+      `writer ${who}: the loss of step ${step} is another than without a kill`,
+    );
     this.counts.losses++;
   }
 
@@ -58,12 +76,20 @@ export class Judge {
     assert.equal(newest, versions.at(-1)?.version);
     const there = new Map(versions.map(({ version, ...rest }) => [version, rest]));
     for (const { version, who, step, hash } of versions) {
-      assert.ok(this.#references.get(who).hashes.get(step)?.has(hash), `version ${version} of step ${step} is torn or mixed`);
+      assert.ok(
+        this.#references.get(who).hashes.get(step)?.has(hash),
+        `version ${version} of step ${step} is torn or mixed`,
+      );
       this.counts.versions++;
     }
     for (const [version, { who, step }] of this.#acknowledged) {
       if (versions.filter((other) => other.version > version).length >= KEEP) this.#acknowledged.delete(version);
-      else assert.deepEqual([there.get(version)?.who, there.get(version)?.step], [who, step], `version ${version} was acknowledged and is lost`);
+      else
+        assert.deepEqual(
+          [there.get(version)?.who, there.get(version)?.step],
+          [who, step],
+          `version ${version} was acknowledged and is lost`,
+        );
     }
   }
 }

@@ -8,6 +8,11 @@ const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.u
 const recipe = JSON.parse(golden('w2.json'));
 const store = await trainlet.CheckpointStore.open({ directory, keep: KEEP });
 await live(trainlet, {
-  who: Number(who), recipe, model: golden(recipe.model), store,
-  tell: (event) => { writeSync(1, `${JSON.stringify(event)}\n`); },
+  who: Number(who),
+  recipe,
+  model: golden(recipe.model),
+  store,
+  tell: (event) => {
+    writeSync(1, `${JSON.stringify(event)}\n`);
+  },
 });

@@ -1,4 +1,5 @@
-// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; events are posted one after the other, and what was found waits for the answer.
+// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; events are posted
+// one after the other, and what was found waits for the answer.
 import * as trainlet from '../../js/index.js';
 import { KEEP, live } from './life.js';
 
@@ -7,7 +8,9 @@ const other = query.get('other');
 if (other) open(`?${new URLSearchParams({ who: other, round: query.get('round') })}`);
 let turn = Promise.resolve();
 const tell = (event) => {
-  turn = turn.then(() => fetch(`/talk/${location.search}`, { method: 'POST', body: JSON.stringify(event) })).then(() => {});
+  turn = turn
+    .then(() => fetch(`/talk/${location.search}`, { method: 'POST', body: JSON.stringify(event) }))
+    .then(() => {});
   return turn;
 };
 const golden = async (file) => await fetch(new URL(`../golden/${file}`, import.meta.url));

@@ -1,4 +1,5 @@
-// Kills Node, Chromium and Firefox in the middle of trainings that save after every step, and checks that nothing acknowledged is lost.
+// Kills Node, Chromium and Firefox in the middle of trainings that save after every step, and checks that nothing
+// acknowledged is lost.
 import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,19 +30,33 @@ const PATIENCE_MS = 120_000;
 const MOST_MS = { node: 700, browser: 1200 };
 const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.url));
 const recipe = JSON.parse(golden('w2.json'));
-const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+const sleep = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** @param {number} who */
-const trainUnkilled = (who) => referenceOf(async (tell, saved) => {
-  const save = async (_name, bytes, { step }) => { saved(step, createHash('sha256').update(bytes).digest('hex')); };
-  const store = { save, load: async () => undefined, versions: async () => [] };
-  await live(trainlet, { who, recipe, model: golden(recipe.model), store, lives: 1, tell });
-});
+const trainUnkilled = (who) =>
+  referenceOf(async (tell, saved) => {
+    const save = async (_name, bytes, { step }) => {
+      saved(step, createHash('sha256').update(bytes).digest('hex'));
+    };
+    const store = { save, load: async () => undefined, versions: async () => [] };
+    await live(trainlet, { who, recipe, model: golden(recipe.model), store, lives: 1, tell });
+  });
 
-/** Rejects when it takes too long. @template T @param {Promise<T>} work @param {() => string} state @returns {Promise<T>} */
+/**
+ * Rejects when it takes too long.
+ * @template T
+ * @param {Promise<T>} work
+ * @param {() => string} state
+ * @returns {Promise<T>}
+ */
 async function within(work, state) {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`nothing came for ${PATIENCE_MS / 1000} s; ${state()}`)), PATIENCE_MS); });
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came for ${PATIENCE_MS / 1000} s; ${state()}`)), PATIENCE_MS);
+  });
   return await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
@@ -54,7 +69,11 @@ async function inspectFolder(judge, directory) {
 async function nodeRound(judge, directory, writers) {
   await inspectFolder(judge, directory);
   const lives = writers.map((who) => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('life-in-node.js', import.meta.url)), directory, String(who)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('life-in-node.js', import.meta.url)), directory, String(who)],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     const lines = createInterface({ input: child.stdout });
     const ended = Promise.all([once(child, 'close'), once(lines, 'close')]);
     const saved = new Promise((resolve, reject) => {
@@ -86,19 +105,30 @@ async function nodeRound(judge, directory, writers) {
 async function openPages() {
   const script = 'import "./tests/crash/life-in-page.js";';
   let hear = (_query, _event) => Promise.resolve();
-  const site = await openRepository({ script, talk: async (request, response) => {
-    const query = new URL(request.url, 'http://localhost').searchParams;
-    await hear(query, await new Response(request).json());
-    response.end();
-  } });
-  return { site, listen: (listener) => { hear = listener; } };
+  const site = await openRepository({
+    script,
+    talk: async (request, response) => {
+      const query = new URL(request.url, 'http://localhost').searchParams;
+      await hear(query, await new Response(request).json());
+      response.end();
+    },
+  });
+  return {
+    site,
+    listen: (listener) => {
+      hear = listener;
+    },
+  };
 }
 
 /** Tabs that save into one database. `writers`: none, to look only. */
 async function browserRound(judge, { kind, pages, round, profile, writers, toBeKilled = true }) {
   const saved = new Set();
-  let found = 0, open;
-  const calm = new Promise((resolve) => { open = resolve; }); // nobody writes before all have looked
+  let found = 0,
+    open;
+  const calm = new Promise((resolve) => {
+    open = resolve;
+  }); // nobody writes before all have looked
   const { promise: going, resolve: go, reject: fail } = withResolvers();
   let last = 'no page has said anything';
   pages.listen(async (query, event) => {
@@ -118,7 +148,11 @@ async function browserRound(judge, { kind, pages, round, profile, writers, toBeK
     if (saved.size === writers.length) go();
   });
   const [who, other = ''] = writers;
-  const browser = startBrowser(kind, profile, `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round })}`);
+  const browser = startBrowser(
+    kind,
+    profile,
+    `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round })}`,
+  );
   browser.ended.then(() => fail(new Error(`${kind} ended by itself; ${last}`)));
   try {
     await within(going, () => last);
@@ -136,41 +170,66 @@ function withResolvers() {
   return parts;
 }
 
-/** Some rounds, and a last look. @param {string} title @param {Map<number, any>} references @param {number} rounds @param {(judge: Judge, i: number) => Promise<void>} round @param {(judge: Judge) => Promise<void>} end */
+/**
+ * Some rounds, and a last look.
+ * @param {string} title
+ * @param {Map<number, any>} references
+ * @param {number} rounds
+ * @param {(judge: Judge, i: number) => Promise<void>} round
+ * @param {(judge: Judge) => Promise<void>} end
+ */
 async function repeat(title, references, rounds, round, end) {
   if (!rounds) return;
   const judge = new Judge(references);
   const since = performance.now();
   for (let i = 0; i < rounds; i++) {
-    await round(judge, i).catch((error) => { throw new Error(`${title}, round ${i + 1} of ${rounds}: ${error.message}`, { cause: error }); });
+    await round(judge, i).catch((error) => {
+      throw new Error(`${title}, round ${i + 1} of ${rounds}: ${error.message}`, { cause: error });
+    });
     judge.counts.kills++;
   }
   await end(judge);
   const { kills, acknowledged, versions, resumed, losses, trainings } = judge.counts;
-  console.log(`${title}: ${kills} kills, ${acknowledged} saves acknowledged, ${versions} versions found whole, ${resumed} resumes, `
-    + `${losses} losses and ${trainings} whole trainings the same to the bit (${Math.round((performance.now() - since) / 1000)} s)`);
+  console.log(
+    `${title}: ${kills} kills, ${acknowledged} saves acknowledged, ${versions} versions found whole, ${resumed} resumes, ` +
+      `${losses} losses and ${trainings} whole trainings the same to the bit (${Math.round((performance.now() - since) / 1000)} s)`,
+  );
 }
 
 /** How many rounds of each kind; undefined where only help was asked for. */
 function readRounds() {
   const usual = { node: 80, chromium: 80, firefox: 40, two: 100 };
   const text = { type: 'string' };
-  const { values } = parseArgs({ options: { node: text, chromium: text, firefox: text, two: text, help: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { node: text, chromium: text, firefox: text, two: text, help: { type: 'boolean' } },
+  });
   if (values.help) return undefined;
-  return Object.fromEntries(Object.entries(usual).map(([name, most]) => {
-    const n = Number(values[name] ?? most);
-    if (!Number.isSafeInteger(n) || n < 0) throw new Error(`--${name} must be a whole number, not ${values[name]}`);
-    return [name, n];
-  }));
+  return Object.fromEntries(
+    Object.entries(usual).map(([name, most]) => {
+      const n = Number(values[name] ?? most);
+      if (!Number.isSafeInteger(n) || n < 0) throw new Error(`--${name} must be a whole number, not ${values[name]}`);
+      return [name, n];
+    }),
+  );
 }
 
-/** @param {Record<string, number>} rounds @param {string} folder @param {Awaited<ReturnType<typeof openPages>>} pages */
+/**
+ * @param {Record<string, number>} rounds
+ * @param {string} folder
+ * @param {Awaited<ReturnType<typeof openPages>>} pages
+ */
 async function runAll(rounds, folder, pages) {
   const references = new Map();
   for (const who of WRITERS) references.set(who, await trainUnkilled(who));
   const inNode = (title, n, writers) => {
     const directory = path.join(folder, title);
-    return repeat(title, references, n, (judge) => nodeRound(judge, directory, writers), (judge) => inspectFolder(judge, directory));
+    return repeat(
+      title,
+      references,
+      n,
+      (judge) => nodeRound(judge, directory, writers),
+      (judge) => inspectFolder(judge, directory),
+    );
   };
   const inBrowser = (title, kind, n, writers) => {
     const options = { kind, pages, profile: path.join(folder, title), writers };

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 const WRITER = fileURLToPath(new URL('writer.js', import.meta.url));
 
-/** A process that saves until it is killed. `told`: what it has said so far. @param {(string | number)[]} values of writer.js */
+/**
+ * A process that saves until it is killed. `told`: what it has said so far.
+ * @param {(string | number)[]} values of writer.js
+ */
 export function startWriter(...values) {
   const child = spawn(process.execPath, [WRITER, ...values.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const told = [];
@@ -25,7 +28,9 @@ export function startWriter(...values) {
     /** Holds the process still for some time. @param {number} ms */
     suspend: async (ms) => {
       child.kill('SIGSTOP');
-      await new Promise((resolve) => { setTimeout(resolve, ms); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, ms);
+      });
       child.kill('SIGCONT');
     },
     kill: async () => {
@@ -36,7 +41,8 @@ export function startWriter(...values) {
 }
 
 /**
- * Each version that the store lists is whole and its bytes go with its meta; each one acknowledged is there, or `keep` newer ones are.
+ * Each version that the store lists is whole and its bytes go with its meta; each one acknowledged is there, or `keep`
+ * newer ones are.
  * @param {import('../../js/types.js').CheckpointStore} store
  * @param {string} name
  * @param {{ who: number, n: number, version: number }[]} acknowledged
@@ -47,12 +53,16 @@ export async function assertKept(store, name, acknowledged, keep) {
   const found = new Map();
   for (const version of versions) {
     const { bytes, meta } = await store.load(name, { version });
-    assert.ok(bytes.length > 0 && bytes.every((byte) => byte === (meta.who + meta.n) % 256), `version ${version} is mixed`);
+    assert.ok(
+      bytes.length > 0 && bytes.every((byte) => byte === (meta.who + meta.n) % 256),
+      `version ${version} is mixed`,
+    );
     found.set(version, meta);
   }
   for (const { version, ...meta } of acknowledged) {
     const newer = versions.filter((other) => other > version).length;
-    if (newer < keep) assert.deepEqual(found.get(version), meta, `version ${version} was acknowledged, and there are ${versions}`);
+    if (newer < keep)
+      assert.deepEqual(found.get(version), meta, `version ${version} was acknowledged, and there are ${versions}`);
   }
   const newest = await store.load(name);
   assert.deepEqual([newest?.version, newest?.skipped], [versions.at(-1), newest && []]);

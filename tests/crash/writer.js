@@ -1,4 +1,5 @@
-// Saves under one name until it is killed or fails; says so of each save when it is acknowledged: its number, and its version.
+// Saves under one name until it is killed or fails; says so of each save when it is acknowledged: its number, and its
+// version.
 // node writer.js DIRECTORY NAME WHO BYTES KEEP
 import { writeSync } from 'node:fs';
 import { CheckpointStore } from '../../js/store.js';

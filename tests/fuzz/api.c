@@ -1,4 +1,5 @@
-/* Fuzzes the public API: calls in any order on artifacts and two sessions, with parts that belong to each other or not. Nothing crashes, and what is refused is so with a sentence. */
+/* Fuzzes the public API: calls in any order on artifacts and two sessions, with parts that belong to each other or not.
+ * Nothing crashes, and what is refused is so with a sentence. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static void keep_trained(int model, const char *loss, const char *optimizer) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   TrainletSession *s = trainlet_session_new();
   size_t count;
-  hold(trainlet_artifacts_load(a, blobs[model].bytes, blobs[model].count) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK &&
+  hold(trainlet_artifacts_load(a, blobs[model].bytes, blobs[model].count) == STATUS_OK &&
+       trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK &&
        trainlet_artifacts_set(a, "optimizer.type", optimizer) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK);
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
     const void *bytes = trainlet_artifacts_bytes(a, (TrainletPart)part, &count);
@@ -73,8 +75,12 @@ static TrainletPart any_part(Input *in) { return (TrainletPart)(input_below(in, 
 static const Blob *any_blob(Input *in) { return &blobs[input_below(in, blob_count)]; }
 
 static void change_artifacts(Run *r) {
-  static const char *const keys[] = {"loss.type", "optimizer.type", "optimizer.lr", "requiresGrad", "frozen", "lossInputs", "additionalOutputs", "nominal", "passes", "optimizer.clipGradNorm", "initialize", "loss.ignoreIndex"};
-  static const char *const values[] = {"cross-entropy", "mse", "training-info", "sgd", "adamw", "*", "1", "-1", "nan", "1e39", "true", ""};
+  static const char *const keys[] = {
+      "loss.type",  "optimizer.type",    "optimizer.lr", "requiresGrad", "frozen",
+      "lossInputs", "additionalOutputs", "nominal",      "passes",       "optimizer.clipGradNorm",
+      "initialize", "loss.ignoreIndex"};
+  static const char *const values[] = {"cross-entropy", "mse",  "training-info", "sgd", "adamw", "*", "1", "-1",
+                                       "nan",           "1e39", "true",          ""};
   const Blob *b;
   const char *key;
   size_t count;
@@ -94,7 +100,8 @@ static void change_artifacts(Run *r) {
       break;
     case 3: trainlet_artifacts_build(r->artifacts); break;
     case 4:
-      if ((to = trainlet_artifacts_external(r->artifacts, input_text(&r->in, r->text[0]), FILE_BYTES))) memset(to, 1, FILE_BYTES);
+      if ((to = trainlet_artifacts_external(r->artifacts, input_text(&r->in, r->text[0]), FILE_BYTES)))
+        memset(to, 1, FILE_BYTES);
       break;
     default:
       trainlet_artifacts_bytes(r->artifacts, any_part(&r->in), &count);
@@ -107,7 +114,8 @@ static void change_artifacts(Run *r) {
 static void load(Run *r, TrainletSession *s) {
   TrainletPart part = any_part(&r->in), from = any_part(&r->in);
   size_t count = 0;
-  const void *bytes = r->artifacts && from <= TRAINLET_CHECKPOINT ? trainlet_artifacts_bytes(r->artifacts, from, &count) : NULL;
+  const void *bytes = r->artifacts && from <= TRAINLET_CHECKPOINT ? trainlet_artifacts_bytes(r->artifacts, from, &count)
+                                                                  : NULL;
   const Blob *b = any_blob(&r->in);
   if (!bytes) bytes = b->bytes, count = b->count;
   void *file = input_below(&r->in, 4) == 0 ? trainlet_session_file(s, count) : NULL;
@@ -119,7 +127,8 @@ static void load(Run *r, TrainletSession *s) {
 static void load_whole(Run *r, TrainletSession *s) {
   int at = input_below(&r->in, 2) ? 4 : 9;
   hold(blob_count == 14);
-  for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) trainlet_session_load(s, (TrainletPart)part, blobs[at + part].bytes, blobs[at + part].count);
+  for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++)
+    trainlet_session_load(s, (TrainletPart)part, blobs[at + part].bytes, blobs[at + part].count);
   trainlet_session_load(s, TRAINLET_MODEL, blobs[at == 4 ? 0 : 1].bytes, blobs[at == 4 ? 0 : 1].count);
   if (input_below(&r->in, 4)) trainlet_session_ready(s);
 }
@@ -131,7 +140,8 @@ static void feed_wrong(Run *r, TrainletSession *s) {
   if (input_below(&r->in, 8) == 0) dims[0] = INT64_MAX / 2;
   TrainletPart part = any_part(&r->in);
   const char *name = input_text(&r->in, r->text[0]);
-  if (input_below(&r->in, 2) && s->ready && s->models[MODEL_TRAIN].graph && s->models[MODEL_TRAIN].graph->input_count) name = s->models[MODEL_TRAIN].graph->inputs[0]->name;
+  if (input_below(&r->in, 2) && s->ready && s->models[MODEL_TRAIN].graph && s->models[MODEL_TRAIN].graph->input_count)
+    name = s->models[MODEL_TRAIN].graph->inputs[0]->name;
   int kind = input_below(&r->in, 3);
   if (kind == 0) trainlet_session_feed(s, part, name, type, rank, dims);
   else if (kind == 1) trainlet_session_feed_text(s, part, name, rank, dims, (size_t)input_byte(&r->in));
@@ -142,7 +152,10 @@ static void feed(Run *r, TrainletSession *s) {
   static const TrainletPart parts[] = {TRAINLET_TRAIN, TRAINLET_EVAL, TRAINLET_MODEL};
   static const int models[] = {MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE};
   int part = input_below(&r->in, 3);
-  FuzzFeed how = {.batch = input_below(&r->in, 4), .items = input_below(&r->in, 3), .values = (FeedValues)input_below(&r->in, 3), .seed = input_byte(&r->in)};
+  FuzzFeed how = {.batch = input_below(&r->in, 4),
+                  .items = input_below(&r->in, 3),
+                  .values = (FeedValues)input_below(&r->in, 3),
+                  .seed = input_byte(&r->in)};
   if (s->ready && s->models[models[part]].graph) fuzz_feed(s, parts[part], &how);
 }
 
@@ -234,15 +247,18 @@ static void call_session(Run *r, int which) {
   TrainletPart part;
   switch (input_below(&r->in, 22)) {
     case 0: load(r, s); break;
-    case 1: case 2: load_whole(r, s); break;
+    case 1:
+    case 2: load_whole(r, s); break;
     case 3: trainlet_session_ready(s); break;
     case 4: feed_wrong(r, s); break;
-    case 5: case 6: feed(r, s); break;
+    case 5:
+    case 6: feed(r, s); break;
     case 7:
       part = any_part(&r->in);
       trainlet_session_run(s, part, input_below(&r->in, 2) ? NULL : input_text(&r->in, r->text[0]));
       break;
-    case 8: case 9: trainlet_session_step(s); break;
+    case 8:
+    case 9: trainlet_session_step(s); break;
     case 10: trainlet_session_optimize(s); break;
     case 11: trainlet_session_reset_grad(s); break;
     case 12: copy_parameters(r, s); break;
@@ -272,7 +288,8 @@ static void call(Run *r) {
       trainlet_session_limit(r->sessions[which], LIMIT_BYTES);
       break;
     case 2: trainlet_session_result_free(r->sessions[which]); break;
-    case 3: case 4: change_artifacts(r); break;
+    case 3:
+    case 4: change_artifacts(r); break;
     default: call_session(r, which);
   }
 }

@@ -7,10 +7,12 @@
 static char *text(const char *s) { return (char *)(uintptr_t)s; }
 
 void builder_begin(Builder *b, int opset) {
-  *b = (Builder){.model = ONNX__MODEL_PROTO__INIT, .graph = ONNX__GRAPH_PROTO__INIT, .opset = ONNX__OPERATOR_SET_ID_PROTO__INIT};
+  *b = (Builder){
+      .model = ONNX__MODEL_PROTO__INIT, .graph = ONNX__GRAPH_PROTO__INIT, .opset = ONNX__OPERATOR_SET_ID_PROTO__INIT};
   b->opset.has_version = true, b->opset.version = opset;
   b->opsets[0] = &b->opset;
-  b->graph.node = b->nodes, b->graph.input = b->inputs, b->graph.output = b->outputs, b->graph.initializer = b->initializers;
+  b->graph.node = b->nodes, b->graph.input = b->inputs, b->graph.output = b->outputs,
+  b->graph.initializer = b->initializers;
   b->model.has_ir_version = true, b->model.ir_version = 8;
   b->model.graph = &b->graph, b->model.n_opset_import = 1, b->model.opset_import = b->opsets;
 }
@@ -41,8 +43,12 @@ static Onnx__ValueInfoProto *declared(Builder *b, const char *name, const char *
   return v;
 }
 
-void builder_input(Builder *b, const char *name, const char *symbol, int rank, const int64_t *dims) { b->inputs[b->graph.n_input++] = declared(b, name, symbol, rank, dims); }
-void builder_output(Builder *b, const char *name, const char *symbol, int rank, const int64_t *dims) { b->outputs[b->graph.n_output++] = declared(b, name, symbol, rank, dims); }
+void builder_input(Builder *b, const char *name, const char *symbol, int rank, const int64_t *dims) {
+  b->inputs[b->graph.n_input++] = declared(b, name, symbol, rank, dims);
+}
+void builder_output(Builder *b, const char *name, const char *symbol, int rank, const int64_t *dims) {
+  b->outputs[b->graph.n_output++] = declared(b, name, symbol, rank, dims);
+}
 
 static Onnx__TensorProto *initializer(Builder *b, const char *name, int rank, const int64_t *dims, int type) {
   Onnx__TensorProto *t = b->initializers[b->graph.n_initializer++] = ARENA_NEW(&b->arena, Onnx__TensorProto);
@@ -78,7 +84,8 @@ void builder_keep_outside(Builder *b, Onnx__TensorProto *t, const char *location
   t->external_data[0] = entry;
 }
 
-Onnx__NodeProto *builder_node(Builder *b, const char *op, const char *name, const char *const *in, int in_count, const char *out) {
+Onnx__NodeProto *builder_node(Builder *b, const char *op, const char *name, const char *const *in, int in_count,
+                              const char *out) {
   Onnx__NodeProto *n = b->nodes[b->graph.n_node++] = ARENA_NEW(&b->arena, Onnx__NodeProto);
   onnx__node_proto__init(n);
   n->op_type = text(op), n->name = text(name);
@@ -90,7 +97,8 @@ Onnx__NodeProto *builder_node(Builder *b, const char *op, const char *name, cons
   return n;
 }
 
-static Onnx__AttributeProto *attribute(Builder *b, Onnx__NodeProto *n, const char *name, Onnx__AttributeProto__AttributeType type) {
+static Onnx__AttributeProto *attribute(Builder *b, Onnx__NodeProto *n, const char *name,
+                                       Onnx__AttributeProto__AttributeType type) {
   Onnx__AttributeProto *a = n->attribute[n->n_attribute++] = ARENA_NEW(&b->arena, Onnx__AttributeProto);
   onnx__attribute_proto__init(a);
   a->name = text(name), a->has_type = true, a->type = type;

@@ -27,7 +27,8 @@ void builder_ints(Builder *b, const char *name, const int64_t *ints, int count);
 /* The data lies in a file instead. */
 void builder_keep_outside(Builder *b, Onnx__TensorProto *t, const char *location);
 /* Gives the node, for attributes. A NULL among the inputs is an absent one. */
-Onnx__NodeProto *builder_node(Builder *b, const char *op, const char *name, const char *const *in, int in_count, const char *out);
+Onnx__NodeProto *builder_node(Builder *b, const char *op, const char *name, const char *const *in, int in_count,
+                              const char *out);
 void builder_int(Builder *b, Onnx__NodeProto *n, const char *name, int64_t x);
 void builder_float(Builder *b, Onnx__NodeProto *n, const char *name, float x);
 void builder_int_list(Builder *b, Onnx__NodeProto *n, const char *name, const int64_t *ints, int count);

@@ -1,4 +1,5 @@
-/* Fuzzes the checkpoint reader with bytes as they come, and as the body of a whole envelope, so that the checksum is no wall. */
+/* Fuzzes the checkpoint reader with bytes as they come, and as the body of a whole envelope, so that the checksum is no
+ * wall. */
 #include <stdlib.h>
 #include <string.h>
 

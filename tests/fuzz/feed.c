@@ -25,7 +25,8 @@ static uint32_t mixed(uint32_t x) {
 }
 
 static float wild_float(uint32_t bits) {
-  static const uint32_t telling[] = {0x7F800000, 0xFF800000, 0x7FC00000, 0x80000000, 0x7F7FFFFF, 0xFF7FFFFF, 1, 0x5F000000, 0xCF000000};
+  static const uint32_t telling[] = {0x7F800000, 0xFF800000, 0x7FC00000, 0x80000000, 0x7F7FFFFF,
+                                     0xFF7FFFFF, 1,          0x5F000000, 0xCF000000};
   uint32_t chosen = bits % 4 ? mixed(bits) : telling[bits / 4 % (sizeof telling / sizeof *telling)];
   float x;
   memcpy(&x, &chosen, sizeof x);
@@ -51,7 +52,11 @@ static void put_wild(uint8_t *to, DType type, uint32_t bits) {
   if (type == DTYPE_FLOAT32) memcpy(to, &f, sizeof f);
   else if (type == DTYPE_FLOAT64) memcpy(to, &d, sizeof d);
   else
-    for (size_t k = 0; k < dtype_bytes(type); k++) to[k] = bits % 3 == 0 ? (uint8_t)(mixed(bits) >> 8 * (k % 4)) : bits % 3 == 1 ? 0xFF : k + 1 == dtype_bytes(type) ? 0x80 : 0;
+    for (size_t k = 0; k < dtype_bytes(type); k++)
+      to[k] = bits % 3 == 0              ? (uint8_t)(mixed(bits) >> 8 * (k % 4))
+            : bits % 3 == 1              ? 0xFF
+            : k + 1 == dtype_bytes(type) ? 0x80
+                                         : 0;
 }
 
 static void fill(uint8_t *to, DType type, size_t count, const FuzzFeed *how) {
@@ -66,7 +71,8 @@ static void fill(uint8_t *to, DType type, size_t count, const FuzzFeed *how) {
 }
 
 /* Strings are empty, or one byte that is no UTF-8. */
-static bool feed_strings(TrainletSession *s, TrainletPart part, const char *name, const Shape *shape, size_t count, const FuzzFeed *how) {
+static bool feed_strings(TrainletSession *s, TrainletPart part, const char *name, const Shape *shape, size_t count,
+                         const FuzzFeed *how) {
   size_t each = how->values == FEED_WILD ? 2 : 1;
   char *to = trainlet_session_feed_text(s, part, name, shape->rank, shape->dim, count * each);
   if (!to) return false;
@@ -75,7 +81,8 @@ static bool feed_strings(TrainletSession *s, TrainletPart part, const char *name
   return true;
 }
 
-static bool feed_tensor_of(TrainletSession *s, TrainletPart part, const char *name, DType type, const Shape *shape, const FuzzFeed *how) {
+static bool feed_tensor_of(TrainletSession *s, TrainletPart part, const char *name, DType type, const Shape *shape,
+                           const FuzzFeed *how) {
   size_t count;
   if (!shape_count(shape, &count) || count > MOST_ELEMENTS) return false;
   if (type == DTYPE_STRING) return feed_strings(s, part, name, shape, count, how);
@@ -90,7 +97,8 @@ static bool feed_input(TrainletSession *s, TrainletPart part, const Value *v, co
   if (shape.rank < 0) shape = SHAPE(how->batch, 3);
   for (int i = 0; i < shape.rank; i++)
     if (dim_is_symbol(shape.dim[i])) shape.dim[i] = how->batch;
-  if (!d || !d->sequence) return (d && d->optional && !how->items) || feed_tensor_of(s, part, v->name, d ? d->type : v->type, &shape, how);
+  if (!d || !d->sequence)
+    return (d && d->optional && !how->items) || feed_tensor_of(s, part, v->name, d ? d->type : v->type, &shape, how);
   hold(trainlet_session_feed_sequence(s, part, v->name, how->items) == STATUS_OK);
   for (int i = 0; i < how->items; i++)
     if (!feed_tensor_of(s, part, v->name, d->type, &shape, how)) return false;
@@ -98,7 +106,8 @@ static bool feed_input(TrainletSession *s, TrainletPart part, const Value *v, co
 }
 
 bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how) {
-  static const int models[] = {[TRAINLET_TRAIN] = MODEL_TRAIN, [TRAINLET_EVAL] = MODEL_EVAL, [TRAINLET_MODEL] = MODEL_INFERENCE};
+  static const int models[] = {
+      [TRAINLET_TRAIN] = MODEL_TRAIN, [TRAINLET_EVAL] = MODEL_EVAL, [TRAINLET_MODEL] = MODEL_INFERENCE};
   const Graph *g = s->models[models[part]].graph;
   for (int i = 0; i < g->input_count; i++) {
     FuzzFeed one = *how;

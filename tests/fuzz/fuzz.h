@@ -1,4 +1,5 @@
-/* Fuzz: what the targets share: the entry that libFuzzer calls, promises that are held, and feeds of any batch and values. */
+/* Fuzz: what the targets share: the entry that libFuzzer calls, promises that are held, and feeds of any batch and
+ * values. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@ typedef enum FeedValues {
 } FeedValues;
 
 typedef struct FuzzFeed {
-  int batch;     /* bound to every symbol */
-  int items;     /* of a sequence; an optional is without an element where it is 0 */
+  int batch; /* bound to every symbol */
+  int items; /* of a sequence; an optional is without an element where it is 0 */
   FeedValues values;
   uint32_t seed;
 } FuzzFeed;
@@ -43,5 +44,6 @@ typedef struct Input {
 uint8_t input_byte(Input *in);
 int input_below(Input *in, int count);
 enum { INPUT_TEXT = 1 << 16 };
-/* A name of any kind: a few bytes as they come, one of those that go wrong elsewhere, or a long one. Of `to` (INPUT_TEXT bytes). */
+/* A name of any kind: a few bytes as they come, one of those that go wrong elsewhere, or a long one. Of `to`
+ * (INPUT_TEXT bytes). */
 const char *input_text(Input *in, char *to);

@@ -1,4 +1,5 @@
-/* Fuzzes computing: a random valid network gives the plain interpreter's numbers, and trains two steps, with passes and without them. */
+/* Fuzzes computing: a random valid network gives the plain interpreter's numbers, and trains two steps, with passes and
+ * without them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,9 @@ typedef struct Case {
 } Case;
 
 /* Numbers other than 0 and 1, of both signs. */
-static float number(const Case *c, size_t i) { return (float)((i * 2654435761u + c->seed * 97) % 3989) / 1500.0f - 1.3f; }
+static float number(const Case *c, size_t i) {
+  return (float)((i * 2654435761u + c->seed * 97) % 3989) / 1500.0f - 1.3f;
+}
 
 static void make_feeds(Case *c) {
   for (int k = 0; k < c->net.input_count; k++) {
@@ -34,7 +37,10 @@ static void make_feeds(Case *c) {
 }
 
 static void feed(const Case *c, TrainletSession *s, TrainletPart part, int batch) {
-  const Graph *g = s->models[part == TRAINLET_MODEL ? MODEL_INFERENCE : part == TRAINLET_TRAIN ? MODEL_TRAIN : MODEL_EVAL].graph;
+  const Graph *g = s->models[part == TRAINLET_MODEL   ? MODEL_INFERENCE
+                             : part == TRAINLET_TRAIN ? MODEL_TRAIN
+                                                      : MODEL_EVAL]
+                       .graph;
   for (int i = 0; i < g->input_count; i++) {
     const Value *v = g->inputs[i];
     const void *data = v->type == DTYPE_INT64 ? (const void *)c->classes : c->targets;
@@ -42,17 +48,21 @@ static void feed(const Case *c, TrainletSession *s, TrainletPart part, int batch
     size_t count = 1;
     for (int k = 0; k < c->net.input_count; k++)
       if (strcmp(v->name, c->net.values[k].name) == 0) data = c->inputs[k];
-    for (int k = 0; k < v->shape.rank; k++) dims[k] = dim_is_symbol(v->shape.dim[k]) ? batch : v->shape.dim[k], count *= (size_t)dims[k];
+    for (int k = 0; k < v->shape.rank; k++)
+      dims[k] = dim_is_symbol(v->shape.dim[k]) ? batch : v->shape.dim[k], count *= (size_t)dims[k];
     void *to = trainlet_session_feed(s, part, v->name, (int)v->type, v->shape.rank, dims);
     hold(to != NULL);
     if (count) memcpy(to, data, count * dtype_bytes(v->type));
   }
 }
 
-static bool near_to(double a, double b, double allowed) { return fabs(a - b) <= allowed || (!isfinite(a) && !isfinite(b)); }
+static bool near_to(double a, double b, double allowed) {
+  return fabs(a - b) <= allowed || (!isfinite(a) && !isfinite(b));
+}
 
 static void hold_near(double got, double want, double allowed, const char *what, size_t i) {
-  if (!near_to(got, want, allowed)) fprintf(stderr, "%s %zu is %.9g, wanted %.9g, allowed %.3g\n", what, i, got, want, allowed);
+  if (!near_to(got, want, allowed))
+    fprintf(stderr, "%s %zu is %.9g, wanted %.9g, allowed %.3g\n", what, i, got, want, allowed);
   hold(near_to(got, want, allowed));
 }
 
@@ -70,7 +80,8 @@ static void hold_scores(const Case *c, const TrainletTensor *t, int batch) {
   plain_run(&nudged, &c->net, batch, false, c->inputs, 1e-6);
   const double *want = p.x[c->net.steps[c->net.step_count - 1].out];
   hold(t->rank == 2 && t->dims[0] == batch && t->dims[1] == NET_CLASSES);
-  for (size_t i = 0; i < t->count && p.largest < 1e4; i++) hold_near((double)((const float *)t->data)[i], want[i], allowed_of(&p, &nudged, i), "score", i);
+  for (size_t i = 0; i < t->count && p.largest < 1e4; i++)
+    hold_near((double)((const float *)t->data)[i], want[i], allowed_of(&p, &nudged, i), "score", i);
   arena_free(&p.arena);
   arena_free(&nudged.arena);
 }
@@ -95,9 +106,12 @@ static void infer(const Case *c, unsigned passes) {
 static TrainletSession *open_session(const Case *c, bool passes) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   TrainletSession *s = trainlet_session_new();
-  hold(trainlet_artifacts_load(a, c->model, c->bytes) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", c->loss) == STATUS_OK &&
-       trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK && trainlet_artifacts_set(a, "optimizer.lr", "0.01") == STATUS_OK);
-  if (!passes && !c->net.random) hold(trainlet_artifacts_set(a, "passes", "") == STATUS_OK); /* a pass less, and a Dropout draws other numbers */
+  hold(trainlet_artifacts_load(a, c->model, c->bytes) == STATUS_OK &&
+       trainlet_artifacts_set(a, "loss.type", c->loss) == STATUS_OK &&
+       trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK &&
+       trainlet_artifacts_set(a, "optimizer.lr", "0.01") == STATUS_OK);
+  if (!passes && !c->net.random)
+    hold(trainlet_artifacts_set(a, "passes", "") == STATUS_OK); /* a pass less, and a Dropout draws other numbers */
   Status status = trainlet_artifacts_build(a);
   if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_artifacts_error(a)->text);
   hold(status == STATUS_OK);
@@ -117,7 +131,8 @@ static void take_parameters(Case *c, TrainletSession *s) {
   for (int i = 0; i < trainlet_session_parameter_count(s); i++) {
     TrainletTensor t = trainlet_session_parameter(s, i);
     for (int k = 0; k < c->net.value_count; k++)
-      if (c->net.values[k].data && strcmp(c->net.values[k].name, t.name) == 0) memcpy(c->net.values[k].data, t.data, t.bytes);
+      if (c->net.values[k].data && strcmp(c->net.values[k].name, t.name) == 0)
+        memcpy(c->net.values[k].data, t.data, t.bytes);
   }
 }
 
@@ -154,7 +169,9 @@ static void train(Case *c, int batch) {
     hold_sentence(trainlet_session_error(off));
     bool tame = batch > 0 && p.largest < 1e3;
     const int64_t *classes = strcmp(c->loss, "mse") ? c->classes : NULL;
-    double want = batch ? plain_loss(&p, classes, c->targets) : 0, allowed = batch ? 3e-5 * (1 + p.largest + want) + 60 * fabs(want - plain_loss(&nudged, classes, c->targets)) : 0;
+    double want = batch ? plain_loss(&p, classes, c->targets) : 0,
+           allowed = batch ? 3e-5 * (1 + p.largest + want) + 60 * fabs(want - plain_loss(&nudged, classes, c->targets))
+                           : 0;
     kinks |= p.kink;
     arena_free(&p.arena);
     arena_free(&nudged.arena);

@@ -1,5 +1,6 @@
-/* Fuzzes inference of a hostile model: whatever inputs it declares (tensors, strings, sequences, optionals) are fed, and it is run with batches of 2, 3, 0 and 1.
- * A large one is read in place, as a file of the session: a seed of more than 64 KB in one initializer leads there. */
+/* Fuzzes inference of a hostile model: whatever inputs it declares (tensors, strings, sequences, optionals) are fed,
+ * and it is run with batches of 2, 3, 0 and 1. A large one is read in place, as a file of the session: a seed of more
+ * than 64 KB in one initializer leads there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static size_t read_outputs(const TrainletSession *s) {
   size_t sum = 0;
   for (int i = 0; i < trainlet_session_output_count(s); i++) {
     const TrainletTensor *t = trainlet_session_output(s, i);
-    for (size_t k = 0; t->rank >= 0 && t->type != DTYPE_STRING && k < t->bytes; k++) sum += ((const uint8_t *)t->data)[k];
+    for (size_t k = 0; t->rank >= 0 && t->type != DTYPE_STRING && k < t->bytes; k++)
+      sum += ((const uint8_t *)t->data)[k];
     for (size_t k = 0; t->rank >= 0 && t->type == DTYPE_STRING && k < t->count; k++)
       if (((const char *const *)t->data)[k]) sum += strlen(((const char *const *)t->data)[k]);
   }
@@ -40,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   for (int run = 0; run < RUNS && good; run++) {
     FuzzFeed how = runs[run];
     how.seed = (uint32_t)count;
-    if (fuzz_feed(s, TRAINLET_MODEL, &how) && trainlet_session_run(s, TRAINLET_MODEL, NULL) == STATUS_OK) seen += read_outputs(s);
+    if (fuzz_feed(s, TRAINLET_MODEL, &how) && trainlet_session_run(s, TRAINLET_MODEL, NULL) == STATUS_OK)
+      seen += read_outputs(s);
     hold_sentence(trainlet_session_error(s));
     hold(trainlet_session_json(s) != NULL);
   }

@@ -6,9 +6,30 @@
 uint8_t input_byte(Input *in) { return in->at < in->end ? *in->at++ : 0; }
 int input_below(Input *in, int count) { return input_byte(in) % count; }
 
-static const char *const telling[] = {
-    "", "a/b", "__proto__", "two\nlines", "\xFF\xFE", "\xED\xA0\x80", "\xC0\x80", "caf\xC3\xA9", "\x01\x1B[31m", "'quoted'", "%s%n", "checkpoint.data", "momentum0", "trainlet.outputs", "loss", "x", "w", "y",
-    "lazy_reset_grad", "constructor", ".", "../up", "trainlet.checksum", " "};
+static const char *const telling[] = {"",
+                                      "a/b",
+                                      "__proto__",
+                                      "two\nlines",
+                                      "\xFF\xFE",
+                                      "\xED\xA0\x80",
+                                      "\xC0\x80",
+                                      "caf\xC3\xA9",
+                                      "\x01\x1B[31m",
+                                      "'quoted'",
+                                      "%s%n",
+                                      "checkpoint.data",
+                                      "momentum0",
+                                      "trainlet.outputs",
+                                      "loss",
+                                      "x",
+                                      "w",
+                                      "y",
+                                      "lazy_reset_grad",
+                                      "constructor",
+                                      ".",
+                                      "../up",
+                                      "trainlet.checksum",
+                                      " "};
 enum { TELLING = sizeof telling / sizeof *telling };
 
 const char *input_text(Input *in, char *to) {

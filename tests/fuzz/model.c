@@ -1,5 +1,6 @@
-/* Fuzzes the ONNX reader, with a file of external data at hand: whatever bytes come, it refuses them with a sentence or gives a graph that is read back as it was written; and
- * the training_info with it: refused, or made into artifacts whose session exports what is read again. */
+/* Fuzzes the ONNX reader, with a file of external data at hand: whatever bytes come, it refuses them with a sentence or
+ * gives a graph that is read back as it was written; and the training_info with it: refused, or made into artifacts
+ * whose session exports what is read again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ enum { FILE_BYTES = 64 };
 static TrainletArtifacts *by_training_info(const uint8_t *bytes, size_t count) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   memset(trainlet_artifacts_external(a, location, FILE_BYTES), 1, FILE_BYTES);
-  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
+  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK &&
+              trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
               trainlet_artifacts_build(a) == STATUS_OK;
   const Error *error = trainlet_artifacts_error(a);
   hold(good == (error->status == STATUS_OK) && (good || (error->text[0] && error->status != STATUS_INTERNAL)));

@@ -1,5 +1,6 @@
-/* Fuzzes names: of parameters, inputs, outputs, nodes, symbols, files and properties. A model with them is refused with a sentence; or what it becomes can be trained, saved in one of
- * the formats, loaded and exported, and every name comes back. */
+/* Fuzzes names: of parameters, inputs, outputs, nodes, symbols, files and properties. A model with them is refused with
+ * a sentence; or what it becomes can be trained, saved in one of the formats, loaded and exported, and every name comes
+ * back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,14 @@ static uint8_t *write_model(const Names *n, size_t *bytes) {
 static bool is_utf8(const char *s) {
   const uint8_t *p = (const uint8_t *)s;
   while (*p) {
-    int more = *p < 0x80 ? 0 : *p >= 0xC2 && *p < 0xE0 ? 1 : *p >= 0xE0 && *p < 0xF0 ? 2 : *p >= 0xF0 && *p < 0xF5 ? 3 : -1;
-    if (more < 0 || (*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) || (*p == 0xF4 && p[1] > 0x8F)) return false;
+    int more = *p < 0x80               ? 0
+             : *p >= 0xC2 && *p < 0xE0 ? 1
+             : *p >= 0xE0 && *p < 0xF0 ? 2
+             : *p >= 0xF0 && *p < 0xF5 ? 3
+                                       : -1;
+    if (more < 0 || (*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) ||
+        (*p == 0xF4 && p[1] > 0x8F))
+      return false;
     for (p++; more; more--, p++)
       if ((*p & 0xC0) != 0x80) return false;
   }
@@ -92,7 +99,8 @@ static void hold_equal(TrainletSession *was, TrainletSession *is) {
 
 static void save_and_load(const TrainletArtifacts *a, TrainletSession *s, TrainletFormat format) {
   size_t bytes;
-  hold(trainlet_session_save(s, true, format) == STATUS_OK); /* properties were checked when they were set, names when the model was read */
+  hold(trainlet_session_save(s, true, format) ==
+       STATUS_OK); /* properties were checked when they were set, names when the model was read */
   const void *saved = trainlet_session_result(s, &bytes);
   TrainletSession *again = open_session(a, saved, bytes);
   hold_equal(s, again);
@@ -110,7 +118,8 @@ static void export_and_run(TrainletSession *s, const Names *n) {
   hold(fuzz_feed(i, TRAINLET_MODEL, &how) && trainlet_session_run(i, TRAINLET_MODEL, n->y) == STATUS_OK);
   hold(trainlet_session_output_count(i) == 1 && strcmp(trainlet_session_output(i, 0)->name, n->y) == 0);
   const Graph *g = i->models[MODEL_INFERENCE].graph;
-  hold(g->input_count == 0 ? strcmp(n->x, n->w) == 0 || strcmp(n->x, n->b) == 0 : strcmp(g->inputs[0]->name, n->x) == 0); /* an initializer may be an input's default */
+  hold(g->input_count == 0 ? strcmp(n->x, n->w) == 0 || strcmp(n->x, n->b) == 0
+                           : strcmp(g->inputs[0]->name, n->x) == 0); /* an initializer may be an input's default */
   trainlet_session_free(i);
 }
 
@@ -135,7 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Names n = {.kinds = input_byte(&in)};
   int ways = input_byte(&in);
   n.external = ways & 1;
-  n.format = (TrainletFormat)(TRAINLET_FORMAT_TRAINLET + ways / 2 % (TRAINLET_FORMAT_ORT_2 - TRAINLET_FORMAT_TRAINLET + 1));
+  n.format = (TrainletFormat)(TRAINLET_FORMAT_TRAINLET +
+                              ways / 2 % (TRAINLET_FORMAT_ORT_2 - TRAINLET_FORMAT_TRAINLET + 1));
   /* A bit of the mask for each name that is the input's own: with all of them, hardly a model would be whole. */
   int chosen = input_byte(&in), k = 0;
   const char **names[] = {&n.x, &n.w, &n.b, &n.y, &n.node, &n.symbol, &n.location};
@@ -148,7 +158,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   void *file = n.external ? trainlet_artifacts_external(a, n.location, FILE_BYTES) : NULL;
   if (file) memcpy(file, weights, FILE_BYTES);
-  if (trainlet_artifacts_load(a, model, model_bytes) == STATUS_OK && trainlet_artifacts_set(a, "loss.type", "mse") == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK) train(a, &n);
+  if (trainlet_artifacts_load(a, model, model_bytes) == STATUS_OK &&
+      trainlet_artifacts_set(a, "loss.type", "mse") == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK)
+    train(a, &n);
   hold_sentence(trainlet_artifacts_error(a));
   trainlet_artifacts_free(a);
   free(model);

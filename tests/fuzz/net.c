@@ -33,11 +33,14 @@ static int add_parameter(Net *net, int rank, const int *dims, float middle, floa
   NetValue *v = &net->values[at];
   size_t count = net_count(v, 0);
   v->data = ARENA_ARRAY(&net->arena, float, count + 1);
-  for (size_t i = 0; i < count; i++) v->data[i] = middle + width * (float)((int)((i * 7919 + (size_t)at * 104729) % 2003) - 1001) / 1001;
+  for (size_t i = 0; i < count; i++)
+    v->data[i] = middle + width * (float)((int)((i * 7919 + (size_t)at * 104729) % 2003) - 1001) / 1001;
   return at;
 }
 
-static int vector(Net *net, int count, float middle, float width) { return add_parameter(net, 1, &count, middle, width); }
+static int vector(Net *net, int count, float middle, float width) {
+  return add_parameter(net, 1, &count, middle, width);
+}
 
 /* Takes the step; its output has the dims given. False where that is too large. */
 static bool add_step(Net *net, NetStep s, int rank, const int *dims) {
@@ -62,7 +65,8 @@ static int partner_of(Net *net, const NetValue *x, Input *in, bool far_from_zero
   int choice = input_byte(in), one[NET_RANK], rank = choice / 4 % x->rank;
   for (int i = net->value_count - 1; i >= 0 && choice % 2 && !far_from_zero; i--) {
     const NetValue *v = &net->values[i];
-    if (!v->data && v != x && v->rank == x->rank && memcmp(v->dim, x->dim, sizeof(int) * (size_t)x->rank) == 0) return i;
+    if (!v->data && v != x && v->rank == x->rank && memcmp(v->dim, x->dim, sizeof(int) * (size_t)x->rank) == 0)
+      return i;
   }
   for (int i = 0; i < rank; i++) one[i] = choice >> (5 + i % 3) & 1 ? 1 : x->dim[x->rank - rank + i];
   return add_parameter(net, rank, one, far_from_zero ? 1.5f : 0, 0.7f);
@@ -77,7 +81,8 @@ static bool decode_product(Net *net, NetStep s, const NetValue *x, Input *in) {
   if (s.op == NET_GEMM && x->rank != 2) s.op = NET_MATMUL, s.p[0] = 0;
   s.in[1] = add_parameter(net, 2, s.p[0] ? (int[]){m, k} : (int[]){k, m}, 0, 0.6f), s.in_count = 2;
   s.f = s.op == NET_GEMM && input_below(in, 2) ? 0.5f : 1;
-  if (s.op == NET_GEMM && input_below(in, 3)) s.in[2] = vector(net, input_below(in, 3) ? m : 1, 0, 0.5f), s.in_count = 3;
+  if (s.op == NET_GEMM && input_below(in, 3))
+    s.in[2] = vector(net, input_below(in, 3) ? m : 1, 0, 0.5f), s.in_count = 3;
   return add_step(net, s, x->rank, dims);
 }
 
@@ -89,9 +94,12 @@ static int size_out(int size, int kernel, int stride, int pad, int dilation) {
 /* p: kernel, stride, pad, dilation, group; of a pool, whether zeros of the pad count. */
 static bool decode_window(Net *net, NetStep s, const NetValue *x, Input *in) {
   if (x->rank != 4) return false;
-  int kernel = 1 + input_below(in, 3), stride = 1 + input_below(in, 2), pad = input_below(in, kernel), dilation = 1 + (s.op == NET_CONV && input_below(in, 3) == 0), c = x->dim[1];
-  int group = s.op == NET_CONV && input_below(in, 3) == 0 ? c : 1, out = s.op == NET_CONV ? group * (1 + input_below(in, group > 1 ? 2 : 5)) : c;
-  int dims[] = {-1, out, size_out(x->dim[2], kernel, stride, pad, dilation), size_out(x->dim[3], kernel, stride, pad, dilation)};
+  int kernel = 1 + input_below(in, 3), stride = 1 + input_below(in, 2), pad = input_below(in, kernel),
+      dilation = 1 + (s.op == NET_CONV && input_below(in, 3) == 0), c = x->dim[1];
+  int group = s.op == NET_CONV && input_below(in, 3) == 0 ? c : 1,
+      out = s.op == NET_CONV ? group * (1 + input_below(in, group > 1 ? 2 : 5)) : c;
+  int dims[] = {-1, out, size_out(x->dim[2], kernel, stride, pad, dilation),
+                size_out(x->dim[3], kernel, stride, pad, dilation)};
   s.kind = input_below(in, 2);
   s.p[0] = kernel, s.p[1] = stride, s.p[2] = pad, s.p[3] = dilation, s.p[4] = group, s.p[5] = input_below(in, 2);
   if (dims[2] == 0 || dims[3] == 0) return false;
@@ -107,7 +115,8 @@ static bool decode_norm(Net *net, NetStep s, const NetValue *x, Input *in) {
   if (x->rank < 2) return false;
   s.f = 0.05f; /* so large that a batch without variance does not blow up rounding */
   s.in[1] = vector(net, channels, 1, 0.4f), s.in[2] = vector(net, channels, 0, 0.4f), s.in_count = 3;
-  if (s.op == NET_BATCH_NORM) s.in[3] = vector(net, channels, 0, 0.3f), s.in[4] = vector(net, channels, 1, 0.5f), s.in_count = 5;
+  if (s.op == NET_BATCH_NORM)
+    s.in[3] = vector(net, channels, 0, 0.3f), s.in[4] = vector(net, channels, 1, 0.5f), s.in_count = 5;
   return add_step(net, s, x->rank, x->dim);
 }
 
@@ -152,9 +161,11 @@ static bool decode_along(Net *net, NetStep s, const NetValue *x, Input *in) {
   size = dims[axis];
   if (s.op == NET_SOFTMAX) s.kind = input_below(in, 2);
   else if (s.op == NET_SLICE) {
-    s.p[3] = 1 + input_below(in, 2), s.p[1] = input_below(in, size), s.p[2] = s.p[1] + 1 + input_below(in, size - s.p[1]);
+    s.p[3] = 1 + input_below(in, 2), s.p[1] = input_below(in, size),
+    s.p[2] = s.p[1] + 1 + input_below(in, size - s.p[1]);
     dims[axis] = (s.p[2] - s.p[1] + s.p[3] - 1) / s.p[3];
-  } else if (s.op == NET_PAD) s.p[1] = input_below(in, 3), s.p[2] = input_below(in, 3), s.f = 0.25f, dims[axis] = size + s.p[1] + s.p[2];
+  } else if (s.op == NET_PAD)
+    s.p[1] = input_below(in, 3), s.p[2] = input_below(in, 3), s.f = 0.25f, dims[axis] = size + s.p[1] + s.p[2];
   else if (s.op == NET_GATHER) {
     for (int i = 1; i <= 3; i++) s.p[i] = input_below(in, size);
     dims[axis] = 3;
@@ -194,10 +205,13 @@ static bool decode_step(Net *net, Input *in) {
       s.kind = input_below(in, NET_BINARIES);
       s.in[1] = partner_of(net, &x, in, s.kind == NET_DIV), s.in_count = 2;
       return add_step(net, s, x.rank, x.dim);
-    case NET_MATMUL: case NET_GEMM: return decode_product(net, s, &x, in);
-    case NET_CONV: case NET_POOL: return decode_window(net, s, &x, in);
+    case NET_MATMUL:
+    case NET_GEMM: return decode_product(net, s, &x, in);
+    case NET_CONV:
+    case NET_POOL: return decode_window(net, s, &x, in);
     case NET_GLOBAL_POOL: return x.rank == 4 && add_step(net, s, 4, (int[]){-1, x.dim[1], 1, 1});
-    case NET_BATCH_NORM: case NET_LAYER_NORM: return decode_norm(net, s, &x, in);
+    case NET_BATCH_NORM:
+    case NET_LAYER_NORM: return decode_norm(net, s, &x, in);
     case NET_DROPOUT: return net->random = true, s.f = 0.3f, add_step(net, s, x.rank, x.dim);
     case NET_VIEW: return decode_view(net, s, &x, in);
     case NET_TRANSPOSE: return decode_transpose(net, s, &x, in);
@@ -207,19 +221,22 @@ static bool decode_step(Net *net, Input *in) {
 }
 
 void net_decode(Net *net, Input *in) {
-  static const int shapes[][NET_RANK] = {{2, -1, 6}, {3, -1, 4, 3}, {4, -1, 3, 6, 5}, {2, -1, 1}, {4, -1, 4, 7, 7}, {3, -1, 1, 8}};
+  static const int shapes[][NET_RANK] = {{2, -1, 6}, {3, -1, 4, 3},    {4, -1, 3, 6, 5},
+                                         {2, -1, 1}, {4, -1, 4, 7, 7}, {3, -1, 1, 8}};
   memset(net, 0, sizeof *net);
   const int *shape = shapes[input_below(in, 6)];
   net->input_count = 1 + input_below(in, 2);
   for (int i = 0; i < net->input_count; i++) add_value(net, shape[0], shape + 1);
-  while (in->at < in->end && net->step_count < NET_STEPS - 2 && net->value_count < NET_VALUES - 16) decode_step(net, in);
+  while (in->at < in->end && net->step_count < NET_STEPS - 2 && net->value_count < NET_VALUES - 16)
+    decode_step(net, in);
   NetStep last = {.op = NET_VIEW, .kind = NET_FLATTEN, .in_count = 1, .p = {1}};
   last.in[0] = net->step_count ? net->steps[net->step_count - 1].out : 0;
   int all = (int)net_count(&net->values[last.in[0]], 1);
   add_step(net, last, 2, (int[]){-1, all});
   NetStep scores = {.op = NET_GEMM, .in_count = 3, .f = 1};
   scores.in[0] = net->value_count - 1;
-  scores.in[1] = add_parameter(net, 2, (int[]){all, NET_CLASSES}, 0, 0.5f), scores.in[2] = vector(net, NET_CLASSES, 0, 0.2f);
+  scores.in[1] = add_parameter(net, 2, (int[]){all, NET_CLASSES}, 0, 0.5f),
+  scores.in[2] = vector(net, NET_CLASSES, 0, 0.2f);
   add_step(net, scores, 2, (int[]){-1, NET_CLASSES});
 }
 
@@ -233,14 +250,24 @@ static void write_window(Builder *b, Onnx__NodeProto *n, const NetStep *s) {
   builder_int_list(b, n, "kernel_shape", (int64_t[]){s->p[0], s->p[0]}, 2);
   builder_int_list(b, n, "strides", (int64_t[]){s->p[1], s->p[1]}, 2);
   builder_int_list(b, n, "pads", (int64_t[]){s->p[2], s->p[2], s->p[2], s->p[2]}, 4);
-  if (s->op == NET_CONV) builder_int_list(b, n, "dilations", (int64_t[]){s->p[3], s->p[3]}, 2), builder_int(b, n, "group", s->p[4]);
+  if (s->op == NET_CONV)
+    builder_int_list(b, n, "dilations", (int64_t[]){s->p[3], s->p[3]}, 2), builder_int(b, n, "group", s->p[4]);
   else if (s->kind) builder_int(b, n, "count_include_pad", s->p[5]);
 }
 
 static const char *op_name(const NetStep *s) {
-  static const char *const names[NET_OPS] = {[NET_MATMUL] = "MatMul", [NET_GEMM] = "Gemm", [NET_CONV] = "Conv", [NET_GLOBAL_POOL] = "GlobalAveragePool",
-                                             [NET_BATCH_NORM] = "BatchNormalization", [NET_LAYER_NORM] = "LayerNormalization", [NET_DROPOUT] = "Dropout", [NET_TRANSPOSE] = "Transpose",
-                                             [NET_CONCAT] = "Concat", [NET_SLICE] = "Slice", [NET_PAD] = "Pad", [NET_GATHER] = "Gather"};
+  static const char *const names[NET_OPS] = {[NET_MATMUL] = "MatMul",
+                                             [NET_GEMM] = "Gemm",
+                                             [NET_CONV] = "Conv",
+                                             [NET_GLOBAL_POOL] = "GlobalAveragePool",
+                                             [NET_BATCH_NORM] = "BatchNormalization",
+                                             [NET_LAYER_NORM] = "LayerNormalization",
+                                             [NET_DROPOUT] = "Dropout",
+                                             [NET_TRANSPOSE] = "Transpose",
+                                             [NET_CONCAT] = "Concat",
+                                             [NET_SLICE] = "Slice",
+                                             [NET_PAD] = "Pad",
+                                             [NET_GATHER] = "Gather"};
   switch (s->op) {
     case NET_UNARY: return net_unary[s->kind].name;
     case NET_BINARY: return binary_names[s->kind];
@@ -266,9 +293,12 @@ static int write_constants(Builder *b, const Net *net, const NetStep *s, const c
     for (int i = 0; i < y->rank; i++) dims[i] = i ? y->dim[i] : s->p[0] % 2 ? 0 : -1; /* 0: as it is */
     in[n++] = constant(b, s, "shape", dims, y->rank);
   }
-  if ((s->op == NET_VIEW && (s->kind == NET_UNSQUEEZE || s->kind == NET_SQUEEZE)) || (s->op == NET_REDUCE && s->kind == NET_SUM)) in[n++] = constant(b, s, "axes", &axis, 1);
+  if ((s->op == NET_VIEW && (s->kind == NET_UNSQUEEZE || s->kind == NET_SQUEEZE)) ||
+      (s->op == NET_REDUCE && s->kind == NET_SUM))
+    in[n++] = constant(b, s, "axes", &axis, 1);
   if (s->op == NET_SLICE) {
-    in[n++] = constant(b, s, "starts", (int64_t[]){s->p[1]}, 1), in[n++] = constant(b, s, "ends", (int64_t[]){s->p[2]}, 1);
+    in[n++] = constant(b, s, "starts", (int64_t[]){s->p[1]}, 1),
+    in[n++] = constant(b, s, "ends", (int64_t[]){s->p[2]}, 1);
     in[n++] = constant(b, s, "axes", &axis, 1), in[n++] = constant(b, s, "steps", (int64_t[]){s->p[3]}, 1);
   }
   if (s->op == NET_PAD) {
@@ -292,9 +322,13 @@ static void write_attributes(Builder *b, Onnx__NodeProto *n, const Net *net, con
   int64_t perm[NET_RANK];
   switch (s->op) {
     case NET_GEMM: builder_int(b, n, "transB", s->p[0]), builder_float(b, n, "alpha", s->f); return;
-    case NET_CONV: case NET_POOL: write_window(b, n, s); return;
-    case NET_BATCH_NORM: case NET_LAYER_NORM: builder_float(b, n, "epsilon", s->f); return;
-    case NET_SOFTMAX: case NET_CONCAT: case NET_GATHER: builder_int(b, n, "axis", s->p[0]); return;
+    case NET_CONV:
+    case NET_POOL: write_window(b, n, s); return;
+    case NET_BATCH_NORM:
+    case NET_LAYER_NORM: builder_float(b, n, "epsilon", s->f); return;
+    case NET_SOFTMAX:
+    case NET_CONCAT:
+    case NET_GATHER: builder_int(b, n, "axis", s->p[0]); return;
     case NET_REDUCE:
       builder_int(b, n, "keepdims", s->p[1]);
       if (s->kind != NET_SUM) builder_int_list(b, n, "axes", (int64_t[]){s->p[0]}, 1);

@@ -1,4 +1,5 @@
-/* Net: a random valid network, decoded from bytes: written as ONNX, and evaluated by plain loops in double, which know nothing of the engine.
+/* Net: a random valid network, decoded from bytes: written as ONNX, and evaluated by plain loops in double, which know
+ * nothing of the engine.
  *
  *   Net ─▶ values[]   inputs and activations, whose first dim is the batch (-1), and parameters
  *       ─▶ steps[]    in the order of running; the last gives (batch, NET_CLASSES)
@@ -9,8 +10,25 @@
 enum { NET_RANK = 5, NET_VALUES = 96, NET_STEPS = 20, NET_ELEMENTS = 200, NET_CLASSES = 3, NET_NUMBERS = 8 };
 
 typedef enum NetOp {
-  NET_UNARY, NET_BINARY, NET_MATMUL, NET_GEMM, NET_CONV, NET_POOL, NET_GLOBAL_POOL, NET_BATCH_NORM, NET_LAYER_NORM, NET_SOFTMAX, NET_DROPOUT, NET_VIEW, NET_TRANSPOSE,
-  NET_CONCAT, NET_SLICE, NET_PAD, NET_REDUCE, NET_GATHER, NET_OPS
+  NET_UNARY,
+  NET_BINARY,
+  NET_MATMUL,
+  NET_GEMM,
+  NET_CONV,
+  NET_POOL,
+  NET_GLOBAL_POOL,
+  NET_BATCH_NORM,
+  NET_LAYER_NORM,
+  NET_SOFTMAX,
+  NET_DROPOUT,
+  NET_VIEW,
+  NET_TRANSPOSE,
+  NET_CONCAT,
+  NET_SLICE,
+  NET_PAD,
+  NET_REDUCE,
+  NET_GATHER,
+  NET_OPS
 } NetOp;
 
 typedef struct NetValue {
@@ -43,15 +61,16 @@ typedef struct Plain {
   Arena arena;
   const Net *net;
   int batch;
-  bool training;           /* BatchNormalization takes the batch's own statistics */
+  bool training; /* BatchNormalization takes the batch's own statistics */
   double *x[NET_VALUES];
-  double largest;          /* of all absolute values */
-  bool kink;               /* something stands so near a corner of its function that rounding decides on its gradient */
+  double largest; /* of all absolute values */
+  bool kink;      /* something stands so near a corner of its function that rounding decides on its gradient */
 } Plain;
 
 /* `nudge`: what the inputs are changed by, relatively, to see how much that matters. */
 void plain_run(Plain *p, const Net *net, int batch, bool training, float *const *inputs, double nudge);
-double plain_loss(const Plain *p, const int64_t *classes, const float *targets); /* cross-entropy with classes, else mse */
+double plain_loss(const Plain *p, const int64_t *classes,
+                  const float *targets); /* cross-entropy with classes, else mse */
 
 /* Of NET_UNARY, NET_BINARY and NET_REDUCE, by kind. */
 typedef struct NetUnary {

@@ -1,4 +1,5 @@
-/* Fuzzes the reader of ONNX Runtime's checkpoints, with a second file at hand; what it accepts it writes, in both versions, and reads back the same. */
+/* Fuzzes the reader of ONNX Runtime's checkpoints, with a second file at hand; what it accepts it writes, in both
+ * versions, and reads back the same. */
 #include <stdlib.h>
 #include <string.h>
 

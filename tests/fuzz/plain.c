@@ -1,4 +1,5 @@
-/* The plain interpreter of random networks: every operator as its definition reads, in double, a loop over the output's elements. */
+/* The plain interpreter of random networks: every operator as its definition reads, in double, a loop over the output's
+ * elements. */
 #include <math.h>
 #include <string.h>
 
@@ -20,9 +21,14 @@ static double hard_sigmoid(double x) { return fmax(0, fmin(1, 0.2 * x + 0.5)); }
 static double hard_swish(double x) { return x * fmax(0, fmin(1, x / 6 + 0.5)); }
 
 const NetUnary net_unary[] = {
-    {"Relu", relu, {0, NAN}}, {"LeakyRelu", leaky_relu, {0, NAN}}, {"Sigmoid", sigmoid, {NAN, NAN}}, {"Tanh", tanh, {NAN, NAN}}, {"Neg", negated, {NAN, NAN}}, {"Abs", fabs, {0, NAN}},
-    {"Softplus", softplus, {NAN, NAN}}, {"Erf", erf, {NAN, NAN}}, {"Elu", elu, {NAN, NAN}}, {"Selu", selu, {0, NAN}}, {"Softsign", softsign, {NAN, NAN}},
-    {"HardSigmoid", hard_sigmoid, {-2.5, 2.5}}, {"HardSwish", hard_swish, {-3, 3}}, {"Sin", sin, {NAN, NAN}}, {"Cos", cos, {NAN, NAN}}, {"Exp", exp, {NAN, NAN}},
+    {"Relu", relu, {0, NAN}},           {"LeakyRelu", leaky_relu, {0, NAN}},
+    {"Sigmoid", sigmoid, {NAN, NAN}},   {"Tanh", tanh, {NAN, NAN}},
+    {"Neg", negated, {NAN, NAN}},       {"Abs", fabs, {0, NAN}},
+    {"Softplus", softplus, {NAN, NAN}}, {"Erf", erf, {NAN, NAN}},
+    {"Elu", elu, {NAN, NAN}},           {"Selu", selu, {0, NAN}},
+    {"Softsign", softsign, {NAN, NAN}}, {"HardSigmoid", hard_sigmoid, {-2.5, 2.5}},
+    {"HardSwish", hard_swish, {-3, 3}}, {"Sin", sin, {NAN, NAN}},
+    {"Cos", cos, {NAN, NAN}},           {"Exp", exp, {NAN, NAN}},
 };
 const int net_unary_count = sizeof net_unary / sizeof *net_unary;
 
@@ -95,7 +101,8 @@ static double convolution(const NetStep *s, const Tensor *in, const int *at) {
       for (int j = 0; j < kernel; j++) {
         int y = at[2] * s->p[1] - s->p[2] + i * s->p[3], x = at[3] * s->p[1] - s->p[2] + j * s->p[3];
         if (y < 0 || x < 0 || y >= in[0].dim[2] || x >= in[0].dim[3]) continue;
-        sum += *element(&in[0], (int[]){at[0], at[1] / per_group * channels + c, y, x}) * *element(&in[1], (int[]){at[1], c, i, j});
+        sum += *element(&in[0], (int[]){at[0], at[1] / per_group * channels + c, y, x}) *
+             *element(&in[1], (int[]){at[1], c, i, j});
       }
   return sum;
 }
@@ -117,7 +124,8 @@ static double pool(Plain *p, const NetStep *s, const Tensor *in, const int *at) 
   return most;
 }
 
-/* Mean and variance of the elements that share index `at[axis]`, all others running; or, of axis -1, that differ in the last index alone. */
+/* Mean and variance of the elements that share index `at[axis]`, all others running; or, of axis -1, that differ in the
+ * last index alone. */
 static void moments(const Tensor *t, const int *at, int axis, double *mean, double *variance) {
   double sum = 0, squares = 0;
   size_t n = 0;
@@ -160,9 +168,13 @@ static double along(Plain *p, const NetStep *s, const Tensor *t, const int *at, 
     else if (v > second) second = v;
   }
   for (int k = 0; k < t->dim[axis]; k++) k_at[axis] = k, exponents += exp(*element(t, k_at) - most);
-  if (s->op == NET_SOFTMAX) return s->kind ? *element(t, at) - most - log(exponents) : exp(*element(t, at) - most) / exponents;
+  if (s->op == NET_SOFTMAX)
+    return s->kind ? *element(t, at) - most - log(exponents) : exp(*element(t, at) - most) / exponents;
   if (s->kind == NET_REDUCE_MAX) see_corner(p, most - second);
-  return s->kind == NET_SUM ? sum : s->kind == NET_MEAN ? sum / t->dim[axis] : s->kind == NET_REDUCE_MAX ? most : squares;
+  return s->kind == NET_SUM        ? sum
+       : s->kind == NET_MEAN       ? sum / t->dim[axis]
+       : s->kind == NET_REDUCE_MAX ? most
+                                   : squares;
 }
 
 static double reduced(Plain *p, const NetStep *s, const Tensor *in, const int *at) {
@@ -204,14 +216,17 @@ static double output(Plain *p, const NetStep *s, const Tensor *in, const Tensor 
   switch (s->op) {
     case NET_UNARY: return unary(p, s, in[0].x[i]);
     case NET_BINARY: return binary(p, s, in[0].x[i], broadcast(&in[1], at, out->rank));
-    case NET_MATMUL: case NET_GEMM: return product(s, in, at, out->rank);
+    case NET_MATMUL:
+    case NET_GEMM: return product(s, in, at, out->rank);
     case NET_CONV: return convolution(s, in, at);
     case NET_POOL: return pool(p, s, in, at);
     case NET_GLOBAL_POOL: return global_mean(in, at);
-    case NET_BATCH_NORM: case NET_LAYER_NORM: return normalized(p, s, in, at);
+    case NET_BATCH_NORM:
+    case NET_LAYER_NORM: return normalized(p, s, in, at);
     case NET_SOFTMAX: return along(p, s, in, at, s->p[0]);
     case NET_REDUCE: return reduced(p, s, in, at);
-    case NET_VIEW: case NET_DROPOUT: return in[0].x[i];
+    case NET_VIEW:
+    case NET_DROPOUT: return in[0].x[i];
     default: return moved(s, in, at);
   }
 }
@@ -225,7 +240,8 @@ void plain_run(Plain *p, const Net *net, int batch, bool training, float *const 
     size_t count = net_count(v, batch);
     p->x[i] = ARENA_ARRAY(&p->arena, double, count + 1);
     const float *from = v->data ? v->data : i < net->input_count ? inputs[i] : NULL;
-    for (size_t k = 0; from && k < count; k++) p->x[i][k] = (double)from[k] * (v->data ? 1 : 1 + (k % 2 ? nudge : -nudge));
+    for (size_t k = 0; from && k < count; k++)
+      p->x[i][k] = (double)from[k] * (v->data ? 1 : 1 + (k % 2 ? nudge : -nudge));
   }
   for (int i = 0; i < net->step_count; i++) {
     const NetStep *s = &net->steps[i];

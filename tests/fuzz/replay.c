@@ -1,4 +1,5 @@
-/* Runs a fuzz target without libFuzzer on the files named, and on every file of the folders named: inputs that were found stay tests. */
+/* Runs a fuzz target without libFuzzer on the files named, and on every file of the folders named: inputs that were
+ * found stay tests. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,19 +23,30 @@ const FUZZ = join(root, 'build/fuzz');
 /** Bytes of an input that is printed, for where the folder is lost (as in CI). */
 const MOST_PRINTED = 3000;
 /** Every finding is worth its sentence; memory that is not there is NULL, as in wasm. */
-const SANITIZERS = { ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0', UBSAN_OPTIONS: 'print_stacktrace=1' };
+const SANITIZERS = {
+  ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0',
+  UBSAN_OPTIONS: 'print_stacktrace=1',
+};
 const COLUMNS = ['executions', 'a second', 'edges', 'inputs', 'found'];
 
 await runMain(main);
 
 async function main() {
-  const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, seconds: { type: 'string', default: '60' }, runs: { type: 'string' }, seed: { type: 'string', default: '0' }, only: { type: 'string' }, m32: { type: 'boolean' },
-    jobs: { type: 'string', default: '2' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      seconds: { type: 'string', default: '60' },
+      runs: { type: 'string' },
+      seed: { type: 'string', default: '0' },
+      only: { type: 'string' },
+      m32: { type: 'boolean' },
+      jobs: { type: 'string', default: '2' },
+    },
+  });
   if (values.help) return process.stdout.write(HELP);
   const names = values.only ? values.only.split(',') : targets();
-  for (const name of names) if (!targets().includes(name)) throw new Failure(`There is no target '${name}': ${targets().join(', ')}.`);
+  for (const name of names)
+    if (!targets().includes(name)) throw new Failure(`There is no target '${name}': ${targets().join(', ')}.`);
   const bits = values.m32 ? 32 : 64;
   build(bits);
   const seeds = await makeSeeds(join(FUZZ, 'seeds'));
@@ -52,18 +63,33 @@ async function main() {
 /** Files of this folder with the entry that libFuzzer calls. */
 function targets() {
   const folder = join(root, 'tests/fuzz');
-  return readdirSync(folder).filter((file) => file.endsWith('.c') && /^int LLVMFuzzerTestOneInput\(.*\{/m.test(readFileSync(join(folder, file), 'utf8')))
+  return readdirSync(folder)
+    .filter(
+      (file) =>
+        file.endsWith('.c') && /^int LLVMFuzzerTestOneInput\(.*\{/m.test(readFileSync(join(folder, file), 'utf8')),
+    )
     .map((file) => file.slice(0, -2));
 }
 
 function build(bits) {
   const folder = join(FUZZ, String(bits));
   const clang = findProgram('clang-19', 'clang');
-  if (!clang) throw new Failure("The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node wasm/setup.mjs --test'.");
+  if (!clang)
+    throw new Failure(
+      "The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node wasm/setup.mjs --test'.",
+    );
   if (!existsSync(join(folder, 'build.ninja'))) {
-    const options = ['-DTRAINLET_FUZZ=ON', `-DTRAINLET_M32=${bits === 32 ? 'ON' : 'OFF'}`, `-DCMAKE_C_COMPILER=${clang}`];
-    run('build-fuzz', 'CMake could not configure the fuzz targets: are libclang-rt-19-dev and, with --m32, g++-multilib there', 'cmake',
-      ['-S', root, '-B', folder, '-G', 'Ninja', ...options]);
+    const options = [
+      '-DTRAINLET_FUZZ=ON',
+      `-DTRAINLET_M32=${bits === 32 ? 'ON' : 'OFF'}`,
+      `-DCMAKE_C_COMPILER=${clang}`,
+    ];
+    run(
+      'build-fuzz',
+      'CMake could not configure the fuzz targets: are libclang-rt-19-dev and, with --m32, g++-multilib there',
+      'cmake',
+      ['-S', root, '-B', folder, '-G', 'Ninja', ...options],
+    );
   }
   say(`Building the fuzz targets of ${bits} bits …`);
   run('build-fuzz', 'The fuzz targets could not be built', 'cmake', ['--build', folder, '--target', 'fuzz']);
@@ -77,23 +103,46 @@ async function fuzz(name, bits, seeds, limit) {
   for (const folder of [corpus, found]) mkdirSync(folder, { recursive: true });
   const kept = join(root, 'tests/fuzz/found', name);
   const inputs = [join(seeds, name), kept].filter(existsSync);
-  for (const folder of inputs.slice(1)) for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(corpus, file));
+  for (const folder of inputs.slice(1))
+    for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(corpus, file));
   const before = new Set(readdirSync(found));
   const start = performance.now();
-  const args = [corpus, ...inputs.slice(0, 1), ...limit, `-artifact_prefix=${found}/`, '-timeout=60', '-rss_limit_mb=3000', '-malloc_limit_mb=3000', '-print_final_stats=1'];
+  const args = [
+    corpus,
+    ...inputs.slice(0, 1),
+    ...limit,
+    `-artifact_prefix=${found}/`,
+    '-timeout=60',
+    '-rss_limit_mb=3000',
+    '-malloc_limit_mb=3000',
+    '-print_final_stats=1',
+  ];
   const { code, text } = await ended(join(FUZZ, String(bits), `fuzz_${name}`), args);
   const last = [...text.matchAll(/^#(\d+)\s.*?cov: (\d+) ft: \d+ corp: (\d+)/gm)].at(-1) ?? [];
   const executions = Number(/number_of_executed_units: (\d+)/.exec(text)?.[1] ?? last[1] ?? 0);
   const fresh = readdirSync(found).filter((file) => !before.has(file) && !file.startsWith('slow-unit'));
   if (code !== 0) tell(name, bits, text, found, fresh);
-  return { name, executions, 'a second': Math.round(executions / ((performance.now() - start) / 1000)), edges: Number(last[2] ?? 0), inputs: Number(last[3] ?? 0), found: code === 0 ? 0 : Math.max(1, fresh.length) };
+  return {
+    name,
+    executions,
+    'a second': Math.round(executions / ((performance.now() - start) / 1000)),
+    edges: Number(last[2] ?? 0),
+    inputs: Number(last[3] ?? 0),
+    found: code === 0 ? 0 : Math.max(1, fresh.length),
+  };
 }
 
 function ended(program, args) {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd: root, env: { ...process.env, ...SANITIZERS }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(program, args, {
+      cwd: root,
+      env: { ...process.env, ...SANITIZERS },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let text = '';
-    child.stderr.on('data', (piece) => { text += piece; });
+    child.stderr.on('data', (piece) => {
+      text += piece;
+    });
     child.on('error', (error) => resolve({ code: 1, text: error.message }));
     child.on('close', (code) => resolve({ code: code ?? 1, text }));
   });
@@ -107,13 +156,15 @@ function tell(name, bits, text, found, fresh) {
     const path = join(found, file);
     const bytes = readFileSync(path);
     console.error(`Run it again: build/fuzz/${bits}/fuzz_${name} ${path.slice(root.length)}`);
-    if (bytes.length <= MOST_PRINTED) console.error(`Its bytes: echo ${bytes.toString('base64')} | base64 -d > ${path.slice(root.length)}`);
+    if (bytes.length <= MOST_PRINTED)
+      console.error(`Its bytes: echo ${bytes.toString('base64')} | base64 -d > ${path.slice(root.length)}`);
   }
 }
 
 function report(rows, bits) {
   const width = Math.max(...rows.map(({ name }) => name.length));
   console.log([`${bits} bits`.padEnd(width), ...COLUMNS.map((column) => column.padStart(12))].join(''));
-  for (const row of rows) console.log([row.name.padEnd(width), ...COLUMNS.map((column) => String(row[column]).padStart(12))].join(''));
+  for (const row of rows)
+    console.log([row.name.padEnd(width), ...COLUMNS.map((column) => String(row[column]).padStart(12))].join(''));
   if (rows.some(({ found }) => found > 0)) process.exitCode = 1;
 }

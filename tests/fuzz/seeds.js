@@ -1,4 +1,5 @@
-// What the fuzz targets begin with: ONNX's backend cases, the golden models, and what training makes of these, in build/fuzz/seeds.
+// What the fuzz targets begin with: ONNX's backend cases, the golden models, and what training makes of these, in
+// build/fuzz/seeds.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,10 @@ import { remove, root } from '../../wasm/tools.mjs';
 
 const CASES = '/usr/share/libonnx-testdata/data';
 const GOLDEN = join(root, 'tests/golden');
-/** Bytes of the largest seed. A longer input is slower without telling more, but `inference` reads one of more than 64 KB in place. */
+/**
+ * Bytes of the largest seed. A longer input is slower without telling more, but `inference` reads one of more than 64
+ * KB in place.
+ */
 const MOST = 32 << 10;
 const MOST_IN_PLACE = 80 << 10;
 const HERE = { worker: false };
@@ -44,21 +48,27 @@ export async function makeSeeds(folder) {
     mkdirSync(into, { recursive: true });
     writeFileSync(join(into, createHash('sha1').update(bytes).digest('hex')), bytes);
   };
-  for (const bytes of modelFiles()) for (const target of OF_MODELS) put(target, bytes, target === 'inference' ? MOST_IN_PLACE : MOST);
+  for (const bytes of modelFiles())
+    for (const target of OF_MODELS) put(target, bytes, target === 'inference' ? MOST_IN_PLACE : MOST);
   for (const [name, options] of TRAINED) await trained(put, name, options);
   for (const target of OF_ANY_BYTES) for (let i = 1; i <= 64; i++) put(target, noise(`${target} ${i}`, 8 * i));
-  for (const file of filesIn(join(GOLDEN, 'ort'))) if (/checkpoint/.test(file)) put('ort_checkpoint', readFileSync(file));
+  for (const file of filesIn(join(GOLDEN, 'ort')))
+    if (/checkpoint/.test(file)) put('ort_checkpoint', readFileSync(file));
   writeFileSync(done, '');
   return folder;
 }
 
 function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
 function modelFiles() {
-  const cases = ['node', 'simple', 'pytorch-converted', 'pytorch-operator'].map((kind) => join(CASES, kind)).filter(existsSync).flatMap(filesIn);
+  const cases = ['node', 'simple', 'pytorch-converted', 'pytorch-operator']
+    .map((kind) => join(CASES, kind))
+    .filter(existsSync)
+    .flatMap(filesIn);
   return [...cases, ...filesIn(GOLDEN)].filter((file) => /\.(onnx|ort)$/.test(file)).map((file) => readFileSync(file));
 }
 

@@ -1,4 +1,5 @@
-/* Fuzzes the whole way: a hostile model becomes artifacts, the artifacts a session, and the session takes steps of several batches and exports. */
+/* Fuzzes the whole way: a hostile model becomes artifacts, the artifacts a session, and the session takes steps of
+ * several batches and exports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +7,10 @@
 
 enum { LIMIT_BYTES = 32 << 20 };
 
-/* Labels of ones lie inside two classes. A step without examples has no loss, and with wild numbers no finite one, which changes nothing. */
-static const FuzzFeed steps[] = {{2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 1, FEED_WILD, 0}};
+/* Labels of ones lie inside two classes. A step without examples has no loss, and with wild numbers no finite one,
+ * which changes nothing. */
+static const FuzzFeed steps[] = {
+    {2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 1, FEED_WILD, 0}};
 enum { STEPS = sizeof steps / sizeof *steps };
 
 static void run(TrainletSession *s, uint32_t seed) {
@@ -29,7 +32,8 @@ static void run(TrainletSession *s, uint32_t seed) {
 static void train(const uint8_t *bytes, size_t count, const char *loss) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   hold(a != NULL);
-  hold(trainlet_artifacts_load(a, bytes, count) != STATUS_OK || trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK);
+  hold(trainlet_artifacts_load(a, bytes, count) != STATUS_OK ||
+       trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK);
   if (trainlet_artifacts_error(a)->status == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK) {
     TrainletSession *s = trainlet_session_new();
     trainlet_session_limit(s, LIMIT_BYTES);

@@ -1,4 +1,5 @@
-/* Fuzzes the training model: hostile bytes as the train model beside whole artifacts (run in the repository's root), steps of several batches and save. */
+/* Fuzzes the training model: hostile bytes as the train model beside whole artifacts (run in the repository's root),
+ * steps of several batches and save. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 enum { LIMIT_BYTES = 32 << 20 };
 
-static const FuzzFeed steps[] = {{2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 1, FEED_WILD, 0}};
+static const FuzzFeed steps[] = {
+    {2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 1, FEED_WILD, 0}};
 enum { STEPS = sizeof steps / sizeof *steps };
 
 static TrainletArtifacts *whole_artifacts(void) {

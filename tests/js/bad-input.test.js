@@ -23,24 +23,41 @@ before(async () => {
 after(() => session.release());
 
 /** One sentence, the code, and the words. @param {string | readonly string[]} codes @param {RegExp} [words] */
-const is = (codes, words = /./) => (error) => {
-  assert.ok(error instanceof TrainletError, String(error));
-  assert.ok([codes].flat().includes(error.code), `${error.code}: ${error.message}`);
-  assert.match(error.message, words);
-  assert.doesNotMatch(error.message, /\n|undefined|NULL|\[object/);
-  return true;
-};
+const is =
+  (codes, words = /./) =>
+  (error) => {
+    assert.ok(error instanceof TrainletError, String(error));
+    assert.ok([codes].flat().includes(error.code), `${error.code}: ${error.message}`);
+    assert.match(error.message, words);
+    assert.doesNotMatch(error.message, /\n|undefined|NULL|\[object/);
+    return true;
+  };
 
 test('a wrong feed names the input, what was wanted and what came, and the session goes on', async () => {
   const before = (await session.getContiguousParameters()).data;
   const { input, labels } = FEEDS;
   await assert.rejects(session.step({ imput: input, labels }), is('invalid-feed', /'imput'.*'input'/));
   await assert.rejects(session.step({ input }), is('invalid-feed', /labels/));
-  await assert.rejects(session.step({ input: new Tensor('float64', Float64Array.from(input.data), input.dims), labels }), is('invalid-feed', /input.*(float32.*float64|float64.*float32)/));
-  await assert.rejects(session.step({ input, labels: new Tensor('int32', Int32Array.from(labels.data, Number)) }), is('invalid-feed', /labels.*(int64.*int32|int32.*int64)/));
-  await assert.rejects(session.step({ input: new Tensor('float32', new Float32Array(8 * 19), [8, 19]), labels }), is('invalid-feed', /input.*(20.*19|19.*20)/));
-  await assert.rejects(session.step({ input: new Tensor('float32', new Float32Array(160)), labels }), is('invalid-feed', /input/));
-  await assert.rejects(session.step({ input, labels: new Tensor('int64', [0, 1]) }), is(['invalid-feed', 'invalid-model']));
+  await assert.rejects(
+    session.step({ input: new Tensor('float64', Float64Array.from(input.data), input.dims), labels }),
+    is('invalid-feed', /input.*(float32.*float64|float64.*float32)/),
+  );
+  await assert.rejects(
+    session.step({ input, labels: new Tensor('int32', Int32Array.from(labels.data, Number)) }),
+    is('invalid-feed', /labels.*(int64.*int32|int32.*int64)/),
+  );
+  await assert.rejects(
+    session.step({ input: new Tensor('float32', new Float32Array(8 * 19), [8, 19]), labels }),
+    is('invalid-feed', /input.*(20.*19|19.*20)/),
+  );
+  await assert.rejects(
+    session.step({ input: new Tensor('float32', new Float32Array(160)), labels }),
+    is('invalid-feed', /input/),
+  );
+  await assert.rejects(
+    session.step({ input, labels: new Tensor('int64', [0, 1]) }),
+    is(['invalid-feed', 'invalid-model']),
+  );
   await assert.rejects(session.runEvalStep(FEEDS, ['logit']), is(['invalid-feed', 'invalid-argument'], /logit/));
   assert.deepEqual((await session.getContiguousParameters()).data, before);
   assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
@@ -49,7 +66,9 @@ test('a wrong feed names the input, what was wanted and what came, and the sessi
 test('labels that are no class are refused or do not count, never read out of bounds', async () => {
   for (const label of [5, 2 ** 40, -1, -(2 ** 40)]) {
     const labels = new Tensor('int64', [label, 0, 1, 2, 3, 4, 0, 1]);
-    const result = await session.runEvalStep({ ...FEEDS, labels }).catch((error) => is(['invalid-feed', 'non-finite-loss'])(error));
+    const result = await session
+      .runEvalStep({ ...FEEDS, labels })
+      .catch((error) => is(['invalid-feed', 'non-finite-loss'])(error));
     assert.ok(result);
   }
 });
@@ -57,7 +76,11 @@ test('labels that are no class are refused or do not count, never read out of bo
 test('a loss that is not finite changes no parameter', async () => {
   const before = (await session.getContiguousParameters()).data;
   for (const value of [NaN, Infinity]) {
-    const input = new Tensor('float32', FEEDS.input.data.map((v, i) => (i === 5 ? value : v)), FEEDS.input.dims);
+    const input = new Tensor(
+      'float32',
+      FEEDS.input.data.map((v, i) => (i === 5 ? value : v)),
+      FEEDS.input.dims,
+    );
     await assert.rejects(session.step({ ...FEEDS, input }), is('non-finite-loss'));
   }
   assert.deepEqual((await session.getContiguousParameters()).data, before);
@@ -78,17 +101,22 @@ function fickle(first, later) {
 test('a tensor that is another at a second look is what it was at the first, everywhere', async () => {
   const { input, labels } = FEEDS;
   const evil = [
-    { type: 'float32', data: new Float32Array(1e6), dims: [8, 20] }, { type: 'float32', data: input.data, dims: [1e5, 20] },
-    { type: 'float64', data: new Float64Array(1e6), dims: [1e6] }, {},
+    { type: 'float32', data: new Float32Array(1e6), dims: [8, 20] },
+    { type: 'float32', data: input.data, dims: [1e5, 20] },
+    { type: 'float64', data: new Float64Array(1e6), dims: [1e6] },
+    {},
   ];
-  const fed = async (/** @type {any} */ given) => (await session.runEvalStep({ input: given, labels }))[session.evalOutputNames[0]].data;
+  const fed = async (/** @type {any} */ given) =>
+    (await session.runEvalStep({ input: given, labels }))[session.evalOutputNames[0]].data;
   const wanted = await fed(input);
   const weight = session.parameters[0];
   const before = await session.getParameter(weight.name);
   for (const later of evil) {
     assert.deepEqual(await fed(fickle(input, later)), wanted);
-    assert.deepEqual(await session.evaluate({ inputs: { input: fickle(input, later) }, labels: { labels: fickle(labels, later) } }),
-      await session.evaluate({ inputs: { input }, labels: { labels } }));
+    assert.deepEqual(
+      await session.evaluate({ inputs: { input: fickle(input, later) }, labels: { labels: fickle(labels, later) } }),
+      await session.evaluate({ inputs: { input }, labels: { labels } }),
+    );
     await session.setParameter(weight.name, fickle(before, later));
     assert.deepEqual((await session.getParameter(weight.name)).data, before.data);
     await assert.rejects(fed(fickle(later, input)), is('invalid-feed'));
@@ -99,31 +127,69 @@ test('a tensor that is another at a second look is what it was at the first, eve
 
 test('typed arrays that lie about themselves, or shrink, are seen through', async () => {
   const { input, labels } = FEEDS;
-  const lie = (/** @type {object} */ fields) => Object.defineProperties(new Float32Array(8), Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, { value }])));
+  const lie = (/** @type {object} */ fields) =>
+    Object.defineProperties(
+      new Float32Array(8),
+      Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, { value }])),
+    );
   const spoofed = [
-    lie({ length: 160 }), lie({ length: 160, byteLength: 640, buffer: input.data.buffer }), lie({ [Symbol.toStringTag]: 'Float32Array', length: 160 }),
-    { length: 160, [Symbol.toStringTag]: 'Float32Array' }, { length: 160, [Symbol.toStringTag]: 'toString' },
+    lie({ length: 160 }),
+    lie({ length: 160, byteLength: 640, buffer: input.data.buffer }),
+    lie({ [Symbol.toStringTag]: 'Float32Array', length: 160 }),
+    { length: 160, [Symbol.toStringTag]: 'Float32Array' },
+    { length: 160, [Symbol.toStringTag]: 'toString' },
   ];
   for (const data of spoofed) {
     for (const type of ['float32', 'toString', '__proto__', 'constructor']) {
-      await assert.rejects(session.step(/** @type {any} */ ({ input: { type, data, dims: [8, 20] }, labels })), is('invalid-feed'));
+      await assert.rejects(
+        session.step(/** @type {any} */ ({ input: { type, data, dims: [8, 20] }, labels })),
+        is('invalid-feed'),
+      );
     }
   }
   const room = new ArrayBuffer(640, { maxByteLength: 1280 });
   const data = new Float32Array(room);
   data.set(input.data);
-  const shrinks = { get dims() { room.resize(64); return [8]; }, type: 'int64', data: labels.data };
-  await assert.rejects(session.step({ input: { type: 'float32', data, dims: [8, 20] }, labels: shrinks }), is('invalid-feed', /'input'.*resized or transferred/));
+  const shrinks = {
+    get dims() {
+      room.resize(64);
+      return [8];
+    },
+    type: 'int64',
+    data: labels.data,
+  };
+  await assert.rejects(
+    session.step({ input: { type: 'float32', data, dims: [8, 20] }, labels: shrinks }),
+    is('invalid-feed', /'input'.*resized or transferred/),
+  );
   const gone = Float32Array.from(input.data);
-  const detaches = { get dims() { structuredClone(gone.buffer, { transfer: [gone.buffer] }); return [8]; }, type: 'int64', data: labels.data };
-  await assert.rejects(session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels: detaches }), is('invalid-feed', /'input'.*resized or transferred/));
-  await assert.rejects(session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels }), is('invalid-feed', /160 elements, but the data has 0/));
+  const detaches = {
+    get dims() {
+      structuredClone(gone.buffer, { transfer: [gone.buffer] });
+      return [8];
+    },
+    type: 'int64',
+    data: labels.data,
+  };
+  await assert.rejects(
+    session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels: detaches }),
+    is('invalid-feed', /'input'.*resized or transferred/),
+  );
+  await assert.rejects(
+    session.step({ input: { type: 'float32', data: gone, dims: [8, 20] }, labels }),
+    is('invalid-feed', /160 elements, but the data has 0/),
+  );
   assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
 });
 
-test('data that are transferred in the middle of a fit end it with a sentence, and so does a fetched tensor\'s room', async () => {
-  const { inputs: { input }, labels: { labels } } = clusters(8, 1);
-  const onBatch = () => { structuredClone(input.data.buffer, { transfer: [input.data.buffer] }); };
+test("data that are transferred in the middle of a fit end it with a sentence, and so does a fetched tensor's room", async () => {
+  const {
+    inputs: { input },
+    labels: { labels },
+  } = clusters(8, 1);
+  const onBatch = () => {
+    structuredClone(input.data.buffer, { transfer: [input.data.buffer] });
+  };
   const fitting = session.fit({ inputs: { input }, labels: { labels } }, { batchSize: 2, epochs: 3, onBatch });
   await assert.rejects(fitting, is('invalid-feed', /'input'.*resized or transferred/));
   const [name] = session.evalOutputNames;
@@ -132,7 +198,7 @@ test('data that are transferred in the middle of a fit end it with a sentence, a
   const running = session.runEvalStep(FEEDS, { [name]: { type: own.type, dims: own.dims, data: room } });
   structuredClone(room.buffer, { transfer: [room.buffer] });
   await assert.rejects(running, is('invalid-feed', /resized or transferred/));
-  const bytes = new Uint8Array(await session.getParametersSize() * 4);
+  const bytes = new Uint8Array((await session.getParametersSize()) * 4);
   Object.defineProperty(bytes, 'length', { value: 8 });
   await session.loadParametersBuffer(bytes).catch(() => {});
   const few = Object.defineProperty(new Uint8Array(8), 'length', { value: bytes.byteLength });
@@ -140,14 +206,29 @@ test('data that are transferred in the middle of a fit end it with a sentence, a
 });
 
 test('external data is looked at once it is copied', async () => {
-  const model = golden('external/one_file.onnx'), data = golden('external/one_file.onnx.data');
+  const model = golden('external/one_file.onnx'),
+    data = golden('external/one_file.onnx.data');
   const looks = { count: 0 };
-  const externalData = { get 'one_file.onnx.data'() { return looks.count++ ? /** @type {any} */ (1e9) : data; } };
-  await assert.rejects(InferenceSession.create(model, { ...HERE, externalData }), is('invalid-argument', /is no Uint8Array any more/));
+  const externalData = {
+    get 'one_file.onnx.data'() {
+      return looks.count++ ? /** @type {any} */ (1e9) : data;
+    },
+  };
+  await assert.rejects(
+    InferenceSession.create(model, { ...HERE, externalData }),
+    is('invalid-argument', /is no Uint8Array any more/),
+  );
 });
 
 /** What a truncated, random or damaged file may be called. */
-const DAMAGE = ['invalid-model', 'checkpoint-corrupt', 'checkpoint-mismatch', 'unsupported-op', 'out-of-memory', 'invalid-argument'];
+const DAMAGE = [
+  'invalid-model',
+  'checkpoint-corrupt',
+  'checkpoint-mismatch',
+  'unsupported-op',
+  'out-of-memory',
+  'invalid-argument',
+];
 
 test('a truncated model is refused wherever it is cut', async () => {
   for (let i = 0; i < 24; i++) {
@@ -172,9 +253,15 @@ test('a damaged checkpoint is known as such, whichever byte it is', async () => 
   for (let i = 0; i < 32; i++) {
     const bytes = saved.slice();
     bytes[batchBits(1, i) % bytes.length] ^= 1 << (i % 8);
-    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: bytes }, HERE), is(['checkpoint-corrupt', 'checkpoint-mismatch']));
+    await assert.rejects(
+      TrainingSession.create({ ...artifacts, checkpointState: bytes }, HERE),
+      is(['checkpoint-corrupt', 'checkpoint-mismatch']),
+    );
     const cut = saved.slice(0, Math.floor((saved.length * i) / 32));
-    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: cut }, HERE), is('checkpoint-corrupt'));
+    await assert.rejects(
+      TrainingSession.create({ ...artifacts, checkpointState: cut }, HERE),
+      is('checkpoint-corrupt'),
+    );
   }
 });
 
@@ -186,21 +273,51 @@ test('a damaged model never does worse than fail or load', async () => {
   }
 });
 
-test('a shape that depends on a fed value of a kind that no exporter writes ends in a sentence', { timeout: 20_000 }, async () => {
-  const INT16 = 5, FLOAT16 = 10;
-  const graph = message([1, node('Resize', ['X', '', '', 'sizes'], 'Y')], [11, info('X', INT16, ['n', 'm'])], [11, info('sizes', FLOAT16, [2])], [12, info('Y', INT16, ['p', 'q'])]);
+test('a shape that depends on a fed value of a kind that no exporter writes ends in a sentence', {
+  timeout: 20_000,
+}, async () => {
+  const INT16 = 5,
+    FLOAT16 = 10;
+  const graph = message(
+    [1, node('Resize', ['X', '', '', 'sizes'], 'Y')],
+    [11, info('X', INT16, ['n', 'm'])],
+    [11, info('sizes', FLOAT16, [2])],
+    [12, info('Y', INT16, ['p', 'q'])],
+  );
   const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]), HERE);
-  const feeds = { X: new Tensor('int16', Int16Array.of(1, 2), [1, 2]), sizes: new Tensor('float16', Uint16Array.of(0x3c00, 0x4000), [2]) };
-  await assert.rejects(session.run(feeds), is('unsupported-op', /shapes of the model depend on values inside of one operator/));
+  const feeds = {
+    X: new Tensor('int16', Int16Array.of(1, 2), [1, 2]),
+    sizes: new Tensor('float16', Uint16Array.of(0x3c00, 0x4000), [2]),
+  };
+  await assert.rejects(
+    session.run(feeds),
+    is('unsupported-op', /shapes of the model depend on values inside of one operator/),
+  );
 });
 
 test('axes whose number is fed reduce, whatever shape the model declares', async () => {
-  const FLOAT = 1, INT64 = 7;
+  const FLOAT = 1,
+    INT64 = 7;
   const reduce = node('ReduceSum', ['x', 'axes'], 'y', attribute('noop_with_empty_axes', 1));
-  const graph = message([1, reduce], [11, info('x', FLOAT, [3, 61, 2])], [11, info('axes', INT64, ['n'])], [12, info('y', FLOAT, [3, 2, 2])]);
+  const graph = message(
+    [1, reduce],
+    [11, info('x', FLOAT, [3, 61, 2])],
+    [11, info('axes', INT64, ['n'])],
+    [12, info('y', FLOAT, [3, 2, 2])],
+  );
   const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 13])]), HERE);
-  const sums = async (...axes) => (await session.run({ x: new Tensor('float32', new Float32Array(366).fill(1), [3, 61, 2]), axes: new Tensor('int64', BigInt64Array.from(axes, BigInt), [axes.length]) })).y;
-  for (const [axes, dims, sum] of [[[1], [3, 1, 2], 61], [[], [3, 61, 2], 1], [[0, 2], [1, 61, 1], 6]]) {
+  const sums = async (...axes) =>
+    (
+      await session.run({
+        x: new Tensor('float32', new Float32Array(366).fill(1), [3, 61, 2]),
+        axes: new Tensor('int64', BigInt64Array.from(axes, BigInt), [axes.length]),
+      })
+    ).y;
+  for (const [axes, dims, sum] of [
+    [[1], [3, 1, 2], 61],
+    [[], [3, 61, 2], 1],
+    [[0, 2], [1, 61, 1], 6],
+  ]) {
     const y = await sums(...axes);
     assert.deepEqual([y.dims, new Set(y.data)], [dims, new Set([sum])]);
   }
@@ -209,16 +326,29 @@ test('axes whose number is fed reduce, whatever shape the model declares', async
 
 test("another model's checkpoint is a mismatch", async () => {
   const other = await generateArtifacts(golden('conv1d.onnx'), { loss: 'cross-entropy', ...HERE });
-  await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: other.checkpointState }, HERE), is('checkpoint-mismatch'));
+  await assert.rejects(
+    TrainingSession.create({ ...artifacts, checkpointState: other.checkpointState }, HERE),
+    is('checkpoint-mismatch'),
+  );
 });
 
 test('artifact options that mean nothing are refused', async () => {
-  const refused = (options, words) => assert.rejects(generateArtifacts(MODEL, { loss: 'cross-entropy', ...HERE, ...options }), is('invalid-argument', words));
+  const refused = (options, words) =>
+    assert.rejects(
+      generateArtifacts(MODEL, { loss: 'cross-entropy', ...HERE, ...options }),
+      is('invalid-argument', words),
+    );
   await refused({ loss: 'hinge' }, /hinge/);
   await refused({ loss: undefined }, /holds no training_info, so a loss is needed/);
-  await refused({ loss: { type: 'cross-entropy', labelSmoothing: 0.1 } }, /no option 'loss.labelSmoothing'; it knows type, reduction/);
+  await refused(
+    { loss: { type: 'cross-entropy', labelSmoothing: 0.1 } },
+    /no option 'loss.labelSmoothing'; it knows type, reduction/,
+  );
   await refused({ optimizer: 'lion' }, /lion/);
-  await refused({ optimizer: { type: 'adam', groups: [] } }, /no option 'optimizer.groups'; it knows type, lr, betas, eps/);
+  await refused(
+    { optimizer: { type: 'adam', groups: [] } },
+    /no option 'optimizer.groups'; it knows type, lr, betas, eps/,
+  );
   await refused({ optimizer: { type: 'adam', lr: NaN } }, /lr/);
   await refused({ requiresGrad: 'fc*' }, /requiresGrad must be an array/);
   await refused({ lora: { rank: 4, targets: [] } }, /no option 'lora'/);
@@ -255,14 +385,21 @@ test('passes are switched off by name, and a name that is none is refused', asyn
     return (await session.step(FEEDS)).loss;
   };
   const all = await loss(undefined);
-  for (const passes of ['none', [], ['fold'], ['transpose', 'bias']]) assert.ok(Math.abs((await loss(passes)) - all) <= 1e-5 * all, `${passes}`);
+  for (const passes of ['none', [], ['fold'], ['transpose', 'bias']])
+    assert.ok(Math.abs((await loss(passes)) - all) <= 1e-5 * all, `${passes}`);
   await assert.rejects(loss(['bais']), is('invalid-argument', /no pass 'bais'.*bias/));
   await assert.rejects(loss('all'), is('invalid-argument', /passes must be an array/));
 });
 
 test('an engine that is missing or none is one sentence', async () => {
   for (const worker of [true, false]) {
-    await assert.rejects(InferenceSession.create(MODEL, { worker, wasmUrl: new URL('./none.wasm', import.meta.url) }), is('source-unreadable', /engine could not be loaded from .*none\.wasm/));
-    await assert.rejects(InferenceSession.create(MODEL, { worker, wasmBinary: new Uint8Array(9) }), is('unsupported-browser', /WebAssembly cannot run here/));
+    await assert.rejects(
+      InferenceSession.create(MODEL, { worker, wasmUrl: new URL('./none.wasm', import.meta.url) }),
+      is('source-unreadable', /engine could not be loaded from .*none\.wasm/),
+    );
+    await assert.rejects(
+      InferenceSession.create(MODEL, { worker, wasmBinary: new Uint8Array(9) }),
+      is('unsupported-browser', /WebAssembly cannot run here/),
+    );
   }
 });

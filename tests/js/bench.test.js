@@ -1,4 +1,7 @@
-/** The benchmark's own parts: its statistics, and that its networks are the ones they are called and train alike wherever they train. */
+/**
+ * The benchmark's own parts: its statistics, and that its networks are the ones they are called and train alike
+ * wherever they train.
+ */
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -31,7 +34,11 @@ test('losses that differ are seen, and so is one that is no number', () => {
 
 test('the networks have the parameters and the arithmetic that they are known by', () => {
   const count = ({ weights }) => [...weights.values()].reduce((sum, { data }) => sum + data.length, 0);
-  assert.equal(count(mobileNetV2(1)), 2_236_682 - 17_056, "torchvision's with 10 classes; of a folded normalization's two numbers a channel one is left");
+  assert.equal(
+    count(mobileNetV2(1)),
+    2_236_682 - 17_056,
+    "torchvision's with 10 classes; of a folded normalization's two numbers a channel one is left",
+  );
   assert.equal(count(mlp(1)), 784 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10);
   assert.deepEqual(mobileNetV2(2).shapes.logits, [2, 10]);
   assert.deepEqual(conv1d(3).shapes.logits, [3, 10]);
@@ -63,7 +70,9 @@ for (const work of SMALL)
     const ours = await lossesOf(await trainletContender.open(work, { threads: 1 }));
     const training = lossDifference(await lossesOf(await trainingContender.openIn(ort, work)), ours);
     const graph = lossDifference(await lossesOf(await graphContender.openIn(ort, work)), ours);
-    t.diagnostic(`losses ${ours.map((loss) => loss.toFixed(4))}; differences ${training.toExponential(1)}, ${graph.toExponential(1)}`);
+    t.diagnostic(
+      `losses ${ours.map((loss) => loss.toFixed(4))}; differences ${training.toExponential(1)}, ${graph.toExponential(1)}`,
+    );
     assert.ok(ours[3] < ours[0]);
     assert.ok(training <= 1e-4 && graph <= 1e-4);
   });
@@ -73,6 +82,9 @@ test('the plan of a step needs no more than a twentieth above what is alive at i
     const session = await trainletContender.open(task(name), { threads: 1 });
     await session.step();
     const { arenaBytes, lowerBoundBytes } = await session.memory();
-    assert.ok(arenaBytes >= lowerBoundBytes && arenaBytes <= 1.05 * lowerBoundBytes, `${name}: ${arenaBytes} bytes planned, ${lowerBoundBytes} alive`);
+    assert.ok(
+      arenaBytes >= lowerBoundBytes && arenaBytes <= 1.05 * lowerBoundBytes,
+      `${name}: ${arenaBytes} bytes planned, ${lowerBoundBytes} alive`,
+    );
   }
 });

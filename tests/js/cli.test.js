@@ -19,40 +19,60 @@ import { onnxFile } from '../bench/models/onnx_file.js';
 import { clusters } from './clusters.js';
 
 const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
-const run = (...args) => new Promise((resolve) => {
-  execFile(process.execPath, [CLI, ...args], (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
-});
+const run = (...args) =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [CLI, ...args], (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
 
 let folder = '';
-before(async () => { folder = await mkdtemp(path.join(tmpdir(), 'trainlet-cli-')); });
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'trainlet-cli-'));
+});
 after(() => rm(folder, { recursive: true }));
 
 test('every command has help', async () => {
   const { code, stdout } = await run('--help');
   assert.equal(code, 0);
-  await Promise.all(Object.keys(COMMANDS).map(async (name) => {
-    assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
-    const help = await run(name, '--help');
-    assert.deepEqual([help.code, help.stderr], [0, '']);
-    assert.match(help.stdout, new RegExp(`^trainlet ${name} `));
-    for (const option of Object.keys(COMMANDS[name].options)) assert.match(help.stdout, new RegExp(`--${option}|-o\\b`));
-  }));
+  await Promise.all(
+    Object.keys(COMMANDS).map(async (name) => {
+      assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
+      const help = await run(name, '--help');
+      assert.deepEqual([help.code, help.stderr], [0, '']);
+      assert.match(help.stdout, new RegExp(`^trainlet ${name} `));
+      for (const option of Object.keys(COMMANDS[name].options))
+        assert.match(help.stdout, new RegExp(`--${option}|-o\\b`));
+    }),
+  );
 });
 
 test('wrong usage is one sentence and exit code 2', async () => {
-  const wrong = [[], ['trian'], ['train'], ['train', 'a', 'b'], ['train', '.', '--epoch', '3'], ['train', '.'], ['train', '.', '--data', 'mnist', '--epochs', '0']];
+  const wrong = [
+    [],
+    ['trian'],
+    ['train'],
+    ['train', 'a', 'b'],
+    ['train', '.', '--epoch', '3'],
+    ['train', '.'],
+    ['train', '.', '--data', 'mnist', '--epochs', '0'],
+  ];
   for (const { code, stderr } of await Promise.all(wrong.map((args) => run(...args)))) {
     assert.equal(code, 2);
     assert.match(stderr, /^trainlet: .+ \(see trainlet --help\)\n$/);
   }
 });
 
-test('a model\'s files of external data are named, and found relative to it', async () => {
+test("a model's files of external data are named, and found relative to it", async () => {
   const place = fileURLToPath(new URL('../golden/external/', import.meta.url));
-  const model = path.join(place, 'one_file.onnx'), file = path.relative(process.cwd(), path.join(place, 'one_file.onnx.data'));
+  const model = path.join(place, 'one_file.onnx'),
+    file = path.relative(process.cwd(), path.join(place, 'one_file.onnx.data'));
   const without = await run('inspect', model);
   assert.deepEqual([without.code, without.stdout], [1, '']);
-  assert.match(without.stderr, /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data', which is not in externalData, which has nothing\n$/);
+  assert.match(
+    without.stderr,
+    /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data', which is not in externalData, which has nothing\n$/,
+  );
   const inspected = await run('inspect', model, '--external-data', file);
   assert.deepEqual([inspected.code, inspected.stderr], [0, '']);
   assert.match(inspected.stdout, /^input {13}input {2}float32 \[.+, 20\]$/m);
@@ -61,7 +81,8 @@ test('a model\'s files of external data are named, and found relative to it', as
   assert.deepEqual([made.code, made.stderr], [0, '']);
   const inline = path.join(folder, 'inline');
   await run('artifacts', path.join(place, '../mlp_small.onnx'), '--loss', 'cross-entropy', '-o', inline);
-  for (const name of ['checkpoint', 'training_model.onnx']) assert.deepEqual(await readFile(path.join(out, name)), await readFile(path.join(inline, name)));
+  for (const name of ['checkpoint', 'training_model.onnx'])
+    assert.deepEqual(await readFile(path.join(out, name)), await readFile(path.join(inline, name)));
   assert.equal((await run('bench', model, '--external-data', file, '--steps', '1')).code, 0);
 });
 
@@ -72,8 +93,12 @@ test('what fails is one sentence and exit code 1', async () => {
 });
 
 const MODEL = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url));
-/** Who wrote the checkpoint of a directory: ONNX Runtime's has an identifier after four bytes. @param {string} directory */
-const formatIn = async (directory) => ((await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet');
+/**
+ * Who wrote the checkpoint of a directory: ONNX Runtime's has an identifier after four bytes.
+ * @param {string} directory
+ */
+const formatIn = async (directory) =>
+  (await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet';
 
 test('inspect --graph shows what runs: rewritten or not, for inference or training, with lives and offsets', async () => {
   const graph = async (/** @type {string[]} */ ...args) => {
@@ -97,7 +122,8 @@ test('inspect --graph shows what runs: rewritten or not, for inference or traini
   assert.ok(rewritten.lines.length < plain.lines.length, 'no activation was joined to its product');
   assert.ok(large.arena > rewritten.arena && large.lines.at(-1)?.includes('(7, '), large.lines.at(-1));
   const operators = new Set(training.lines.map((line) => / = (\w+) '/.exec(line)?.[1]));
-  for (const op of ['SoftmaxCrossEntropyLoss', 'SoftmaxCrossEntropyLossGrad', 'InPlaceAccumulatorV2']) assert.ok(operators.has(op), op);
+  for (const op of ['SoftmaxCrossEntropyLoss', 'SoftmaxCrossEntropyLossGrad', 'InPlaceAccumulatorV2'])
+    assert.ok(operators.has(op), op);
   assert.match(training.lines.join('\n'), / in the state /); // a gradient is made where it is read
 });
 
@@ -109,7 +135,10 @@ test('inspect --graph of a directory is of its predictions, with --train of its 
   assert.match(predicting, / = (Fused)?Gemm '/);
   assert.doesNotMatch(predicting, /Loss/);
   assert.match(training, / = SoftmaxCrossEntropyLossGrad '/);
-  const lossless = [[MODEL, '--loss', 'mse'], [out, '--train', '--loss', 'mse']];
+  const lossless = [
+    [MODEL, '--loss', 'mse'],
+    [out, '--train', '--loss', 'mse'],
+  ];
   const wrong = [...lossless, [MODEL, '--graph', '--batch-size', '0'], [MODEL, '--batch', '2']];
   for (const { code, stderr } of await Promise.all(wrong.map((args) => run('inspect', ...args)))) {
     assert.equal(code, 2);
@@ -124,11 +153,19 @@ test('a graph that does not run on random inputs is shown as it was loaded, with
   const file = path.join(folder, 'odd.onnx');
   const attributes = {};
   const nodes = [
-    { op: 'Relu', inputs: ['x'], outputs: ['y'], attributes }, { op: 'Reshape', inputs: ['y', 'shape'], outputs: ['z'], attributes },
+    { op: 'Relu', inputs: ['x'], outputs: ['y'], attributes },
+    { op: 'Reshape', inputs: ['y', 'shape'], outputs: ['z'], attributes },
   ];
-  const value = (/** @type {string} */ name, /** @type {(string | number)[]} */ dims) => ({ name, type: 'float32', dims });
+  const value = (/** @type {string} */ name, /** @type {(string | number)[]} */ dims) => ({
+    name,
+    type: 'float32',
+    dims,
+  });
   const weights = Object.entries({ shape: { type: 'int64', dims: [1], data: BigInt64Array.of(3n) } });
-  await writeFile(file, onnxFile({ name: 'g', nodes, weights, inputs: [value('x', ['batch', 2])], outputs: [value('z', [3])] }));
+  await writeFile(
+    file,
+    onnxFile({ name: 'g', nodes, weights, inputs: [value('x', ['batch', 2])], outputs: [value('z', [3])] }),
+  );
   const { code, stdout, stderr } = await run('inspect', file, '--graph');
   assert.equal(code, 0);
   assert.match(stderr, /^the graph as it was loaded, since it does not run on random inputs: Reshape /);
@@ -144,7 +181,10 @@ test('bench --nodes tells the ms of each node by operator, which add up, and the
   assert.match(rows.pop() ?? '', /^peak: [\d.]+ GFLOP\/s, /);
   assert.match(rows.at(-1) ?? '', /^outside of nodes +-?[\d.]+ +-?[\d.]+ %$/);
   const products = rows.filter((row) => /^(Fused)?Gemm \(\d+\) /.test(row));
-  assert.ok(products.length && products.every((row) => / +[\d.]+ +[\d.]+ % +[\d.]+ +[\d.]+ %$/.test(row)), rows.join('\n'));
+  assert.ok(
+    products.length && products.every((row) => / +[\d.]+ +[\d.]+ % +[\d.]+ +[\d.]+ %$/.test(row)),
+    rows.join('\n'),
+  );
   const shares = rows.filter((row) => !row.startsWith('  ')).map((row) => Number(/([\d.-]+) %/.exec(row)?.[1]));
   assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.1 * shares.length, `${shares}`);
   const [groups, nodes] = [/^\S/, /^ {2}\S/].map((kind) => rows.filter((row) => kind.test(row)).length);
@@ -153,19 +193,35 @@ test('bench --nodes tells the ms of each node by operator, which add up, and the
 
 test('checkpoints are written in the format asked for, and each is trained on', async () => {
   const { inputs, labels } = clusters(40, 1);
-  const data = [await npy('in.npy', '<f4', '(40, 20)', inputs.input.data), await npy('labels.npy', '<i8', '(40,)', labels.labels.data)].join();
-  const make = (/** @type {string} */ out, /** @type {string[]} */ ...more) => run('artifacts', MODEL, '--loss', 'cross-entropy', '--force', '-o', path.join(folder, out), ...more);
-  for (const [format, args] of /** @type {[string, string[]][]} */ ([['ort', []], ['ort', ['--format', 'ort']], ['trainlet', ['--format', 'trainlet']]])) {
+  const data = [
+    await npy('in.npy', '<f4', '(40, 20)', inputs.input.data),
+    await npy('labels.npy', '<i8', '(40,)', labels.labels.data),
+  ].join();
+  const make = (/** @type {string} */ out, /** @type {string[]} */ ...more) =>
+    run('artifacts', MODEL, '--loss', 'cross-entropy', '--force', '-o', path.join(folder, out), ...more);
+  for (const [format, args] of /** @type {[string, string[]][]} */ ([
+    ['ort', []],
+    ['ort', ['--format', 'ort']],
+    ['trainlet', ['--format', 'trainlet']],
+  ])) {
     assert.deepEqual([(await make('dir', ...args)).stderr, await formatIn(path.join(folder, 'dir'))], ['', format]);
-    for (const [left, more] of /** @type {[string, string[]][]} */ ([['trainlet', []], ['ort', ['--format', 'ort']], ['ort', ['--format', 'ort']]])) {
+    for (const [left, more] of /** @type {[string, string[]][]} */ ([
+      ['trainlet', []],
+      ['ort', ['--format', 'ort']],
+      ['ort', ['--format', 'ort']],
+    ])) {
       const { code, stderr } = await run('train', path.join(folder, 'dir'), '--data', data, ...more);
       assert.deepEqual([code, stderr, await formatIn(path.join(folder, 'dir'))], [0, '', left]);
     }
   }
-  const losses = (await Promise.all(['dir', 'fresh'].map(async (out) => {
-    if (out === 'fresh') await make(out);
-    return (await run('eval', path.join(folder, out), '--data', data)).stdout;
-  }))).map((text) => Number(/loss ([\d.]+)/.exec(text)?.[1]));
+  const losses = (
+    await Promise.all(
+      ['dir', 'fresh'].map(async (out) => {
+        if (out === 'fresh') await make(out);
+        return (await run('eval', path.join(folder, out), '--data', data)).stdout;
+      }),
+    )
+  ).map((text) => Number(/loss ([\d.]+)/.exec(text)?.[1]));
   assert.ok(losses[0] < losses[1], `loss ${losses}`);
 });
 
@@ -173,32 +229,46 @@ test('--nominal leaves the values out', async () => {
   const [full, nominal] = ['full', 'nominal'].map((name) => path.join(folder, name));
   assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', full)).code, 0);
   assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', nominal, '--nominal')).code, 0);
-  const [whole, names] = await Promise.all([full, nominal].map(async (directory) => (await readFile(path.join(directory, 'checkpoint'))).length));
+  const [whole, names] = await Promise.all(
+    [full, nominal].map(async (directory) => (await readFile(path.join(directory, 'checkpoint'))).length),
+  );
   const session = await TrainingSession.create(artifactsIn(nominal), { worker: false });
   const bytes = 4 * (await session.getParametersSize(false));
   assert.ok(whole - names >= bytes, `${whole} − ${names} bytes, of which the values are ${bytes}`);
   await session.loadParametersBuffer(new Uint8Array(bytes), false);
   assert.deepEqual(new Set((await session.getContiguousParameters(false)).data), new Set([0]));
   await session.release();
-  const wrong = [['--nominal', '--format', 'trainlet'], ['--format', 'onnx']];
+  const wrong = [
+    ['--nominal', '--format', 'trainlet'],
+    ['--format', 'onnx'],
+  ];
   for (const args of wrong) {
     const { code, stderr } = await run('artifacts', MODEL, '--loss', 'mse', '-o', full, ...args);
     assert.equal(code, 2);
     assert.match(stderr, /^trainlet: --(nominal|format).* \(see trainlet --help\)\n$/);
   }
-  assert.match((await run('train', full, '--data', 'mnist', '--format', 'onnx')).stderr, /--format must be ort or trainlet, not 'onnx'/);
+  assert.match(
+    (await run('train', full, '--data', 'mnist', '--format', 'onnx')).stderr,
+    /--format must be ort or trainlet, not 'onnx'/,
+  );
 });
 
 /** A .npy file. @param {string} name @param {string} descr @param {string} shape @param {ArrayBufferView} data */
 async function npy(name, descr, shape, data) {
   const header = `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`.padEnd(118);
   const file = path.join(folder, name);
-  await writeFile(file, Buffer.concat([Buffer.from('\x93NUMPY\x01\x00v\x00', 'latin1'), Buffer.from(header), Buffer.from(data.buffer)]));
+  await writeFile(
+    file,
+    Buffer.concat([Buffer.from('\x93NUMPY\x01\x00v\x00', 'latin1'), Buffer.from(header), Buffer.from(data.buffer)]),
+  );
   return file;
 }
 
 test('data are read from .npy, IDX and MNIST, in the shape and type of the model', async () => {
-  const wanted = [{ name: 'x', type: 'float32', dims: ['N', 1, 2] }, { name: 'labels', type: 'int64', dims: ['N'] }];
+  const wanted = [
+    { name: 'x', type: 'float32', dims: ['N', 1, 2] },
+    { name: 'labels', type: 'int64', dims: ['N'] },
+  ];
   const x = await npy('x.npy', '<f8', '(2, 2)', new Float64Array([1, 2, 3, 4]));
   const y = await npy('y.npy', '<i4', '(2,)', new Int32Array([5, 6]));
   const data = await readArrays(`${x},${y}`, 'train', wanted);
@@ -212,17 +282,26 @@ test('data are read from .npy, IDX and MNIST, in the shape and type of the model
   const mnist = await readArrays('mnist', 'test', [{ name: 'x', type: 'float32', dims: ['N', 1, 28, 28] }, wanted[1]]);
   assert.deepEqual(mnist.inputs.x.dims, [10_000, 1, 28, 28]);
   assert.deepEqual([...mnist.labels.labels.data.subarray(0, 4)], [7n, 2n, 1n, 0n]);
-  assert.equal(mnist.inputs.x.data.reduce((a, b) => Math.max(a, b), 0), 1);
+  assert.equal(
+    mnist.inputs.x.data.reduce((a, b) => Math.max(a, b), 0),
+    1,
+  );
 });
 
-test('an array file that lies about its size, or does not fit the input\'s type, is refused', async () => {
-  const wanted = [{ name: 'x', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int8', dims: ['N'] }];
+test("an array file that lies about its size, or does not fit the input's type, is refused", async () => {
+  const wanted = [
+    { name: 'x', type: 'float32', dims: ['N', 2] },
+    { name: 'labels', type: 'int8', dims: ['N'] },
+  ];
   const x = await npy('good.npy', '<f4', '(2, 2)', new Float32Array(4));
   const read = (/** @type {string} */ file, values = wanted) => readArrays(`${x},${file}`, 'train', values);
   const shapes = ['(4294967296, 4294967296)', '(-2, -1)', '(1.5,)', '(3,)', '(1e999, 0)', '(0x2, x)'];
   for (const [i, shape] of shapes.entries()) {
     const file = await npy(`lie-${i}.npy`, '<i4', shape, new Int32Array(2));
-    await assert.rejects(read(file), { code: 'source-unreadable', message: /lie-\d\.npy: its dims are \[.*\], but 2 elements follow$/ });
+    await assert.rejects(read(file), {
+      code: 'source-unreadable',
+      message: /lie-\d\.npy: its dims are \[.*\], but 2 elements follow$/,
+    });
   }
   const long = path.join(folder, 'long.npy');
   for (const bytes of [[], [1, 0], [2, 0, 255, 255, 255, 255]]) {
@@ -232,11 +311,21 @@ test('an array file that lies about its size, or does not fit the input\'s type,
   const idx = path.join(folder, 'deep.idx');
   await writeFile(idx, Buffer.concat([Buffer.from([0, 0, 8, 255]), Buffer.alloc(4 * 255, 255)]));
   await assert.rejects(read(idx), /deep\.idx: its dims are \[.*\], but 0 elements follow$/);
-  for (const [descr, values] of /** @type {[string, any][]} */ ([['<i4', Int32Array.of(1, 300)], ['<f4', Float32Array.of(1, 0.5)], ['<f4', Float32Array.of(1, NaN)]])) {
-    await assert.rejects(read(await npy('unfit.npy', descr, '(2,)', values)), /unfit\.npy does not fit the input 'labels' of type int8: element 1 is (300|0\.5|NaN)$/);
+  for (const [descr, values] of /** @type {[string, any][]} */ ([
+    ['<i4', Int32Array.of(1, 300)],
+    ['<f4', Float32Array.of(1, 0.5)],
+    ['<f4', Float32Array.of(1, NaN)],
+  ])) {
+    await assert.rejects(
+      read(await npy('unfit.npy', descr, '(2,)', values)),
+      /unfit\.npy does not fit the input 'labels' of type int8: element 1 is (300|0\.5|NaN)$/,
+    );
   }
   const half = [wanted[0], { name: 'labels', type: 'float16', dims: ['N'] }];
-  await assert.rejects(read(await npy('half.npy', '<f4', '(2,)', Float32Array.of(1, 2)), half), /float16: it is float32, and would have to be converted$/);
+  await assert.rejects(
+    read(await npy('half.npy', '<f4', '(2,)', Float32Array.of(1, 2)), half),
+    /float16: it is float32, and would have to be converted$/,
+  );
 });
 
 /** What must not reach a terminal from a model. */
@@ -248,14 +337,21 @@ test('names are shown with their control characters escaped', async () => {
   const value = (/** @type {string} */ name) => ({ name, type: 'float32', dims: ['N', 2] });
   const file = async (/** @type {string} */ name, /** @type {string} */ op, /** @type {string} */ input) => {
     const nodes = [{ op, inputs: [input], outputs: [`y${odd}`], attributes: {} }];
-    await writeFile(path.join(folder, name), onnxFile({ name: 'g', nodes, weights: [], inputs: [value(`x${odd}`)], outputs: [value(`y${odd}`)] }));
+    await writeFile(
+      path.join(folder, name),
+      onnxFile({ name: 'g', nodes, weights: [], inputs: [value(`x${odd}`)], outputs: [value(`y${odd}`)] }),
+    );
     return path.join(folder, name);
   };
   const shown = await run('inspect', await file('odd.onnx', 'Relu', `x${odd}`));
   assert.deepEqual([shown.code, shown.stderr], [0, '']);
   assert.match(shown.stdout, /^input {13}x\\x1b\[31mred\\x07\\x9b2J\\u202egnp\\u2066\\x7f /m);
   assert.doesNotMatch(shown.stdout, COMMANDING);
-  const odds = [[await file('odd-op.onnx', `Re${odd}`, `x${odd}`)], [await file('odd-in.onnx', 'Relu', `z${odd}`)], [path.join(folder, `none${odd}`)]];
+  const odds = [
+    [await file('odd-op.onnx', `Re${odd}`, `x${odd}`)],
+    [await file('odd-in.onnx', 'Relu', `z${odd}`)],
+    [path.join(folder, `none${odd}`)],
+  ];
   for (const { code, stderr } of await Promise.all(odds.map((args) => run('inspect', ...args)))) {
     assert.equal(code, 1);
     assert.match(stderr, /^trainlet: [^\n]*\\x1b\[31mred[^\n]*\n$/);
@@ -264,7 +360,10 @@ test('names are shown with their control characters escaped', async () => {
   assert.doesNotMatch((await run(`${odd}`)).stderr, COMMANDING);
 });
 
-test('what has no end, or is no file, is refused at once', { skip: process.platform === 'win32', timeout: 60_000 }, async () => {
+test('what has no end, or is no file, is refused at once', {
+  skip: process.platform === 'win32',
+  timeout: 60_000,
+}, async () => {
   const [fifo, sparse, directory] = ['fifo', 'sparse', 'place'].map((name) => path.join(folder, name));
   execFileSync('mkfifo', [fifo]);
   const handle = await open(sparse, 'w');
@@ -274,9 +373,18 @@ test('what has no end, or is no file, is refused at once', { skip: process.platf
   const y = await npy('fine.npy', '<i8', '(2,)', new BigInt64Array(2));
   const made = path.join(folder, 'endless');
   assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', made)).code, 0);
-  for (const [file, why] of [['/dev/zero', 'a device or a pipe'], [fifo, 'a device or a pipe'], [sparse, '20000000000 bytes'], [directory, 'a directory']]) {
-    const commands = [['eval', made, '--data', `${file},${y}`], ['inspect', MODEL, '--external-data', file]];
-    if (file !== directory) commands.push(['inspect', file], ['artifacts', file, '--loss', 'mse', '-o', path.join(folder, 'no')]);
+  for (const [file, why] of [
+    ['/dev/zero', 'a device or a pipe'],
+    [fifo, 'a device or a pipe'],
+    [sparse, '20000000000 bytes'],
+    [directory, 'a directory'],
+  ]) {
+    const commands = [
+      ['eval', made, '--data', `${file},${y}`],
+      ['inspect', MODEL, '--external-data', file],
+    ];
+    if (file !== directory)
+      commands.push(['inspect', file], ['artifacts', file, '--loss', 'mse', '-o', path.join(folder, 'no')]);
     for (const { code, stdout, stderr } of await Promise.all(commands.map((args) => run(...args)))) {
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, new RegExp(`^trainlet: [^\n]*(${why})[^\n]*\n$`));
@@ -284,18 +392,26 @@ test('what has no end, or is no file, is refused at once', { skip: process.platf
   }
   await rm(path.join(made, 'checkpoint'));
   await symlink(fifo, path.join(made, 'checkpoint'));
-  assert.match((await run('eval', made, '--data', `${y},${y}`)).stderr, /^trainlet: checkpointState could not be loaded from \S+: it is a device or a pipe, not a file\n$/);
+  assert.match(
+    (await run('eval', made, '--data', `${y},${y}`)).stderr,
+    /^trainlet: checkpointState could not be loaded from \S+: it is a device or a pipe, not a file\n$/,
+  );
 });
 
 /** A request whose path is sent as it is. @param {string} url @param {string} place */
-const get = (url, place, method = 'GET') => new Promise((resolve, reject) => {
-  const { hostname, port } = new URL(url);
-  request({ hostname, port, path: place, method }, (response) => {
-    let bytes = 0;
-    response.on('data', (chunk) => { bytes += chunk.length; });
-    response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, bytes }));
-  }).on('error', reject).end();
-});
+const get = (url, place, method = 'GET') =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    request({ hostname, port, path: place, method }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk) => {
+        bytes += chunk.length;
+      });
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, bytes }));
+    })
+      .on('error', reject)
+      .end();
+  });
 
 test('the demo is served with types and a strict policy, and nothing outside its folders', async () => {
   const { url, close } = await startServer();
@@ -307,8 +423,21 @@ test('the demo is served with types and a strict policy, and nothing outside its
     assert.equal((await get(url, '/mnist/t10k-labels-idx1-ubyte')).bytes, 10_008);
     assert.equal((await get(url, '/js/index.js', 'HEAD')).bytes, 0);
     assert.equal((await get(url, '/', 'POST')).status, 405);
-    const outside = ['/../package.json', '/js/../package.json', '/%2e%2e/package.json', '/js/%2e%2e%2fpackage.json', '/..%5cpackage.json',
-      '/js', '/js/', '/%00', '/%', '/none', '//etc/passwd', '/js//etc/passwd', '/mnist/%2fetc%2fpasswd'];
+    const outside = [
+      '/../package.json',
+      '/js/../package.json',
+      '/%2e%2e/package.json',
+      '/js/%2e%2e%2fpackage.json',
+      '/..%5cpackage.json',
+      '/js',
+      '/js/',
+      '/%00',
+      '/%',
+      '/none',
+      '//etc/passwd',
+      '/js//etc/passwd',
+      '/mnist/%2fetc%2fpasswd',
+    ];
     for (const place of outside) assert.equal((await get(url, place)).status, 404, place);
     const link = fileURLToPath(new URL('../../web-demo/outside.json', import.meta.url));
     await symlink('../package.json', link);
@@ -324,9 +453,21 @@ test('the demo is served with types and a strict policy, and nothing outside its
 
 test('a checkpoint that could not be saved is told while the training goes on', () => {
   const written = [];
-  const { onCheckpoint } = new Progress(/** @type {any} */ ({ isTTY: false, write: (text) => { written.push(text); } }));
+  const { onCheckpoint } = new Progress(
+    /** @type {any} */ ({
+      isTTY: false,
+      write: (text) => {
+        written.push(text);
+      },
+    }),
+  );
   onCheckpoint({ step: 1, epoch: 0 });
-  onCheckpoint({ step: 2, epoch: 0, error: new TrainletError('store-failed', 'a\x1b[2Jb could not be written: ENOSPC'), retryMs: 1000 });
+  onCheckpoint({
+    step: 2,
+    epoch: 0,
+    error: new TrainletError('store-failed', 'a\x1b[2Jb could not be written: ENOSPC'),
+    retryMs: 1000,
+  });
   onCheckpoint({ step: 3, epoch: 0, error: new TrainletError('store-failed', 'the fit is rejected with this') });
   assert.equal(written.length, 1);
   assert.match(written[0], /^not saved: a.*b could not be written: ENOSPC; training goes on/);

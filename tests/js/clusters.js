@@ -15,6 +15,10 @@ export function clusters(n, seed) {
   const corner = (label, feature) => (batchUnit(99, label * FEATURES + feature) < 0.5 ? -1 : 1);
   const input = new Float32Array(n * FEATURES);
   const labels = Array.from({ length: n }, (_, i) => i % CLASSES);
-  for (let i = 0; i < input.length; i++) input[i] = corner(labels[Math.floor(i / FEATURES)], i % FEATURES) + 2 * (batchUnit(seed, i) - 0.5);
-  return { inputs: { input: new Tensor('float32', input, [n, FEATURES]) }, labels: { labels: new Tensor('int64', labels) } };
+  for (let i = 0; i < input.length; i++)
+    input[i] = corner(labels[Math.floor(i / FEATURES)], i % FEATURES) + 2 * (batchUnit(seed, i) - 0.5);
+  return {
+    inputs: { input: new Tensor('float32', input, [n, FEATURES]) },
+    labels: { labels: new Tensor('int64', labels) },
+  };
 }

@@ -4,11 +4,17 @@ import { parentPort } from 'node:worker_threads';
 import { serve } from '../../js/serve.js';
 import { FakeEngine } from './fake-engine.js';
 
-const forever = () => { for (;;); };
+const forever = () => {
+  for (;;);
+};
 
 class DeafEngine extends FakeEngine {
-  load({ parts }) { return parts[0].bytes.length === 2 ? forever() : super.load(); }
-  step() { forever(); }
+  load({ parts }) {
+    return parts[0].bytes.length === 2 ? forever() : super.load();
+  }
+  step() {
+    forever();
+  }
 }
 
 serve(parentPort, async () => new DeafEngine());

@@ -1,4 +1,7 @@
-/** Threads of Node that are ended, calls that are aborted and sessions that are released, all at random moments: every promise settles, and Node ends. */
+/**
+ * Threads of Node that are ended, calls that are aborted and sessions that are released, all at random moments: every
+ * promise settles, and Node ends.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -58,7 +61,8 @@ test(`${SESSIONS} sessions end at random moments`, { timeout: 60_000 + 30_000 * 
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM], { cwd: here });
   const lines = stdout.trim().split('\n');
   assert.equal(lines.pop(), 'over');
-  const codes = lines.filter((line) => line.startsWith('[')).flatMap((line) => JSON.parse(line)); // among remarks on helpers that did not start
+  // among remarks on helpers that did not start
+  const codes = lines.filter((line) => line.startsWith('[')).flatMap((line) => JSON.parse(line));
   for (const code of ['done', 'aborted', 'released', 'worker-died']) {
     const count = codes.filter((c) => c === code).length;
     t.diagnostic(`${code}: ${count}`);

@@ -1,4 +1,6 @@
-/** The end of the engine's 4 GB, really reached: no address leads past it, what fails says so, and the session goes on. */
+/**
+ * The end of the engine's 4 GB, really reached: no address leads past it, what fails says so, and the session goes on.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +10,10 @@ import { clusters, golden } from './clusters.js';
 
 const MB = 2 ** 20;
 const PAGES_MAX = 65535;
-const SETTINGS = [['loss.type', 'cross-entropy'], ['optimizer.type', 'adamw']];
+const SETTINGS = [
+  ['loss.type', 'cross-entropy'],
+  ['optimizer.type', 'adamw'],
+];
 const PARTS = { train: 'trainModel', eval: 'evalModel', optimizer: 'optimizerModel', checkpoint: 'checkpointState' };
 
 /** Why not, where the machine has no room for 4 GB of addresses. */
@@ -58,17 +63,25 @@ const feeds = (count) => {
 const outOfMemory = (error) => error.code === 'out-of-memory' && /memory|room/.test(error.message);
 
 for (const threads of [1, 2]) {
-  test(`at the end of memory a sentence comes, and the session goes on (${threads === 1 ? 'plain' : 'threads'})`, { skip: missing() }, async () => {
+  test(`at the end of memory a sentence comes, and the session goes on (${threads === 1 ? 'plain' : 'threads'})`, {
+    skip: missing(),
+  }, async () => {
     const { core, take, free, end } = await open(threads);
     const model = golden('mlp_small.onnx');
     const made = core.artifacts({ model, external: [], settings: SETTINGS });
-    core.load({ parts: Object.entries(PARTS).map(([which, key]) => ({ which, bytes: made[key] })), external: [], maxMemoryBytes: 0 });
+    core.load({
+      parts: Object.entries(PARTS).map(([which, key]) => ({ which, bytes: made[key] })),
+      external: [],
+      maxMemoryBytes: 0,
+    });
     const step = (count) => core.step({ feeds: feeds(count), optimize: true }).loss;
     step(8);
 
     const large = [1100, 1100, 1100].map((size) => take(size * MB));
-    free(large[2]); // emmalloc takes the hole at 2.2 GB for large enough, because its address and 2 GB wrap around to less
-    for (const bytes of [2000 * MB, 1900 * MB, 4000 * MB, 2 ** 32 - 100, 2 ** 32 - 1]) assert.equal(take(bytes), 0, `${bytes}`);
+    // emmalloc takes the hole at 2.2 GB for large enough, because its address and 2 GB wrap around to less
+    free(large[2]);
+    for (const bytes of [2000 * MB, 1900 * MB, 4000 * MB, 2 ** 32 - 100, 2 ** 32 - 1])
+      assert.equal(take(bytes), 0, `${bytes}`);
     take(1000 * MB);
     for (const size of [1000 * MB, 500 * MB, 64 * MB, MB, 65536, 4096, 256, 16]) while (take(size));
     assert.ok(end() > 4095 * MB, `memory ended at ${end()}`);
@@ -87,7 +100,8 @@ for (const threads of [1, 2]) {
 test('a file of more bytes than the engine can address is refused', async () => {
   const { core } = await open(1);
   const bytes = { length: 2 ** 32 + 16 }; // that its length is looked at first lets a test do without the bytes
-  const refused = (error) => error.code === 'out-of-memory' && /4294967312 bytes, more than the engine can hold/.test(error.message);
+  const refused = (error) =>
+    error.code === 'out-of-memory' && /4294967312 bytes, more than the engine can hold/.test(error.message);
   assert.throws(() => core.load({ parts: [{ which: 'model', bytes }], external: [], maxMemoryBytes: 0 }), refused);
   assert.throws(() => core.artifacts({ model: bytes, external: [], settings: [] }), refused);
 });

@@ -1,4 +1,7 @@
-/** The package with the real engine in Node: train, evaluate, predict, save, resume to the bit, export, and each session function. */
+/**
+ * The package with the real engine in Node: train, evaluate, predict, save, resume to the bit, export, and each session
+ * function.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -28,19 +31,29 @@ after(() => Promise.all(open.map((session) => session.release())));
 const parametersOf = async (session) => (await session.getContiguousParameters(false)).data;
 
 test('the artifacts are four files and the names are those of ONNX Runtime', async () => {
-  for (const key of ['trainModel', 'evalModel', 'optimizerModel', 'checkpointState']) assert.ok(artifacts[key].length > 100, key);
+  for (const key of ['trainModel', 'evalModel', 'optimizerModel', 'checkpointState'])
+    assert.ok(artifacts[key].length > 100, key);
   const session = await create();
   assert.deepEqual(session.trainingInputNames, ['input', 'labels']);
   assert.deepEqual(session.trainingOutputNames.slice(1), ['logits']);
   assert.deepEqual(session.evalOutputNames.slice(1), ['logits']);
-  assert.equal(session.parameters.every(({ trainable }) => trainable), true);
+  assert.equal(
+    session.parameters.every(({ trainable }) => trainable),
+    true,
+  );
 });
 
 test('fit learns, evaluate and predict agree, and what is exported says the same', async () => {
   const session = await create();
   const before = await session.evaluate(DATA);
   const events = [];
-  const history = await session.fit(DATA, { epochs: 12, batchSize: 16, seed: 1, validation: clusters(50, 2), onBatch: (e) => events.push(e) });
+  const history = await session.fit(DATA, {
+    epochs: 12,
+    batchSize: 16,
+    seed: 1,
+    validation: clusters(50, 2),
+    onBatch: (e) => events.push(e),
+  });
   assert.equal(history.stopped, 'completed');
   assert.equal(events.length, 12 * 13);
   const { loss, accuracy } = await session.evaluate(DATA, { batchSize: 64 });
@@ -60,7 +73,9 @@ test('fit learns, evaluate and predict agree, and what is exported says the same
   const reference = await ort.InferenceSession.create(model);
   const { data, dims } = DATA.inputs.input;
   const theirs = (await reference.run({ input: new ort.Tensor('float32', data, dims) })).logits.data;
-  logits.data.forEach((v, i) => assert.ok(Math.abs(v - theirs[i]) < 1e-4 * Math.max(1, Math.abs(v)), `logit ${i}: ${v}, ONNX Runtime ${theirs[i]}`));
+  logits.data.forEach((v, i) =>
+    assert.ok(Math.abs(v - theirs[i]) < 1e-4 * Math.max(1, Math.abs(v)), `logit ${i}: ${v}, ONNX Runtime ${theirs[i]}`),
+  );
 });
 
 test('a worker and this thread give the same bits', async () => {
@@ -70,11 +85,23 @@ test('a worker and this thread give the same bits', async () => {
   assert.deepEqual(await worker.evaluate(DATA), await here.evaluate(DATA));
 });
 
-for (const [name, data] of [['mlp_small.onnx', DATA], ['cnn_bn.onnx', undefined]]) {
+for (const [name, data] of [
+  ['mlp_small.onnx', DATA],
+  ['cnn_bn.onnx', undefined],
+]) {
   test(`${name}: k steps, save, load and the rest are the same to the bit as all at once`, async () => {
-    const parts = name === 'mlp_small.onnx' ? artifacts : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
+    const parts =
+      name === 'mlp_small.onnx'
+        ? artifacts
+        : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
     const set = data ?? (await imagesFor(parts));
-    const options = { epochs: 2, batchSize: 32, seed: 9, accumulate: 2, schedule: { type: 'cosine', lr: 0.02, steps: 8 } };
+    const options = {
+      epochs: 2,
+      batchSize: 32,
+      seed: 9,
+      accumulate: 2,
+      schedule: { type: 'cosine', lr: 0.02, steps: 8 },
+    };
     const whole = await create(parts);
     const { steps } = await whole.fit(set, options);
     const wanted = await whole.saveCheckpoint();
@@ -95,7 +122,15 @@ async function imagesFor(parts) {
   const shape = [100, ...dims.slice(1)];
   const size = shape.reduce((a, b) => a * b);
   const data = Float32Array.from({ length: size }, (_, i) => Math.sin(i * 12.9898));
-  return { inputs: { [name]: new Tensor('float32', data, shape) }, labels: { labels: new Tensor('int64', Array.from({ length: 100 }, (_, i) => i % 3)) } };
+  return {
+    inputs: { [name]: new Tensor('float32', data, shape) },
+    labels: {
+      labels: new Tensor(
+        'int64',
+        Array.from({ length: 100 }, (_, i) => i % 3),
+      ),
+    },
+  };
 }
 
 test('a fit that is stopped leaves a checkpoint that another session continues', async () => {
@@ -106,7 +141,14 @@ test('a fit that is stopped leaves a checkpoint that another session continues',
   await whole.fit(DATA, options);
   const session = await create();
   const stop = new AbortController();
-  const fitting = session.fit(DATA, { ...options, checkpoint: { store, name: 'run' }, signal: stop.signal, onBatch: ({ step }) => { if (step === 9) stop.abort(); } });
+  const fitting = session.fit(DATA, {
+    ...options,
+    checkpoint: { store, name: 'run' },
+    signal: stop.signal,
+    onBatch: ({ step }) => {
+      if (step === 9) stop.abort();
+    },
+  });
   await assert.rejects(fitting, (error) => error.code === 'aborted' && error.history.steps === 9);
   const resumed = await create({ ...artifacts, checkpointState: (await store.load('run')).bytes });
   await resumed.fit(DATA, options);
@@ -117,10 +159,19 @@ test('a fit that is stopped leaves a checkpoint that another session continues',
 for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
   test(`${name}: stopped after any batch, in the middle of a group too, or saved in a step's time, a fit goes on to the same bits`, async () => {
     const here = { worker: false };
-    const parts = name === 'mlp_small.onnx' ? artifacts : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
+    const parts =
+      name === 'mlp_small.onnx'
+        ? artifacts
+        : await generateArtifacts(golden(name), { ...OPTIONS, additionalOutputs: [] });
     const data = name === 'mlp_small.onnx' ? clusters(50, 3) : await imagesFor(parts);
     const options = {
-      epochs: 3, batchSize: 16, seed: 9, accumulate: 3, validation: 0.2, schedule: { type: 'linear', lr: 0.05 }, earlyStopping: { patience: 1, restoreBest: true },
+      epochs: 3,
+      batchSize: 16,
+      seed: 9,
+      accumulate: 3,
+      validation: 0.2,
+      schedule: { type: 'linear', lr: 0.05 },
+      earlyStopping: { patience: 1, restoreBest: true },
     };
     const whole = await create(parts, here);
     const { epochs, stopped } = await whole.fit(data, options);
@@ -139,7 +190,11 @@ for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
         if (--left === 1) setTimeout(() => saving.push(first.saveCheckpoint()));
         if (!left) stop.abort();
       };
-      await assert.rejects(first.fit(data, { ...options, onBatch, signal: stop.signal }), (error) => error.code === 'aborted', `${k}`);
+      await assert.rejects(
+        first.fit(data, { ...options, onBatch, signal: stop.signal }),
+        (error) => error.code === 'aborted',
+        `${k}`,
+      );
       await continueFrom(await first.saveCheckpoint(), `cut after ${k} of ${batches} batches`);
       for (const bytes of await Promise.all(saving)) await continueFrom(bytes, `saved about batch ${k}`);
     }
@@ -157,7 +212,9 @@ test('stopped at any moment, amid a run of a group too, a fit goes on to the sam
   for (let k = 0; k < 12; k++) {
     const [first, stop] = [await create(parts), new AbortController()];
     let left = 2 + 4 * k;
-    const onBatch = () => { if (!--left) setTimeout(() => stop.abort(), k % 4); };
+    const onBatch = () => {
+      if (!--left) setTimeout(() => stop.abort(), k % 4);
+    };
     await first.fit(data, { ...options, onBatch, signal: stop.signal }).catch((error) => {
       assert.equal(error.code, 'aborted');
       amid += Number(/the run was stopped|amid/.test(error.message));
@@ -175,8 +232,18 @@ test('a fit whose parameters became infinite says so, and leaves the last good c
   const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-infinite-'));
   const store = await CheckpointStore.open({ directory });
   const session = await create(artifacts, { worker: false });
-  const fitting = session.fit(DATA, { seed: 3, schedule: (step) => (step < 3 ? 0.01 : 3e38), checkpoint: { store, name: 'run', everySteps: 1 } });
-  await assert.rejects(fitting, (error) => error.code === 'non-finite-loss' && error.history.steps === 4 && /has \d+ values that are not finite/.test(error.message));
+  const fitting = session.fit(DATA, {
+    seed: 3,
+    schedule: (step) => (step < 3 ? 0.01 : 3e38),
+    checkpoint: { store, name: 'run', everySteps: 1 },
+  });
+  await assert.rejects(
+    fitting,
+    (error) =>
+      error.code === 'non-finite-loss' &&
+      error.history.steps === 4 &&
+      /has \d+ values that are not finite/.test(error.message),
+  );
   const { bytes, meta } = await store.load('run');
   assert.equal(meta.step, 3);
   const good = await create({ ...artifacts, checkpointState: bytes }, { worker: false });
@@ -189,10 +256,16 @@ test('restoreBest brings the parameters of the best epoch back', async () => {
   const session = await create();
   const kept = [];
   const { epochs } = await session.fit(DATA, {
-    epochs: 6, schedule: (step) => (step < 14 ? 0.01 : 1), earlyStopping: { monitor: 'val_loss', patience: 2, restoreBest: true }, validation: 0.2,
+    epochs: 6,
+    schedule: (step) => (step < 14 ? 0.01 : 1),
+    earlyStopping: { monitor: 'val_loss', patience: 2, restoreBest: true },
+    validation: 0.2,
     onEpoch: ({ metrics }) => kept.push(metrics.val_loss),
   });
-  const rest = { inputs: { input: rows(DATA.inputs.input, 160, 200) }, labels: { labels: rows(DATA.labels.labels, 160, 200) } };
+  const rest = {
+    inputs: { input: rows(DATA.inputs.input, 160, 200) },
+    labels: { labels: rows(DATA.labels.labels, 160, 200) },
+  };
   const { loss } = await session.evaluate(rest);
   assert.ok(epochs.length < 6);
   assert.ok(Math.abs(loss - Math.min(...kept)) < 1e-6, `${loss} of ${kept}`);
@@ -202,14 +275,25 @@ const rows = ({ type, data, dims: [n, ...rest] }, from, to) =>
 
 test('the state of a session is zero wherever in used memory it comes to lie', async () => {
   const module = await compileEngine({});
-  const settings = [['loss.type', 'cross-entropy'], ['optimizer.type', 'adam'], ['requiresGrad', '*']];
+  const settings = [
+    ['loss.type', 'cross-entropy'],
+    ['optimizer.type', 'adam'],
+    ['requiresGrad', '*'],
+  ];
   const make = (core, model) => core.artifacts({ model: new Uint8Array(golden(model)), external: [], settings });
   const NAMES = { train: 'trainModel', eval: 'evalModel', optimizer: 'optimizerModel', checkpoint: 'checkpointState' };
-  /** A checkpoint with the state of an optimizer that took no step, from an engine that made artifacts of these models before. */
+  /**
+   * A checkpoint with the state of an optimizer that took no step, from an engine that made artifacts of these models
+   * before.
+   */
   const saved = async (made, ...models) => {
     const core = await Core.create({ module });
     for (const model of models) make(core, model);
-    core.load({ parts: Object.entries(NAMES).map(([which, key]) => ({ which, bytes: made[key] })), external: [], maxMemoryBytes: 0 });
+    core.load({
+      parts: Object.entries(NAMES).map(([which, key]) => ({ which, bytes: made[key] })),
+      external: [],
+      maxMemoryBytes: 0,
+    });
     core.optimize(); // with gradients that must be zero
     return core.save({ optimizerState: true, format: 'trainlet' });
   };
@@ -240,11 +324,17 @@ test('step, and train, optimize and reset one by one, are the same', async () =>
 
 test('accumulate adds gradients up over batches, the last group of an epoch being smaller', async () => {
   const [fitted, byHand] = [await create(), await create()];
-  const data = { inputs: { input: rows(DATA.inputs.input, 0, 20) }, labels: { labels: rows(DATA.labels.labels, 0, 20) } };
+  const data = {
+    inputs: { input: rows(DATA.inputs.input, 0, 20) },
+    labels: { labels: rows(DATA.labels.labels, 0, 20) },
+  };
   const { steps } = await fitted.fit(data, { batchSize: 4, accumulate: 2, shuffle: false });
   assert.equal(steps, 3);
   for (let i = 0; i < 5; i++) {
-    await byHand.runTrainStep({ input: rows(DATA.inputs.input, 4 * i, 4 * i + 4), labels: rows(DATA.labels.labels, 4 * i, 4 * i + 4) });
+    await byHand.runTrainStep({
+      input: rows(DATA.inputs.input, 4 * i, 4 * i + 4),
+      labels: rows(DATA.labels.labels, 4 * i, 4 * i + 4),
+    });
     if (i % 2 === 0 && i < 4) continue;
     await byHand.runOptimizerStep();
     await byHand.lazyResetGrad();
@@ -256,7 +346,10 @@ test('parameters by name and as one buffer', async () => {
   const [a, b] = [await create(), await create()];
   await a.fit(DATA, { maxSteps: 3 });
   const size = await a.getParametersSize();
-  assert.equal(size, a.parameters.reduce((sum, { dims }) => sum + dims.reduce((x, d) => x * d, 1), 0));
+  assert.equal(
+    size,
+    a.parameters.reduce((sum, { dims }) => sum + dims.reduce((x, d) => x * d, 1), 0),
+  );
   const all = await a.getContiguousParameters();
   assert.deepEqual(all.dims, [size]);
   await b.loadParametersBuffer(new Uint8Array(all.data.buffer));
@@ -266,7 +359,11 @@ test('parameters by name and as one buffer', async () => {
   const [{ name, dims }] = a.parameters;
   const value = await a.getParameter(name);
   assert.deepEqual(value.dims, dims);
-  const other = new Tensor('float32', value.data.map((v) => v + 1), dims);
+  const other = new Tensor(
+    'float32',
+    value.data.map((v) => v + 1),
+    dims,
+  );
   await a.setParameter(name, other);
   assert.deepEqual(await a.getParameter(name), other);
 });
@@ -283,24 +380,56 @@ test('learning rate, seed and properties', async () => {
   session.properties.delete('gone');
   const loaded = await create({ ...artifacts, checkpointState: await session.saveCheckpoint() });
   assert.equal(await loaded.getLearningRate(), 0.5);
-  assert.deepEqual(new Map(loaded.properties.entries()), new Map([['epoch', -3n], ['best', Math.fround(0.1)], ['name', 'größer "7"\n']]));
+  assert.deepEqual(
+    new Map(loaded.properties.entries()),
+    new Map([
+      ['epoch', -3n],
+      ['best', Math.fround(0.1)],
+      ['name', 'größer "7"\n'],
+    ]),
+  );
 });
 
 test('a property that would come back otherwise, or not at all, is refused, and every other comes back', async () => {
   const session = await create();
   const { properties } = session;
-  const refused = (name, value, words) => assert.throws(() => properties.set(name, value), (error) => error.code === 'invalid-argument' && words.test(error.message));
-  for (const [name, words] of [['', /name must not be empty/], ['a\0b', /zero character/], ['a\uD800', /half of a surrogate/], ['\uDC00\uD800', /half of/],
-    ['ß'.repeat(513), /1026 bytes or more, at most 1024/], [null, /must be a string, not null/], [7, /not number/], [Symbol('s'), /not symbol/]]) {
+  const refused = (name, value, words) =>
+    assert.throws(
+      () => properties.set(name, value),
+      (error) => error.code === 'invalid-argument' && words.test(error.message),
+    );
+  for (const [name, words] of [
+    ['', /name must not be empty/],
+    ['a\0b', /zero character/],
+    ['a\uD800', /half of a surrogate/],
+    ['\uDC00\uD800', /half of/],
+    ['ß'.repeat(513), /1026 bytes or more, at most 1024/],
+    [null, /must be a string, not null/],
+    [7, /not number/],
+    [Symbol('s'), /not symbol/],
+  ]) {
     refused(name, 1n, words);
   }
-  for (const [value, words] of [['a\0b', /the value of property 'x' must not have a zero/], ['\uDFFF', /half of/], ['x'.repeat(2 ** 24 + 1), /at most 16777216/],
-    [1e39, /finite number \(of float32\)/], [true, /bigint of 64 bits/], [Symbol('s'), /bigint of/], [null, /bigint of/]]) {
+  for (const [value, words] of [
+    ['a\0b', /the value of property 'x' must not have a zero/],
+    ['\uDFFF', /half of/],
+    ['x'.repeat(2 ** 24 + 1), /at most 16777216/],
+    [1e39, /finite number \(of float32\)/],
+    [true, /bigint of 64 bits/],
+    [Symbol('s'), /bigint of/],
+    [null, /bigint of/],
+  ]) {
     refused('x', value, words);
   }
   assert.deepEqual([...properties.entries()], []);
   assert.equal(properties.delete('a\0b'), false);
-  const kept = new Map([['n'.repeat(1024), 'v'.repeat(100_000)], ['😀 "\\\n\u0001', '\uFEFF😀\u2028'], ['__proto__', -(2n ** 63n)], ['a', ''], ['tiny', Math.fround(1e-45)]]);
+  const kept = new Map([
+    ['n'.repeat(1024), 'v'.repeat(100_000)],
+    ['😀 "\\\n\u0001', '\uFEFF😀\u2028'],
+    ['__proto__', -(2n ** 63n)],
+    ['a', ''],
+    ['tiny', Math.fround(1e-45)],
+  ]);
   for (const [name, value] of kept) properties.set(name, value);
   for (const options of [{}, { format: 'ort' }, { format: 'ort', version: 1 }]) {
     const loaded = await create({ ...artifacts, checkpointState: await session.saveCheckpoint(options) });
@@ -321,8 +450,13 @@ test('types.d.ts names the losses and optimizers that the engine has', async () 
 });
 
 test('an optimizer has what it is given, whether before its type or after', async () => {
-  const [before, after] = [{ lr: 0.25, betas: [0.8, 0.99], type: 'adam' }, { type: 'adam', lr: 0.25, betas: [0.8, 0.99] }];
-  const made = [before, after].map((optimizer) => generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer }));
+  const [before, after] = [
+    { lr: 0.25, betas: [0.8, 0.99], type: 'adam' },
+    { type: 'adam', lr: 0.25, betas: [0.8, 0.99] },
+  ];
+  const made = [before, after].map((optimizer) =>
+    generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer }),
+  );
   const [first, second] = await Promise.all(made);
   assert.deepEqual(first.optimizerModel, second.optimizerModel);
   const session = await create(first);
@@ -336,8 +470,10 @@ test('parameters that a step made infinite are neither saved nor exported, and t
   await session.step({ ...clusters(16, 1).inputs, ...clusters(16, 1).labels });
   const count = (await parametersOf(session)).filter((v) => !Number.isFinite(v)).length;
   assert.ok(count > 100, `${count}`);
-  const refused = (error) => error.code === 'non-finite-loss' && /parameter '[\w.]+' has \d+ values that are not finite/.test(error.message);
-  for (const options of [{}, { optimizerState: false }, { format: 'ort' }]) await assert.rejects(session.saveCheckpoint(options), refused);
+  const refused = (error) =>
+    error.code === 'non-finite-loss' && /parameter '[\w.]+' has \d+ values that are not finite/.test(error.message);
+  for (const options of [{}, { optimizerState: false }, { format: 'ort' }])
+    await assert.rejects(session.saveCheckpoint(options), refused);
   await assert.rejects(session.exportModel(), refused);
   await session.loadParametersBuffer(new Uint8Array(before.buffer), false);
   await create({ ...artifacts, checkpointState: await session.saveCheckpoint({ optimizerState: false }) });
@@ -374,20 +510,30 @@ test('the plan of memory is told', async () => {
 });
 
 test('the input of a frozen convolution is not kept for its gradient, which does not read it', async () => {
-  const ints = (/** @type {string} */ name, /** @type {number[]} */ values) => message([1, name], ...values.map((v) => [8, v]), [20, 7]);
+  const ints = (/** @type {string} */ name, /** @type {number[]} */ values) =>
+    message([1, name], ...values.map((v) => [8, v]), [20, 7]);
   const graph = message(
     [1, node('Conv', ['x', 'w'], 'h', ints('pads', [1, 1, 1, 1]))],
-    [1, node('AveragePool', ['h'], 'p', ints('kernel_shape', [2, 2]), ints('strides', [2, 2]))], [1, node('Conv', ['p', 'v'], 'y')],
-    [2, 'g'], [5, weight('w', [16, 3, 3, 3], 27, 1)], [5, weight('v', [4, 16, 1, 1], 16, 2)],
-    [11, info('x', 1, ['N', 3, 32, 32])], [12, info('y', 1, ['N', 4, 16, 16])],
+    [1, node('AveragePool', ['h'], 'p', ints('kernel_shape', [2, 2]), ints('strides', [2, 2]))],
+    [1, node('Conv', ['p', 'v'], 'y')],
+    [2, 'g'],
+    [5, weight('w', [16, 3, 3, 3], 27, 1)],
+    [5, weight('v', [4, 16, 1, 1], 16, 2)],
+    [11, info('x', 1, ['N', 3, 32, 32])],
+    [12, info('y', 1, ['N', 4, 16, 16])],
   );
   const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
-  const feeds = { x: new Tensor('float32', new Float32Array(8 * 3072), [8, 3, 32, 32]), target: new Tensor('float32', new Float32Array(8192), [8, 4, 16, 16]) };
-  const [free, frozen] = await Promise.all([[], ['v']].map(async (names) => {
-    const session = await create(await generateArtifacts(model, { loss: 'mse', optimizer: 'sgd', frozen: names }));
-    await session.step(feeds);
-    return (await session.getMemoryPlan()).arenaBytes;
-  }));
+  const feeds = {
+    x: new Tensor('float32', new Float32Array(8 * 3072), [8, 3, 32, 32]),
+    target: new Tensor('float32', new Float32Array(8192), [8, 4, 16, 16]),
+  };
+  const [free, frozen] = await Promise.all(
+    [[], ['v']].map(async (names) => {
+      const session = await create(await generateArtifacts(model, { loss: 'mse', optimizer: 'sgd', frozen: names }));
+      await session.step(feeds);
+      return (await session.getMemoryPlan()).arenaBytes;
+    }),
+  );
   assert.ok(frozen < free, `${frozen} bytes, and ${free} where it is trained`);
 });
 
@@ -397,17 +543,72 @@ test('sizes that the model leaves open become numbers when they are fed, and oth
   const halves = [attribute('kernel_shape', [2, 2]), attribute('strides', [2, 2])];
   /** @type {[Uint8Array[], number[][], number[][]][]} nodes, shapes that are fed, shapes that come out */
   const rows = [
-    [[node('DepthToSpace', ['x'], 'y', attribute('blocksize', 2))], [[1, 8, 2, 3], [2, 8, 4, 5]], [[1, 2, 4, 6], [2, 2, 8, 10]]],
-    [[node('SpaceToDepth', ['x'], 'y', attribute('blocksize', 2))], [[1, 8, 2, 4], [1, 8, 4, 4]], [[1, 32, 1, 2], [1, 32, 2, 2]]],
-    [[node('LRN', ['x'], 'y', attribute('size', 3))], [[1, 8, 2, 4], [2, 8, 1, 1]], [[1, 8, 2, 4], [2, 8, 1, 1]]],
-    [[node('MaxPool', ['x'], ['p', 'i'], ...halves), node('MaxUnpool', ['p', 'i'], 'y', ...halves)], [[1, 8, 2, 4], [2, 8, 4, 4]], [[1, 8, 2, 4], [2, 8, 4, 4]]],
+    [
+      [node('DepthToSpace', ['x'], 'y', attribute('blocksize', 2))],
+      [
+        [1, 8, 2, 3],
+        [2, 8, 4, 5],
+      ],
+      [
+        [1, 2, 4, 6],
+        [2, 2, 8, 10],
+      ],
+    ],
+    [
+      [node('SpaceToDepth', ['x'], 'y', attribute('blocksize', 2))],
+      [
+        [1, 8, 2, 4],
+        [1, 8, 4, 4],
+      ],
+      [
+        [1, 32, 1, 2],
+        [1, 32, 2, 2],
+      ],
+    ],
+    [
+      [node('LRN', ['x'], 'y', attribute('size', 3))],
+      [
+        [1, 8, 2, 4],
+        [2, 8, 1, 1],
+      ],
+      [
+        [1, 8, 2, 4],
+        [2, 8, 1, 1],
+      ],
+    ],
+    [
+      [node('MaxPool', ['x'], ['p', 'i'], ...halves), node('MaxUnpool', ['p', 'i'], 'y', ...halves)],
+      [
+        [1, 8, 2, 4],
+        [2, 8, 4, 4],
+      ],
+      [
+        [1, 8, 2, 4],
+        [2, 8, 4, 4],
+      ],
+    ],
   ];
   for (const [nodes, fed, wanted] of rows) {
-    const modelOf = (/** @type {(string | number)[]} */ dims) => message([1, 8], [8, message([1, ''], [2, 17])], [7, message(
-      ...nodes.map((n) => [1, n]), [11, info('x', FLOAT, dims)], [12, info('y', FLOAT, ['a', 'b', 'c', 'd'])])]);
+    const modelOf = (/** @type {(string | number)[]} */ dims) =>
+      message(
+        [1, 8],
+        [8, message([1, ''], [2, 17])],
+        [
+          7,
+          message(
+            ...nodes.map((n) => [1, n]),
+            [11, info('x', FLOAT, dims)],
+            [12, info('y', FLOAT, ['a', 'b', 'c', 'd'])],
+          ),
+        ],
+      );
     const session = await InferenceSession.create(modelOf(open), { worker: false });
     for (const [i, dims] of fed.entries()) {
-      const x = new Tensor('float32', Float32Array.from({ length: dims.reduce((a, b) => a * b) }, (_, k) => Math.sin(k)), dims);
+      const x = new Tensor(
+        'float32',
+        Float32Array.from({ length: dims.reduce((a, b) => a * b) }, (_, k) => Math.sin(k)),
+        dims,
+      );
       const stated = await InferenceSession.create(modelOf(dims), { worker: false });
       const [{ y }, { y: same }] = [await session.run({ x }), await stated.run({ x })];
       assert.deepEqual([y.dims, y.data], [wanted[i], same.data]);

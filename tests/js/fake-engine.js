@@ -1,4 +1,7 @@
-/** An engine of one number, for tests of what surrounds the engine: what it learns depends on every batch and on their order. */
+/**
+ * An engine of one number, for tests of what surrounds the engine: what it learns depends on every batch and on their
+ * order.
+ */
 
 import { TrainletError } from '../../js/errors.js';
 import { Place } from '../../js/place.js';
@@ -7,11 +10,20 @@ import { Place } from '../../js/place.js';
 
 export const INFO = {
   train: {
-    inputs: [{ name: 'input', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int64', dims: ['N'] }],
-    outputs: [{ name: 'loss', type: 'float32', dims: [] }, { name: 'logits', type: 'float32', dims: ['N', 2] }],
+    inputs: [
+      { name: 'input', type: 'float32', dims: ['N', 2] },
+      { name: 'labels', type: 'int64', dims: ['N'] },
+    ],
+    outputs: [
+      { name: 'loss', type: 'float32', dims: [] },
+      { name: 'logits', type: 'float32', dims: ['N', 2] },
+    ],
   },
   eval: {
-    inputs: [{ name: 'input', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int64', dims: ['N'] }],
+    inputs: [
+      { name: 'input', type: 'float32', dims: ['N', 2] },
+      { name: 'labels', type: 'int64', dims: ['N'] },
+    ],
     outputs: [{ name: 'loss', type: 'float32', dims: [] }],
   },
   model: null,
@@ -41,24 +53,44 @@ export class FakeEngine {
   place = new Place();
 
   open() {}
-  load() { return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 }, fit: this.fit }; }
-  getPosition() { return this.position; }
-  setPosition(position) { this.position = position; }
-  steps() { return this.done; }
-  getLearningRate() { return this.lr; }
-  setLearningRate(lr) { this.lr = lr; }
+  load() {
+    return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 }, fit: this.fit };
+  }
+  getPosition() {
+    return this.position;
+  }
+  setPosition(position) {
+    this.position = position;
+  }
+  steps() {
+    return this.done;
+  }
+  getLearningRate() {
+    return this.lr;
+  }
+  setLearningRate(lr) {
+    this.lr = lr;
+  }
   setProperty() {}
   deleteProperty() {}
-  copyOut() { return new Float32Array([this.w]); }
-  copyIn({ bytes }) { [this.w] = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 4)); }
-  optimize() { this.#learn(); }
+  copyOut() {
+    return new Float32Array([this.w]);
+  }
+  copyIn({ bytes }) {
+    [this.w] = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 4));
+  }
+  optimize() {
+    this.#learn();
+  }
 
   best(what) {
     if (what === 'restore') this.w = this.kept;
     else this.kept = what === 'keep' ? Math.fround(this.w) : undefined;
   }
 
-  dropGrad() { this.resetGrad(); }
+  dropGrad() {
+    this.resetGrad();
+  }
 
   resetGrad() {
     this.resets++;
@@ -83,7 +115,9 @@ export class FakeEngine {
   }
 
   save({ fit = this.place.text } = {}) {
-    return new TextEncoder().encode(JSON.stringify({ w: this.w, done: this.done, lr: this.lr, position: this.position, kept: this.kept, fit }));
+    return new TextEncoder().encode(
+      JSON.stringify({ w: this.w, done: this.done, lr: this.lr, position: this.position, kept: this.kept, fit }),
+    );
   }
 
   restore(bytes) {
@@ -112,12 +146,23 @@ const logits = (feeds) => {
 };
 
 /** A session as fit wants it, without worker. @param {FakeEngine} engine */
-export const sessionOf = (engine, info = INFO) => ({ ask: async (method, args) => engine[method](args), info, seed: 0, place: engine.place });
+export const sessionOf = (engine, info = INFO) => ({
+  ask: async (method, args) => engine[method](args),
+  info,
+  seed: 0,
+  place: engine.place,
+});
 
 /** Examples (i + 1, −i − 1): class 0 by the logits. */
 export function examples(n, labelOf = () => 0n) {
   return {
-    inputs: { input: { type: 'float32', dims: [n, 2], data: Float32Array.from({ length: 2 * n }, (_, i) => (i % 2 ? -1 : 1) * (Math.floor(i / 2) + 1)) } },
+    inputs: {
+      input: {
+        type: 'float32',
+        dims: [n, 2],
+        data: Float32Array.from({ length: 2 * n }, (_, i) => (i % 2 ? -1 : 1) * (Math.floor(i / 2) + 1)),
+      },
+    },
     labels: { labels: { type: 'int64', dims: [n], data: BigInt64Array.from({ length: n }, (_, i) => labelOf(i)) } },
   };
 }

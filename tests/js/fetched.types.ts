@@ -1,4 +1,7 @@
-/** Types of results, checked by the compiler alone: flat fetches give a plain record, a structure of names the same structure of tensors. */
+/**
+ * Types of results, checked by the compiler alone: flat fetches give a plain record, a structure of names the same
+ * structure of tensors.
+ */
 
 import { Tensor, type Dataset, type Feeds, type InferenceSession, type TrainingSession } from '../../js/types.js';
 

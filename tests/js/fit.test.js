@@ -19,10 +19,17 @@ const code = (wanted) => (error) => error.code === wanted;
 
 test('every example is taken once an epoch, the last partial batch too, in a new order each epoch', async () => {
   const { engine, history } = await train({ epochs: 2, seed: 7 });
-  assert.deepEqual(engine.seen.map((batch) => batch.length), [4, 4, 2, 4, 4, 2]);
+  assert.deepEqual(
+    engine.seen.map((batch) => batch.length),
+    [4, 4, 2, 4, 4, 2],
+  );
   const [first, second] = [engine.seen.slice(0, 3).flat(), engine.seen.slice(3).flat()];
   const all = Array.from({ length: 10 }, (_, i) => i + 1);
-  for (const epoch of [first, second]) assert.deepEqual(epoch.toSorted((a, b) => a - b), all);
+  for (const epoch of [first, second])
+    assert.deepEqual(
+      epoch.toSorted((a, b) => a - b),
+      all,
+    );
   assert.notDeepEqual(first, second);
   assert.notDeepEqual(first, all);
   assert.equal(history.steps, 6);
@@ -32,7 +39,10 @@ test('every example is taken once an epoch, the last partial batch too, in a new
 test('the shuffle is the same for the same seed, and none without shuffle', async () => {
   assert.deepEqual((await train({ seed: 3 })).engine.seen, (await train({ seed: 3 })).engine.seen);
   assert.notDeepEqual((await train({ seed: 3 })).engine.seen, (await train({ seed: 4 })).engine.seen);
-  assert.deepEqual((await train({ shuffle: false })).engine.seen.flat(), Array.from({ length: 10 }, (_, i) => i + 1));
+  assert.deepEqual(
+    (await train({ shuffle: false })).engine.seen.flat(),
+    Array.from({ length: 10 }, (_, i) => i + 1),
+  );
   assert.deepEqual([...permutation(5, 1, 0)].toSorted(), [0, 1, 2, 3, 4]);
 });
 
@@ -65,11 +75,19 @@ const withNaN = () => {
 const STOPPING = { validation: examples(2), earlyStopping: { patience: 2, restoreBest: true } };
 
 for (const [what, options, data] of [
-  ['without a schedule', {}], ['constant', { schedule: { type: 'constant', lr: 0.3, warmup: 4 } }], ['linear', { schedule: { type: 'linear', lr: 0.3 } }],
-  ['cosine', { schedule: { type: 'cosine', lr: 0.3, warmup: 2, end: 0.01 } }], ['step', { schedule: { type: 'step', lr: 0.3, every: 2, factor: 0.5 } }],
-  ['a function', { schedule: (step) => 0.3 / (step + 1) }], ['groups', { accumulate: 2, schedule: { type: 'linear', lr: 0.3 } }],
-  ['early stopping', { ...STOPPING, schedule: { type: 'linear', lr: 3 } }], ['early stopping, groups', { ...STOPPING, accumulate: 2, schedule: { type: 'constant', lr: 3 } }],
-  ['early stopping by the loss', { earlyStopping: { patience: 1, restoreBest: true }, schedule: { type: 'constant', lr: 2 } }],
+  ['without a schedule', {}],
+  ['constant', { schedule: { type: 'constant', lr: 0.3, warmup: 4 } }],
+  ['linear', { schedule: { type: 'linear', lr: 0.3 } }],
+  ['cosine', { schedule: { type: 'cosine', lr: 0.3, warmup: 2, end: 0.01 } }],
+  ['step', { schedule: { type: 'step', lr: 0.3, every: 2, factor: 0.5 } }],
+  ['a function', { schedule: (step) => 0.3 / (step + 1) }],
+  ['groups', { accumulate: 2, schedule: { type: 'linear', lr: 0.3 } }],
+  ['early stopping', { ...STOPPING, schedule: { type: 'linear', lr: 3 } }],
+  ['early stopping, groups', { ...STOPPING, accumulate: 2, schedule: { type: 'constant', lr: 3 } }],
+  [
+    'early stopping by the loss',
+    { earlyStopping: { patience: 1, restoreBest: true }, schedule: { type: 'constant', lr: 2 } },
+  ],
   ['batches left out', { onNaN: 'skip', schedule: { type: 'linear', lr: 0.3 } }, withNaN],
   ['batches left out of groups', { onNaN: 'skip', accumulate: 2, schedule: { type: 'linear', lr: 0.3 } }, withNaN],
 ]) {
@@ -82,7 +100,9 @@ for (const [what, options, data] of [
       const pieces = [];
       let engine = new FakeEngine();
       for (let stopped = 'max-steps', rounds = 0; stopped === 'max-steps' && rounds < 40; rounds++) {
-        ({ history: { stopped } } = await train(telling({ ...all, maxSteps: k }, pieces), (data ?? examples)(10), engine));
+        ({
+          history: { stopped },
+        } = await train(telling({ ...all, maxSteps: k }, pieces), (data ?? examples)(10), engine));
         if (stopped !== 'max-steps') assert.equal(stopped, whole.history.stopped);
         const bytes = engine.save();
         engine = new FakeEngine();
@@ -114,7 +134,11 @@ test('what is saved at any moment of a fit goes on to the same bits: after a bat
     again.restore(bytes);
     if (!again.position[0] && !again.position[1]) continue; // the beginning, or the end
     const { history } = await train(options, examples(10), again);
-    assert.deepEqual([again.w, history.stopped, history.epochs.at(-1).loss], [whole.engine.w, whole.history.stopped, whole.history.epochs.at(-1).loss], `save ${i}`);
+    assert.deepEqual(
+      [again.w, history.stopped, history.epochs.at(-1).loss],
+      [whole.engine.w, whole.history.stopped, whole.history.epochs.at(-1).loss],
+      `save ${i}`,
+    );
   }
 });
 
@@ -126,11 +150,19 @@ test('a fit that goes on with other options has the best of before where the mon
   };
   const rest = async (engine, earlyStopping) => {
     engine.evalLosses = [9, 9, 9, 9, 9, 9, 9];
-    const { history } = await train({ epochs: 9, seed: 1, validation: examples(2), earlyStopping }, examples(10), engine);
+    const { history } = await train(
+      { epochs: 9, seed: 1, validation: examples(2), earlyStopping },
+      examples(10),
+      engine,
+    );
     return history.epochs.at(-1).epoch;
   };
   assert.equal(await rest(await cut({ patience: 5 }), { patience: 2 }), 3, 'the best of epoch 1');
-  assert.equal(await rest(await cut({ patience: 5 }), { patience: 2, restoreBest: true }), 4, 'it has no parameters, so epoch 2 is the first');
+  assert.equal(
+    await rest(await cut({ patience: 5 }), { patience: 2, restoreBest: true }),
+    4,
+    'it has no parameters, so epoch 2 is the first',
+  );
   assert.equal(await rest(await cut({ patience: 5, monitor: 'loss' }), { patience: 2 }), 4);
   assert.equal(await rest(await cut(undefined), { patience: 2 }), 4);
   const kept = await cut({ patience: 5, restoreBest: true });
@@ -141,8 +173,19 @@ test('a fit that goes on with other options has the best of before where the mon
 test('checkpoints of before, and ones that make no sense, are read', async () => {
   const options = { epochs: 3, seed: 11, schedule: { type: 'linear', lr: 0.3 } };
   const whole = await train(options);
-  for (const fit of ['', 'null', '[]', '{', '{"step":1}', '{"step":3,"tally":[1,2,3,"x"]}', '{"step":0.5,"tally":[0,0,0,0]}', '{"step":7,"tally":[0,0,0,0],"best":7}']) {
-    const { engine: { w, done, lr, position } } = await train({ ...options, maxSteps: 4 });
+  for (const fit of [
+    '',
+    'null',
+    '[]',
+    '{',
+    '{"step":1}',
+    '{"step":3,"tally":[1,2,3,"x"]}',
+    '{"step":0.5,"tally":[0,0,0,0]}',
+    '{"step":7,"tally":[0,0,0,0],"best":7}',
+  ]) {
+    const {
+      engine: { w, done, lr, position },
+    } = await train({ ...options, maxSteps: 4 });
     const engine = new FakeEngine();
     engine.restore(new TextEncoder().encode(JSON.stringify({ w, done, lr, position, fit })));
     await train(options, examples(10), engine);
@@ -166,7 +209,12 @@ test('a resume keeps the groups of accumulate whole', async () => {
 test('a fit begins anew where it ended, was told to, or the data differ', async () => {
   const { engine } = await train({ seed: 1 });
   assert.deepEqual(engine.position, [0, 0, 0, 0, 0]);
-  for (const [options, data] of [[{ resume: false }, examples(10)], [{}, examples(12)], [{ batchSize: 5 }, examples(10)], [{ shuffle: false }, examples(10)]]) {
+  for (const [options, data] of [
+    [{ resume: false }, examples(10)],
+    [{}, examples(12)],
+    [{ batchSize: 5 }, examples(10)],
+    [{ shuffle: false }, examples(10)],
+  ]) {
     const { engine: cut } = await train({ seed: 1, maxSteps: 1 });
     assert.notEqual(cut.position[1], 0);
     cut.seen = [];
@@ -184,7 +232,11 @@ test('batches as they come: an iterable, an async generator, a function for seve
   assert.equal((await train({ batchSize: undefined }, [batch, batch])).engine.done, 2);
   assert.equal((await train({ batchSize: undefined }, two())).engine.done, 2);
   assert.equal((await train({ batchSize: undefined, epochs: 3 }, two)).engine.done, 6);
-  assert.equal((await train({ batchSize: undefined, accumulate: 4 }, two)).engine.done, 1, 'an unfinished group is a step');
+  assert.equal(
+    (await train({ batchSize: undefined, accumulate: 4 }, two)).engine.done,
+    1,
+    'an unfinished group is a step',
+  );
   await assert.rejects(train({ batchSize: undefined, epochs: 2 }, two()), /no batch in epoch 1/);
   await assert.rejects(train({}, two), /batchSize is for whole arrays/);
   await assert.rejects(train({ batchSize: undefined, validation: 0.5 }, two), /needs whole arrays/);
@@ -194,13 +246,29 @@ test('batches as they come: an iterable, an async generator, a function for seve
 test('events tell step, epoch, loss, rate, speed, time left and accuracy', async () => {
   const batches = [];
   const epochs = [];
-  await train({ epochs: 2, onBatch: (e) => batches.push(e), onEpoch: (e) => epochs.push(e) }, examples(10, (i) => (i < 5 ? 0n : 1n)));
-  assert.deepEqual(batches.map(({ step, epoch, batch }) => [step, epoch, batch]), [[1, 0, 1], [2, 0, 2], [3, 0, 3], [4, 1, 1], [5, 1, 2], [6, 1, 3]]);
+  await train(
+    { epochs: 2, onBatch: (e) => batches.push(e), onEpoch: (e) => epochs.push(e) },
+    examples(10, (i) => (i < 5 ? 0n : 1n)),
+  );
+  assert.deepEqual(
+    batches.map(({ step, epoch, batch }) => [step, epoch, batch]),
+    [
+      [1, 0, 1],
+      [2, 0, 2],
+      [3, 0, 3],
+      [4, 1, 1],
+      [5, 1, 2],
+      [6, 1, 3],
+    ],
+  );
   assert.deepEqual([batches[0].steps, batches[0].batches, batches[0].epochs, batches[0].lr], [6, 3, 2, 0.1]);
   assert.ok(batches[0].etaMs >= 0 && batches[0].samplesPerSecond > 0);
   assert.equal(batches.at(-1).etaMs, 0);
   assert.equal(epochs[0].metrics.accuracy, 0.5);
-  assert.deepEqual(epochs.map(({ epoch }) => epoch), [0, 1]);
+  assert.deepEqual(
+    epochs.map(({ epoch }) => epoch),
+    [0, 1],
+  );
 });
 
 test('validation by a share holds out the end of the arrays', async () => {
@@ -215,13 +283,23 @@ test('early stopping waits for its patience and restores the best', async () => 
   const engine = new FakeEngine();
   engine.evalLosses = [3, 2, 4, 5, 6];
   const after = [];
-  const { history } = await train({
-    epochs: 9, validation: examples(2), earlyStopping: { patience: 2, restoreBest: true }, onEpoch: () => after.push(Math.fround(engine.w)),
-  }, examples(10), engine);
+  const { history } = await train(
+    {
+      epochs: 9,
+      validation: examples(2),
+      earlyStopping: { patience: 2, restoreBest: true },
+      onEpoch: () => after.push(Math.fround(engine.w)),
+    },
+    examples(10),
+    engine,
+  );
   assert.equal(history.stopped, 'early-stopping');
   assert.equal(history.epochs.length, 4);
   assert.equal(engine.w, after[1]);
-  await assert.rejects(train({ earlyStopping: { patience: 1, monitor: 'val_f1' } }), /no 'val_f1' to monitor; there are loss, accuracy/);
+  await assert.rejects(
+    train({ earlyStopping: { patience: 1, monitor: 'val_f1' } }),
+    /no 'val_f1' to monitor; there are loss, accuracy/,
+  );
 });
 
 test('a stop between two steps: aborted, with the history, and the session goes on where it was', async () => {
@@ -229,8 +307,21 @@ test('a stop between two steps: aborted, with the history, and the session goes 
   const whole = await train(options);
   const stop = new AbortController();
   const engine = new FakeEngine();
-  const stopped = train({ ...options, signal: stop.signal, onBatch: ({ step }) => { if (step === 4) stop.abort(); } }, examples(10), engine);
-  await assert.rejects(stopped, (error) => error.code === 'aborted' && error.history.steps === 4 && error.history.stopped === 'aborted');
+  const stopped = train(
+    {
+      ...options,
+      signal: stop.signal,
+      onBatch: ({ step }) => {
+        if (step === 4) stop.abort();
+      },
+    },
+    examples(10),
+    engine,
+  );
+  await assert.rejects(
+    stopped,
+    (error) => error.code === 'aborted' && error.history.steps === 4 && error.history.stopped === 'aborted',
+  );
   await train(options, examples(10), engine);
   assert.equal(engine.w, whole.engine.w);
 });
@@ -249,65 +340,164 @@ test('a loss that is not finite is thrown, stops or is left out', async () => {
 
 test('checkpoints are saved every so many steps, after each epoch, at the end and when aborted', async () => {
   const saved = [];
-  const store = { save: async (name, bytes, meta) => { saved.push({ name, ...meta, position: JSON.parse(new TextDecoder().decode(bytes)).position }); } };
+  const store = {
+    save: async (name, bytes, meta) => {
+      saved.push({ name, ...meta, position: JSON.parse(new TextDecoder().decode(bytes)).position });
+    },
+  };
   await train({ epochs: 2, checkpoint: { store, name: 'run', everySteps: 2 } });
-  assert.deepEqual(saved.map(({ step }) => step), [2, 3, 5, 6]);
-  assert.deepEqual(saved.map(({ position }) => position.slice(0, 2)), [[0, 2], [1, 0], [1, 2], [0, 0]]);
+  assert.deepEqual(
+    saved.map(({ step }) => step),
+    [2, 3, 5, 6],
+  );
+  assert.deepEqual(
+    saved.map(({ position }) => position.slice(0, 2)),
+    [
+      [0, 2],
+      [1, 0],
+      [1, 2],
+      [0, 0],
+    ],
+  );
   saved.length = 0;
   const stop = new AbortController();
-  await assert.rejects(train({ checkpoint: { store, name: 'run' }, signal: stop.signal, onBatch: () => stop.abort() }), code('aborted'));
-  assert.deepEqual(saved.map(({ step, name }) => [step, name]), [[1, 'run']]);
+  await assert.rejects(
+    train({ checkpoint: { store, name: 'run' }, signal: stop.signal, onBatch: () => stop.abort() }),
+    code('aborted'),
+  );
+  assert.deepEqual(
+    saved.map(({ step, name }) => [step, name]),
+    [[1, 'run']],
+  );
 });
 
 /** A store that fails as often as it is told to. @param {number} failures @param {() => unknown} fail */
-function storeThatFails(failures, fail = () => { throw new TrainletError('quota-exceeded', "checkpoint 'run' could not be saved: the storage is full"); }) {
-  const store = { tried: 0, saved: [], save: async (_, bytes, meta) => {
-    if (store.tried++ < failures) await fail();
-    store.saved.push({ ...meta, bytes });
-  } };
+function storeThatFails(
+  failures,
+  fail = () => {
+    throw new TrainletError('quota-exceeded', "checkpoint 'run' could not be saved: the storage is full");
+  },
+) {
+  const store = {
+    tried: 0,
+    saved: [],
+    save: async (_, bytes, meta) => {
+      if (store.tried++ < failures) await fail();
+      store.saved.push({ ...meta, bytes });
+    },
+  };
   return store;
 }
 
 test('a save that fails is told, training goes on, and the next one comes after a while, not at each step', async () => {
   const store = storeThatFails(Infinity);
   const events = [];
-  const failing = train({ epochs: 40, checkpoint: { store, name: 'run', everySteps: 1 }, onCheckpoint: (e) => events.push(e) });
-  await assert.rejects(failing, (error) => error.code === 'quota-exceeded' && error.cause.code === 'quota-exceeded' && error.history.steps === 120
-    && error.history.stopped === 'completed' && /'run': the 120 steps since step 0, up to epoch 39, are not saved, only in the session: .*storage is full/.test(error.message));
-  assert.deepEqual(events.map(({ step, error, retryMs }) => [step, error.code, retryMs]), [[1, 'quota-exceeded', 1000], [120, 'quota-exceeded', undefined]]);
+  const failing = train({
+    epochs: 40,
+    checkpoint: { store, name: 'run', everySteps: 1 },
+    onCheckpoint: (e) => events.push(e),
+  });
+  await assert.rejects(
+    failing,
+    (error) =>
+      error.code === 'quota-exceeded' &&
+      error.cause.code === 'quota-exceeded' &&
+      error.history.steps === 120 &&
+      error.history.stopped === 'completed' &&
+      /'run': the 120 steps since step 0, up to epoch 39, are not saved, only in the session: .*storage is full/.test(
+        error.message,
+      ),
+  );
+  assert.deepEqual(
+    events.map(({ step, error, retryMs }) => [step, error.code, retryMs]),
+    [
+      [1, 'quota-exceeded', 1000],
+      [120, 'quota-exceeded', undefined],
+    ],
+  );
 });
 
 test('a save that fails once is made up for, and one that fails at the end alone names what is not saved', async () => {
   const batch = { ...examples(3).inputs, ...examples(3).labels };
   async function* slowly() {
     for (let i = 0; i < 3; i++) {
-      if (i === 2) await new Promise((resolve) => { setTimeout(resolve, 1100); });
+      if (i === 2)
+        await new Promise((resolve) => {
+          setTimeout(resolve, 1100);
+        });
       yield batch;
     }
   }
   const [store, steps] = [storeThatFails(1), []];
-  await train({ batchSize: undefined, checkpoint: { store, name: 'run', everySteps: 1 }, onCheckpoint: ({ step, error }) => steps.push([step, error?.code]) }, slowly());
-  assert.deepEqual(steps, [[1, 'quota-exceeded'], [2, undefined], [3, undefined], [3, undefined]]);
-  const last = { tried: 0, save: async () => { if (++last.tried >= 3) throw new Error('no disk'); } };
-  await assert.rejects(train({ checkpoint: { store: last, name: 'run', everySteps: 1 } }),
-    (error) => error.code === 'store-failed' && /the 1 steps since step 2.*no disk/.test(error.message) && error.cause.cause.message === 'no disk');
-  const end = { tried: 0, save: async () => { if (++end.tried === 4) throw new Error('no disk'); } };
-  await assert.rejects(train({ checkpoint: { store: end, name: 'run', everySteps: 1 } }), /the end of the fit is not saved, only in the session: no disk/);
+  await train(
+    {
+      batchSize: undefined,
+      checkpoint: { store, name: 'run', everySteps: 1 },
+      onCheckpoint: ({ step, error }) => steps.push([step, error?.code]),
+    },
+    slowly(),
+  );
+  assert.deepEqual(steps, [
+    [1, 'quota-exceeded'],
+    [2, undefined],
+    [3, undefined],
+    [3, undefined],
+  ]);
+  const last = {
+    tried: 0,
+    save: async () => {
+      if (++last.tried >= 3) throw new Error('no disk');
+    },
+  };
+  await assert.rejects(
+    train({ checkpoint: { store: last, name: 'run', everySteps: 1 } }),
+    (error) =>
+      error.code === 'store-failed' &&
+      /the 1 steps since step 2.*no disk/.test(error.message) &&
+      error.cause.cause.message === 'no disk',
+  );
+  const end = {
+    tried: 0,
+    save: async () => {
+      if (++end.tried === 4) throw new Error('no disk');
+    },
+  };
+  await assert.rejects(
+    train({ checkpoint: { store: end, name: 'run', everySteps: 1 } }),
+    /the end of the fit is not saved, only in the session: no disk/,
+  );
 });
 
 test('aborted and not saved is told as not saved', async () => {
   const stop = new AbortController();
-  const options = { checkpoint: { store: storeThatFails(9), name: 'run' }, signal: stop.signal, onBatch: () => stop.abort() };
-  await assert.rejects(train(options), (error) => error.code === 'quota-exceeded' && error.history.stopped === 'aborted' && /the 1 steps since step 0/.test(error.message));
+  const options = {
+    checkpoint: { store: storeThatFails(9), name: 'run' },
+    signal: stop.signal,
+    onBatch: () => stop.abort(),
+  };
+  await assert.rejects(
+    train(options),
+    (error) =>
+      error.code === 'quota-exceeded' &&
+      error.history.stopped === 'aborted' &&
+      /the 1 steps since step 0/.test(error.message),
+  );
 });
 
 test('a store that does not answer fails after a minute', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const store = storeThatFails(2, () => new Promise(() => {}));
   const failing = train({ checkpoint: { store, name: 'run', everySteps: 2 } });
-  const rejected = assert.rejects(failing, (error) => error.code === 'store-failed' && /not answered for 60 seconds/.test(error.message) && error.history.steps === 3);
+  const rejected = assert.rejects(
+    failing,
+    (error) =>
+      error.code === 'store-failed' && /not answered for 60 seconds/.test(error.message) && error.history.steps === 3,
+  );
   for (let i = 0; i < 2; i++) {
-    while (store.tried === i) await new Promise((resolve) => { setImmediate(resolve); });
+    while (store.tried === i)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     t.mock.timers.tick(59_000);
     t.mock.timers.tick(2000);
   }
@@ -315,17 +505,30 @@ test('a store that does not answer fails after a minute', async (t) => {
 });
 
 test('what cannot be saved at any time ends the fit: a name that the store refuses, parameters that are not finite', async () => {
-  const wrong = { save: async () => { throw new TrainletError('invalid-argument', 'a name must not be empty'); } };
-  await assert.rejects(train({ epochs: 9, checkpoint: { store: wrong, name: '' } }), (error) => error.code === 'invalid-argument' && error.history.steps === 3);
+  const wrong = {
+    save: async () => {
+      throw new TrainletError('invalid-argument', 'a name must not be empty');
+    },
+  };
+  await assert.rejects(
+    train({ epochs: 9, checkpoint: { store: wrong, name: '' } }),
+    (error) => error.code === 'invalid-argument' && error.history.steps === 3,
+  );
   const engine = new FakeEngine();
-  engine.save = () => { throw new TrainletError('non-finite-loss', "parameter 'w' has 1 values that are not finite"); };
+  engine.save = () => {
+    throw new TrainletError('non-finite-loss', "parameter 'w' has 1 values that are not finite");
+  };
   const store = storeThatFails(0);
-  await assert.rejects(train({ epochs: 9, checkpoint: { store, name: 'run' } }, examples(10), engine), (error) => error.code === 'non-finite-loss' && error.history.steps === 3);
+  await assert.rejects(
+    train({ epochs: 9, checkpoint: { store, name: 'run' } }, examples(10), engine),
+    (error) => error.code === 'non-finite-loss' && error.history.steps === 3,
+  );
   assert.equal(store.tried, 0);
 });
 
 test('schedules: warm-up, constant, linear, cosine, step, function', async () => {
-  const rates = (schedule, n = 5, last = 4) => Array.from({ length: n }, (_, i) => Number(openSchedule(schedule, last)(i).toFixed(6)));
+  const rates = (schedule, n = 5, last = 4) =>
+    Array.from({ length: n }, (_, i) => Number(openSchedule(schedule, last)(i).toFixed(6)));
   assert.deepEqual(rates({ type: 'constant', lr: 1, warmup: 2 }), [0.5, 1, 1, 1, 1]);
   assert.deepEqual(rates({ type: 'linear', lr: 1 }), [1, 0.75, 0.5, 0.25, 0]);
   assert.deepEqual(rates({ type: 'cosine', lr: 1, end: 0.5 }), [1, 0.926777, 0.75, 0.573223, 0.5]);
@@ -343,18 +546,28 @@ test('an option that is not known is refused', async () => {
   await assert.rejects(train({ epochs: 0 }), /epochs must be a whole number of at least 1, not 0/);
   await assert.rejects(train({ metrics: ['f1'] }), /no metric 'f1'; there are loss and accuracy/);
   await assert.rejects(train({ onNaN: 'ignore' }), /not 'ignore'/);
-  await assert.rejects(train({}, { inputs: { input: examples(3).inputs.input }, labels: examples(4).labels }), /'labels' has 4 examples, but 'input' has 3/);
+  await assert.rejects(
+    train({}, { inputs: { input: examples(3).inputs.input }, labels: examples(4).labels }),
+    /'labels' has 4 examples, but 'input' has 3/,
+  );
   await assert.rejects(train({ batchSize: undefined }, 5), /wanted \{ inputs, labels \}/);
 });
 
 test('evaluate weighs batches by their size', async () => {
   const engine = new FakeEngine();
   engine.evalLosses = [1, 1, 4];
-  const found = await evaluate(sessionOf(engine), examples(10, (i) => (i === 9 ? 1n : 0n)), { batchSize: 4 });
+  const found = await evaluate(
+    sessionOf(engine),
+    examples(10, (i) => (i === 9 ? 1n : 0n)),
+    { batchSize: 4 },
+  );
   assert.deepEqual(found, { loss: 1.6, accuracy: 0.9 });
   assert.deepEqual(Object.keys(await evaluate(sessionOf(engine), examples(4), { metrics: ['loss'] })), ['loss']);
   const noLabels = { ...INFO, train: { ...INFO.train, inputs: [INFO.train.inputs[0]] } };
-  await assert.rejects(evaluate(sessionOf(engine, noLabels), examples(4), { metrics: ['accuracy'] }), /accuracy needs class indices/);
+  await assert.rejects(
+    evaluate(sessionOf(engine, noLabels), examples(4), { metrics: ['accuracy'] }),
+    /accuracy needs class indices/,
+  );
   await assert.rejects(evaluate(sessionOf(engine), [], {}), /it gave no batch/);
 });
 
@@ -363,7 +576,13 @@ test('accuracy follows the class axis and leaves out labels that are no class', 
   const labels = (data, dims) => ({ data: new BigInt64Array(data.map(BigInt)), dims });
   assert.deepEqual(countRight(tensor([1, 2, 4, 3], [2, 2]), labels([1, 1], [2])), { right: 1, counted: 2 });
   assert.deepEqual(countRight(tensor([1, 2, 4, 3], [2, 2]), labels([1, -100], [2])), { right: 1, counted: 1 });
-  assert.deepEqual(countRight(tensor([5, 0, 0, 4, 1, 1], [1, 2, 3]), labels([0, 0, 1], [1, 3])), { right: 2, counted: 3 });
-  assert.deepEqual(countRight(tensor([5, 0, 0, 5, 1, 2], [1, 3, 2]), labels([0, 1, 1], [1, 3])), { right: 3, counted: 3 });
+  assert.deepEqual(countRight(tensor([5, 0, 0, 4, 1, 1], [1, 2, 3]), labels([0, 0, 1], [1, 3])), {
+    right: 2,
+    counted: 3,
+  });
+  assert.deepEqual(countRight(tensor([5, 0, 0, 5, 1, 2], [1, 3, 2]), labels([0, 1, 1], [1, 3])), {
+    right: 3,
+    counted: 3,
+  });
   assert.throws(() => countRight(tensor([1, 2], [2, 1]), labels([1], [1])), /do not fit the prediction/);
 });

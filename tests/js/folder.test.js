@@ -1,4 +1,7 @@
-/** Checkpoints in a folder: nobody else's files are touched, damage is seen, and the files of the format before are read. */
+/**
+ * Checkpoints in a folder: nobody else's files are touched, damage is seen, and the files of the format before are
+ * read.
+ */
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -15,7 +18,9 @@ import { CheckpointStore } from '../../js/store.js';
 const bytes = (n, value = n) => new Uint8Array(n).fill(value);
 
 let directory = '';
-beforeEach(async () => { directory = await fs.mkdtemp(path.join(tmpdir(), 'trainlet-folder-')); });
+beforeEach(async () => {
+  directory = await fs.mkdtemp(path.join(tmpdir(), 'trainlet-folder-'));
+});
 afterEach(() => fs.rm(directory, { recursive: true }));
 
 const at = (file) => path.join(directory, file);
@@ -34,9 +39,24 @@ function replace(t, name, work) {
 }
 
 test('files of someone else stay, whatever they are called, and break nothing', async () => {
-  const foreign = ['model.onnx', 'model.py', '.env', '.00000001.ckpt', 'model.00000009.json', 'model.00000001.ckpt', 'model.1.trainlet', '%zz.00000001.ckpt',
-    '%zz.00000001.json', '%zz.00000001.trainlet', 'Model.00000007.trainlet', 'model.00000001.ckpt.x.tmp', 'model.00000003.trainlet.bak', '.00000001.trainlet',
-    'model.12345678-1-0123456789abcdef.trainlet-tmp.txt', `model.${'9'.repeat(20)}.trainlet`];
+  const foreign = [
+    'model.onnx',
+    'model.py',
+    '.env',
+    '.00000001.ckpt',
+    'model.00000009.json',
+    'model.00000001.ckpt',
+    'model.1.trainlet',
+    '%zz.00000001.ckpt',
+    '%zz.00000001.json',
+    '%zz.00000001.trainlet',
+    'Model.00000007.trainlet',
+    'model.00000001.ckpt.x.tmp',
+    'model.00000003.trainlet.bak',
+    '.00000001.trainlet',
+    'model.12345678-1-0123456789abcdef.trainlet-tmp.txt',
+    `model.${'9'.repeat(20)}.trainlet`,
+  ];
   for (const file of foreign) await fs.writeFile(at(file), 'mine');
   await fs.mkdir(at('model.00000002.trainlet'));
   await fs.symlink(at('nowhere'), at('model.00000005.trainlet'));
@@ -44,7 +64,10 @@ test('files of someone else stay, whatever they are called, and break nothing', 
   for (const n of [1, 2, 3, 4]) await store.save('model', bytes(n));
   const all = [...foreign, 'model.00000002.trainlet', 'model.00000005.trainlet'];
   assert.deepEqual(await listed(), [...all, 'model.00000006.trainlet'].sort());
-  assert.deepEqual((await store.list()).map(({ name, bytes: size }) => [name, size]), [['model', 4]]);
+  assert.deepEqual(
+    (await store.list()).map(({ name, bytes: size }) => [name, size]),
+    [['model', 4]],
+  );
   assert.deepEqual((await store.load('model')).bytes, bytes(4));
   await store.delete('model');
   assert.deepEqual(await store.list(), []);
@@ -65,7 +88,10 @@ test('a name is as long as a file name lets it be', async () => {
   for (const name of ['x'.repeat(200), '语'.repeat(22), 'X'.repeat(66)]) {
     await store.save(name, bytes(3));
     assert.deepEqual((await store.load(name)).bytes, bytes(3));
-    await assert.rejects(store.save(`${name}XX`, bytes(1)), { code: 'invalid-argument', message: /takes 20\d bytes of a file's name, and may take 200/ });
+    await assert.rejects(store.save(`${name}XX`, bytes(1)), {
+      code: 'invalid-argument',
+      message: /takes 20\d bytes of a file's name, and may take 200/,
+    });
     await assert.rejects(store.load(`${name}XX`), { code: 'invalid-argument' });
   }
 });
@@ -80,8 +106,17 @@ test('files of the format before are read, listed, followed by new ones, and rem
   await writeBefore('Run.00000006', bytes(6), { n: 6 });
   await writeBefore('Run.00000007', bytes(7), { n: 7 });
   const store = await open();
-  assert.deepEqual((await store.list()).map(({ name, bytes: size }) => [name, size]), [['Run', 7]]);
-  assert.deepEqual((await store.versions('Run')).map(({ version, bytes: size, meta }) => [version, size, meta]), [[6, 6, { n: 6 }], [7, 7, { n: 7 }]]);
+  assert.deepEqual(
+    (await store.list()).map(({ name, bytes: size }) => [name, size]),
+    [['Run', 7]],
+  );
+  assert.deepEqual(
+    (await store.versions('Run')).map(({ version, bytes: size, meta }) => [version, size, meta]),
+    [
+      [6, 6, { n: 6 }],
+      [7, 7, { n: 7 }],
+    ],
+  );
   const { savedAt, ...found } = await store.load('Run');
   assert.deepEqual(found, { bytes: bytes(7), meta: { n: 7 }, version: 7, skipped: [] });
   assert.deepEqual((await store.load('Run', { version: 6 })).bytes, bytes(6));
@@ -99,15 +134,22 @@ test('a version is a plain file that is a source, if it is whole', async () => {
   const file = await fs.readFile(at('plain.00000001.trainlet'));
   file[file.length - 1] ^= 1;
   await fs.writeFile(at('plain.00000001.trainlet'), file);
-  await assert.rejects(readSource('checkpointState', at('plain.00000001.trainlet'), {}), { code: 'checkpoint-corrupt', message: /other bytes than were saved/ });
+  await assert.rejects(readSource('checkpointState', at('plain.00000001.trainlet'), {}), {
+    code: 'checkpoint-corrupt',
+    message: /other bytes than were saved/,
+  });
 });
 
 test('whatever byte is changed and wherever a file is cut, the version before it is loaded, and told', async () => {
   const store = await open();
   await store.save('run', bytes(9), { n: 1 });
   await store.save('run', bytes(10), { n: 2 });
-  const file = at('run.00000002.trainlet'), whole = await fs.readFile(file);
-  const damaged = [...whole.keys()].flatMap((i) => [whole.subarray(0, i), whole.map((byte, j) => (i === j ? byte ^ 0x41 : byte))]);
+  const file = at('run.00000002.trainlet'),
+    whole = await fs.readFile(file);
+  const damaged = [...whole.keys()].flatMap((i) => [
+    whole.subarray(0, i),
+    whole.map((byte, j) => (i === j ? byte ^ 0x41 : byte)),
+  ]);
   for (const content of [...damaged, Buffer.concat([whole, bytes(1)])]) {
     await fs.writeFile(file, content);
     const { bytes: found, meta, version, skipped } = await store.load('run');
@@ -117,7 +159,10 @@ test('whatever byte is changed and wherever a file is cut, the version before it
   }
   assert.equal((await store.versions('run'))[1].meta, undefined);
   await fs.writeFile(at('run.00000001.trainlet'), 'x');
-  const none = { code: 'checkpoint-corrupt', message: /^checkpoint 'run' could not be loaded: version 2 has other .*; version 1 is cut short or no checkpoint$/ };
+  const none = {
+    code: 'checkpoint-corrupt',
+    message: /^checkpoint 'run' could not be loaded: version 2 has other .*; version 1 is cut short or no checkpoint$/,
+  };
   await fs.writeFile(file, damaged.at(-1));
   await assert.rejects(store.load('run'), none);
   assert.equal(await store.save('run', bytes(3)), 3);
@@ -129,7 +174,10 @@ test('versions that are not whole do not count among those kept', async () => {
   for (const n of [1, 2, 3]) await store.save('run', bytes(n));
   await fs.truncate(at('run.00000003.trainlet'), 50);
   await store.save('run', bytes(4));
-  assert.deepEqual((await store.versions('run')).map(({ version }) => version), [2, 3, 4]);
+  assert.deepEqual(
+    (await store.versions('run')).map(({ version }) => version),
+    [2, 3, 4],
+  );
 });
 
 test('a writer that others overtook takes the newest number all the same', async (t) => {
@@ -162,21 +210,39 @@ test('a load whose version another writer removes meanwhile gives the newer one'
 });
 
 test('a file system without hard links will do', async (t) => {
-  replace(t, 'link', async () => { throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' }); });
+  replace(t, 'link', async () => {
+    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+  });
   const stores = await Promise.all([open(9), open(9)]);
-  const versions = await Promise.all(stores.flatMap((store, i) => [1, 2, 3].map((n) => store.save('run', bytes(10 * i + n)))));
+  const versions = await Promise.all(
+    stores.flatMap((store, i) => [1, 2, 3].map((n) => store.save('run', bytes(10 * i + n)))),
+  );
   assert.deepEqual(versions.toSorted(), [1, 2, 3, 4, 5, 6]);
-  const contents = await Promise.all((await stores[0].versions('run')).map(async ({ version }) => (await stores[0].load('run', { version })).bytes.length));
-  assert.deepEqual(contents.toSorted((a, b) => a - b), [1, 2, 3, 11, 12, 13]);
+  const contents = await Promise.all(
+    (await stores[0].versions('run')).map(
+      async ({ version }) => (await stores[0].load('run', { version })).bytes.length,
+    ),
+  );
+  assert.deepEqual(
+    contents.toSorted((a, b) => a - b),
+    [1, 2, 3, 11, 12, 13],
+  );
   assert.equal((await listed()).length, 6);
 });
 
 test('a save that fails leaves nothing behind', async (t) => {
   const store = await open();
   await store.save('run', bytes(1));
-  for (const [name, code, told] of [['link', 'EIO', 'store-failed'], ['link', 'ENOSPC', 'quota-exceeded']]) {
-    replace(t, name, async () => { throw Object.assign(new Error(`${code}: here`), { code }); });
-    replace(t, 'copyFile', async () => { throw Object.assign(new Error(`${code}: here`), { code }); });
+  for (const [name, code, told] of [
+    ['link', 'EIO', 'store-failed'],
+    ['link', 'ENOSPC', 'quota-exceeded'],
+  ]) {
+    replace(t, name, async () => {
+      throw Object.assign(new Error(`${code}: here`), { code });
+    });
+    replace(t, 'copyFile', async () => {
+      throw Object.assign(new Error(`${code}: here`), { code });
+    });
     await assert.rejects(store.save('run', bytes(2)), { code: told });
     t.mock.restoreAll();
     syncBuiltinESMExports();
@@ -208,9 +274,21 @@ test('a folder that was removed is made again for the next save', async () => {
 test('what killed writers left is removed, and nothing of a living one', async () => {
   const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
   const gone = 2 ** 22 + 1; // more than any process has for a number
-  const temporary = (name, where, pid, minutes) => ({ file: `${name}.${where}-${pid}-0123456789abcdef.trainlet-tmp`, minutes });
-  const left = [temporary('run', host, gone, 2), temporary('other', host, gone, 2), temporary('run', 'ffffffff', gone, 25 * 60)];
-  const stay = [temporary('run', host, process.pid, 2), temporary('still', host, gone, 0), temporary('run', 'ffffffff', gone, 2), temporary('Run', host, gone, 2)];
+  const temporary = (name, where, pid, minutes) => ({
+    file: `${name}.${where}-${pid}-0123456789abcdef.trainlet-tmp`,
+    minutes,
+  });
+  const left = [
+    temporary('run', host, gone, 2),
+    temporary('other', host, gone, 2),
+    temporary('run', 'ffffffff', gone, 25 * 60),
+  ];
+  const stay = [
+    temporary('run', host, process.pid, 2),
+    temporary('still', host, gone, 0),
+    temporary('run', 'ffffffff', gone, 2),
+    temporary('Run', host, gone, 2),
+  ];
   for (const { file, minutes } of [...left, ...stay]) {
     await fs.writeFile(at(file), 'torn');
     await fs.utimes(at(file), new Date(), new Date(Date.now() - minutes * 60_000));
@@ -223,10 +301,20 @@ test('a bundle for browsers has no folders, and says so', async () => {
   const entryPoints = [fileURLToPath(new URL('../../js/store.js', import.meta.url))];
   const outfile = at('bundle.mjs');
   for (const [platform, check] of [
-    ['browser', (opening) => assert.rejects(opening, { code: 'unsupported-browser', message: /this build is for browsers/ })],
+    [
+      'browser',
+      (opening) => assert.rejects(opening, { code: 'unsupported-browser', message: /this build is for browsers/ }),
+    ],
     ['node', async (opening) => assert.equal(await (await opening).save('run', bytes(1)), 1)],
   ]) {
-    const { warnings } = await build({ entryPoints, bundle: true, format: 'esm', platform, outfile, logLevel: 'silent' });
+    const { warnings } = await build({
+      entryPoints,
+      bundle: true,
+      format: 'esm',
+      platform,
+      outfile,
+      logLevel: 'silent',
+    });
     assert.deepEqual(warnings, []);
     const bundle = await import(`${pathToFileURL(outfile)}?${platform}`);
     await check(bundle.CheckpointStore.open({ directory }));

@@ -1,4 +1,5 @@
-// The golden networks trained through the package and the wasm file: PyTorch's losses to 1e-5, the native engine's to the bit.
+// The golden networks trained through the package and the wasm file: PyTorch's losses to 1e-5, the native engine's to
+// the bit.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +11,9 @@ import { artifactOptions, batchFeeds, batchUnit } from '../golden/recipe.js';
 const golden = new URL('../golden/', import.meta.url);
 const readJson = (name) => JSON.parse(readFileSync(new URL(name, golden), 'utf8'));
 const literals = readJson('engine-losses.json');
-const runs = readdirSync(golden).filter((name) => name.endsWith('.json') && readJson(name).torch).map((name) => name.slice(0, -5));
+const runs = readdirSync(golden)
+  .filter((name) => name.endsWith('.json') && readJson(name).torch)
+  .map((name) => name.slice(0, -5));
 
 async function open(name, engine) {
   const recipe = readJson(`${name}.json`);
@@ -84,7 +87,10 @@ for (const name of runs) {
     const evaluated = await run.session.runEvalStep(batchFeeds(run.recipe, 0));
     const evalLoss = evaluated[run.session.evalOutputNames[0]].data[0];
     const want = run.recipe.torch.evalLoss64;
-    assert.ok(Math.abs(evalLoss - want) <= 1e-5 * Math.abs(want), `the loss in eval mode is ${evalLoss}, PyTorch's ${want}`);
+    assert.ok(
+      Math.abs(evalLoss - want) <= 1e-5 * Math.abs(want),
+      `the loss in eval mode is ${evalLoss}, PyTorch's ${want}`,
+    );
     await run.session.release();
   });
 }
@@ -105,19 +111,20 @@ async function memoriesMadeBy(action) {
   }
 }
 
-for (const threads of [1, 2]) test(`memory is flat from step 2 to step 2,000, threads: ${threads}`, async () => {
-  const { result: run, memories } = await memoriesMadeBy(() => open('mlp_momentum', { worker: false, threads }));
-  const bytes = () => memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
-  assert.ok(memories.length > 0, 'no wasm memory was seen');
-  const batches = Array.from({ length: 8 }, (_, i) => batchFeeds(run.recipe, i));
-  for (let i = 0; i < 2; i++) await run.session.step(batches[i]);
-  const after2 = bytes();
-  for (let i = 2; i < 2000; i++) await run.session.step(batches[i % batches.length]);
-  assert.equal(bytes(), after2);
-  const { peakBytes } = await run.session.getMemoryPlan();
-  assert.ok(peakBytes > 0 && peakBytes < after2, `the plan's peak is ${peakBytes} of ${after2} bytes`);
-  await run.session.release();
-});
+for (const threads of [1, 2])
+  test(`memory is flat from step 2 to step 2,000, threads: ${threads}`, async () => {
+    const { result: run, memories } = await memoriesMadeBy(() => open('mlp_momentum', { worker: false, threads }));
+    const bytes = () => memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
+    assert.ok(memories.length > 0, 'no wasm memory was seen');
+    const batches = Array.from({ length: 8 }, (_, i) => batchFeeds(run.recipe, i));
+    for (let i = 0; i < 2; i++) await run.session.step(batches[i]);
+    const after2 = bytes();
+    for (let i = 2; i < 2000; i++) await run.session.step(batches[i % batches.length]);
+    assert.equal(bytes(), after2);
+    const { peakBytes } = await run.session.getMemoryPlan();
+    assert.ok(peakBytes > 0 && peakBytes < after2, `the plan's peak is ${peakBytes} of ${after2} bytes`);
+    await run.session.release();
+  });
 
 test('the weights of a large model exist once when it is loaded, and a training session holds no more than its state', async () => {
   const model = mlp(1, [2200, 2200, 10]).onnx();
@@ -128,10 +135,15 @@ test('the weights of a large model exist once when it is loaded, and a training 
   const options = { worker: false, threads: 1 };
   const inference = await times(() => InferenceSession.create(model, options));
   assert.ok(inference.times < 1.3, `the engine holds ${inference.times} times the model`);
-  const artifacts = await times(() => generateArtifacts(model, { loss: 'cross-entropy', optimizer: { type: 'sgd' }, ...options }));
+  const artifacts = await times(() =>
+    generateArtifacts(model, { loss: 'cross-entropy', optimizer: { type: 'sgd' }, ...options }),
+  );
   assert.ok(artifacts.times < 2.3, `the engine holds ${artifacts.times} times the model to make artifacts`);
   const training = await times(() => TrainingSession.create(artifacts.result, options));
   const { stateBytes } = await training.result.getMemoryPlan();
-  assert.ok(training.times < 0.3 + stateBytes / model.length, `the engine holds ${training.times} times the model, of which ${stateBytes} bytes are state`);
+  assert.ok(
+    training.times < 0.3 + stateBytes / model.length,
+    `the engine holds ${training.times} times the model, of which ${stateBytes} bytes are state`,
+  );
   await Promise.all([inference.result.release(), training.result.release()]);
 });

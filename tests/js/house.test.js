@@ -1,4 +1,7 @@
-/** Four house rules: who sees protobuf, who exports, who touches wasm memory, who touches IndexedDB. And the public names. */
+/**
+ * Four house rules: who sees protobuf, who exports, who touches wasm memory, who touches IndexedDB. And the public
+ * names.
+ */
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,14 +13,20 @@ import * as trainlet from '../../js/index.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUILT_WORKER = path.join('js', 'worker.js'); // of files that are looked at themselves
 
-/** The files under some folders that match a pattern. @param {string[]} folders @param {RegExp} kind @param {RegExp} pattern */
+/**
+ * The files under some folders that match a pattern.
+ * @param {string[]} folders
+ * @param {RegExp} kind
+ * @param {RegExp} pattern
+ */
 async function filesWith(folders, kind, pattern) {
   const found = [];
   for (const folder of folders) {
     for (const entry of await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true })) {
       const file = path.join(entry.parentPath ?? entry.path, entry.name);
       if (path.relative(ROOT, file) === BUILT_WORKER) continue;
-      if (entry.isFile() && kind.test(entry.name) && pattern.test(await readFile(file, 'utf8'))) found.push(path.relative(ROOT, file));
+      if (entry.isFile() && kind.test(entry.name) && pattern.test(await readFile(file, 'utf8')))
+        found.push(path.relative(ROOT, file));
     }
   }
   return found.sort();
@@ -28,7 +37,9 @@ const ROOMS = ['.', 'kernels', 'graph', 'ops', 'onnx', 'checkpoint', 'passes', '
 
 test('a room of src/ includes only rooms below it: kernels know numbers, operators no readers', async () => {
   const roomOf = (/** @type {string} */ file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '.');
-  const files = (await filesWith(['src'], /\.[ch]$/, /./)).map((file) => path.relative('src', file).replaceAll(path.sep, '/'));
+  const files = (await filesWith(['src'], /\.[ch]$/, /./)).map((file) =>
+    path.relative('src', file).replaceAll(path.sep, '/'),
+  );
   assert.deepEqual([...new Set(files.map(roomOf))].sort(), [...ROOMS].sort());
   const upward = [];
   for (const file of files) {
@@ -41,7 +52,8 @@ test('a room of src/ includes only rooms below it: kernels know numbers, operato
 });
 
 test('only src/onnx/ (by its own header too), the wire and trainlet_checkpoint.c see protobuf', async () => {
-  const including = (/** @type {string} */ header) => filesWith(['src', 'wasm'], /\.[ch]$/, new RegExp(`#\\s*include\\s*[<"]([^>"]*/)?${header}[>"]`));
+  const including = (/** @type {string} */ header) =>
+    filesWith(['src', 'wasm'], /\.[ch]$/, new RegExp(`#\\s*include\\s*[<"]([^>"]*/)?${header}[>"]`));
   const files = await including('[^>"/]*\\.pb-c\\.h');
   assert.ok(files.length > 0);
   const inside = /^src\/(onnx\/|checkpoint\/trainlet_checkpoint\.c$)/;
@@ -52,11 +64,14 @@ test('only src/onnx/ (by its own header too), the wire and trainlet_checkpoint.c
 });
 
 test('every operator has its line in ops.def, once, and every line its operator', async () => {
-  const lines = [...(await readFile(path.join(ROOT, 'src/ops/ops.def'), 'utf8')).matchAll(/^OP\((\w+)\)$/gm)].map(([, name]) => name);
+  const lines = [...(await readFile(path.join(ROOT, 'src/ops/ops.def'), 'utf8')).matchAll(/^OP\((\w+)\)$/gm)].map(
+    ([, name]) => name,
+  );
   const defined = [];
   for (const file of await filesWith(['src/ops'], /\.c$/, /^OPERATOR\(/m)) {
     const text = await readFile(path.join(ROOT, file), 'utf8');
-    for (const [, name] of text.matchAll(/^OPERATOR\((\w+)\)/gm)) defined.push({ name, file: path.basename(file, '.c') });
+    for (const [, name] of text.matchAll(/^OPERATOR\((\w+)\)/gm))
+      defined.push({ name, file: path.basename(file, '.c') });
   }
   assert.deepEqual(defined.map(({ name }) => name).sort(), [...lines].sort());
   for (const { name, file } of defined) assert.equal(file, name, 'an operator is found by its name');
@@ -76,7 +91,7 @@ test('only store.js touches IndexedDB', async () => {
 
 test('the first line of a file says what it is', async () => {
   const all = await filesWith(['js'], /\.(js|d\.ts)$/, /./);
-  assert.deepEqual(await filesWith(['js'], /\.(js|d\.ts)$/, /^(#!.*\n)?\/\*\* .+[.:].*\*\/\n/), all);
+  assert.deepEqual(await filesWith(['js'], /\.(js|d\.ts)$/, /^(#!.*\n)?\/\*\*[^@]+[.:]/), all);
 });
 
 test('index.js exports what types.d.ts declares', async () => {

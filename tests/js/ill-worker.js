@@ -1,4 +1,7 @@
-/** A worker thread that is a good engine and a bad helper: as ILLNESS says, it refuses, exits after it joined, or traps in its first chunk. */
+/**
+ * A worker thread that is a good engine and a bad helper: as ILLNESS says, it refuses, exits after it joined, or traps
+ * in its first chunk.
+ */
 
 import { parentPort } from 'node:worker_threads';
 import { serve } from '../../js/serve.js';
@@ -18,7 +21,8 @@ async function withoutFunctions(...args) {
 
 serve(port);
 parentPort.on('message', (data) => {
-  if (data.method === 'help' && illness === 'refuses') return post({ id: data.id, error: { code: 'internal', message: 'no help today' } });
+  if (data.method === 'help' && illness === 'refuses')
+    return post({ id: data.id, error: { code: 'internal', message: 'no help today' } });
   if (data.method === 'help' && illness === 'exits') {
     setTimeout(() => process.exit(3), 20);
     return post({ id: data.id, out: undefined });

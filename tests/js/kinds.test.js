@@ -1,4 +1,7 @@
-/** Kinds of inputs and feeds that have no place: maps anywhere, strings, sequences and optionals in training; each refused in one sentence that says so. */
+/**
+ * Kinds of inputs and feeds that have no place: maps anywhere, strings, sequences and optionals in training; each
+ * refused in one sentence that says so.
+ */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -7,15 +10,25 @@ import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSes
 import { info, message, node, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false };
-const tensor = (/** @type {number} */ elements) => message([1, message([1, elements], [2, message([1, message([2, 'N'])], [1, message([1, 2])])])]);
+const tensor = (/** @type {number} */ elements) =>
+  message([1, message([1, elements], [2, message([1, message([2, 'N'])], [1, message([1, 2])])])]);
 const [FLOAT, STRING] = [1, 8];
 /** ONNX's TypeProto: the number of its field, around a tensor's. */
 const KINDS = { map: 5, sequence: 4, optional: 9 };
 
-/** y = x · w, with x of the type and perhaps more inputs. @param {Uint8Array} type @param {[string, Uint8Array][]} more */
+/**
+ * y = x · w, with x of the type and perhaps more inputs.
+ * @param {Uint8Array} type
+ * @param {[string, Uint8Array][]} more
+ */
 function model(type, ...more) {
-  const inputs = [['x', type], ...more].map(([name, t]) => /** @type {[number, Uint8Array]} */ ([11, message([1, name], [2, t])]));
-  const graph = message([1, node('MatMul', ['x', 'w'], 'y')], [2, 'g'], [5, weight('w', [2, 2], 2, 1)], ...inputs, [12, info('y', 1, ['N', 2])]);
+  const inputs = [['x', type], ...more].map(
+    ([name, t]) => /** @type {[number, Uint8Array]} */ ([11, message([1, name], [2, t])]),
+  );
+  const graph = message([1, node('MatMul', ['x', 'w'], 'y')], [2, 'g'], [5, weight('w', [2, 2], 2, 1)], ...inputs, [
+    12,
+    info('y', 1, ['N', 2]),
+  ]);
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
 
@@ -29,11 +42,15 @@ const is = (code, words) => (/** @type {unknown} */ error) => {
 };
 
 test('a model with such an input is refused by the name of the input and what it is', async () => {
-  const wrapped = (/** @type {number} */ field, inner = tensor(FLOAT)) => message([field, message(field === KINDS.map ? [1, 7] : [1, inner], [2, tensor(FLOAT)])]);
+  const wrapped = (/** @type {number} */ field, inner = tensor(FLOAT)) =>
+    message([field, message(field === KINDS.map ? [1, 7] : [1, inner], [2, tensor(FLOAT)])]);
   const map = wrapped(KINDS.map);
   const nowhere = [
     [model(tensor(14)), /input 'x' has elements of type unknown, which we lack/],
-    [model(map), /input 'x' is a map or of no type; we feed graphs with tensors, sequences of tensors and optionals of these/],
+    [
+      model(map),
+      /input 'x' is a map or of no type; we feed graphs with tensors, sequences of tensors and optionals of these/,
+    ],
     [model(new Uint8Array()), /input 'x' is a map or of no type/],
     [model(wrapped(KINDS.sequence, map)), /input 'x' is a sequence of what are no tensors/],
     [model(wrapped(KINDS.sequence, wrapped(KINDS.optional))), /input 'x' is a sequence of what are no tensors/],
@@ -45,7 +62,8 @@ test('a model with such an input is refused by the name of the input and what it
     [model(wrapped(KINDS.sequence)), /input 'x' is a sequence; training feeds graphs with tensors alone/],
     [model(wrapped(KINDS.optional)), /input 'x' is an optional; training feeds graphs with tensors alone/],
   ];
-  for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ (nowhere)) await assert.rejects(InferenceSession.create(bytes, HERE), is('unsupported-op', words));
+  for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ (nowhere))
+    await assert.rejects(InferenceSession.create(bytes, HERE), is('unsupported-op', words));
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ ([...nowhere, ...notInTraining])) {
     await assert.rejects(generateArtifacts(bytes, { loss: 'mse', ...HERE }), is('unsupported-op', words));
   }
@@ -58,7 +76,10 @@ let inference;
 let training;
 before(async () => {
   inference = await InferenceSession.create(model(tensor(FLOAT)), HERE);
-  training = await TrainingSession.create(await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...HERE }), HERE);
+  training = await TrainingSession.create(
+    await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...HERE }),
+    HERE,
+  );
 });
 after(() => Promise.all([inference, training].map((session) => session.release())));
 

@@ -1,4 +1,7 @@
-/** A model in the words of opset 9: it runs, trains and is exported as one of opset 13, which onnxruntime-web runs alike. */
+/**
+ * A model in the words of opset 9: it runs, trains and is exported as one of opset 13, which onnxruntime-web runs
+ * alike.
+ */
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -10,12 +13,22 @@ import { batchUnit } from '../golden/recipe.js';
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 ort.env.wasm.numThreads = 1;
 
-const uniform = (seed, dims) => ({ type: 'float32', dims, data: Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => 2 * batchUnit(seed, i) - 1) });
-const node = (op, inputs, outputs, attributes = {}) => ({ op, inputs: [inputs].flat(), outputs: [outputs].flat(), attributes });
+const uniform = (seed, dims) => ({
+  type: 'float32',
+  dims,
+  data: Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => 2 * batchUnit(seed, i) - 1),
+});
+const node = (op, inputs, outputs, attributes = {}) => ({
+  op,
+  inputs: [inputs].flat(),
+  outputs: [outputs].flat(),
+  attributes,
+});
 
 /** Attributes that were to become inputs, Softmax over all dims from an axis on, Upsample. */
 const MODEL = onnxFile({
-  name: 'old', opset: 9,
+  name: 'old',
+  opset: 9,
   nodes: [
     node('Clip', 'x', 'clipped', { min: { float: -0.5 }, max: { float: 0.75 } }),
     node('Pad', 'clipped', 'padded', { pads: [0, 0, 1, 1, 0, 0, 1, 1], value: { float: 0.25 } }),
@@ -33,13 +46,20 @@ const MODEL = onnxFile({
     node('Gemm', ['flat', 'v', 'c'], 'logits'),
   ],
   weights: new Map([
-    ['w', uniform(1, [3, 2, 3, 3])], ['b', uniform(2, [3])], ['scales', { type: 'float32', dims: [4], data: Float32Array.of(1, 1, 2, 2) }], ['v', uniform(3, [42, 3])], ['c', uniform(5, [3])],
+    ['w', uniform(1, [3, 2, 3, 3])],
+    ['b', uniform(2, [3])],
+    ['scales', { type: 'float32', dims: [4], data: Float32Array.of(1, 1, 2, 2) }],
+    ['v', uniform(3, [42, 3])],
+    ['c', uniform(5, [3])],
   ]),
   inputs: [{ name: 'x', type: 'float32', dims: ['N', 2, 4, 4] }],
   outputs: [{ name: 'logits', type: 'float32', dims: ['N', 3] }],
 });
 const X = uniform(4, [5, 2, 4, 4]);
-const isNear = (a, b) => b.data.forEach((want, i) => { assert.ok(Math.abs(a.data[i] - want) <= 1e-5, `element ${i} is ${a.data[i]}, ONNX Runtime's ${want}`); });
+const isNear = (a, b) =>
+  b.data.forEach((want, i) => {
+    assert.ok(Math.abs(a.data[i] - want) <= 1e-5, `element ${i} is ${a.data[i]}, ONNX Runtime's ${want}`);
+  });
 
 async function runThere(model) {
   const session = await ort.InferenceSession.create(model);
@@ -57,7 +77,10 @@ test('opset 9 runs as in onnxruntime-web', async () => {
 test('opset 9 trains, and what is exported is opset 13 throughout', async () => {
   const artifacts = await generateArtifacts(MODEL, { loss: 'cross-entropy', optimizer: { type: 'adam', lr: 0.02 } });
   const session = await TrainingSession.create(artifacts);
-  assert.deepEqual(session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name), ['w', 'b', 'v', 'c']);
+  assert.deepEqual(
+    session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name),
+    ['w', 'b', 'v', 'c'],
+  );
   const feeds = { x: new Tensor('float32', X.data, X.dims), labels: new Tensor('int64', [0, 1, 2, 1, 0]) };
   const before = (await session.runEvalStep(feeds)).loss.data[0];
   for (let i = 0; i < 30; i++) await session.step(feeds);

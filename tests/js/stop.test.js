@@ -1,4 +1,7 @@
-/** Stopping: by signal or terminate, before, amid and after; what is left is as if nothing had been asked, and no promise stays open. */
+/**
+ * Stopping: by signal or terminate, before, amid and after; what is left is as if nothing had been asked, and no
+ * promise stays open.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +17,10 @@ const OPTIONS = { loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 } 
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
 const random = await generateArtifacts(RANDOM_MODEL, OPTIONS);
 const slow = await generateArtifacts(slowModel(40), OPTIONS);
-const is = (code, message = /./) => (error) => error.name === 'TrainletError' && error.code === code && message.test(error.message);
+const is =
+  (code, message = /./) =>
+  (error) =>
+    error.name === 'TrainletError' && error.code === code && message.test(error.message);
 
 /** A signal that comes after some time, and when it came. */
 function signalAfter(ms) {
@@ -46,7 +52,9 @@ test('an engine asks nothing else of its surroundings', async () => {
     const bytes = readFileSync(new URL(`../../js/${name}.wasm`, import.meta.url));
     if (!WebAssembly.validate(bytes)) continue; // an older Node's, without relaxed SIMD
     const module = await WebAssembly.compile(bytes);
-    const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`).sort();
+    const imports = WebAssembly.Module.imports(module)
+      .map((entry) => `${entry.module}.${entry.name}`)
+      .sort();
     const memory = name.includes('threads') ? ['env.memory'] : [];
     assert.deepEqual(imports, ['env.emscripten_notify_memory_growth', ...memory, 'env.now', 'env.stopped'], name);
   }
@@ -54,7 +62,8 @@ test('an engine asks nothing else of its surroundings', async () => {
 
 for (const accumulate of [1, 3]) {
   test(`a step stopped at any moment leaves the bits of the next as they were (${accumulate} batches to a step)`, async () => {
-    const plain = await coreOf(random), stopped = await coreOf(random);
+    const plain = await coreOf(random),
+      stopped = await coreOf(random);
     const step = ({ core, feeds }, i) => core.step({ feeds: feeds(i), optimize: (i + 1) % accumulate === 0 }).loss;
     let stops = 0;
     for (let i = 0; i < 6 * accumulate; i++) {
@@ -70,7 +79,8 @@ for (const accumulate of [1, 3]) {
           stops++;
         }
         stopped.stop.left = Infinity;
-        assert.deepEqual(stopped.core.save({ optimizerState: true, format: 'trainlet' }), save); // random state, statistics and all
+        // random state, statistics and all
+        assert.deepEqual(stopped.core.save({ optimizerState: true, format: 'trainlet' }), save);
       }
       stopped.stop.left = Infinity;
       if (losses.length === 1) losses.push(step(stopped, i));
@@ -82,7 +92,8 @@ for (const accumulate of [1, 3]) {
 }
 
 test('gradients that were being added up are dropped by a stop amid them, and the sentence says so', async () => {
-  const { core, stop, feeds } = await coreOf(random), other = await coreOf(random);
+  const { core, stop, feeds } = await coreOf(random),
+    other = await coreOf(random);
   const step = (which, i, optimize) => which.step({ feeds: feeds(i), optimize }).loss;
   step(core, 0, false);
   stop.left = 8;
@@ -103,8 +114,10 @@ for (const [what, call] of Object.entries({
   runTrainStep: (session, options) => session.runTrainStep(slowFeeds(), options),
   runEvalStep: (session, options) => session.runEvalStep(slowFeeds(), ['loss'], options),
   predict: (session, options) => session.predict(slowInput(), options),
-  evaluate: (session, { signal }) => session.evaluate({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
-  fit: (session, { signal }) => session.fit({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
+  evaluate: (session, { signal }) =>
+    session.evaluate({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
+  fit: (session, { signal }) =>
+    session.fit({ inputs: slowInput(), labels: { labels: slowFeeds().labels } }, { signal, batchSize: 1024 }),
 })) {
   for (const threads of [1, 2]) {
     test(`${what} is stopped while it computes (${threads} threads)`, { timeout: 60_000 }, async () => {
@@ -134,11 +147,16 @@ test('terminate is honoured at the call and while the run goes on', { timeout: 6
   const session = await TrainingSession.create(slow, { threads: 2 });
   await assert.rejects(session.runTrainStep(slowFeeds(), { terminate: true }), is('aborted'));
   const options = { terminate: false };
-  setTimeout(() => { options.terminate = true; }, 300);
+  setTimeout(() => {
+    options.terminate = true;
+  }, 300);
   await assert.rejects(session.step(slowFeeds(), options), is('aborted'));
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error('enough')), 300);
-  await assert.rejects(session.step(slowFeeds(), { terminate: false, signal: controller.signal }), (error) => is('aborted')(error) && error.cause.message === 'enough');
+  await assert.rejects(
+    session.step(slowFeeds(), { terminate: false, signal: controller.signal }),
+    (error) => is('aborted')(error) && error.cause.message === 'enough',
+  );
   assert.ok((await session.step(slowFeeds(2), { terminate: false })).loss > 0);
   await session.release();
 });
@@ -146,7 +164,11 @@ test('terminate is honoured at the call and while the run goes on', { timeout: 6
 test('a call that waits for others is taken back, and they are not touched', { timeout: 60_000 }, async () => {
   const session = await TrainingSession.create(slow, { threads: 2 });
   const controller = new AbortController();
-  const calls = [session.step(slowFeeds(64)), session.step(slowFeeds(64), { signal: controller.signal }), session.step(slowFeeds(64))];
+  const calls = [
+    session.step(slowFeeds(64)),
+    session.step(slowFeeds(64), { signal: controller.signal }),
+    session.step(slowFeeds(64)),
+  ];
   controller.abort();
   const [first, second, third] = await Promise.allSettled(calls);
   assert.ok(is('aborted')(second.reason));
@@ -186,21 +208,32 @@ test('a fit whose engine had to be ended is aborted, whatever could not be saved
   const session = await TrainingSession.create(FAKE, DEAF);
   const stop = signalAfter(100);
   const saved = [];
-  const store = { save: async (/** @type {string} */ name) => { saved.push(name); } };
+  const store = {
+    save: async (/** @type {string} */ name) => {
+      saved.push(name);
+    },
+  };
   const checkpoint = /** @type {any} */ ({ store, name: 'deaf', everySteps: 1 });
   const fitted = session.fit(examples(4), { signal: stop.signal, checkpoint });
-  await assert.rejects(fitted, (error) => is('aborted', /within 3 s.*last checkpoint/)(error) && error.history.stopped === 'aborted');
+  await assert.rejects(
+    fitted,
+    (error) => is('aborted', /within 3 s.*last checkpoint/)(error) && error.history.stopped === 'aborted',
+  );
   assert.deepEqual(saved, []);
   await session.release();
 });
 
 test('release waits 3 s at most, at once with a signal, and may be called again', { timeout: 30_000 }, async () => {
-  for (const [options, most, least] of [[undefined, 6000, 2500], [{ signal: AbortSignal.abort() }, 2000, 0]]) {
+  for (const [options, most, least] of [
+    [undefined, 6000, 2500],
+    [{ signal: AbortSignal.abort() }, 2000, 0],
+  ]) {
     const session = await TrainingSession.create(FAKE, DEAF);
     const calls = [session.step(FEEDS), session.getLearningRate()];
     const since = performance.now();
     const released = [session.release(), session.release(options)];
-    for (const { reason } of await Promise.allSettled(calls)) assert.ok(is('released', /before this was answered/)(reason), String(reason));
+    for (const { reason } of await Promise.allSettled(calls))
+      assert.ok(is('released', /before this was answered/)(reason), String(reason));
     await Promise.all(released);
     const took = performance.now() - since;
     assert.ok(took > least && took < most, `${took} ms`);
@@ -211,7 +244,9 @@ test('release waits 3 s at most, at once with a signal, and may be called again'
 
 test('a creation is stopped while the engine is fetched, and while it loads', { timeout: 30_000 }, async (t) => {
   const server = createServer(() => {}); // never answers
-  await new Promise((resolve) => { server.listen(0, 'localhost', resolve); });
+  await new Promise((resolve) => {
+    server.listen(0, 'localhost', resolve);
+  });
   t.after(() => {
     server.closeAllConnections();
     server.close();

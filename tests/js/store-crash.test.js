@@ -1,4 +1,7 @@
-/** The folder store when its process is killed, with another one at its side, and when the disk is full: what it acknowledged is there. */
+/**
+ * The folder store when its process is killed, with another one at its side, and when the disk is full: what it
+ * acknowledged is there.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -13,10 +16,15 @@ import { assertKept, startWriter } from '../crash/witness.js';
 const ROUNDS = 5;
 const BYTES = 300_000;
 const WRITER = fileURLToPath(new URL('../crash/writer.js', import.meta.url));
-const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+const sleep = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 let directory = '';
-before(async () => { directory = await mkdtemp(path.join(tmpdir(), 'trainlet-crash-')); });
+before(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'trainlet-crash-'));
+});
 after(() => rm(directory, { recursive: true }));
 
 test('a kill at any moment loses nothing that was acknowledged', async () => {
@@ -40,9 +48,14 @@ test('two processes on one name lose, tear and mix nothing, whichever is suspend
     for (const writer of writers) await writer.suspend(80); // in a save or between two, while the other goes on
     await writers[round % 2].kill();
     await sleep(60);
-    await writers[1 - round % 2].kill();
+    await writers[1 - (round % 2)].kill();
     assert.ok(writers.every(({ told }) => told.length > 0));
-    await assertKept(store, 'shared', writers.flatMap(({ told }) => told), 2);
+    await assertKept(
+      store,
+      'shared',
+      writers.flatMap(({ told }) => told),
+      2,
+    );
   }
 });
 
@@ -67,8 +80,14 @@ test('on a full disk a save fails in a sentence, leaves nothing, and what was sa
     const store = await CheckpointStore.open({ directory: disk, keep: 2 });
     for (const n of [1, 2, 3]) await store.save('run', new Uint8Array(300_000).fill(n), { n });
     for (const size of [500_000, 2_000_000]) {
-      await assert.rejects(store.save('run', new Uint8Array(size)), { code: 'quota-exceeded', message: /'run' could not be saved: the storage is full/ });
-      assert.deepEqual((await assertWhole(disk)).map(({ version }) => version), [2, 3]);
+      await assert.rejects(store.save('run', new Uint8Array(size)), {
+        code: 'quota-exceeded',
+        message: /'run' could not be saved: the storage is full/,
+      });
+      assert.deepEqual(
+        (await assertWhole(disk)).map(({ version }) => version),
+        [2, 3],
+      );
     }
     await store.delete('run');
     assert.equal(await store.save('run', new Uint8Array(900_000)), 1);
@@ -77,11 +96,17 @@ test('on a full disk a save fails in a sentence, leaves nothing, and what was sa
   }
 });
 
-test('a file larger than the system lets it be is a failed save that leaves nothing', { skip: process.platform === 'win32' }, async () => {
+test('a file larger than the system lets it be is a failed save that leaves nothing', {
+  skip: process.platform === 'win32',
+}, async () => {
   const folder = path.join(directory, 'limited');
   await (await CheckpointStore.open({ directory: folder })).save('run', new Uint8Array(9));
   const limited = `ulimit -f 100; exec "$0" "$@"`;
-  const { stdout } = spawnSync('sh', ['-c', limited, process.execPath, WRITER, folder, 'run', 0, BYTES, 2].map(String), { encoding: 'utf8' });
+  const { stdout } = spawnSync(
+    'sh',
+    ['-c', limited, process.execPath, WRITER, folder, 'run', 0, BYTES, 2].map(String),
+    { encoding: 'utf8' },
+  );
   const { code, message } = JSON.parse(stdout);
   assert.equal(code, 'store-failed');
   assert.match(message, /'run' could not be saved: EFBIG/);

@@ -1,4 +1,7 @@
-/** The checkpoint store in both its rooms: versions, meta, names; and IndexedDB: a full storage, one that is cleared, damaged or silent. */
+/**
+ * The checkpoint store in both its rooms: versions, meta, names; and IndexedDB: a full storage, one that is cleared,
+ * damaged or silent.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,10 +15,11 @@ import { CheckpointStore } from '../../js/store.js';
 const bytes = (n, value = n) => new Uint8Array(n).fill(value);
 
 /** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
-const settled = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+const settled = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 
 /** @param {() => Promise<CheckpointStore>} open with keep 2 */
 function behaves(open) {
@@ -66,7 +70,13 @@ function behaves(open) {
     const store = await open();
     for (const n of [1, 2, 3]) assert.equal(await store.save('run', bytes(n), { n }), n);
     const listed = await store.versions('run');
-    assert.deepEqual(listed.map(({ version, bytes: size, meta }) => [version, size, meta]), [[2, 2, { n: 2 }], [3, 3, { n: 3 }]]);
+    assert.deepEqual(
+      listed.map(({ version, bytes: size, meta }) => [version, size, meta]),
+      [
+        [2, 2, { n: 2 }],
+        [3, 3, { n: 3 }],
+      ],
+    );
     for (const { savedAt } of listed) assert.ok(Math.abs(savedAt - Date.now()) < 60_000);
     const { savedAt, ...second } = await store.load('run', { version: 2 });
     assert.deepEqual(second, { bytes: bytes(2), meta: { n: 2 }, version: 2, skipped: [] });
@@ -78,7 +88,8 @@ function behaves(open) {
 
   test('bytes and meta are those of the call, whatever becomes of them', async () => {
     const store = await open();
-    const content = bytes(4), meta = { list: [1] };
+    const content = bytes(4),
+      meta = { list: [1] };
     const saving = [store.save('call', bytes(1)), store.save('call', content, meta)];
     content.fill(9);
     meta.list.push(2);
@@ -99,10 +110,16 @@ function behaves(open) {
     }
     for (const name of ['\0', '\u{1f600}', '%', ' ', 'line\nline']) {
       await store.save(name, bytes(3));
-      assert.deepEqual((await store.list()).map((listed) => listed.name), [name]);
+      assert.deepEqual(
+        (await store.list()).map((listed) => listed.name),
+        [name],
+      );
       await store.delete(name);
     }
-    await assert.rejects(store.save('x', 'bytes'), { code: 'invalid-argument', message: /'x': what is saved must be a Uint8Array, not \[object String\]/ });
+    await assert.rejects(store.save('x', 'bytes'), {
+      code: 'invalid-argument',
+      message: /'x': what is saved must be a Uint8Array, not \[object String\]/,
+    });
     assert.deepEqual(await store.list(), []);
   });
 
@@ -116,13 +133,18 @@ function behaves(open) {
 
 describe('a folder of Node', () => {
   let directory = '';
-  before(async () => { directory = await mkdtemp(path.join(tmpdir(), 'trainlet-store-')); });
+  before(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'trainlet-store-'));
+  });
   after(() => rm(directory, { recursive: true }));
   behaves(() => CheckpointStore.open({ directory, keep: 2 }));
 
   test('a folder that cannot be is one sentence', async () => {
     await writeFile(path.join(directory, 'file'), '');
-    await assert.rejects(CheckpointStore.open({ directory: path.join(directory, 'file', 'x') }), { code: 'store-failed', message: /could not be made/ });
+    await assert.rejects(CheckpointStore.open({ directory: path.join(directory, 'file', 'x') }), {
+      code: 'store-failed',
+      message: /could not be made/,
+    });
     await assert.rejects(CheckpointStore.open({ database: 'x' }), { code: 'unsupported-browser' });
     await assert.rejects(CheckpointStore.open({ keep: 0 }), { code: 'invalid-argument' });
     await assert.rejects(CheckpointStore.open({ dir: 'x' }), { code: 'invalid-argument' });
@@ -130,21 +152,33 @@ describe('a folder of Node', () => {
 });
 
 describe('IndexedDB', () => {
-  before(() => { Object.assign(globalThis, { indexedDB: new IDBFactory(), IDBKeyRange }); });
-  after(() => { delete globalThis.indexedDB; });
+  before(() => {
+    Object.assign(globalThis, { indexedDB: new IDBFactory(), IDBKeyRange });
+  });
+  after(() => {
+    delete globalThis.indexedDB;
+  });
   behaves(() => CheckpointStore.open({ database: 'test', keep: 2 }));
 
   test('a source named indexeddb:… is read from the store', async () => {
     await (await CheckpointStore.open()).save('model', bytes(7));
     assert.deepEqual(await readSource('checkpointState', 'indexeddb:model', {}), bytes(7));
-    await assert.rejects(readSource('checkpointState', 'indexeddb:none', {}), { code: 'source-unreadable', message: /no checkpoint 'none'/ });
+    await assert.rejects(readSource('checkpointState', 'indexeddb:none', {}), {
+      code: 'source-unreadable',
+      message: /no checkpoint 'none'/,
+    });
   });
 
   test('a full storage is quota-exceeded, and the save before it stays', async (t) => {
     const store = await CheckpointStore.open({ database: 'full' });
     await store.save('run', bytes(3), { n: 1 });
-    t.mock.method(IDBObjectStore.prototype, 'put', () => { throw new DOMException('full', 'QuotaExceededError'); });
-    await assert.rejects(store.save('run', bytes(4), { n: 2 }), { code: 'quota-exceeded', message: /the storage is full/ });
+    t.mock.method(IDBObjectStore.prototype, 'put', () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    });
+    await assert.rejects(store.save('run', bytes(4), { n: 2 }), {
+      code: 'quota-exceeded',
+      message: /the storage is full/,
+    });
     t.mock.restoreAll();
     assert.deepEqual((await store.load('run')).meta, { n: 1 });
   });
@@ -163,12 +197,18 @@ describe('IndexedDB', () => {
     assert.equal(await store.load('run'), undefined);
     assert.equal(await store.save('run', bytes(4)), 1);
 
-    for (const [n, shut] of [[5, forceCloseDatabase], [6, (db) => db.close()]]) { // with an event, and without
+    for (const [n, shut] of [
+      [5, forceCloseDatabase],
+      [6, (db) => db.close()],
+    ]) {
+      // with an event, and without
       let opened;
       const { open } = IDBFactory.prototype;
       t.mock.method(IDBFactory.prototype, 'open', function remember(...values) {
         const request = open.apply(this, values);
-        request.addEventListener('success', () => { opened = request.result; });
+        request.addEventListener('success', () => {
+          opened = request.result;
+        });
         return request;
       });
       const other = await CheckpointStore.open({ database: 'cleared' });
@@ -199,7 +239,9 @@ describe('IndexedDB', () => {
     const db = await settled(indexedDB.open(database));
     const transaction = db.transaction(['info', 'bytes'], 'readwrite');
     work({ info: transaction.objectStore('info'), bytes: transaction.objectStore('bytes') });
-    await new Promise((resolve) => { transaction.oncomplete = resolve; });
+    await new Promise((resolve) => {
+      transaction.oncomplete = resolve;
+    });
     db.close();
   }
 
@@ -211,12 +253,18 @@ describe('IndexedDB', () => {
       stores.bytes.delete(['run', 2]);
     });
     const { version, meta, skipped } = await store.load('run');
-    const reasons = [{ version: 3, reason: 'has other bytes than were saved' }, { version: 2, reason: 'has lost its bytes' }];
+    const reasons = [
+      { version: 3, reason: 'has other bytes than were saved' },
+      { version: 2, reason: 'has lost its bytes' },
+    ];
     assert.deepEqual([version, meta, skipped], [1, { n: 1 }, reasons]);
     const corrupt = /^checkpoint 'run' could not be loaded: version 3 has other bytes than were saved$/;
     await assert.rejects(store.load('run', { version: 3 }), { code: 'checkpoint-corrupt', message: corrupt });
     await harm('harmed', (stores) => stores.bytes.clear());
-    await assert.rejects(store.load('run'), { code: 'checkpoint-corrupt', message: /version 3 has lost its bytes; version 2 has .*; version 1 has/ });
+    await assert.rejects(store.load('run'), {
+      code: 'checkpoint-corrupt',
+      message: /version 3 has lost its bytes; version 2 has .*; version 1 has/,
+    });
   });
 
   test('records of the format before, without a checksum, are read', async () => {
@@ -254,12 +302,21 @@ describe('IndexedDB', () => {
     const saving = store.save('run', bytes(4));
     while (!hold.length) await new Promise(setImmediate);
     t.mock.timers.tick(14_000);
-    const told = { code: 'store-failed', message: /'run' could not be saved: the storage did not answer within 16 s; what was asked of it may still be done/ };
+    const told = {
+      code: 'store-failed',
+      message:
+        /'run' could not be saved: the storage did not answer within 16 s; what was asked of it may still be done/,
+    };
     const refused = assert.rejects(saving, told);
     t.mock.timers.tick(2000);
     await refused;
     t.mock.restoreAll();
-    for (const abort of hold) try { abort(); } catch { /* it is over */ }
+    for (const abort of hold)
+      try {
+        abort();
+      } catch {
+        /* it is over */
+      }
     assert.equal(await store.save('run', bytes(5)), 2);
     assert.deepEqual((await store.load('run')).bytes, bytes(5));
   });
@@ -270,7 +327,10 @@ describe('IndexedDB', () => {
     const silent = {};
     t.mock.timers.enable({ apis: ['setInterval'] });
     t.mock.method(IDBFactory.prototype, 'open', () => silent);
-    const opening = assert.rejects(CheckpointStore.open({ database: 'late' }), { code: 'store-failed', message: /could not be opened: the storage did not answer within 15 s/ });
+    const opening = assert.rejects(CheckpointStore.open({ database: 'late' }), {
+      code: 'store-failed',
+      message: /could not be opened: the storage did not answer within 15 s/,
+    });
     t.mock.timers.tick(15_000);
     await opening;
     t.mock.restoreAll();
@@ -279,22 +339,34 @@ describe('IndexedDB', () => {
     await settled(indexedDB.deleteDatabase('late')); // so that it opens again
     t.mock.method(IDBFactory.prototype, 'open', () => silent);
     const saving = assert.rejects(store.save('run', bytes(4)), { code: 'store-failed' });
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
     t.mock.timers.tick(16_000);
     await saving;
     t.mock.restoreAll();
     assert.equal(await store.save('run', bytes(5)), 1);
     silent.result = await settled(open.call(indexedDB, 'late', 1));
     silent.onsuccess(); // now the first one could go on
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-    assert.deepEqual((await store.versions('run')).map(({ bytes: size }) => size), [5]);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+    assert.deepEqual(
+      (await store.versions('run')).map(({ bytes: size }) => size),
+      [5],
+    );
   });
 
   test('the browser is asked to keep the storage', async (t) => {
     const store = await CheckpointStore.open({ database: 'kept' });
-    t.after(() => { delete globalThis.navigator; });
+    t.after(() => {
+      delete globalThis.navigator;
+    });
     for (const answer of [true, false]) {
-      Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { storage: { persist: async () => answer } } });
+      Object.defineProperty(globalThis, 'navigator', {
+        configurable: true,
+        value: { storage: { persist: async () => answer } },
+      });
       assert.equal(await store.persist(), answer);
     }
     Object.defineProperty(globalThis, 'navigator', { configurable: true, value: {} });

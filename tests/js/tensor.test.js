@@ -6,13 +6,17 @@ import * as ort from 'onnxruntime-web';
 import { Tensor } from '../../js/index.js';
 import { bind, pack } from '../../js/tensor.js';
 
-const INPUTS = [{ name: 'input', type: 'float32', dims: ['N', 2] }, { name: 'labels', type: 'int64', dims: ['N'] }];
-const refused = (work, message) => assert.throws(work, (error) => {
-  assert.equal(error.name, 'TrainletError');
-  assert.equal(error.code, 'invalid-feed');
-  assert.match(error.message, message);
-  return true;
-});
+const INPUTS = [
+  { name: 'input', type: 'float32', dims: ['N', 2] },
+  { name: 'labels', type: 'int64', dims: ['N'] },
+];
+const refused = (work, message) =>
+  assert.throws(work, (error) => {
+    assert.equal(error.name, 'TrainletError');
+    assert.equal(error.code, 'invalid-feed');
+    assert.match(error.message, message);
+    return true;
+  });
 
 test('a typed array is kept, an array is converted', () => {
   const data = new Float32Array(6);
@@ -26,7 +30,13 @@ test('a typed array is kept, an array is converted', () => {
 });
 
 test('the type may be left out where the class of the data tells it', () => {
-  for (const data of [new Float32Array(2), new BigInt64Array(2), new Uint8Array(2), new Uint16Array(2), new Int32Array(2)]) {
+  for (const data of [
+    new Float32Array(2),
+    new BigInt64Array(2),
+    new Uint8Array(2),
+    new Uint16Array(2),
+    new Int32Array(2),
+  ]) {
     const tensor = new Tensor(data, [1, 2]);
     assert.deepEqual([tensor.type, tensor.data, tensor.dims], [new ort.Tensor(data, [1, 2]).type, data, [1, 2]]);
   }
@@ -38,7 +48,10 @@ test('the type may be left out where the class of the data tells it', () => {
 
 test('what does not fit is refused in one sentence', () => {
   refused(() => new Tensor('float32', new Float32Array(5), [2, 3]), /dims \[2,3\] make 6 elements, but the data has 5/);
-  refused(() => new Tensor('float32', new Float64Array(6), [2, 3]), /its data must be a Float32Array, not Float64Array/);
+  refused(
+    () => new Tensor('float32', new Float64Array(6), [2, 3]),
+    /its data must be a Float32Array, not Float64Array/,
+  );
   refused(() => new Tensor('float32', new Float32Array(6), [-2, -3]), /whole numbers/);
   refused(() => new Tensor('int32', [1.5]), /element 0 of a int32 tensor cannot be 1\.5/);
   refused(() => new Tensor('uint8', [256]), /cannot be 256/);
@@ -47,16 +60,25 @@ test('what does not fit is refused in one sentence', () => {
   refused(() => new Tensor('float16', [1]), /bits/);
   refused(() => new Tensor('complex64', [1]), /no tensor type 'complex64'/);
   refused(() => new Tensor('string', ['a', 1]), /element 1 of a string tensor cannot be 1/);
-  refused(() => new Tensor('string', ['a\0b']), /element 0 of a string tensor cannot be a string with a zero character/);
+  refused(
+    () => new Tensor('string', ['a\0b']),
+    /element 0 of a string tensor cannot be a string with a zero character/,
+  );
   refused(() => new Tensor('string', new Uint8Array(2)), /its data must be an array, not Uint8Array/);
   refused(() => new Tensor('string', ['a'], [2]), /dims \[2\] make 2 elements, but the data has 1/);
 });
 
 test('feeds are bound by name', () => {
   const input = new Tensor('float32', new Float32Array(4), [2, 2]);
-  refused(() => bind({ inptu: input }, INPUTS), /no input 'inptu'; wanted are 'input' \(float32 \[N, 2\]\), 'labels' \(int64 \[N\]\)/);
+  refused(
+    () => bind({ inptu: input }, INPUTS),
+    /no input 'inptu'; wanted are 'input' \(float32 \[N, 2\]\), 'labels' \(int64 \[N\]\)/,
+  );
   refused(() => bind({ input: [1, 2] }, INPUTS), /input 'input' must be a tensor/);
-  refused(() => bind({ input: { type: 'string', data: ['a'], dims: [1] } }, INPUTS), /input 'input' wants float32, string came/);
+  refused(
+    () => bind({ input: { type: 'string', data: ['a'], dims: [1] } }, INPUTS),
+    /input 'input' wants float32, string came/,
+  );
   refused(() => bind(null, INPUTS), /feeds must be an object/);
   const { type, data, dims } = input;
   assert.deepEqual(bind({ labels: null, input }, INPUTS), [['input', { type, data, dims }]]);
@@ -66,7 +88,13 @@ test("onnxruntime's own tensors are accepted", () => {
   const input = new ort.Tensor('float32', new Float32Array([1, 2]), [1, 2]);
   const labels = new ort.Tensor('int64', new BigInt64Array([3n]), [1]);
   const { tensors, buffer } = pack(bind({ labels, input }, INPUTS));
-  assert.deepEqual(tensors.map(({ name, offset, bytes }) => [name, offset, bytes]), [['labels', 0, 8], ['input', 8, 8]]);
+  assert.deepEqual(
+    tensors.map(({ name, offset, bytes }) => [name, offset, bytes]),
+    [
+      ['labels', 0, 8],
+      ['input', 8, 8],
+    ],
+  );
   assert.deepEqual(new Float32Array(buffer, 8, 2), new Float32Array([1, 2]));
   assert.equal(input.data.length, 2);
 });

@@ -1,4 +1,7 @@
-/** Threads in Node: the same bits for every count, no process kept alive, and no step that waits for a helper that is not there. */
+/**
+ * Threads in Node: the same bits for every count, no process kept alive, and no step that waits for a helper that is
+ * not there.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -20,7 +23,11 @@ for (const threads of [1, 2, 4]) {
   for (const name of Object.keys(hashes)) {
     test(`${name} with ${threads} thread${threads > 1 ? 's' : ''} has the bits of the native engine`, async () => {
       const recipe = json(`${name}.json`);
-      const bits = await bitsOf(trainlet, recipe, golden(recipe.model), { threads, worker: name !== 'transformer', reproducible: true });
+      const bits = await bitsOf(trainlet, recipe, golden(recipe.model), {
+        threads,
+        worker: name !== 'transformer',
+        reproducible: true,
+      });
       assert.deepEqual(bits, { losses: losses[name].map(Math.fround), hash: hashes[name] });
     });
   }
@@ -29,7 +36,10 @@ for (const threads of [1, 2, 4]) {
 /** What Node prints, and that it ends by itself. @param {string} code */
 async function runInNode(code) {
   const here = fileURLToPath(new URL('.', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { cwd: here, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: here,
+    timeout: 60_000,
+  });
   return stdout.trim();
 }
 
@@ -43,9 +53,16 @@ const PROGRAM = `
   for (let i = 0; i < 5; i++) await session.step(batchFeeds(recipe, i));`;
 
 for (const worker of [true, false]) {
-  for (const [end, code] of [['without release', ''], ['by exit', 'process.exit(0);'], ['after release', 'await session.release();']]) {
+  for (const [end, code] of [
+    ['without release', ''],
+    ['by exit', 'process.exit(0);'],
+    ['after release', 'await session.release();'],
+  ]) {
     test(`Node ends ${end} (worker: ${worker})`, async () => {
-      assert.equal(await runInNode(`${PROGRAM.replace('WORKER', String(worker))} console.log('trained'); ${code}`), 'trained');
+      assert.equal(
+        await runInNode(`${PROGRAM.replace('WORKER', String(worker))} console.log('trained'); ${code}`),
+        'trained',
+      );
     });
   }
 }
@@ -53,14 +70,21 @@ for (const worker of [true, false]) {
 /** A session whose helpers are as ill as tests/js/ill-worker.js makes them. */
 function createIll(illness, options) {
   process.env.ILLNESS = illness; // which worker threads inherit
-  return trainlet.TrainingSession.create(artifacts, { threads: 3, reproducible: true, workerUrl: new URL('./ill-worker.js', import.meta.url), ...options });
+  return trainlet.TrainingSession.create(artifacts, {
+    threads: 3,
+    reproducible: true,
+    workerUrl: new URL('./ill-worker.js', import.meta.url),
+    ...options,
+  });
 }
 
 /** The lines that console.info gets meanwhile. */
 async function told(action) {
   const { info } = console;
   const lines = [];
-  console.info = (line) => { lines.push(line); };
+  console.info = (line) => {
+    lines.push(line);
+  };
   try {
     await action();
   } finally {
@@ -75,15 +99,22 @@ for (const worker of [true, false]) {
       const session = await createIll('refuses', { worker });
       const { loss } = await session.step(batchFeeds(w2, 0));
       assert.equal(Math.fround(loss), Math.fround(losses.w2[0]));
-      await new Promise((resolve) => { setTimeout(resolve, 300); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 300);
+      });
       await session.step(batchFeeds(w2, 1));
       await session.release();
     });
-    assert.deepEqual(lines, Array(2).fill('trainlet: a helper thread could not be started (no help today); fewer threads compute'));
+    assert.deepEqual(
+      lines,
+      Array(2).fill('trainlet: a helper thread could not be started (no help today); fewer threads compute'),
+    );
   });
 
   for (const illness of ['exits', 'traps']) {
-    test(`a helper that ${illness} ends the session with one clear error (worker: ${worker})`, { timeout: 60_000 }, async () => {
+    test(`a helper that ${illness} ends the session with one clear error (worker: ${worker})`, {
+      timeout: 60_000,
+    }, async () => {
       const session = await createIll(illness, { worker });
       const training = async () => {
         for (let i = 0; i < 500; i++) {
@@ -91,7 +122,10 @@ for (const worker of [true, false]) {
           await new Promise(setImmediate); // in this thread, news of the helper comes between steps
         }
       };
-      await assert.rejects(training, (error) => ['worker-died', 'internal'].includes(error.code) && /make a new|engine failed/.test(error.message));
+      await assert.rejects(
+        training,
+        (error) => ['worker-died', 'internal'].includes(error.code) && /make a new|engine failed/.test(error.message),
+      );
       await session.release();
     });
   }
@@ -119,5 +153,8 @@ const SPIDERMONKEY = `
 test("tiles for Firefox's compiler are asked for where its class is, and there alone; the bits are the same", async () => {
   const bits = { losses: losses.w2.map(Math.fround), hash: hashes.w2 };
   assert.deepEqual(JSON.parse(await runInNode(SPIDERMONKEY)), { asked: false, bits });
-  assert.deepEqual(JSON.parse(await runInNode(`globalThis.InternalError = class extends Error {};${SPIDERMONKEY}`)), { asked: true, bits });
+  assert.deepEqual(JSON.parse(await runInNode(`globalThis.InternalError = class extends Error {};${SPIDERMONKEY}`)), {
+    asked: true,
+    bits,
+  });
 });

@@ -6,16 +6,30 @@ import { test } from 'node:test';
 import { generateArtifacts } from '../../js/index.js';
 import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
 
-const golden = (/** @type {string} */ name) => new Uint8Array(readFileSync(new URL(`../golden/${name}.onnx`, import.meta.url)));
-const warnings = async (/** @type {Uint8Array} */ model, /** @type {'adam' | { type: 'sgd', lr: number, momentum: number }} */ optimizer) =>
-  (await generateArtifacts(model, { loss: 'mse', optimizer, worker: false })).warnings;
+const golden = (/** @type {string} */ name) =>
+  new Uint8Array(readFileSync(new URL(`../golden/${name}.onnx`, import.meta.url)));
+const warnings = async (
+  /** @type {Uint8Array} */ model,
+  /** @type {'adam' | { type: 'sgd', lr: number, momentum: number }} */ optimizer,
+) => (await generateArtifacts(model, { loss: 'mse', optimizer, worker: false })).warnings;
 
 /** y (3) = x · w (3, 4) at one index a row. */
 function gatherModel() {
-  const indices = message([1, 3], [1, 1], [2, 7], [8, 'i'], [9, new Uint8Array(new BigInt64Array([0n, 2n, 1n]).buffer)]);
+  const indices = message(
+    [1, 3],
+    [1, 1],
+    [2, 7],
+    [8, 'i'],
+    [9, new Uint8Array(new BigInt64Array([0n, 2n, 1n]).buffer)],
+  );
   const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')], [1, node('GatherND', ['h', 'i'], 'y', attribute('batch_dims', 1))],
-    [2, 'g'], [5, weight('w', [4, 4], 4, 1)], [5, indices], [11, info('x', 1, [3, 4])], [12, info('y', 1, [3])],
+    [1, node('MatMul', ['x', 'w'], 'h')],
+    [1, node('GatherND', ['h', 'i'], 'y', attribute('batch_dims', 1))],
+    [2, 'g'],
+    [5, weight('w', [4, 4], 4, 1)],
+    [5, indices],
+    [11, info('x', 1, [3, 4])],
+    [12, info('y', 1, [3])],
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }

@@ -22,10 +22,17 @@ export function gradientLines(build) {
 
 /** How often each line ran, by file and line. */
 function linesRun(build, args) {
-  const counts = () => readdirSync(build, { recursive: true }).filter((name) => name.endsWith('.gcda')).map((name) => join(build, name));
+  const counts = () =>
+    readdirSync(build, { recursive: true })
+      .filter((name) => name.endsWith('.gcda'))
+      .map((name) => join(build, name));
   for (const file of counts()) rmSync(file);
   execFileSync(join(build, 'test_harness'), args, { cwd: root, stdio: 'ignore' });
-  const text = execFileSync('gcov', ['--json-format', '--stdout', ...counts()], { cwd: build, maxBuffer: 1 << 30, encoding: 'utf8' });
+  const text = execFileSync('gcov', ['--json-format', '--stdout', ...counts()], {
+    cwd: build,
+    maxBuffer: 1 << 30,
+    encoding: 'utf8',
+  });
   /** @type {Map<string, Map<number, number>>} */
   const found = new Map();
   for (const unit of text.split('\n').filter(Boolean)) {

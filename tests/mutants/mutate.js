@@ -1,4 +1,5 @@
-// Mutants of C text: each is one small change of a place (another sign, factor, axis, comparison, operator or order of inputs).
+// Mutants of C text: each is one small change of a place (another sign, factor, axis, comparison, operator or order of
+// inputs).
 
 /** @typedef {{ at: number, length: number, to: string, kind: string }} Mutant */
 
@@ -57,17 +58,48 @@ function productEnd(bare, at) {
 }
 
 const OPPOSITE = { '+': '-', '-': '+', '*': '/', '/': '*' };
-const COMPARED = { '<': ['<=', '>='], '>': ['>=', '<='], '<=': ['<', '>'], '>=': ['>', '<'], '==': ['!='], '!=': ['=='] };
+const COMPARED = {
+  '<': ['<=', '>='],
+  '>': ['>=', '<='],
+  '<=': ['<', '>'],
+  '>=': ['>', '<'],
+  '==': ['!='],
+  '!=': ['=='],
+};
 const ASSIGNED = { '+=': ['-=', '='], '-=': ['+='], '*=': ['=', '/='], '/=': ['*='], '|=': ['='], '&=': ['='] };
 const EMITTED = {
-  Add: ['Sub'], Sub: ['Add'], Mul: ['Div'], Div: ['Mul'], Neg: ['Identity'], ReduceSum: ['ReduceMean'], ReduceMean: ['ReduceSum'], Sin: ['Cos'], Cos: ['Sin'],
-  Exp: ['Identity'], Log: ['Identity'], Sqrt: ['Identity'], Reciprocal: ['Identity'], Sign: ['Identity'], Abs: ['Identity'], Sigmoid: ['Tanh'], Tanh: ['Sigmoid'],
-  Greater: ['GreaterOrEqual', 'LessOrEqual'], Less: ['LessOrEqual', 'GreaterOrEqual'], GreaterOrEqual: ['Greater', 'Less'], LessOrEqual: ['Less', 'Greater'],
-  ReduceMax: ['ReduceMin'], ReduceMin: ['ReduceMax'], Floor: ['Ceil'],
+  Add: ['Sub'],
+  Sub: ['Add'],
+  Mul: ['Div'],
+  Div: ['Mul'],
+  Neg: ['Identity'],
+  ReduceSum: ['ReduceMean'],
+  ReduceMean: ['ReduceSum'],
+  Sin: ['Cos'],
+  Cos: ['Sin'],
+  Exp: ['Identity'],
+  Log: ['Identity'],
+  Sqrt: ['Identity'],
+  Reciprocal: ['Identity'],
+  Sign: ['Identity'],
+  Abs: ['Identity'],
+  Sigmoid: ['Tanh'],
+  Tanh: ['Sigmoid'],
+  Greater: ['GreaterOrEqual', 'LessOrEqual'],
+  Less: ['LessOrEqual', 'GreaterOrEqual'],
+  GreaterOrEqual: ['Greater', 'Less'],
+  LessOrEqual: ['Less', 'Greater'],
+  ReduceMax: ['ReduceMin'],
+  ReduceMin: ['ReduceMax'],
+  Floor: ['Ceil'],
 };
 const SYMMETRIC = new Set(['Add', 'Mul', 'Sum', 'Min', 'Max', 'Equal', 'And', 'Or', 'fmaxf', 'fminf', 'max', 'min']);
-/** Places that no result depends on: what is refused, how work is cut for threads, sizes of scratch memory, memory that is out, sentences. */
-const NO_RESULT = /if \([^;{}]*\)\s*return (?:node_await|node_fail|node_invalid|check_emitted)\b[^;]*;|threads_grain\([^;]*?\)(?=[,)])|[^\n]*\b(?:\w*bytes\w* = |scratch_take\()[^\n]*|[^\n]*STATUS_OUT_OF_MEMORY[^\n]*|if \(!\w+(?: \|\| !\w+)*\) return [^;]*;|\bnode_(?:fail|invalid)\([^;]*;|\{0\}|\bSHAPE_TEXT\b/g;
+/**
+ * Places that no result depends on: what is refused, how work is cut for threads, sizes of scratch memory, memory that
+ * is out, sentences.
+ */
+const NO_RESULT =
+  /if \([^;{}]*\)\s*return (?:node_await|node_fail|node_invalid|check_emitted)\b[^;]*;|threads_grain\([^;]*?\)(?=[,)])|[^\n]*\b(?:\w*bytes\w* = |scratch_take\()[^\n]*|[^\n]*STATUS_OUT_OF_MEMORY[^\n]*|if \(!\w+(?: \|\| !\w+)*\) return [^;]*;|\bnode_(?:fail|invalid)\([^;]*;|\{0\}|\bSHAPE_TEXT\b/g;
 
 /** All mutants of a file, in the order of their places. @param {string} text @returns {Mutant[]} */
 export function mutantsOf(text) {
@@ -86,21 +118,25 @@ export function mutantsOf(text) {
     if (inForUpdate(all, m.index)) continue;
     for (const to of ASSIGNED[m[0]] ?? []) add('accumulation', m.index, 2, to);
   }
-  for (const m of bare.matchAll(/(?<= )(?:[<>]=?|[=!]=)(?= )/g)) for (const to of COMPARED[m[0]]) add('comparison', m.index, m[0].length, to);
+  for (const m of bare.matchAll(/(?<= )(?:[<>]=?|[=!]=)(?= )/g))
+    for (const to of COMPARED[m[0]]) add('comparison', m.index, m[0].length, to);
   for (const m of bare.matchAll(/(?<=[(,?:={] ?|return |&& |\|\| )-(?=[\w(])/g)) add('sign', m.index, 1, '');
   for (const m of bare.matchAll(/(?<![\w.\])>])(\d+(?:\.\d*)?(?:e-?\d+)?)([fu]?)(?![\w.])/g)) {
     if (isDeclared(all, m.index) || /\bcase $/.test(all.slice(0, m.index))) continue;
     const fill = /\bmemset\([^;]*, $/.test(all.slice(all.lastIndexOf('\n', m.index) + 1, m.index));
     for (const to of fill ? ['63'] : otherNumbers(m[1])) add('number', m.index, m[0].length, to + m[2]);
   }
-  for (const m of bare.matchAll(/\b(?:true|false)\b/g)) add('truth', m.index, m[0].length, m[0] === 'true' ? 'false' : 'true');
+  for (const m of bare.matchAll(/\b(?:true|false)\b/g))
+    add('truth', m.index, m[0].length, m[0] === 'true' ? 'false' : 'true');
   for (const m of bare.matchAll(/&&|\|\|/g)) add('truth', m.index, 2, m[0] === '&&' ? '||' : '&&');
   for (const m of bare.matchAll(/!(?=[a-z(])/g)) add('truth', m.index, 1, '');
   for (const m of bare.matchAll(/\bif (?=\()/g)) {
     const end = matching(all, m.index + 3) + 1;
-    if (!/STATUS_|NULL|return;/.test(text.slice(end, end + 30))) add('condition', m.index + 3, end - m.index - 3, `(!${text.slice(m.index + 3, end)})`);
+    if (!/STATUS_|NULL|return;/.test(text.slice(end, end + 30)))
+      add('condition', m.index + 3, end - m.index - 3, `(!${text.slice(m.index + 3, end)})`);
   }
-  for (const m of code.matchAll(/"(\w+)"/g)) for (const to of EMITTED[m[1]] ?? []) if (bare[m.index] === '"') add('operator', m.index, m[0].length, `"${to}"`);
+  for (const m of code.matchAll(/"(\w+)"/g))
+    for (const to of EMITTED[m[1]] ?? []) if (bare[m.index] === '"') add('operator', m.index, m[0].length, `"${to}"`);
   callMutants(text, all, bare, add);
   return mutants.sort((a, b) => a.at - b.at || a.to.localeCompare(b.to));
 }
@@ -125,8 +161,11 @@ function callMutants(text, all, bare, add) {
     const of = (i) => text.slice(args[i][0], args[i][1]);
     const name = /^"\w+"$/.test(args[1] ? of(1) : '') ? of(1).slice(1, -1) : m[1];
     for (let i = 0; i + 1 < args.length; i++) {
-      const plain = [of(i), of(i + 1)].every((a) => /^[a-z]\w*(?:->\w+|\[\w+\]|\.\w+)*$/.test(a) || (m[1] === 'emit' && i >= 2));
-      if (plain && of(i) !== of(i + 1) && !SYMMETRIC.has(name)) add('inputs swapped', args[i][0], args[i + 1][1] - args[i][0], `${of(i + 1)}, ${of(i)}`);
+      const plain = [of(i), of(i + 1)].every(
+        (a) => /^[a-z]\w*(?:->\w+|\[\w+\]|\.\w+)*$/.test(a) || (m[1] === 'emit' && i >= 2),
+      );
+      if (plain && of(i) !== of(i + 1) && !SYMMETRIC.has(name))
+        add('inputs swapped', args[i][0], args[i + 1][1] - args[i][0], `${of(i + 1)}, ${of(i)}`);
     }
     if (m[1] !== 'emit' || args.length !== 4 || !/^(?:Add|Sub|Mul|Div)$/.test(name)) continue;
     for (const kept of [2, 3]) add('operand dropped', args[1][0], args[3][1] - args[1][0], `"Identity", ${of(kept)}`);

@@ -17,9 +17,18 @@ const HELP = `npm run mutants -- [options] [part of a file's name …]
   --list          the mutants, without running them
   --survivors     only those that survived the last time (build/mutants.json)
 `;
-const FLAGS = '-DTRAINLET_SMALL_RANGES'; /* the cases are shared out among threads as large ones are; under the sanitizers a thread does several at once */
-const QUICK = { folder: 'build/mutants', flags: `-O1 -DNDEBUG ${FLAGS}`, programs: ['harness', 'kernels', 'convolutions'] };
-const CHECKED = { folder: 'build/mutants-checked', flags: `-O1 -fsanitize=address,undefined -fno-sanitize-recover=all`, programs: ['harness'] };
+const FLAGS =
+  '-DTRAINLET_SMALL_RANGES'; /* the cases are shared out among threads as large ones are; under the sanitizers a thread does several at once */
+const QUICK = {
+  folder: 'build/mutants',
+  flags: `-O1 -DNDEBUG ${FLAGS}`,
+  programs: ['harness', 'kernels', 'convolutions'],
+};
+const CHECKED = {
+  folder: 'build/mutants-checked',
+  flags: `-O1 -fsanitize=address,undefined -fno-sanitize-recover=all`,
+  programs: ['harness'],
+};
 const COUNTED = { folder: 'build/coverage', flags: '-O0 -DNDEBUG --coverage', programs: ['harness'] };
 const RESULTS = join(root, 'build/mutants.json');
 const PASSES = 0.95;
@@ -34,12 +43,20 @@ const COLUMNS = ['mutants', 'killed', ...KILLS, 'survived', 'equivalent'];
 await runMain(main);
 
 async function main() {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: {
-    help: { type: 'boolean' }, sample: { type: 'string' }, jobs: { type: 'string', default: '2' }, limit: { type: 'string', default: '10' }, list: { type: 'boolean' },
-    survivors: { type: 'boolean' },
-  } });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean' },
+      sample: { type: 'string' },
+      jobs: { type: 'string', default: '2' },
+      limit: { type: 'string', default: '10' },
+      list: { type: 'boolean' },
+      survivors: { type: 'boolean' },
+    },
+  });
   if (values.help) return process.stdout.write(HELP);
-  if (!findProgram('gcc') || !findProgram('gcov')) throw new Failure('gcc and its gcov are needed to find the lines that compute gradients.');
+  if (!findProgram('gcc') || !findProgram('gcov'))
+    throw new Failure('gcc and its gcov are needed to find the lines that compute gradients.');
   for (const made of [QUICK, CHECKED, COUNTED]) build(made);
   const lines = gradientLines(join(root, 'build/coverage'));
   const equivalent = readEquivalent();
@@ -52,7 +69,11 @@ async function main() {
   say(`${mutants.length} mutants of ${new Set(mutants.map(({ file }) => file)).size} files.`);
   if (values.list) return mutants.forEach((m) => console.log(described(m)));
   for (const m of mutants) if (namesOf(m).some((name) => equivalent.has(name))) m.result = 'equivalent';
-  await runAll(mutants.filter((m) => !m.result), Number(values.jobs), Number(values.limit) * 1000);
+  await runAll(
+    mutants.filter((m) => !m.result),
+    Number(values.jobs),
+    Number(values.limit) * 1000,
+  );
   report(mutants);
 }
 
@@ -60,15 +81,34 @@ function build({ folder, flags, programs }) {
   const path = join(root, folder);
   const log = folder.replace('build/', 'build-');
   if (!existsSync(join(path, 'build.ninja'))) {
-    run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', '-DCMAKE_C_COMPILER=gcc', '-DCMAKE_BUILD_TYPE=None', `-DCMAKE_C_FLAGS=${flags}`]);
+    run(log, `CMake could not configure ${folder}`, 'cmake', [
+      '-S',
+      root,
+      '-B',
+      path,
+      '-G',
+      'Ninja',
+      '-DCMAKE_C_COMPILER=gcc',
+      '-DCMAKE_BUILD_TYPE=None',
+      `-DCMAKE_C_FLAGS=${flags}`,
+    ]);
   }
   say(`Building ${folder} …`);
-  run(log, `The build in ${folder} failed`, 'cmake', ['--build', path, '-j2', '--target', ...programs.map((name) => `test_${name}`)]);
+  run(log, `The build in ${folder} failed`, 'cmake', [
+    '--build',
+    path,
+    '-j2',
+    '--target',
+    ...programs.map((name) => `test_${name}`),
+  ]);
 }
 
 // ── which ──
 
-/** The mutants within functions on lines that run for gradients alone. A line without code of its own belongs to the one before it. */
+/**
+ * The mutants within functions on lines that run for gradients alone. A line without code of its own belongs to the one
+ * before it.
+ */
 function mutantsIn(file, lines) {
   if (![...lines.values()].some(Boolean)) return [];
   const text = readFileSync(join(root, file), 'utf8');
@@ -80,14 +120,26 @@ function mutantsIn(file, lines) {
   for (const mutant of mutantsOf(text)) {
     while (line + 1 < starts.length && starts[line + 1] <= mutant.at) line++;
     const within = functions.find(({ start, end }) => mutant.at >= start && mutant.at < end);
-    const counted = within ? lineBefore(lines, line + 1) : lines.has(line + 1) ? line + 1 : 0; /* outside of functions: a macro that makes one */
+    const counted = within
+      ? lineBefore(lines, line + 1)
+      : lines.has(line + 1)
+        ? line + 1
+        : 0; /* outside of functions: a macro that makes one */
     if (!counted || !lines.get(counted) || NO_GRADIENT.test(within?.name ?? '')) continue;
     const mutated = text.slice(0, mutant.at) + mutant.to + text.slice(mutant.at + mutant.length);
     const ends = text.indexOf('\n', mutant.at + mutant.length);
     const after = mutated.slice(starts[line], ends + mutant.to.length - mutant.length);
     const before = text.slice(starts[line], ends);
     const squeeze = (s) => s.replace(/\s+/g, ' ').trim();
-    found.push({ file, line: line + 1, kind: mutant.kind, mutated, before: squeeze(before), after: squeeze(after), id: `${basename(file)}: ${squeeze(before)}  ⇒  ${squeeze(after)}` });
+    found.push({
+      file,
+      line: line + 1,
+      kind: mutant.kind,
+      mutated,
+      before: squeeze(before),
+      after: squeeze(after),
+      id: `${basename(file)}: ${squeeze(before)}  ⇒  ${squeeze(after)}`,
+    });
   }
   return found;
 }
@@ -104,7 +156,10 @@ function described(m) {
 /** The list in an order that has nothing to do with the place, the same every time: its beginning is a sample. */
 function shuffled(mutants) {
   const hash = (s) => [...s].reduce((h, c) => Math.imul(h ^ c.charCodeAt(0), 16777619) >>> 0, 2166136261);
-  return mutants.map((m) => ({ m, at: hash(m.id) })).sort((a, b) => a.at - b.at).map(({ m }) => m);
+  return mutants
+    .map((m) => ({ m, at: hash(m.id) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ m }) => m);
 }
 
 // ── what becomes of them ──
@@ -128,7 +183,11 @@ function sayStale(mutants, equivalent) {
 
 /** Ids of the last run's survivors. */
 function survivedBefore() {
-  return new Set(JSON.parse(readFileSync(RESULTS, 'utf8')).filter(({ result }) => result === 'survived').map(({ id }) => id));
+  return new Set(
+    JSON.parse(readFileSync(RESULTS, 'utf8'))
+      .filter(({ result }) => result === 'survived')
+      .map(({ id }) => id),
+  );
 }
 
 async function runAll(mutants, jobs, limit) {
@@ -139,22 +198,38 @@ async function runAll(mutants, jobs, limit) {
   const seen = new Set();
   let next = 0;
   let done = 0;
-  await Promise.all(Array.from({ length: jobs }, async (_, job) => {
-    while (next < mutants.length) {
-      const m = mutants[next++];
-      const work = { job, commands, units: m.file.endsWith('.c') ? [m.file] : (users.get(m.file) ?? []), operators: operators(m.file), limit, seen };
-      if (!unchanged.has(m.file)) unchanged.set(m.file, codeUnchanged(m.file, work));
-      m.result = await outcome(m, work, await unchanged.get(m.file));
-      if (m.result === 'survived') say(`survives: ${described(m)}`);
-      if (++done % 200) continue;
-      say(`${done} of ${mutants.length}`);
-      save(mutants);
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: jobs }, async (_, job) => {
+      while (next < mutants.length) {
+        const m = mutants[next++];
+        const work = {
+          job,
+          commands,
+          units: m.file.endsWith('.c') ? [m.file] : (users.get(m.file) ?? []),
+          operators: operators(m.file),
+          limit,
+          seen,
+        };
+        if (!unchanged.has(m.file)) unchanged.set(m.file, codeUnchanged(m.file, work));
+        m.result = await outcome(m, work, await unchanged.get(m.file));
+        if (m.result === 'survived') say(`survives: ${described(m)}`);
+        if (++done % 200) continue;
+        say(`${done} of ${mutants.length}`);
+        save(mutants);
+      }
+    }),
+  );
 }
 
 function save(mutants) {
-  writeFileSync(RESULTS, JSON.stringify(mutants.map(({ mutated, ...m }) => m), null, 1));
+  writeFileSync(
+    RESULTS,
+    JSON.stringify(
+      mutants.map(({ mutated, ...m }) => m),
+      null,
+      1,
+    ),
+  );
 }
 
 function commandsOf({ folder }) {
@@ -164,10 +239,22 @@ function commandsOf({ folder }) {
 
 /** What includes each header of ours, through other headers too. */
 function includers() {
-  const files = readdirSync(join(root, 'src'), { recursive: true }).filter((name) => /\.[ch]$/.test(name)).map((name) => `src/${name}`);
-  const direct = new Map(files.map((file) => [file, [...readFileSync(join(root, file), 'utf8').matchAll(/^#include "([^"]+)"/gm)].map((m) => `src/${m[1]}`)]));
-  const reaches = (file, header) => direct.get(file)?.some((other) => other === header || (other.endsWith('.h') && reaches(other, header)));
-  return new Map(files.filter((file) => file.endsWith('.h')).map((header) => [header, files.filter((file) => file.endsWith('.c') && reaches(file, header))]));
+  const files = readdirSync(join(root, 'src'), { recursive: true })
+    .filter((name) => /\.[ch]$/.test(name))
+    .map((name) => `src/${name}`);
+  const direct = new Map(
+    files.map((file) => [
+      file,
+      [...readFileSync(join(root, file), 'utf8').matchAll(/^#include "([^"]+)"/gm)].map((m) => `src/${m[1]}`),
+    ]),
+  );
+  const reaches = (file, header) =>
+    direct.get(file)?.some((other) => other === header || (other.endsWith('.h') && reaches(other, header)));
+  return new Map(
+    files
+      .filter((file) => file.endsWith('.h'))
+      .map((header) => [header, files.filter((file) => file.endsWith('.c') && reaches(file, header))]),
+  );
 }
 
 /** Objects of all units with the text in place of the file's; undefined when one does not compile. */
@@ -179,7 +266,10 @@ async function compiled(folder, commands, units, file, text) {
   for (const [i, unit] of units.entries()) {
     const object = join(folder, `${i}.o`);
     const source = unit === file ? join(folder, file) : join(root, unit);
-    const command = commands.get(unit).replace(/ -o \S+ -c \S+$/, ` -o ${object} -c ${source}`).replace(/ -I(\S+src)\b/, ` -I${join(folder, 'src')} -I$1`);
+    const command = commands
+      .get(unit)
+      .replace(/ -o \S+ -c \S+$/, ` -o ${object} -c ${source}`)
+      .replace(/ -I(\S+src)\b/, ` -I${join(folder, 'src')} -I$1`);
     if (!(await runs('sh', ['-c', command], 60000)).ok) return undefined;
     objects.push(object);
   }
@@ -198,7 +288,10 @@ function code(objects) {
   return hash.digest('hex');
 }
 
-/** The cheap questions first: the operator's own cases, all cases, what tests the kernels, all cases under the sanitizers. */
+/**
+ * The cheap questions first: the operator's own cases, all cases, what tests the kernels, all cases under the
+ * sanitizers.
+ */
 async function outcome(m, work, unchanged) {
   const folder = join(root, QUICK.folder, `job${work.job}`);
   const objects = await compiled(folder, work.commands.get(QUICK), work.units, m.file, m.mutated);
@@ -206,13 +299,25 @@ async function outcome(m, work, unchanged) {
   const made = code(objects);
   if (made === unchanged || work.seen.has(made)) return 'same code';
   work.seen.add(made);
-  const questions = [...(work.operators.length ? [['harness', work.operators]] : []), ...QUICK.programs.map((name) => [name, []])];
+  const questions = [
+    ...(work.operators.length ? [['harness', work.operators]] : []),
+    ...QUICK.programs.map((name) => [name, []]),
+  ];
   for (const [name, args] of questions) {
     const result = await tested(QUICK, folder, objects, name, args, work.limit);
     if (result) return result;
   }
   const checked = join(root, CHECKED.folder, `job${work.job}`);
-  return (await tested(CHECKED, checked, await compiled(checked, work.commands.get(CHECKED), work.units, m.file, m.mutated), 'harness', [], 3 * work.limit)) ?? 'survived';
+  return (
+    (await tested(
+      CHECKED,
+      checked,
+      await compiled(checked, work.commands.get(CHECKED), work.units, m.file, m.mutated),
+      'harness',
+      [],
+      3 * work.limit,
+    )) ?? 'survived'
+  );
 }
 
 /** How the test program with these objects in it fails; undefined when it passes. */
@@ -220,7 +325,16 @@ async function tested(made, folder, objects, name, args, limit) {
   const program = join(folder, name);
   const built = (part) => join(root, made.folder, part);
   const libraries = ['libtest_parts.a', 'libtrainlet.a', 'libschema.a'].map(built);
-  const link = [...made.flags.split(' '), built(`CMakeFiles/test_${name}.dir/tests/c/${name}.c.o`), ...objects, ...libraries, '-lm', '-lpthread', '-o', program];
+  const link = [
+    ...made.flags.split(' '),
+    built(`CMakeFiles/test_${name}.dir/tests/c/${name}.c.o`),
+    ...objects,
+    ...libraries,
+    '-lm',
+    '-lpthread',
+    '-o',
+    program,
+  ];
   if (!existsSync(program) && !(await runs('gcc', link, 60000)).ok) return 'no code';
   const memory = made === QUICK ? 'ulimit -v 4000000; ' : '';
   const { ok, timeout, signal } = await runs('sh', ['-c', `${memory}exec ${program} ${args.join(' ')}`], limit);
@@ -229,12 +343,16 @@ async function tested(made, folder, objects, name, args, limit) {
 
 /** By file, the operators in it and those that emit them as their gradient. */
 function operatorsOf() {
-  const files = readdirSync(join(root, 'src/ops'), { recursive: true }).filter((name) => name.endsWith('.c')).map((name) => `src/ops/${name}`);
+  const files = readdirSync(join(root, 'src/ops'), { recursive: true })
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => `src/ops/${name}`);
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   const named = (text) => [...text.matchAll(/^ *\.name = "(\w+)"/gm)].map((m) => m[1]);
   return (file) => {
     const own = named(texts.get(file) ?? '');
-    const users = own.flatMap((name) => files.filter((other) => texts.get(other).includes(`"${name}", `)).flatMap((other) => named(texts.get(other))));
+    const users = own.flatMap((name) =>
+      files.filter((other) => texts.get(other).includes(`"${name}", `)).flatMap((other) => named(texts.get(other))),
+    );
     return [...new Set([...own, ...users])];
   };
 }
@@ -260,13 +378,16 @@ function report(mutants) {
   }
   for (const r of [...rows.values(), total]) r.mutants = r.killed + r.survived;
   const width = Math.max(...[...rows.keys()].map((file) => file.length), 5);
-  const line = (name, r) => `${name.padEnd(width)} ${COLUMNS.map((column) => String(r[column]).padStart(column.length + 1)).join(' ')}`;
+  const line = (name, r) =>
+    `${name.padEnd(width)} ${COLUMNS.map((column) => String(r[column]).padStart(column.length + 1)).join(' ')}`;
   console.log(`${'file'.padEnd(width)}  ${COLUMNS.join('  ')}`);
   for (const [file, row] of [...rows].sort(([a], [b]) => a.localeCompare(b))) console.log(line(file, row));
   console.log(line('all', total));
   save(mutants);
   const share = total.killed / (total.killed + total.survived);
-  say(`${total.killed} of ${total.killed + total.survived} mutants killed, ${(100 * share).toFixed(1)} %; ${total.equivalent} equivalent, ${total.dropped} without code or with the same as another.`);
+  say(
+    `${total.killed} of ${total.killed + total.survived} mutants killed, ${(100 * share).toFixed(1)} %; ${total.equivalent} equivalent, ${total.dropped} without code or with the same as another.`,
+  );
   if (!(share >= PASSES)) throw new Failure(`Fewer than ${100 * PASSES} % of the mutants are killed.`);
 }
 

@@ -28,7 +28,8 @@ static Status attention_gradient(Grad *g) {
   if (n->out_count > 1 && g->dy[1]) return node_fail(n, STATUS_UNSUPPORTED_OP, "no gradient flows through its norm");
   TRY(output_want(n, 1, "norm"));
   Value *in[] = {g->dy[0], n->in[0], n->in[1], n->in[2], n->out[0], n->out[1], has_in(n, 3) ? n->in[3] : NULL};
-  AttrList attrs = ATTRS(attr_of_float("scale", node_float(n, "scale", 1)), attr_of_int("causal", node_int(n, "causal", 0)),
+  AttrList attrs = ATTRS(attr_of_float("scale", node_float(n, "scale", 1)),
+                         attr_of_int("causal", node_int(n, "causal", 0)),
                          attr_of_ints("layout", layout ? layout : (int64_t[4]){0}, 4));
   Node *grad = emit_node(g->graph, "AttentionGrad", attrs, in, has_in(n, 3) ? 7 : 6, 3, NULL);
   for (int i = 0; grad && i < 3; i++)
@@ -42,8 +43,10 @@ CASES_OF(attention_cases) = {
     {"f32[1,1,70,2] f32[1,1,5,2] f32[1,1,5,3]", "", 0, 2},
     {"f32[1,2,35,3] f32[1,2,37,3] f32[1,2,37,2]", "causal=1"},
     {"f32[2,4,3,5] f32[2,6,3,5] f32[2,6,3,7]", "layout=[1,1,1,1] scale=0.4"},
-    {"f32[2,3,4,5] f32[2,3,5,6] f32[2,3,6,3] f32[4,6]=0,0,0,0,0,-9,0,1,0,0,-9,0,0,0,-9,0,0,0,2,0,0,0,0,0", "layout=[0,2,0,1]"},
-    {"f32[2,3,1,5] f32[2,3,9,5] f32[2,3,9,5] v:f32[2,1,1,9]=0,0,0,-9,0,0,0,0,0,0,0,1,0,0,0,-9,-9,-9", "scale=0.3", 0, 1, "its mask gets no gradient"},
+    {"f32[2,3,4,5] f32[2,3,5,6] f32[2,3,6,3] f32[4,6]=0,0,0,0,0,-9,0,1,0,0,-9,0,0,0,-9,0,0,0,2,0,0,0,0,0",
+     "layout=[0,2,0,1]"},
+    {"f32[2,3,1,5] f32[2,3,9,5] f32[2,3,9,5] v:f32[2,1,1,9]=0,0,0,-9,0,0,0,0,0,0,0,1,0,0,0,-9,-9,-9", "scale=0.3", 0, 1,
+     "its mask gets no gradient"},
     {"f32[1,2,9,12] f32[1,2,11,12] f32[1,2,11,9]", "scale=0.3"},
     {"f32[0,2,3,4] f32[0,2,3,4] f32[0,2,3,4]"},
     {"f32[1,1,70,2] f32[1,1,1,2] f32[1,1,1,2]", ""},
@@ -54,7 +57,10 @@ OPERATOR(attention) = {
     .name = "Attention",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3, .max_in = 4, .min_out = 1, .max_out = 2,
+    .min_in = 3,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 2,
     .flags = OP_OURS | OP_COSTLY,
     .infer = op_attention_infer,
     .run = op_attention_run,

@@ -1,5 +1,5 @@
-/* Attention (com.microsoft): Q, K and V are parts of x · weights + bias; then the attention of each head. mask_index hides keys, attention_bias is
- * added to the scores, past and present are K and V in one, (2, N, H, S, D). */
+/* Attention (com.microsoft): Q, K and V are parts of x · weights + bias; then the attention of each head. mask_index
+ * hides keys, attention_bias is added to the scores, past and present are K and V in one, (2, N, H, S, D). */
 #include "ops/attention/attention_pieces.h"
 
 static Value *half_of(Compose *c, Value *past, int64_t which) {
@@ -19,9 +19,12 @@ static Status read_sizes(const Node *n, int64_t heads, int64_t sizes[3]) {
   const int64_t *given = node_ints(n, "qkv_hidden_sizes", &count), all = n->in[1]->shape.dim[1];
   for (int i = 0; i < 3; i++) {
     sizes[i] = count == 3 ? given[i] : all / 3;
-    if (heads < 1 || sizes[i] < 1 || sizes[i] % heads) return node_invalid(n, "num_heads is %lld, of which %lld is no multiple", (long long)heads, (long long)sizes[i]);
+    if (heads < 1 || sizes[i] < 1 || sizes[i] % heads)
+      return node_invalid(n, "num_heads is %lld, of which %lld is no multiple", (long long)heads, (long long)sizes[i]);
   }
-  if (sizes[0] + sizes[1] + sizes[2] != all) return node_invalid(n, "the weights have %lld columns, Q, K and V need other %lld", (long long)all, (long long)(sizes[0] + sizes[1] + sizes[2]));
+  if (sizes[0] + sizes[1] + sizes[2] != all)
+    return node_invalid(n, "the weights have %lld columns, Q, K and V need other %lld", (long long)all,
+                        (long long)(sizes[0] + sizes[1] + sizes[2]));
   return STATUS_OK;
 }
 
@@ -40,13 +43,16 @@ static Status attention_contrib_compose(Compose *c) {
   if (has_in(n, 2)) all = emit(g, "Add", all, n->in[2]);
   if (!all || !compose_split(c, all, 2, sizes, 3, x)) return g->error->status;
   for (int i = 0; i < 3; i++) x[i] = attention_heads(c, x[i], heads);
-  AttentionPieces p = {x[0], attention_appended(c, half_of(c, past, 0), x[1]), attention_appended(c, half_of(c, past, 1), x[2]), .scale = node_float(n, "scale", 0)};
+  AttentionPieces p = {x[0], attention_appended(c, half_of(c, past, 0), x[1]),
+                       attention_appended(c, half_of(c, past, 1), x[2]), .scale = node_float(n, "scale", 0)};
   if (node_int(n, "unidirectional", 0))
-    p.hidden = emit(g, "Greater", attention_columns(c, p.k), attention_rows(c, p.q, past ? compose_dim(c, past, 3, true) : NULL));
+    p.hidden = emit(g, "Greater", attention_columns(c, p.k),
+                    attention_rows(c, p.q, past ? compose_dim(c, past, 3, true) : NULL));
   TRY(attention_padding(c, &p, 3, node_float(n, "mask_filter_value", -10000)));
   attention_mask(c, &p, compose_in(c, 5));
   Value *y = attention_pieces(c, &p);
-  if (n->out_count > 1) c->out[1] = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), with_axis(c, p.k), with_axis(c, p.v));
+  if (n->out_count > 1)
+    c->out[1] = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), with_axis(c, p.k), with_axis(c, p.v));
   return compose_done(c, attention_tokens(c, y));
 }
 
@@ -54,7 +60,8 @@ CASES_OF(attention_contrib_cases) = {
     {"f32[2,4,5] f32[5,18] f32[18]", "num_heads=3"},
     {"f32[2,4,5] f32[5,18] f32[18] v:i32[2,4]=1,1,1,1,1,1,0,0", "num_heads=2 unidirectional=1 scale=0.4"},
     {"f32[2,2,5] f32[5,18] f32[18] v:i32[2]=4,5 f32[2,2,3,3,2]", "num_heads=3", 0, 2},
-    {"f32[2,3,5] f32[5,20] f32[20] v:i32[2,3,3]=1,1,0,1,0,1,1,1,1,1,1,1,0,1,1,1,1,1 - f32[1,2,3,3]", "num_heads=2 qkv_hidden_sizes=[6,6,8] mask_filter_value=-5.0"},
+    {"f32[2,3,5] f32[5,20] f32[20] v:i32[2,3,3]=1,1,0,1,0,1,1,1,1,1,1,1,0,1,1,1,1,1 - f32[1,2,3,3]",
+     "num_heads=2 qkv_hidden_sizes=[6,6,8] mask_filter_value=-5.0"},
     {"f32[2,4,5] f32[5,6]", "num_heads=1"},
     {0}};
 
@@ -62,7 +69,10 @@ OPERATOR(attention_contrib) = {
     .name = "Attention",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 7, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 7,
+    .min_out = 1,
+    .max_out = 2,
     .compose = attention_contrib_compose,
     .cases = CASES(attention_contrib_cases),
 };

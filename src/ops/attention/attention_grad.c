@@ -10,7 +10,8 @@ static Status attention_grad_infer(Node *n) {
     char text[SHAPE_TEXT], came[SHAPE_TEXT];
     TRY(node_want_float(n, i));
     if (node_is_concrete(n) && !shape_equal(&n->in[i]->shape, wanted))
-      return node_invalid(n, "input %d is %s, it must be %s", i, shape_print(&n->in[i]->shape, came), shape_print(wanted, text));
+      return node_invalid(n, "input %d is %s, it must be %s", i, shape_print(&n->in[i]->shape, came),
+                          shape_print(wanted, text));
   }
   if (node_is_concrete(n) && !attention_gradient_bytes(n->params, &n->scratch_bytes)) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < 3; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &n->in[1 + i]->shape));
@@ -24,13 +25,17 @@ static void attention_grad_run(const Node *n) {
                          has_in(n, 6) ? in_f32(n, 6) : NULL, wanted(n, 0), wanted(n, 1), wanted(n, 2), n->scratch);
 }
 
-CASES_OF(attention_grad_cases) = {{"f32[2,1,3,4] f32[2,1,3,4] f32[2,1,5,4] f32[2,1,5,4] f32[2,1,3,4] f32[2,1,3]", "scale=0.5", 0, 3}, {0}};
+CASES_OF(attention_grad_cases) = {
+    {"f32[2,1,3,4] f32[2,1,3,4] f32[2,1,5,4] f32[2,1,5,4] f32[2,1,3,4] f32[2,1,3]", "scale=0.5", 0, 3}, {0}};
 
 OPERATOR(attention_grad) = {
     .name = "AttentionGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 6, .max_in = 7, .min_out = 1, .max_out = 3,
+    .min_in = 6,
+    .max_in = 7,
+    .min_out = 1,
+    .max_out = 3,
     .flags = OP_OURS | OP_COSTLY,
     .infer = attention_grad_infer,
     .run = attention_grad_run,

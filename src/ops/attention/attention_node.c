@@ -17,7 +17,8 @@ static Status read_layouts(const Node *n, Layout layout[4]) {
   if (count != 4) return node_invalid(n, "layout has %d entries, it wants those of q, k, v and y", count);
   for (int i = 0; i < 4; i++) {
     if (ints[i] < HEADS || ints[i] > (i == 1 ? TURNED : TOKENS))
-      return node_invalid(n, "layout %d is %lld: 0 is (N, H, T, D), 1 is (N, T, H, D), for k 2 is (N, H, D, T)", i, (long long)ints[i]);
+      return node_invalid(n, "layout %d is %lld: 0 is (N, H, T, D), 1 is (N, T, H, D), for k 2 is (N, H, D, T)", i,
+                          (long long)ints[i]);
     layout[i] = (Layout)ints[i];
   }
   return STATUS_OK;
@@ -40,12 +41,15 @@ static AttentionStrides strides_of(Dims s, Layout layout) {
 static bool differ(Dim a, Dim b) { return dim_is_number(a) && dim_is_number(b) && a != b; }
 
 static Status check_dims(const Node *n, Dims q, Dims k, Dims v, bool causal) {
-  if (differ(q.image, k.image) || differ(q.image, v.image)) return node_invalid(n, "q, k and v have different numbers of images");
-  if (differ(q.head, k.head) || differ(q.head, v.head)) return node_invalid(n, "q, k and v have different numbers of heads");
+  if (differ(q.image, k.image) || differ(q.image, v.image))
+    return node_invalid(n, "q, k and v have different numbers of images");
+  if (differ(q.head, k.head) || differ(q.head, v.head))
+    return node_invalid(n, "q, k and v have different numbers of heads");
   if (differ(q.d, k.d)) return node_invalid(n, "q has %lld floats a token, k %lld", (long long)q.d, (long long)k.d);
   if (differ(k.line, v.line)) return node_invalid(n, "k has %lld tokens, v %lld", (long long)k.line, (long long)v.line);
   if (causal && dim_is_number(q.line) && dim_is_number(k.line) && q.line > k.line)
-    return node_invalid(n, "causal attention has %lld queries, more than %lld keys", (long long)q.line, (long long)k.line);
+    return node_invalid(n, "causal attention has %lld queries, more than %lld keys", (long long)q.line,
+                        (long long)k.line);
   return STATUS_OK;
 }
 
@@ -56,7 +60,8 @@ static Status check_mask(const Node *n, int mask, const Shape *scores) {
   int skip = scores->rank - m->rank;
   for (int i = 0; i < m->rank; i++)
     if (m->dim[i] != 1 && differ(m->dim[i], scores->dim[skip + i]))
-      return node_invalid(n, "the mask is %s, it must broadcast to %s", shape_print(m, text), shape_print(scores, wanted));
+      return node_invalid(n, "the mask is %s, it must broadcast to %s", shape_print(m, text),
+                          shape_print(scores, wanted));
   return STATUS_OK;
 }
 
@@ -84,7 +89,8 @@ Status attention_infer(Node *n, int at, int mask, Shape *y, Shape *norm) {
     TRY(node_want_float(n, i));
     TRY(node_want_rank(n, i, 4, 4));
   }
-  Dims q = dims_of(&n->in[at]->shape, layout[0]), k = dims_of(&n->in[at + 1]->shape, layout[1]), v = dims_of(&n->in[at + 2]->shape, layout[2]);
+  Dims q = dims_of(&n->in[at]->shape, layout[0]), k = dims_of(&n->in[at + 1]->shape, layout[1]),
+       v = dims_of(&n->in[at + 2]->shape, layout[2]);
   bool causal = node_int(n, "causal", 0) != 0;
   TRY(check_dims(n, q, k, v, causal));
   if (has_in(n, mask)) {
@@ -99,9 +105,18 @@ Status attention_infer(Node *n, int at, int mask, Shape *y, Shape *norm) {
   if (!node_is_concrete(n)) return STATUS_OK;
   Attention *a = NODE_PARAMS(n, Attention);
   if (!a) return STATUS_OUT_OF_MEMORY;
-  *a = (Attention){.images = (size_t)q.image, .heads = (size_t)q.head, .queries = (size_t)q.line, .keys = (size_t)k.line,
-                   .width = (size_t)q.d, .value_width = (size_t)v.d, .scale = node_float(n, "scale", 1), .causal = causal,
-                   .q = strides_of(q, layout[0]), .k = strides_of(k, layout[1]), .v = strides_of(v, layout[2]), .y = strides_of(out, layout[3])};
+  *a = (Attention){.images = (size_t)q.image,
+                   .heads = (size_t)q.head,
+                   .queries = (size_t)q.line,
+                   .keys = (size_t)k.line,
+                   .width = (size_t)q.d,
+                   .value_width = (size_t)v.d,
+                   .scale = node_float(n, "scale", 1),
+                   .causal = causal,
+                   .q = strides_of(q, layout[0]),
+                   .k = strides_of(k, layout[1]),
+                   .v = strides_of(v, layout[2]),
+                   .y = strides_of(out, layout[3])};
   if (has_in(n, mask)) mask_strides(&n->in[mask]->shape, a);
   return STATUS_OK;
 }

@@ -1,8 +1,9 @@
-/* Attention (ai.onnx): Y = softmax(scale · Q Kᵀ + mask) V for heads of (N, H, T, D), or for (N, T, H · D) whose heads are counted by
- * q_num_heads and kv_num_heads; fewer heads of K and V serve several of Q. */
+/* Attention (ai.onnx): Y = softmax(scale · Q Kᵀ + mask) V for heads of (N, H, T, D), or for (N, T, H · D) whose heads
+ * are counted by q_num_heads and kv_num_heads; fewer heads of K and V serve several of Q. */
 #include "ops/attention/attention_pieces.h"
 
-/* How many of the keys come before the first query: all of the past's, or those of the sequence that are no padding, less the queries. */
+/* How many of the keys come before the first query: all of the past's, or those of the sequence that are no padding,
+ * less the queries. */
 static Value *keys_before(Compose *c, Value *q, Value *past, Value *lengths) {
   if (past) return compose_dim(c, past, 2, true);
   return lengths ? emit(c->graph, "Sub", lengths, compose_dim(c, q, 2, true)) : NULL;
@@ -15,13 +16,16 @@ static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
     TRY(node_want_rank(n, i, flat ? 3 : 4, flat ? 3 : 4));
     Dim width = compose_shape(c, i)->dim[2];
     int64_t count = i ? kv_heads : heads;
-    if (flat && count < 1) return node_invalid(n, "its inputs have 3 dimensions: it needs q_num_heads and kv_num_heads");
-    if (flat && (!dim_is_number(width) || width % count)) return node_invalid(n, "input %d has %lld floats a token for %lld heads", i, (long long)width, (long long)count);
+    if (flat && count < 1)
+      return node_invalid(n, "its inputs have 3 dimensions: it needs q_num_heads and kv_num_heads");
+    if (flat && (!dim_is_number(width) || width % count))
+      return node_invalid(n, "input %d has %lld floats a token for %lld heads", i, (long long)width, (long long)count);
   }
   for (int i = 4; i < 6; i++) TRY(node_want_rank(n, i, 4, 4));
   if (has_in(n, 4) != has_in(n, 5)) return node_invalid(n, "past_key and past_value come together");
   if (precision != DTYPE_FLOAT32 && precision != DTYPE_FLOAT16 && precision != DTYPE_BFLOAT16)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "softmax_precision is %lld, we compute in float32", (long long)precision);
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "softmax_precision is %lld, we compute in float32",
+                     (long long)precision);
   return mode < 0 || mode > 3 ? node_invalid(n, "qk_matmul_output_mode is %lld", (long long)mode) : STATUS_OK;
 }
 
@@ -31,8 +35,11 @@ static Status attention_onnx_compose(Compose *c) {
   bool flat = compose_shape(c, 0)->rank == 3;
   int64_t heads = node_int(n, "q_num_heads", 0), kv_heads = node_int(n, "kv_num_heads", 0);
   TRY(check(c, flat, heads, kv_heads));
-  AttentionPieces p = {n->in[0], n->in[1], n->in[2], .scale = node_float(n, "scale", 0), .softcap = node_float(n, "softcap", 0)};
-  if (flat) p.q = attention_heads(c, p.q, heads), p.k = attention_heads(c, p.k, kv_heads), p.v = attention_heads(c, p.v, kv_heads);
+  AttentionPieces p = {n->in[0], n->in[1], n->in[2], .scale = node_float(n, "scale", 0),
+                       .softcap = node_float(n, "softcap", 0)};
+  if (flat)
+    p.q = attention_heads(c, p.q, heads), p.k = attention_heads(c, p.k, kv_heads),
+    p.v = attention_heads(c, p.v, kv_heads);
   p.k = attention_appended(c, compose_in(c, 4), p.k);
   p.v = attention_appended(c, compose_in(c, 5), p.v);
   Value *lengths = has_in(n, 6) ? emit(g, "Reshape", n->in[6], emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)) : NULL;
@@ -51,19 +58,26 @@ CASES_OF(attention_onnx_cases) = {
     {"f32[2,3,4,8] f32[2,3,6,8] f32[2,3,6,10]", NULL, 23},
     {"f32[2,4,24] f32[2,6,24] f32[2,6,30]", "q_num_heads=3 kv_num_heads=3 scale=0.25", 23},
     {"f32[2,4,4,8] f32[2,2,4,8] f32[2,2,4,6]", "is_causal=1", 23},
-    {"f32[2,3,24] f32[2,5,8] f32[2,5,16] bool[3,5]=1,1,0,0,1,0,1,1,0,0,1,1,1,1,1", "q_num_heads=6 kv_num_heads=2 softcap=2.0", 23},
+    {"f32[2,3,24] f32[2,5,8] f32[2,5,16] bool[3,5]=1,1,0,0,1,0,1,1,0,0,1,1,1,1,1",
+     "q_num_heads=6 kv_num_heads=2 softcap=2.0", 23},
     {"f32[2,2,3,4] f32[2,2,3,4] f32[2,2,3,4] f32[2,1,1,3]", "is_causal=1", 23},
     {"f32[2,3,2,4] f32[2,3,2,4] f32[2,3,2,6] - f32[2,3,4,4] f32[2,3,4,6]", "is_causal=1", 23, 4},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[1,2,3,4]", "softcap=1.5 qk_matmul_output_mode=1", 23, 4, .no_grad = "also of its second output"},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,4]", "softcap=1.5 qk_matmul_output_mode=2", 23, 4, .no_grad = "also of its second output"},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4]", "qk_matmul_output_mode=3 softmax_precision=1", 23, 4, .no_grad = "also of its second output"},
+    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[1,2,3,4]", "softcap=1.5 qk_matmul_output_mode=1", 23, 4,
+     .no_grad = "also of its second output"},
+    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,4]", "softcap=1.5 qk_matmul_output_mode=2", 23, 4,
+     .no_grad = "also of its second output"},
+    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4]", "qk_matmul_output_mode=3 softmax_precision=1", 23, 4,
+     .no_grad = "also of its second output"},
     {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24},
     {0}};
 
 OPERATOR(attention_onnx) = {
     .name = "Attention",
     .since = {23, 24},
-    .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4,
+    .min_in = 3,
+    .max_in = 7,
+    .min_out = 1,
+    .max_out = 4,
     .compose = attention_onnx_compose,
     .cases = CASES(attention_onnx_cases),
 };

@@ -1,4 +1,5 @@
-/* Attention in pieces: softmax(softcap · tanh(scale · Q Kᵀ / softcap) + bias) V, a head of K and V serving as many of Q as there are to each. */
+/* Attention in pieces: softmax(softcap · tanh(scale · Q Kᵀ / softcap) + bias) V, a head of K and V serving as many of Q
+ * as there are to each. */
 #include "ops/attention/attention_pieces.h"
 
 #include <float.h>
@@ -21,7 +22,9 @@ Value *attention_appended(Compose *c, Value *past, Value *x) {
 }
 
 Value *attention_rows(Compose *c, Value *q, Value *before) {
-  Value *rows = q ? emit(c->graph, "Reshape", compose_range(c, compose_dim(c, q, 2, false)), emit_ints(c->graph, (int64_t[]){-1, 1}, 2)) : NULL;
+  Value *rows = q ? emit(c->graph, "Reshape", compose_range(c, compose_dim(c, q, 2, false)),
+                         emit_ints(c->graph, (int64_t[]){-1, 1}, 2))
+                  : NULL;
   return before ? emit(c->graph, "Add", rows, before) : rows;
 }
 
@@ -40,7 +43,8 @@ static Value *repeated(Compose *c, Value *x, int64_t times) {
   Graph *g = c->graph;
   int64_t d = x->shape.dim[3], heads = x->shape.dim[1] * times;
   Value *apart = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, 1, -1, d}, 5));
-  return emit(g, "Reshape", emit(g, "Expand", apart, emit_ints(g, (int64_t[]){1, 1, times, 1, 1}, 5)), emit_ints(g, (int64_t[]){0, heads, -1, d}, 4));
+  return emit(g, "Reshape", emit(g, "Expand", apart, emit_ints(g, (int64_t[]){1, 1, times, 1, 1}, 5)),
+              emit_ints(g, (int64_t[]){0, heads, -1, d}, 4));
 }
 
 static Status check_heads(Compose *c, const Shape *q, const Shape *k, const Shape *v) {
@@ -48,8 +52,9 @@ static Status check_heads(Compose *c, const Shape *q, const Shape *k, const Shap
     if (!dim_is_number(q->dim[i]) || !dim_is_number(k->dim[i]) || !dim_is_number(v->dim[i]))
       return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of heads and their sizes must be known");
   if (!k->dim[1] || q->dim[1] % k->dim[1] || v->dim[1] != k->dim[1])
-    return node_invalid(c->node, "%lld heads of Q must be a multiple of %lld of K, and V must have as many as K, it has %lld", (long long)q->dim[1],
-                        (long long)k->dim[1], (long long)v->dim[1]);
+    return node_invalid(c->node,
+                        "%lld heads of Q must be a multiple of %lld of K, and V must have as many as K, it has %lld",
+                        (long long)q->dim[1], (long long)k->dim[1], (long long)v->dim[1]);
   return STATUS_OK;
 }
 
@@ -58,7 +63,8 @@ Value *attention_pieces(Compose *c, AttentionPieces *p) {
   if (!p->q || !p->k || !p->v || check_heads(c, &p->q->shape, &p->k->shape, &p->v->shape) != STATUS_OK) return NULL;
   int64_t times = p->q->shape.dim[1] / p->k->shape.dim[1];
   double scale = p->scale != 0 ? (double)p->scale : 1 / sqrt((double)p->q->shape.dim[3]);
-  Value *x = emit(g, "MatMul", p->q, transposed(c, repeated(c, p->k, times), 0, 1, 3, 2)), *lowest = compose_number(c, p->q, -(double)FLT_MAX);
+  Value *x = emit(g, "MatMul", p->q, transposed(c, repeated(c, p->k, times), 0, 1, 3, 2)),
+        *lowest = compose_number(c, p->q, -(double)FLT_MAX);
   p->stages[0] = x = emit(g, "Mul", x, compose_number(c, p->q, scale));
   if (p->softcap != 0) {
     Value *cap = compose_number(c, p->q, (double)p->softcap);
@@ -79,17 +85,26 @@ Status attention_padding(Compose *c, AttentionPieces *p, int input, float low) {
   if (!mask) return g->error->status;
   const Shape *s = &mask->shape;
   TRY(node_want_rank(c->node, input, 1, 3));
-  if (s->rank == 3 && !dim_is_number(s->dim[1])) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of queries in input %d must be known", input);
+  if (s->rank == 3 && !dim_is_number(s->dim[1]))
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of queries in input %d must be known", input);
   if (s->rank == 1 && s->dim[0] != p->q->shape.dim[0])
-    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "input %d, a mask of one dimension, must have one length for each of the batch", input);
-  if (s->rank == 1) seen = emit(g, "Less", attention_columns(c, p->k), emit(g, "Reshape", mask, emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)));
-  else seen = emit(g, "Greater", emit(g, "Reshape", mask, emit_ints(g, s->rank == 2 ? (int64_t[]){0, 1, 1, -1} : (int64_t[]){0, 1, s->dim[1], -1}, 4)), emit_ints(g, (int64_t[]){0}, 1));
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP,
+                     "input %d, a mask of one dimension, must have one length for each of the batch", input);
+  if (s->rank == 1)
+    seen = emit(g, "Less", attention_columns(c, p->k),
+                emit(g, "Reshape", mask, emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)));
+  else
+    seen = emit(g, "Greater",
+                emit(g, "Reshape", mask,
+                     emit_ints(g, s->rank == 2 ? (int64_t[]){0, 1, 1, -1} : (int64_t[]){0, 1, s->dim[1], -1}, 4)),
+                emit_ints(g, (int64_t[]){0}, 1));
   attention_mask(c, p, emit(g, "Where", seen, compose_number(c, p->q, 0), compose_number(c, p->q, (double)low)));
   return STATUS_OK;
 }
 
 Status attention_refuse(const Compose *c, const char *const *attributes) {
   for (; *attributes; attributes++)
-    if (node_int(c->node, *attributes, 0) > 0) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "%s is not supported", *attributes);
+    if (node_int(c->node, *attributes, 0) > 0)
+      return node_fail(c->node, STATUS_UNSUPPORTED_OP, "%s is not supported", *attributes);
   return STATUS_OK;
 }

@@ -1,5 +1,6 @@
-/* GroupQueryAttention (com.microsoft): causal attention in which heads of key and value serve several of query, with rotary embedding if wanted.
- * seqlens_k says of each of the batch where its last key is. The past is taken to be full: every key in it counts. */
+/* GroupQueryAttention (com.microsoft): causal attention in which heads of key and value serve several of query, with
+ * rotary embedding if wanted. seqlens_k says of each of the batch where its last key is. The past is taken to be full:
+ * every key in it counts. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 
@@ -10,10 +11,14 @@ static Status read_heads(Compose *c, int64_t heads, int64_t kv_heads, Value *x[3
   if (has_in(n, 1) != has_in(n, 2)) return node_invalid(n, "key and value come together");
   for (int i = 0; i < 3; i++) {
     if (has_in(n, 1)) TRY(node_want_rank(n, i, 3, 3));
-    if (has_in(n, 1) && compose_shape(c, i)->dim[2] != size * (i ? kv_heads : heads)) return node_invalid(n, "input %d has not %lld numbers in each of its heads", i, (long long)size);
+    if (has_in(n, 1) && compose_shape(c, i)->dim[2] != size * (i ? kv_heads : heads))
+      return node_invalid(n, "input %d has not %lld numbers in each of its heads", i, (long long)size);
     x[i] = compose_in(c, i);
   }
-  if (!has_in(n, 1) && !compose_split(c, n->in[0], 2, (int64_t[]){size * heads, size * kv_heads, width - size * (heads + kv_heads)}, 3, x)) return c->graph->error->status;
+  if (!has_in(n, 1) &&
+      !compose_split(c, n->in[0], 2, (int64_t[]){size * heads, size * kv_heads, width - size * (heads + kv_heads)}, 3,
+                     x))
+    return c->graph->error->status;
   for (int i = 0; i < 3; i++) x[i] = attention_heads(c, x[i], i ? kv_heads : heads);
   return STATUS_OK;
 }
@@ -36,7 +41,8 @@ static Status group_query_attention_compose(Compose *c) {
   static const char *const lacking[] = {"smooth_softmax", "qk_output", NULL};
   Graph *g = c->graph;
   const Node *n = c->node;
-  int64_t heads = node_int(n, "num_heads", 0), kv_heads = node_int(n, "kv_num_heads", 0), window = node_int(n, "local_window_size", -1);
+  int64_t heads = node_int(n, "num_heads", 0), kv_heads = node_int(n, "kv_num_heads", 0),
+          window = node_int(n, "local_window_size", -1);
   Value *x[3];
   TRY(attention_refuse(c, lacking));
   for (int i = 11; i < n->in_count; i++)
@@ -49,11 +55,14 @@ static Status group_query_attention_compose(Compose *c) {
   TRY(read_heads(c, heads, kv_heads, x));
   Value *rows = attention_rows(c, x[0], has_in(n, 3) ? compose_dim(c, n->in[3], 2, true) : NULL);
   if (node_int(n, "do_rotary", 0)) TRY(rotate(c, rows, x));
-  AttentionPieces p = {x[0], attention_appended(c, compose_in(c, 3), x[1]), attention_appended(c, compose_in(c, 4), x[2]), .scale = node_float(n, "scale", 0),
+  AttentionPieces p = {x[0], attention_appended(c, compose_in(c, 3), x[1]),
+                       attention_appended(c, compose_in(c, 4), x[2]), .scale = node_float(n, "scale", 0),
                        .softcap = node_float(n, "softcap", 0)};
   Value *columns = attention_columns(c, p.k);
   p.hidden = emit(g, "Greater", columns, rows);
-  if (window > 0) p.hidden = emit(g, "Or", p.hidden, emit(g, "Not", emit(g, "Greater", emit(g, "Add", columns, emit_ints(g, &window, 1)), rows)));
+  if (window > 0)
+    p.hidden = emit(g, "Or", p.hidden,
+                    emit(g, "Not", emit(g, "Greater", emit(g, "Add", columns, emit_ints(g, &window, 1)), rows)));
   Value *last = emit(g, "Reshape", compose_cast(c, n->in[5], DTYPE_INT64), emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4));
   p.hidden = emit(g, "Or", p.hidden, emit(g, "Greater", columns, last));
   attention_mask(c, &p, compose_in(c, 10));
@@ -65,16 +74,22 @@ static Status group_query_attention_compose(Compose *c) {
 
 CASES_OF(group_query_attention_cases) = {
     {"f32[2,4,32] f32[2,4,16] f32[2,4,16] - - v:i32[2]=3,3 v:i32[]=4", "num_heads=4 kv_num_heads=2", 0, 3},
-    {"f32[2,3,64] - - - - v:i32[2]=2,2 v:i32[]=3 f32[8,8] f32[8,8]", "num_heads=2 kv_num_heads=1 do_rotary=1 scale=0.4", 0, 3},
-    {"f32[1,1,64] f32[1,1,32] f32[1,1,32] f32[1,2,5,16] f32[1,2,5,16] v:i32[1]=5 v:i32[]=6 f32[8,8] f32[8,8]", "num_heads=4 kv_num_heads=2 do_rotary=1 rotary_interleaved=1 local_window_size=3", 0, 3},
-    {"f32[1,6,32] f32[1,6,16] f32[1,6,16] - - v:i32[1]=5 v:i32[]=6", "num_heads=4 kv_num_heads=2 local_window_size=2 softcap=3.0", 0, 3},
+    {"f32[2,3,64] - - - - v:i32[2]=2,2 v:i32[]=3 f32[8,8] f32[8,8]", "num_heads=2 kv_num_heads=1 do_rotary=1 scale=0.4",
+     0, 3},
+    {"f32[1,1,64] f32[1,1,32] f32[1,1,32] f32[1,2,5,16] f32[1,2,5,16] v:i32[1]=5 v:i32[]=6 f32[8,8] f32[8,8]",
+     "num_heads=4 kv_num_heads=2 do_rotary=1 rotary_interleaved=1 local_window_size=3", 0, 3},
+    {"f32[1,6,32] f32[1,6,16] f32[1,6,16] - - v:i32[1]=5 v:i32[]=6",
+     "num_heads=4 kv_num_heads=2 local_window_size=2 softcap=3.0", 0, 3},
     {0}};
 
 OPERATOR(group_query_attention) = {
     .name = "GroupQueryAttention",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1, .max_in = 14, .min_out = 1, .max_out = 4,
+    .min_in = 1,
+    .max_in = 14,
+    .min_out = 1,
+    .max_out = 4,
     .compose = group_query_attention_compose,
     .cases = CASES(group_query_attention_cases),
 };

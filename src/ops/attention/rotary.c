@@ -1,7 +1,9 @@
 /* Rotary:  a' = a · cos - b · sin,  b' = a · sin + b · cos  for each pair (a, b). */
 #include "ops/attention/rotary.h"
 
-static Value *joined(Compose *c, Value *a, Value *b, int axis) { return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", axis)), a, b); }
+static Value *joined(Compose *c, Value *a, Value *b, int axis) {
+  return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", axis)), a, b);
+}
 
 /* All of x, whose pairs lie along an axis of their own where they are interleaved: (…, width/2, 2). */
 static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, const Rotary *r) {
@@ -22,12 +24,17 @@ Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, 
   Dim d = x->shape.dim[3];
   if (!r.width) r.width = d;
   if (!dim_is_number(d) || r.width < 2 || r.width % 2 || r.width > d)
-    return node_invalid(c->node, "%lld of the %lld numbers of a head are to be turned", (long long)r.width, (long long)d), NULL;
+    return node_invalid(c->node, "%lld of the %lld numbers of a head are to be turned", (long long)r.width,
+                        (long long)d),
+           NULL;
   int64_t half = r.width / 2;
-  Value *angles = emit_ints(g, tokens == 1 ? (int64_t[]){0, -1, 1, half, 1} : (int64_t[]){0, 1, -1, half, 1}, r.interleaved ? 5 : 4);
+  Value *angles = emit_ints(g, tokens == 1 ? (int64_t[]){0, -1, 1, half, 1} : (int64_t[]){0, 1, -1, half, 1},
+                            r.interleaved ? 5 : 4);
   cos = emit(g, "Reshape", cos, angles);
   sin = emit(g, "Reshape", sin, angles);
   Value *p[2];
   if (r.width == d) return turned(c, x, cos, sin, &r);
-  return compose_split(c, x, 3, (int64_t[]){r.width, d - r.width}, 2, p) ? joined(c, turned(c, p[0], cos, sin, &r), p[1], 3) : NULL;
+  return compose_split(c, x, 3, (int64_t[]){r.width, d - r.width}, 2, p)
+           ? joined(c, turned(c, p[0], cos, sin, &r), p[1], 3)
+           : NULL;
 }

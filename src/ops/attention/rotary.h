@@ -1,10 +1,12 @@
-/* Rotary: pairs of a head's numbers turned by an angle that grows with the token's place, as both RotaryEmbeddings do. */
+/* Rotary: pairs of a head's numbers turned by an angle that grows with the token's place, as both RotaryEmbeddings do.
+ */
 #pragma once
 #include "graph/compose.h"
 
 typedef struct Rotary {
-  int64_t width;      /* numbers of a head that are turned; the others stay as they are. 0: all */
-  bool interleaved;   /* a pair are neighbours; else one is half the width away from the other */
+  int64_t width;    /* numbers of a head that are turned; the others stay as they are. 0: all */
+  bool interleaved; /* a pair are neighbours; else one is half the width away from the other */
 } Rotary;
-/* x (N, H, T, D) or (N, T, H, D), where `tokens` is the axis of T; cos and sin (N, T, width/2), or broadcasting to it. */
+/* x (N, H, T, D) or (N, T, H, D), where `tokens` is the axis of T; cos and sin (N, T, width/2), or broadcasting to it.
+ */
 Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, Rotary r);

@@ -1,5 +1,5 @@
-/* RotaryEmbedding (ai.onnx): pairs of a head's numbers turned by the angles of their token, whose cosines and sines are given, or looked up at
- * position_ids. X is (N, H, T, D), or (N, T, H · D) with num_heads. */
+/* RotaryEmbedding (ai.onnx): pairs of a head's numbers turned by the angles of their token, whose cosines and sines are
+ * given, or looked up at position_ids. X is (N, H, T, D), or (N, T, H · D) with num_heads. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 
@@ -13,10 +13,12 @@ static Status rotary_embedding_compose(Compose *c) {
   TRY(node_want_rank(n, 3, 2, 2));
   TRY(node_want_rank(n, 1, looked_up ? 2 : 3, looked_up ? 2 : 3));
   TRY(node_want_rank(n, 2, looked_up ? 2 : 3, looked_up ? 2 : 3));
-  if (flat && (heads < 1 || x->shape.dim[2] % heads)) return node_invalid(n, "its input has 3 dimensions: it needs num_heads, of which the last is a multiple");
+  if (flat && (heads < 1 || x->shape.dim[2] % heads))
+    return node_invalid(n, "its input has 3 dimensions: it needs num_heads, of which the last is a multiple");
   if (looked_up) cos = emit(g, "Gather", cos, n->in[3]), sin = emit(g, "Gather", sin, n->in[3]);
   if (flat) x = emit(g, "Reshape", x, emit_ints(g, shape, 4));
-  Value *y = rotary_compose(c, x, flat ? 1 : 2, cos, sin, (Rotary){node_int(n, "rotary_embedding_dim", 0), node_int(n, "interleaved", 0) != 0});
+  Value *y = rotary_compose(c, x, flat ? 1 : 2, cos, sin,
+                            (Rotary){node_int(n, "rotary_embedding_dim", 0), node_int(n, "interleaved", 0) != 0});
   return compose_done(c, flat ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, -1}, 3)) : y);
 }
 
@@ -31,7 +33,10 @@ CASES_OF(rotary_embedding_cases) = {
 OPERATOR(rotary_embedding) = {
     .name = "RotaryEmbedding",
     .since = {23},
-    .min_in = 3, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .compose = rotary_embedding_compose,
     .cases = CASES(rotary_embedding_cases),
 };

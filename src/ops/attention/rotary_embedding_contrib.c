@@ -1,4 +1,5 @@
-/* RotaryEmbedding (com.microsoft): as ai.onnx has it since opset 23, its inputs in another order; position_ids are of each token, or the first's alone. */
+/* RotaryEmbedding (com.microsoft): as ai.onnx has it since opset 23, its inputs in another order; position_ids are of
+ * each token, or the first's alone. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 
@@ -14,11 +15,13 @@ static Status rotary_embedding_contrib_compose(Compose *c) {
   int64_t heads = node_int(n, "num_heads", 0), width = node_int(n, "rotary_embedding_dim", 0);
   Dim half = n->in[2]->shape.dim[1], all = x->shape.dim[2];
   if (flat && !heads && half > 0 && dim_is_number(all)) heads = all / 2 / half;
-  if (flat && (heads < 1 || (dim_is_number(all) && all % heads))) return node_invalid(n, "the heads of its input are not given");
+  if (flat && (heads < 1 || (dim_is_number(all) && all % heads)))
+    return node_invalid(n, "the heads of its input are not given");
   if (flat) x = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, heads, -1}, 4));
   if (places->shape.rank == 1 && x) {
     Value *tokens = compose_range(c, compose_dim(c, x, flat ? 1 : 2, false));
-    places = emit(g, "Reshape", emit(g, "Add", tokens, emit(g, "Reshape", places, emit_ints(g, (int64_t[]){1}, 1))), emit_ints(g, (int64_t[]){1, -1}, 2));
+    places = emit(g, "Reshape", emit(g, "Add", tokens, emit(g, "Reshape", places, emit_ints(g, (int64_t[]){1}, 1))),
+                  emit_ints(g, (int64_t[]){1, -1}, 2));
   }
   Value *cos = emit(g, "Gather", n->in[2], places), *sin = emit(g, "Gather", n->in[3], places);
   Value *y = rotary_compose(c, x, flat ? 1 : 2, cos, sin, (Rotary){width, node_int(n, "interleaved", 0) != 0});
@@ -35,7 +38,10 @@ OPERATOR(rotary_embedding_contrib) = {
     .name = "RotaryEmbedding",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 4,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .compose = rotary_embedding_contrib_compose,
     .cases = CASES(rotary_embedding_contrib_cases),
 };

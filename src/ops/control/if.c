@@ -21,7 +21,8 @@ static Status if_compose(Compose *c) {
   const Subgraph *s = subgraph_open(n, branch, &slots);
   if (!s) return c->graph->error->status;
   if (s->input_count) return node_invalid(n, "its %s takes %d inputs, it must have none", branch, s->input_count);
-  if (s->output_count < n->out_count) return node_invalid(n, "its %s has %d outputs, %d are wanted", branch, s->output_count, n->out_count);
+  if (s->output_count < n->out_count)
+    return node_invalid(n, "its %s has %d outputs, %d are wanted", branch, s->output_count, n->out_count);
   TRY(subgraph_inline(n, s, slots));
   for (int i = 0; i < n->out_count; i++) c->out[i] = slots[s->outputs[i]];
   return STATUS_OK;
@@ -30,7 +31,10 @@ static Status if_compose(Compose *c) {
 OPERATOR(if) = {
     .name = "If",
     .since = {1, 11, 13, 16, 19, 21},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = if_compose,
 };

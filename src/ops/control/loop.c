@@ -1,9 +1,10 @@
 /* Loop: the nodes of its subgraph once an iteration, one after the other, as long as trip count and condition say.
  *
- *   in:  M, condition, carried[] ─▶ body(i, condition, carried[]) ─▶ condition, carried[], scanned[]   out: carried[], scanned[] stacked
+ *   in:  M, condition, carried[] ─▶ body(i, condition, carried[]) ─▶ condition, carried[], scanned[]   out: carried[],
+ * scanned[] stacked
  *
- * Where the condition of an iteration is not known yet, or where there are too many, the rest is a Loop of its own that has `done` iterations
- * behind it, and what is stacked so far after its carried inputs. */
+ * Where the condition of an iteration is not known yet, or where there are too many, the rest is a Loop of its own that
+ * has `done` iterations behind it, and what is stacked so far after its carried inputs. */
 #include <string.h>
 
 #include "graph/known.h"
@@ -39,8 +40,10 @@ static Status loop_open(Loop *l, const Node *n) {
   l->scans = l->body->output_count - 1 - l->carried;
   int own = subgraph_own_inputs(n) - (n->deferred.done ? l->scans : 0);
   if (l->carried < 0 || l->scans < 0 || own != 2 + l->carried)
-    return node_invalid(n, "%d inputs do not fit a body of %d inputs and %d outputs", own, l->body->input_count, l->body->output_count);
-  if (n->out_count > l->carried + l->scans) return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, l->carried + l->scans);
+    return node_invalid(n, "%d inputs do not fit a body of %d inputs and %d outputs", own, l->body->input_count,
+                        l->body->output_count);
+  if (n->out_count > l->carried + l->scans)
+    return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, l->carried + l->scans);
   for (int k = 0; k < l->carried; k++)
     if (!(l->slots[2 + k] = n->in[2 + k])) return node_invalid(n, "input %d must be there", 2 + k);
   return STATUS_OK;
@@ -57,7 +60,9 @@ static Status iterate(Loop *l) {
   for (int k = 0; k < b->output_count; k++) out[k] = l->slots[b->outputs[k]];
   for (int k = l->conditional ? 0 : 1; k <= l->carried; k++) l->slots[1 + k] = out[k];
   for (int k = 0; k < l->scans; k++) {
-    if (!(l->scanned = arena_list_grow(g->arena, l->scanned, l->scanned_count, &l->scanned_capacity, sizeof *l->scanned))) return STATUS_OUT_OF_MEMORY;
+    if (!(l->scanned = arena_list_grow(g->arena, l->scanned, l->scanned_count, &l->scanned_capacity,
+                                       sizeof *l->scanned)))
+      return STATUS_OUT_OF_MEMORY;
     l->scanned[l->scanned_count++] = out[1 + l->carried + k];
   }
   return STATUS_OK;
@@ -77,7 +82,9 @@ static Status emit_outputs(Loop *l, Value **out) {
   for (int k = 0; k < l->n->out_count; k++) {
     int scan = k - l->carried;
     if (scan < 0) out[k] = l->slots[2 + k];
-    else if (!(out[k] = stacked(l, scan)) && (g->error->status != STATUS_OK || !(out[k] = subgraph_nothing(g, &l->body->declared[1 + k], 0)))) return g->error->status;
+    else if (!(out[k] = stacked(l, scan)) &&
+             (g->error->status != STATUS_OK || !(out[k] = subgraph_nothing(g, &l->body->declared[1 + k], 0))))
+      return g->error->status;
   }
   return STATUS_OK;
 }
@@ -86,8 +93,13 @@ static Status emit_outputs(Loop *l, Value **out) {
 static Status leave_rest(Loop *l, Added *rest) {
   const Node *n = l->n;
   Graph *g = n->graph;
-  if (!g->waiting.allowed) return node_fail(n, STATUS_UNSUPPORTED_OP, "whether it goes on after iteration %lld must be known before the run, it is computed from fed values", (long long)l->i - 1);
-  int own = subgraph_own_inputs(n), captured = n->in_count - own, head = 2 + l->carried, count = head + l->scans + captured;
+  if (!g->waiting.allowed)
+    return node_fail(
+        n, STATUS_UNSUPPORTED_OP,
+        "whether it goes on after iteration %lld must be known before the run, it is computed from fed values",
+        (long long)l->i - 1);
+  int own = subgraph_own_inputs(n), captured = n->in_count - own, head = 2 + l->carried,
+      count = head + l->scans + captured;
   Value **in = ARENA_ARRAY(g->arena, Value *, count);
   if (!in) return STATUS_OUT_OF_MEMORY;
   in[0] = n->in[0];
@@ -104,8 +116,10 @@ static bool is_known_scalar(Value *v) { return known_of(v) && shape_elements(&v-
 /* Iterations beyond which not even one after the other is worth a try; endless where nothing ends it. */
 static Status check_trips(const Loop *l) {
   if (l->conditional || l->trips <= SUBGRAPH_RUN_MAX) return STATUS_OK;
-  if (l->trips == INT64_MAX) return node_invalid(l->n, "it has neither a number of iterations nor a condition, it would never end");
-  return node_fail(l->n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)l->trips, SUBGRAPH_RUN_MAX);
+  if (l->trips == INT64_MAX)
+    return node_invalid(l->n, "it has neither a number of iterations nor a condition, it would never end");
+  return node_fail(l->n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)l->trips,
+                   SUBGRAPH_RUN_MAX);
 }
 
 static Status loop_compose(Compose *c) {
@@ -130,7 +144,10 @@ static Status loop_compose(Compose *c) {
 OPERATOR(loop) = {
     .name = "Loop",
     .since = {1, 11, 13, 16, 19, 21},
-    .min_in = 2, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 2,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = loop_compose,
 };

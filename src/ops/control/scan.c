@@ -1,6 +1,7 @@
 /* Scan: the nodes of its subgraph once an element along an axis of its scanned inputs, one after the other.
  *
- *   in:  states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]   out: states[], made[] stacked
+ *   in:  states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]   out: states[], made[]
+ * stacked
  *
  * Before opset 9 all that has a batch as axis 0, and the scanned axis is 1. */
 #include "graph/upgrade.h"
@@ -33,13 +34,16 @@ static Status scan_open(Scan *s, const Node *n) {
   *s = (Scan){.n = n};
   if (!(s->body = subgraph_open(n, "body", &s->slots))) return n->graph->error->status;
   int64_t scanned = node_int(n, "num_scan_inputs", 0);
-  if (batched(n) && n->in[0]) return node_fail(n, STATUS_UNSUPPORTED_OP, "it has lengths of sequences, which we do not read");
+  if (batched(n) && n->in[0])
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it has lengths of sequences, which we do not read");
   if (scanned < 1 || scanned > own || own != s->body->input_count || s->body->output_count < own - scanned)
-    return node_invalid(n, "%d inputs of which %lld are scanned do not fit a body of %d inputs and %d outputs", own, (long long)scanned, s->body->input_count, s->body->output_count);
+    return node_invalid(n, "%d inputs of which %lld are scanned do not fit a body of %d inputs and %d outputs", own,
+                        (long long)scanned, s->body->input_count, s->body->output_count);
   s->scanned = (int)scanned;
   s->states = own - s->scanned;
   s->made = s->body->output_count - s->states;
-  if (n->out_count > s->body->output_count) return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, s->body->output_count);
+  if (n->out_count > s->body->output_count)
+    return node_invalid(n, "%d outputs are wanted, its body makes %d", n->out_count, s->body->output_count);
   for (int i = 0; i < own; i++)
     if (!n->in[i + batched(n)]) return node_invalid(n, "input %d must be there", i);
   s->in = ARENA_ARRAY(n->graph->arena, Value *, own);
@@ -54,13 +58,18 @@ static Status read_size(const Node *n, int input, int64_t axis, int64_t *size) {
   TRY(node_axis(n, axis, v->shape.rank, &at));
   Dim d = v->shape.dim[at];
   if (!dim_is_number(d))
-    return node_await(n, input, "the size of axis %d of input %d ('%.64s') must be known before the run", at, input, v->name);
-  if (*size >= 0 && *size != d) return node_invalid(n, "axis %d of input %d has %lld elements, of another input %lld", at, input, (long long)d, (long long)*size);
+    return node_await(n, input, "the size of axis %d of input %d ('%.64s') must be known before the run", at, input,
+                      v->name);
+  if (*size >= 0 && *size != d)
+    return node_invalid(n, "axis %d of input %d has %lld elements, of another input %lld", at, input, (long long)d,
+                        (long long)*size);
   *size = d;
   return STATUS_OK;
 }
 
-static Value *element(Graph *g, Value *v, int64_t at, int64_t axis) { return emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), v, emit_int(g, at)); }
+static Value *element(Graph *g, Value *v, int64_t at, int64_t axis) {
+  return emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), v, emit_int(g, at));
+}
 
 /* All iterations of one batch, from s->in to s->out. */
 static Status scan_batch(Scan *s) {
@@ -73,7 +82,8 @@ static Status scan_batch(Scan *s) {
   for (int64_t i = 0; i < s->trips; i++) {
     for (int k = 0; k < s->scanned; k++) {
       bool backward = entry(n, batched(n) ? "directions" : "scan_input_directions", k);
-      s->slots[s->states + k] = element(g, s->in[s->states + k], backward ? s->trips - 1 - i : i, entry(n, "scan_input_axes", k));
+      s->slots[s->states + k] = element(g, s->in[s->states + k], backward ? s->trips - 1 - i : i,
+                                        entry(n, "scan_input_axes", k));
       if (!s->slots[s->states + k]) return g->error->status;
     }
     TRY(subgraph_inline(n, s->body, s->slots));
@@ -87,9 +97,9 @@ static Status scan_batch(Scan *s) {
   for (int k = 0; k < n->out_count; k++) {
     int j = k - s->states;
     int64_t axis = entry(n, "scan_output_axes", j);
-    s->out[k] = j < 0     ? s->slots[k]
-                : s->trips ? subgraph_stack(g, NULL, made + j * s->trips, (int)s->trips, axis)
-                           : subgraph_nothing(g, &s->body->declared[k], axis);
+    s->out[k] = j < 0    ? s->slots[k]
+              : s->trips ? subgraph_stack(g, NULL, made + j * s->trips, (int)s->trips, axis)
+                         : subgraph_nothing(g, &s->body->declared[k], axis);
     if (!s->out[k]) return g->error->status;
   }
   return STATUS_OK;
@@ -117,11 +127,14 @@ static Status scan_compose(Compose *c) {
   int64_t batches = -1;
   TRY(scan_open(&s, n));
   s.trips = -1;
-  for (int k = 0; k < s.scanned; k++) TRY(read_size(n, batched(n) + s.states + k, batched(n) ? 1 : entry(n, "scan_input_axes", k), &s.trips));
+  for (int k = 0; k < s.scanned; k++)
+    TRY(read_size(n, batched(n) + s.states + k, batched(n) ? 1 : entry(n, "scan_input_axes", k), &s.trips));
   for (int k = 0; k < s.states + s.scanned && batched(n); k++) TRY(read_size(n, 1 + k, 0, &batches));
-  if (s.trips > SCAN_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)s.trips, SCAN_MAX);
+  if (s.trips > SCAN_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld iterations, we do up to %d", (long long)s.trips, SCAN_MAX);
   if (batches > SCAN_MAX || batches == 0)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld batches, it must be from 1 to %d", (long long)batches, SCAN_MAX);
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it has %lld batches, it must be from 1 to %d", (long long)batches,
+                     SCAN_MAX);
   if (batched(n)) return scan_batches(&s, batches, c->out);
   for (int k = 0; k < s.states + s.scanned; k++) s.in[k] = n->in[k];
   TRY(scan_batch(&s));
@@ -129,7 +142,16 @@ static Status scan_compose(Compose *c) {
   return STATUS_OK;
 }
 
-#define SCAN(...) {.name = "Scan", .since = {__VA_ARGS__}, .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1, .flags = OP_ANY_TYPE | OP_SUBGRAPHS, .upgrade = scan_upgrade, .compose = scan_compose}
+#define SCAN(...)                                                                                                      \
+  {.name = "Scan",                                                                                                     \
+   .since = {__VA_ARGS__},                                                                                             \
+   .min_in = 1,                                                                                                        \
+   .max_in = -1,                                                                                                       \
+   .min_out = 1,                                                                                                       \
+   .max_out = -1,                                                                                                      \
+   .flags = OP_ANY_TYPE | OP_SUBGRAPHS,                                                                                \
+   .upgrade = scan_upgrade,                                                                                            \
+   .compose = scan_compose}
 static Status scan_upgrade(Upgrade *u) {
   if (u->graph->file_opset < 9) u->node->op = &op_scan_8;
   return STATUS_OK;

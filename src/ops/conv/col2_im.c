@@ -13,9 +13,11 @@ static Status read_list(const Node *n, int input, int *rank, int64_t *list) {
   int count;
   TRY(node_known(n, input, &dims, &count));
   if (!*rank) *rank = count;
-  if (count != *rank || count < 1 || count > 3) return node_fail(n, STATUS_UNSUPPORTED_OP, "a picture of %d dimensions, we can do 1 to 3", count);
+  if (count != *rank || count < 1 || count > 3)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "a picture of %d dimensions, we can do 1 to 3", count);
   for (int a = 0; a < count; a++)
-    if ((list[a] = dims[a]) < 1 || list[a] > 1 << 24) return node_invalid(n, "input %d must be numbers from 1 to 2^24", input);
+    if ((list[a] = dims[a]) < 1 || list[a] > 1 << 24)
+      return node_invalid(n, "input %d must be numbers from 1 to 2^24", input);
   return STATUS_OK;
 }
 
@@ -32,7 +34,8 @@ static Status read_blocks(const Node *n, Blocks *b) {
     TRY(window_out_dim(n, &b->w, a, b->image[a], &b->out[a]));
     b->padded[a] = b->image[a] + pads[a] + pads[a + b->w.rank];
     b->cells *= b->w.kernel[a], b->blocks *= b->out[a], b->points *= b->padded[a];
-    if (b->cells > INT32_MAX || b->blocks > INT32_MAX || b->points > INT32_MAX) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
+    if (b->cells > INT32_MAX || b->blocks > INT32_MAX || b->points > INT32_MAX)
+      return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   }
   return b->cells * b->blocks <= 1 << 26 ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "its blocks are too many");
 }
@@ -61,29 +64,35 @@ static Status col2_im_compose(Compose *c) {
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(read_blocks(n, &b));
   if (!dim_is_number(x->dim[1]) || x->dim[1] % b.cells || (dim_is_number(x->dim[2]) && x->dim[2] != b.blocks))
-    return node_invalid(n, "its input is %s, %lld blocks of %lld cells each are wanted", shape_print(x, text), (long long)b.blocks, (long long)b.cells);
+    return node_invalid(n, "its input is %s, %lld blocks of %lld cells each are wanted", shape_print(x, text),
+                        (long long)b.blocks, (long long)b.cells);
   int64_t channels = x->dim[1] / b.cells, dims[5] = {0, channels}, zeros[3] = {0}, axes[3] = {2, 3, 4}, ends[3];
-  for (int a = 0; a < b.w.rank; a++) dims[2 + a] = b.padded[a], zeros[a] = b.w.pad_begin[a], ends[a] = b.w.pad_begin[a] + b.image[a];
+  for (int a = 0; a < b.w.rank; a++)
+    dims[2 + a] = b.padded[a], zeros[a] = b.w.pad_begin[a], ends[a] = b.w.pad_begin[a] + b.image[a];
   Value *first = compose_dim(c, n->in[0], 0, true);
-  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), first, emit_ints(g, (int64_t[]){channels, b.points}, 2));
+  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), first,
+                           emit_ints(g, (int64_t[]){channels, b.points}, 2));
   Value *rows = emit(g, "Reshape", n->in[0], emit_ints(g, (int64_t[]){0, channels, b.cells * b.blocks}, 3));
   Value *sums = emit_with(g, "GatherGrad", ATTRS(attr_of_int("axis", 2)), shape, emit_places(c, &b), rows);
   Value *y = emit(g, "Reshape", sums, emit_ints(g, dims, 2 + b.w.rank));
-  return compose_done(c, emit(g, "Slice", y, emit_ints(g, zeros, b.w.rank), emit_ints(g, ends, b.w.rank), emit_ints(g, axes, b.w.rank)));
+  return compose_done(c, emit(g, "Slice", y, emit_ints(g, zeros, b.w.rank), emit_ints(g, ends, b.w.rank),
+                              emit_ints(g, axes, b.w.rank)));
 }
 
-CASES_OF(col2_im_cases) = {
-    {"f32[2,12,6] i64[2]=3,4 i64[2]=2,2", "", 18},
-    {"f32[1,18,25] i64[2]=5,6 i64[2]=3,3", "pads=[1,0,1,1] strides=[1,1] dilations=[1,1]", 18},
-    {"f32[1,6,12] i64[2]=6,6 i64[2]=2,3", "strides=[2,1] dilations=[1,2] pads=[0,1,0,1]", 18},
-    {"f32[2,6,4] i64[1]=6 i64[1]=3", "", 18},
-    {"f32[1,8,4] i64[3]=2,3,3 i64[3]=2,2,2", "", 18},
-    {0}};
+CASES_OF(col2_im_cases) = {{"f32[2,12,6] i64[2]=3,4 i64[2]=2,2", "", 18},
+                           {"f32[1,18,25] i64[2]=5,6 i64[2]=3,3", "pads=[1,0,1,1] strides=[1,1] dilations=[1,1]", 18},
+                           {"f32[1,6,12] i64[2]=6,6 i64[2]=2,3", "strides=[2,1] dilations=[1,2] pads=[0,1,0,1]", 18},
+                           {"f32[2,6,4] i64[1]=6 i64[1]=3", "", 18},
+                           {"f32[1,8,4] i64[3]=2,3,3 i64[3]=2,2,2", "", 18},
+                           {0}};
 
 OPERATOR(col2_im) = {
     .name = "Col2Im",
     .since = {18},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .compose = col2_im_compose,
     .cases = CASES(col2_im_cases),
 };

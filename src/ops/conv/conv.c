@@ -7,10 +7,11 @@ static Status check_groups(const Node *n, const Shape *x, const Shape *w) {
   if (!dim_is_number(channels) || !dim_is_number(features) || !dim_is_number(each))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "the numbers of channels must be known before the run");
   if (groups < 1 || features < 1 || each < 1 || features % groups)
-    return node_invalid(n, "group is %lld, it must divide the %lld output channels of W", (long long)groups, (long long)features);
+    return node_invalid(n, "group is %lld, it must divide the %lld output channels of W", (long long)groups,
+                        (long long)features);
   if (each > channels || channels % each || channels / each != groups)
-    return node_invalid(n, "X has %lld channels, W wants %lld in each of %lld groups", (long long)channels, (long long)each,
-                        (long long)groups);
+    return node_invalid(n, "X has %lld channels, W wants %lld in each of %lld groups", (long long)channels,
+                        (long long)each, (long long)groups);
   return STATUS_OK;
 }
 
@@ -29,8 +30,11 @@ Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs) {
 }
 
 Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
-  Conv conv = {.batch = (size_t)x->dim[0], .groups = (size_t)node_int(n, "group", 1), .channels = (size_t)x->dim[1],
-               .features = (size_t)w->dim[0], .window = window_of(attrs, x, y)};
+  Conv conv = {.batch = (size_t)x->dim[0],
+               .groups = (size_t)node_int(n, "group", 1),
+               .channels = (size_t)x->dim[1],
+               .features = (size_t)w->dim[0],
+               .window = window_of(attrs, x, y)};
   return conv3d_of(conv, window_depth_of(attrs, x, y), attrs->rank == 3);
 }
 
@@ -48,7 +52,8 @@ Status conv_op_infer(Node *n) {
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &n->in[0]->shape, &n->in[1]->shape, &y, &attrs);
-  if (!conv3d_forward_bytes(conv, &n->scratch_bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
+  if (!conv3d_forward_bytes(conv, &n->scratch_bytes))
+    return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;
 }
 
@@ -59,46 +64,49 @@ void conv_op_run(const Node *n) {
 static Status conv_grad(Grad *g) {
   Node *n = g->node;
   bool want[3] = {g->want[0], g->want[1], n->in_count > 2 && g->want[2]};
-  Node *grad = emit_node(g->graph, "ConvGrad", node_attrs(n), (Value *[]){g->dy[0], n->in[0], n->in[1]}, 3, want[2] ? 3 : 2, want);
+  Node *grad = emit_node(g->graph, "ConvGrad", node_attrs(n), (Value *[]){g->dy[0], n->in[0], n->in[1]}, 3,
+                         want[2] ? 3 : 2, want);
   for (int i = 0; grad && i < 3; i++)
     if (want[i]) g->dx[i] = grad->out[i];
   return STATUS_OK;
 }
 
-CASES_OF(conv_cases) = {
-    {"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1]"},
-    {"f32[2,3,5,7] f32[4,3,3,2]", ""},
-    {"f32[5,2,18,17] f32[3,2,2,3]", "pads=[0,1,1,1]"},
-    {"f32[2,20,5,6] f32[20,1,2,3]", "group=20 pads=[1,1,0,1]"},
-    {"f32[1,2,11,11] f32[2,1,3,3]", "group=2 strides=[5,5] dilations=[2,2] pads=[6,2,0,2]"},
-    {"f32[1,20,6,7] f32[20,1,3,3] f32[20]", "group=20 pads=[1,1,1,1]"},
-    {"f32[1,2,6,9] f32[3,2,3,3] f32[3]", "pads=[0,2,1,0] strides=[2,3]"},
-    {"f32[1,2,9,8] f32[3,2,2,3]", "dilations=[3,2] pads=[1,2,0,3]"},
-    {"f32[1,2,9,8] f32[3,2,3,3]", "dilations=[2,3] strides=[3,2] pads=[2,3,2,3]"},
-    {"f32[2,3,4,5] f32[6,3,1,1] f32[6]", ""},
-    {"f32[2,3,5,5] f32[2,3,1,1]", "strides=[2,2]"},
-    {"f32[1,1,3,3] f32[2,1,1,1]", "pads=[2,2,2,2]"},
-    {"f32[2,4,5,6] f32[6,2,3,3] f32[6]", "group=2 pads=[1,1,1,1]"},
-    {"f32[2,4,5,6] f32[4,2,2,2]", "group=2 strides=[2,2]"},
-    {"f32[2,5,6,7] f32[5,1,3,3] f32[5]", "group=5 pads=[1,1,1,1]"},
-    {"f32[1,3,7,9] f32[6,1,3,3]", "group=3 strides=[2,2] pads=[1,1,1,1]"},
-    {"f32[1,2,9,8] f32[2,1,3,2]", "group=2 dilations=[2,3] pads=[2,0,1,3]"},
-    {"f32[2,3,9,9] f32[6,1,3,3]", "group=3 strides=[4,4] dilations=[2,3] pads=[1,2,1,2]"},
-    {"f32[2,1,6,10] f32[5,1,3,3]", "pads=[1,1,1,1]"},
-    {"f32[1,2,6,7] f32[2,2,3,4]", "auto_pad=SAME_UPPER strides=[2,1]"},
-    {"f32[1,2,6,7] f32[2,2,4,2]", "auto_pad=SAME_LOWER strides=[1,2]"},
-    {"f32[1,2,6,7] f32[2,2,3,2]", "auto_pad=VALID kernel_shape=[3,2]"},
-    {"f32[2,3,9] f32[4,3,3] f32[4]", "pads=[2,1] strides=[2]", 10},
-    {"f32[2,4,9] f32[4,1,4]", "group=4 pads=[1,2]"},
-    {"f32[2,2,4,5,6] f32[3,2,3,2,3] f32[3]", "pads=[1,0,1,2,1,0] strides=[2,1,2]"},
-    {"f32[1,4,5,4,4] f32[4,2,2,3,2]", "group=2 dilations=[2,1,2] pads=[1,1,1,1,1,1]"},
-    {"f32[2,3,3,4,4] f32[6,1,2,3,3] f32[6]", "group=3 auto_pad=SAME_UPPER"},
-    {0}};
+CASES_OF(conv_cases) = {{"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1]"},
+                        {"f32[2,3,5,7] f32[4,3,3,2]", ""},
+                        {"f32[5,2,18,17] f32[3,2,2,3]", "pads=[0,1,1,1]"},
+                        {"f32[2,20,5,6] f32[20,1,2,3]", "group=20 pads=[1,1,0,1]"},
+                        {"f32[1,2,11,11] f32[2,1,3,3]", "group=2 strides=[5,5] dilations=[2,2] pads=[6,2,0,2]"},
+                        {"f32[1,20,6,7] f32[20,1,3,3] f32[20]", "group=20 pads=[1,1,1,1]"},
+                        {"f32[1,2,6,9] f32[3,2,3,3] f32[3]", "pads=[0,2,1,0] strides=[2,3]"},
+                        {"f32[1,2,9,8] f32[3,2,2,3]", "dilations=[3,2] pads=[1,2,0,3]"},
+                        {"f32[1,2,9,8] f32[3,2,3,3]", "dilations=[2,3] strides=[3,2] pads=[2,3,2,3]"},
+                        {"f32[2,3,4,5] f32[6,3,1,1] f32[6]", ""},
+                        {"f32[2,3,5,5] f32[2,3,1,1]", "strides=[2,2]"},
+                        {"f32[1,1,3,3] f32[2,1,1,1]", "pads=[2,2,2,2]"},
+                        {"f32[2,4,5,6] f32[6,2,3,3] f32[6]", "group=2 pads=[1,1,1,1]"},
+                        {"f32[2,4,5,6] f32[4,2,2,2]", "group=2 strides=[2,2]"},
+                        {"f32[2,5,6,7] f32[5,1,3,3] f32[5]", "group=5 pads=[1,1,1,1]"},
+                        {"f32[1,3,7,9] f32[6,1,3,3]", "group=3 strides=[2,2] pads=[1,1,1,1]"},
+                        {"f32[1,2,9,8] f32[2,1,3,2]", "group=2 dilations=[2,3] pads=[2,0,1,3]"},
+                        {"f32[2,3,9,9] f32[6,1,3,3]", "group=3 strides=[4,4] dilations=[2,3] pads=[1,2,1,2]"},
+                        {"f32[2,1,6,10] f32[5,1,3,3]", "pads=[1,1,1,1]"},
+                        {"f32[1,2,6,7] f32[2,2,3,4]", "auto_pad=SAME_UPPER strides=[2,1]"},
+                        {"f32[1,2,6,7] f32[2,2,4,2]", "auto_pad=SAME_LOWER strides=[1,2]"},
+                        {"f32[1,2,6,7] f32[2,2,3,2]", "auto_pad=VALID kernel_shape=[3,2]"},
+                        {"f32[2,3,9] f32[4,3,3] f32[4]", "pads=[2,1] strides=[2]", 10},
+                        {"f32[2,4,9] f32[4,1,4]", "group=4 pads=[1,2]"},
+                        {"f32[2,2,4,5,6] f32[3,2,3,2,3] f32[3]", "pads=[1,0,1,2,1,0] strides=[2,1,2]"},
+                        {"f32[1,4,5,4,4] f32[4,2,2,3,2]", "group=2 dilations=[2,1,2] pads=[1,1,1,1,1,1]"},
+                        {"f32[2,3,3,4,4] f32[6,1,2,3,3] f32[6]", "group=3 auto_pad=SAME_UPPER"},
+                        {0}};
 
 OPERATOR(conv) = {
     .name = "Conv",
     .since = {1, 11},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_COSTLY,
     .infer = conv_op_infer,
     .run = conv_op_run,

@@ -1,4 +1,5 @@
-/* ConvTranspose: the gradient of a convolution's input as an operator: y[n, f, i · stride + k · dilation - pad] += x[n, c, i] w[c, f, k], and
+/* ConvTranspose: the gradient of a convolution's input as an operator: y[n, f, i · stride + k · dilation - pad] += x[n,
+ * c, i] w[c, f, k], and
  * + b[f].  So dx is a convolution of dy with w, and dw the convolution's, where x and dy have changed places. */
 #include "ops/conv/conv.h"
 #include "threads.h"
@@ -19,7 +20,9 @@ static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more
   }
   if (!dim_is_number(x)) return *y = w->stride[a] == 1 && over == 0 ? x : graph_fresh_dim(n->graph), STATUS_OK;
   *y = w->stride[a] * x + over;
-  if (x < 1 || *y < 1) return node_invalid(n, "X of size %lld along spatial dimension %d gives an output of size %lld", (long long)x, a, (long long)*y);
+  if (x < 1 || *y < 1)
+    return node_invalid(n, "X of size %lld along spatial dimension %d gives an output of size %lld", (long long)x, a,
+                        (long long)*y);
   return STATUS_OK;
 }
 
@@ -54,11 +57,13 @@ static Status shapes_of(const Node *n, WindowAttrs *w, int64_t more[3], Shape *y
   if (channels < 1 || channels != ws->dim[0])
     return node_invalid(n, "X has %lld channels, W is for %lld", (long long)channels, (long long)ws->dim[0]);
   if (groups < 1 || channels % groups || each < 1 || each > INT64_MAX / groups)
-    return node_invalid(n, "group is %lld, it must divide the %lld channels of X", (long long)groups, (long long)channels);
+    return node_invalid(n, "group is %lld, it must divide the %lld channels of X", (long long)groups,
+                        (long long)channels);
   *y = *x;
   y->dim[1] = each * groups;
   if (has_in(n, 2) && n->in[2]->shape.dim[0] != y->dim[1])
-    return node_invalid(n, "the bias has %lld numbers, W has %lld output channels", (long long)n->in[2]->shape.dim[0], (long long)y->dim[1]);
+    return node_invalid(n, "the bias has %lld numbers, W has %lld output channels", (long long)n->in[2]->shape.dim[0],
+                        (long long)y->dim[1]);
   return read_sizes(n, w, more, y);
 }
 
@@ -72,7 +77,8 @@ static Status conv_transpose_infer(Node *n) {
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &y, &n->in[1]->shape, &n->in[0]->shape, &attrs);
-  if (!conv3d_input_gradient_bytes(conv, &n->scratch_bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
+  if (!conv3d_input_gradient_bytes(conv, &n->scratch_bytes))
+    return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;
 }
 
@@ -93,8 +99,8 @@ static void conv_transpose_run(const Node *n) {
   if (has_in(n, 2)) threads_split(shape_span(y, 0, 2), threads_grain(shape_span(y, 2, y->rank)), add_bias, (void *)n);
 }
 
-/* The pads of the convolution from y to x, as numbers. Behind the last window y may go on (output_padding) by a stride or more, which no
- * Conv can do: that part of dy, which is no x's, is cut off. */
+/* The pads of the convolution from y to x, as numbers. Behind the last window y may go on (output_padding) by a stride
+ * or more, which no Conv can do: that part of dy, which is no x's, is cut off. */
 static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more, int64_t pads[6]) {
   int64_t starts[3] = {0}, ends[3], axes[3];
   bool cut = false;
@@ -107,7 +113,8 @@ static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more,
   }
   Graph *g = grad->graph;
   if (!cut) return grad->dy[0];
-  return emit(g, "Slice", grad->dy[0], emit_ints(g, starts, w->rank), emit_ints(g, ends, w->rank), emit_ints(g, axes, w->rank));
+  return emit(g, "Slice", grad->dy[0], emit_ints(g, starts, w->rank), emit_ints(g, ends, w->rank),
+              emit_ints(g, axes, w->rank));
 }
 
 static Status conv_transpose_grad(Grad *grad) {
@@ -119,15 +126,17 @@ static Status conv_transpose_grad(Grad *grad) {
   int64_t more[3], pads[6], axes[] = {0, 2, 3, 4};
   TRY(shapes_of(n, w, more, &y));
   Value *dy = emit_turned(grad, w, more, pads);
-  AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("kernel_shape", w->kernel, w->rank), attr_of_ints("strides", w->stride, w->rank),
-                         attr_of_ints("dilations", w->dilation, w->rank), attr_of_int("group", node_int(n, "group", 1)));
+  AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("kernel_shape", w->kernel, w->rank),
+                         attr_of_ints("strides", w->stride, w->rank), attr_of_ints("dilations", w->dilation, w->rank),
+                         attr_of_int("group", node_int(n, "group", 1)));
   if (grad->want[0]) grad->dx[0] = emit_with(g, "Conv", attrs, dy, n->in[1]);
   if (grad->want[1]) {
     Node *conv = emit_node(g, "ConvGrad", attrs, (Value *[]){n->in[0], dy, n->in[1]}, 3, 2, (bool[]){false, true});
     if (conv) grad->dx[1] = conv->out[1];
   }
   if (n->in_count > 2 && grad->want[2])
-    grad->dx[2] = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 0)), grad->dy[0], emit_ints(g, axes, w->rank + 1));
+    grad->dx[2] = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 0)), grad->dy[0],
+                            emit_ints(g, axes, w->rank + 1));
   return STATUS_OK;
 }
 
@@ -151,7 +160,10 @@ CASES_OF(conv_transpose_cases) = {
 OPERATOR(conv_transpose) = {
     .name = "ConvTranspose",
     .since = {1, 11, 22},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .infer = conv_transpose_infer,
     .run = conv_transpose_run,
     .grad = conv_transpose_grad,

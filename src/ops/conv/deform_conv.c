@@ -1,5 +1,5 @@
-/* DeformConv: a convolution whose kernel cells each look at a place of their own, moved by an offset and weighted by a mask, both computed. X is
- * read at those places by GridSample, the rest is a product of matrices. */
+/* DeformConv: a convolution whose kernel cells each look at a place of their own, moved by an offset and weighted by a
+ * mask, both computed. X is read at those places by GridSample, the rest is a product of matrices. */
 #include "graph/compose.h"
 #include "ops/conv/window.h"
 
@@ -16,10 +16,11 @@ static Status read_channels(Compose *c, Deform *d) {
   TRY(compose_want_number(c, 0, 1));
   TRY(compose_want_number(c, 1, 0));
   d->channels = x->dim[1], d->features = w->dim[0];
-  bool fit = d->group > 0 && d->offset_group > 0 && d->channels % d->group == 0 && d->features % d->group == 0 && d->channels % d->offset_group == 0;
+  bool fit = d->group > 0 && d->offset_group > 0 && d->channels % d->group == 0 && d->features % d->group == 0 &&
+             d->channels % d->offset_group == 0;
   if (!fit || w->dim[1] != d->channels / d->group)
-    return node_invalid(n, "%lld channels, W for %lld of them, group %lld and offset_group %lld do not fit", (long long)d->channels, (long long)w->dim[1],
-                        (long long)d->group, (long long)d->offset_group);
+    return node_invalid(n, "%lld channels, W for %lld of them, group %lld and offset_group %lld do not fit",
+                        (long long)d->channels, (long long)w->dim[1], (long long)d->group, (long long)d->offset_group);
   return STATUS_OK;
 }
 
@@ -33,11 +34,13 @@ static Status read_places(Compose *c, Deform *d) {
     if (offset->rank != x->rank || !dim_is_number(offset->dim[2 + a]) || offset->dim[2 + a] != d->out[a])
       return node_invalid(n, "the offset must have size %lld along spatial dimension %d", (long long)d->out[a], a);
     d->cells *= d->w.kernel[a], d->points *= d->out[a];
-    if (d->cells > INT32_MAX || d->points > INT32_MAX) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
+    if (d->cells > INT32_MAX || d->points > INT32_MAX)
+      return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   }
   if (d->cells * d->points > 1 << 26) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
   if (offset->dim[1] != d->offset_group * d->cells * d->rank)
-    return node_invalid(n, "the offset has %lld channels, %lld are wanted", (long long)offset->dim[1], (long long)(d->offset_group * d->cells * d->rank));
+    return node_invalid(n, "the offset has %lld channels, %lld are wanted", (long long)offset->dim[1],
+                        (long long)(d->offset_group * d->cells * d->rank));
   return STATUS_OK;
 }
 
@@ -52,7 +55,8 @@ static Status read_deform(Compose *c, Deform *d) {
   return read_places(c, d);
 }
 
-/* Number a of each place (cells, points, rank) that the kernel looks at before it is moved, counted from the last dim; as GridSample has it: from -1 to 1. */
+/* Number a of each place (cells, points, rank) that the kernel looks at before it is moved, counted from the last dim;
+ * as GridSample has it: from -1 to 1. */
 static Value *emit_base(Compose *c, const Deform *d) {
   const Shape *x = compose_shape(c, 0);
   size_t all = (size_t)(d->cells * d->points);
@@ -69,10 +73,14 @@ static Value *emit_base(Compose *c, const Deform *d) {
   return base ? emit_floats(c->graph, base, &shape) : NULL;
 }
 
-static Value *reshape(Graph *g, Value *x, const int64_t *dims, int count) { return emit(g, "Reshape", x, emit_ints(g, dims, count)); }
-#define RESHAPE(g, x, ...) reshape(g, x, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+static Value *reshape(Graph *g, Value *x, const int64_t *dims, int count) {
+  return emit(g, "Reshape", x, emit_ints(g, dims, count));
+}
+#define RESHAPE(g, x, ...)                                                                                             \
+  reshape(g, x, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
-/* The grid (N · offset_group, cells, points[, 1], rank): offsets are (N, offset_group · cells · rank, points) in pixels, the first dim first. */
+/* The grid (N · offset_group, cells, points[, 1], rank): offsets are (N, offset_group · cells · rank, points) in
+ * pixels, the first dim first. */
 static Value *emit_grid(Compose *c, const Deform *d) {
   Graph *g = c->graph;
   float scale[3];
@@ -106,7 +114,8 @@ static Status deform_conv_compose(Compose *c) {
 
 CASES_OF(deform_conv_cases) = {
     {"f32[1,1,3,3] f32[1,1,2,2] f32[1,8,4,4]:-0.4..0.4 f32[1]", "kernel_shape=[2,2] pads=[1,1,1,1]", 19},
-    {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]", "group=2 offset_group=2 strides=[2,1] pads=[0,0,0,1] dilations=[1,2]", 19},
+    {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]",
+     "group=2 offset_group=2 strides=[2,1] pads=[0,0,0,1] dilations=[1,2]", 19},
     {"f32[1,2,3,4] f32[3,2,2,2] f32[1,8,2,3]:-1.3..1.3 - f32[1,4,2,3]", "", 22},
     {"f32[1,1,2,3,3] f32[2,1,1,2,2] f32[1,12,2,2,2]:-0.7..0.7", "", 22},
     {0}};
@@ -114,7 +123,10 @@ CASES_OF(deform_conv_cases) = {
 OPERATOR(deform_conv) = {
     .name = "DeformConv",
     .since = {19, 22},
-    .min_in = 3, .max_in = 5, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 1,
     .compose = deform_conv_compose,
     .cases = CASES(deform_conv_cases),
 };

@@ -5,7 +5,8 @@
 static Status fused_conv_infer(Node *n) {
   Activation activation;
   const Attr *params = node_attr(n, "activation_params", ATTR_FLOATS);
-  float first = params && params->count == 2 ? params->floats[0] : 0, second = params && params->count == 2 ? params->floats[1] : 0;
+  float first = params && params->count == 2 ? params->floats[0] : 0,
+        second = params && params->count == 2 ? params->floats[1] : 0;
   TRY(activation_read(n, first, second, &activation));
   TRY(conv_op_infer(n));
   Conv *conv = n->params; /* a Conv3d begins with one */
@@ -23,7 +24,10 @@ OPERATOR(fused_conv) = {
     .name = "FusedConv",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS | OP_COSTLY,
     .infer = fused_conv_infer,
     .run = conv_op_run,

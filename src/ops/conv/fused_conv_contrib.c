@@ -4,7 +4,8 @@
 static Status fused_conv_contrib_compose(Compose *c) {
   const Node *n = c->node;
   const Attr *numbers = node_attr(n, "activation_params", ATTR_FLOATS);
-  Value *y = emit_first(c->graph, "Conv", activation_less(c), (Value *[]){n->in[0], n->in[1], has_in(n, 2) ? n->in[2] : EMIT_ABSENT}, has_in(n, 2) ? 3 : 2);
+  Value *y = emit_first(c->graph, "Conv", activation_less(c),
+                        (Value *[]){n->in[0], n->in[1], has_in(n, 2) ? n->in[2] : EMIT_ABSENT}, has_in(n, 2) ? 3 : 2);
   if (has_in(n, 3)) y = emit(c->graph, "Add", y, n->in[3]);
   return compose_done(c, activation_compose(c, y, numbers ? numbers->floats : NULL, numbers ? numbers->count : 0));
 }
@@ -19,7 +20,10 @@ OPERATOR(fused_conv_contrib) = {
     .name = "FusedConv",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .compose = fused_conv_contrib_compose,
     .cases = CASES(fused_conv_contrib_cases),
 };

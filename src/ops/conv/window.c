@@ -7,11 +7,13 @@ enum { LARGEST = 1 << 24 }; /* of a kernel, stride, dilation or pad: keeps every
 Status window_list(const Node *n, const char *name, int count, int64_t least, int64_t otherwise, int64_t *out) {
   int given;
   const int64_t *list = node_ints(n, name, &given);
-  if (list && given != count) return node_invalid(n, "%s must have %d numbers for this input, it has %d", name, count, given);
+  if (list && given != count)
+    return node_invalid(n, "%s must have %d numbers for this input, it has %d", name, count, given);
   for (int i = 0; i < count; i++) {
     out[i] = list ? list[i] : otherwise;
     if (out[i] < least || out[i] > LARGEST)
-      return node_invalid(n, "%s must be numbers from %lld to %d, one is %lld", name, (long long)least, LARGEST, (long long)out[i]);
+      return node_invalid(n, "%s must be numbers from %lld to %d, one is %lld", name, (long long)least, LARGEST,
+                          (long long)out[i]);
   }
   return STATUS_OK;
 }
@@ -23,10 +25,12 @@ static Status read_kernel(const Node *n, const Dim *kernel, WindowAttrs *out) {
   if (!kernel) return STATUS_OK;
   bool stated = node_ints(n, "kernel_shape", &given) != NULL;
   for (int a = 0; a < out->rank; a++) {
-    if (!dim_is_number(kernel[a])) return node_fail(n, STATUS_UNSUPPORTED_OP, "the kernel's size must be known before the run");
+    if (!dim_is_number(kernel[a]))
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "the kernel's size must be known before the run");
     if (stated && kernel[a] != out->kernel[a])
       return node_invalid(n, "kernel_shape says %lld, W has %lld", (long long)out->kernel[a], (long long)kernel[a]);
-    if (kernel[a] < 1 || kernel[a] > LARGEST) return node_invalid(n, "a kernel of size %lld slides over nothing", (long long)kernel[a]);
+    if (kernel[a] < 1 || kernel[a] > LARGEST)
+      return node_invalid(n, "a kernel of size %lld slides over nothing", (long long)kernel[a]);
     out->kernel[a] = kernel[a];
   }
   return STATUS_OK;
@@ -79,8 +83,8 @@ Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *o
   }
   int64_t padded = in + w->pad_begin[a] + w->pad_end[a], room = padded - window_reach(w, a);
   if (room < 0)
-    return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld", (long long)window_reach(w, a), a,
-                        (long long)padded);
+    return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld",
+                        (long long)window_reach(w, a), a, (long long)padded);
   *out = room / w->stride[a] + 1;
   /* ceil_mode adds a last window that hangs over the end, but not one that would start behind the input. */
   if (w->ceil_mode && room % w->stride[a] && *out * w->stride[a] < in + w->pad_begin[a]) ++*out;
@@ -108,7 +112,8 @@ static const Window window_none = {.in = {1, 1}, .out = {1, 1}, .kernel = {1, 1}
 
 Window window_of(const WindowAttrs *attrs, const Shape *x, const Shape *y) {
   Window w = window_none;
-  for (int a = attrs->rank == 3; a < attrs->rank; a++) set_axis(&w, a + 2 - attrs->rank, attrs, a, x, y); /* one dimension goes to the columns */
+  for (int a = attrs->rank == 3; a < attrs->rank; a++)
+    set_axis(&w, a + 2 - attrs->rank, attrs, a, x, y); /* one dimension goes to the columns */
   return w;
 }
 

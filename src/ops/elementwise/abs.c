@@ -20,7 +20,10 @@ CASES_OF(abs_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = t
 OPERATOR(abs) = {
     .name = "Abs",
     .since = {1, 6, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = abs_infer,

@@ -12,7 +12,10 @@ CASES_OF(acos_cases) = {{"f32[2,3]:-0.9..0.9"}, {0}};
 OPERATOR(acos) = {
     .name = "Acos",
     .since = {7, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = acos_compose,
     .cases = CASES(acos_cases),
 };

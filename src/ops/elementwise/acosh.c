@@ -4,7 +4,8 @@
 static Status acosh_compose(Compose *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  Value *one = compose_number(c, x, 1), *root = emit(g, "Sqrt", emit(g, "Mul", emit(g, "Sub", x, one), emit(g, "Add", x, one)));
+  Value *one = compose_number(c, x, 1),
+        *root = emit(g, "Sqrt", emit(g, "Mul", emit(g, "Sub", x, one), emit(g, "Add", x, one)));
   return compose_done(c, emit(g, "Log", emit(g, "Add", x, root)));
 }
 
@@ -13,7 +14,10 @@ CASES_OF(acosh_cases) = {{"f32[2,3]:1.2..9"}, {0}};
 OPERATOR(acosh) = {
     .name = "Acosh",
     .since = {9, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = acosh_compose,
     .cases = CASES(acosh_cases),

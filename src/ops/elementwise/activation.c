@@ -14,14 +14,18 @@ Status activation_read(const Node *n, float first, float second, Activation *act
 }
 
 Value *activation_compose(Compose *c, Value *x, const float *numbers, int count) {
-  static const char *const known[] = {"Relu", "Sigmoid", "Tanh", "Softplus", "Softsign", "LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid"};
+  static const char *const known[] = {"Relu", "Sigmoid",         "Tanh",       "Softplus", "Softsign", "LeakyRelu",
+                                      "Elu",  "ThresholdedRelu", "HardSigmoid"};
   const char *name = node_string(c->node, "activation", "");
-  const Attr attrs[] = {attr_of_float("alpha", count > 0 ? numbers[0] : 0), attr_of_float("beta", count > 1 ? numbers[1] : 0)};
+  const Attr attrs[] = {attr_of_float("alpha", count > 0 ? numbers[0] : 0),
+                        attr_of_float("beta", count > 1 ? numbers[1] : 0)};
   bool by_input = graph_opset(c->graph, "") >= 11;
-  if (strcmp(name, "Clip") == 0 && count == 2 && by_input) return emit(c->graph, "Clip", x, emit_float(c->graph, numbers[0]), emit_float(c->graph, numbers[1]));
+  if (strcmp(name, "Clip") == 0 && count == 2 && by_input)
+    return emit(c->graph, "Clip", x, emit_float(c->graph, numbers[0]), emit_float(c->graph, numbers[1]));
   for (int i = 0; i < 9; i++) {
     int takes = i < 5 ? 0 : i < 8 ? 1 : 2;
-    if (strcmp(name, known[i]) == 0) return emit_with(c->graph, name, ((AttrList){attrs, takes < count ? takes : count}), x);
+    if (strcmp(name, known[i]) == 0)
+      return emit_with(c->graph, name, ((AttrList){attrs, takes < count ? takes : count}), x);
   }
   node_fail(c->node, STATUS_UNSUPPORTED_OP, "activation is '%.40s', which we lack", name);
   return NULL;

@@ -1,7 +1,7 @@
 /* And: y is true where both are, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/broadcast.h"
 
-BROADCAST_ROW_OF(and_row, uint8_t, uint8_t, a && b)
+BROADCAST_ROW_OF(and_row, uint8_t, uint8_t, a &&b)
 
 static Status and_infer(Node *n) {
   TRY(node_want_type(n, 0, DTYPE_BOOL));
@@ -16,7 +16,10 @@ CASES_OF(and_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,
 OPERATOR(and) = {
     .name = "And",
     .since = {1, 7},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = and_infer,
     .run = and_run,

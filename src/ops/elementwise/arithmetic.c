@@ -21,9 +21,13 @@ static Status check_types(const Node *n) {
   DType type = n->in[0]->type;
   for (int i = 1; i < n->in_count; i++)
     if (has_in(n, i) && n->in[i]->type != type)
-      return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[i]->type));
-  bool computed = type == DTYPE_FLOAT32 || (dtype_is_number(type) && (dtype_is_float(type) ? of(n)->floats != NULL : of(n)->ints != NULL));
-  return computed ? STATUS_OK : node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));
+      return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
+                          dtype_name(n->in[i]->type));
+  bool computed = type == DTYPE_FLOAT32 ||
+                  (dtype_is_number(type) && (dtype_is_float(type) ? of(n)->floats != NULL : of(n)->ints != NULL));
+  return computed
+           ? STATUS_OK
+           : node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));
 }
 
 static Status take(Node *n, const Arithmetic *arithmetic) {

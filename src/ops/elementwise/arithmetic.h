@@ -1,10 +1,11 @@
-/* Arithmetic: elementwise operators of one or two numbers; float32 by rows of SIMD, every other type one by one in the widest of its kind. */
+/* Arithmetic: elementwise operators of one or two numbers; float32 by rows of SIMD, every other type one by one in the
+ * widest of its kind. */
 #pragma once
 #include "ops/elementwise/broadcast.h"
 
 typedef struct Arithmetic {
-  double (*floats)(double a, double b); /* NULL: of no other float but float32 */
-  int64_t (*ints)(int64_t a, int64_t b);      /* NULL: of no ints */
+  double (*floats)(double a, double b);         /* NULL: of no other float but float32 */
+  int64_t (*ints)(int64_t a, int64_t b);        /* NULL: of no ints */
   uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
 } Arithmetic;
 

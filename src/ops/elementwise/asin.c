@@ -4,7 +4,8 @@
 static Status asin_compose(Compose *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  Value *one = compose_number(c, x, 1), *root = emit(g, "Sqrt", emit(g, "Mul", emit(g, "Sub", one, x), emit(g, "Add", one, x)));
+  Value *one = compose_number(c, x, 1),
+        *root = emit(g, "Sqrt", emit(g, "Mul", emit(g, "Sub", one, x), emit(g, "Add", one, x)));
   return compose_done(c, emit(g, "Atan", emit(g, "Div", x, root)));
 }
 
@@ -13,7 +14,10 @@ CASES_OF(asin_cases) = {{"f32[2,3]:-0.9..0.9"}, {"v:f32[3]=1,-1,0", .no_grad = "
 OPERATOR(asin) = {
     .name = "Asin",
     .since = {7, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = asin_compose,
     .cases = CASES(asin_cases),
 };

@@ -13,7 +13,10 @@ CASES_OF(asinh_cases) = {{"f32[2,3]"}, {"f32[9]:-50..50"}, {0}};
 OPERATOR(asinh) = {
     .name = "Asinh",
     .since = {9, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = asinh_compose,
     .cases = CASES(asinh_cases),

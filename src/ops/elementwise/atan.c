@@ -10,8 +10,10 @@ static Status atan_infer(Node *n) {
 static f32x4 atan_of(f32x4 x) {
   f32x4 a = f32x4_abs(x), one = f32x4_splat(1);
   i32x4 large = a > 2.414213562f, middle = (a > 0.4142135624f) & ~large;
-  f32x4 r = f32x4_select(large, -one, f32x4_select(middle, a - one, a)) / f32x4_select(large, a, f32x4_select(middle, a + one, one));
-  f32x4 base = f32x4_select(large, f32x4_splat(1.57079633f), f32x4_select(middle, f32x4_splat(0.785398163f), f32x4_splat(0)));
+  f32x4 r = f32x4_select(large, -one, f32x4_select(middle, a - one, a)) /
+            f32x4_select(large, a, f32x4_select(middle, a + one, one));
+  f32x4 base = f32x4_select(large, f32x4_splat(1.57079633f),
+                            f32x4_select(middle, f32x4_splat(0.785398163f), f32x4_splat(0)));
   f32x4 z = r * r;
   f32x4 p = ((z * 8.05374449538e-2f + -1.38776856032e-1f) * z + 1.99777106478e-1f) * z + -3.33329491539e-1f;
   f32x4 y = base + (p * z * r + r);
@@ -33,7 +35,10 @@ CASES_OF(atan_cases) = {{"f32[2,3]"}, {"f32[40]:-9..9"}, {"v:f32[4]=inf,-inf,0,1
 OPERATOR(atan) = {
     .name = "Atan",
     .since = {7, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = atan_infer,
     .run = atan_run,

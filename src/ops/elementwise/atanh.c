@@ -14,7 +14,10 @@ CASES_OF(atanh_cases) = {{"f32[2,3]:-0.9..0.9"}, {0}};
 OPERATOR(atanh) = {
     .name = "Atanh",
     .since = {9, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = atanh_compose,
     .cases = CASES(atanh_cases),

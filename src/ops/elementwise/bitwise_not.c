@@ -5,7 +5,8 @@ static int64_t ints(int64_t a, int64_t b) { return ~a; }
 static const Arithmetic arithmetic = {NULL, ints, NULL};
 
 static Status bitwise_not_infer(Node *n) {
-  if (n->in[0]->type == DTYPE_FLOAT32) return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are float32, which it does not compute");
+  if (n->in[0]->type == DTYPE_FLOAT32)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are float32, which it does not compute");
   return arithmetic_infer(n, &arithmetic);
 }
 
@@ -16,7 +17,10 @@ CASES_OF(bitwise_not_cases) = {{"v:i64[3]=5,-1,12", NULL, 18}, {"u8[4]:0..255", 
 OPERATOR(bitwise_not) = {
     .name = "BitwiseNot",
     .since = {18},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .infer = bitwise_not_infer,
     .run = bitwise_not_run,
     .cases = CASES(bitwise_not_cases),

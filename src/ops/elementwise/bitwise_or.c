@@ -5,7 +5,8 @@ static int64_t ints(int64_t a, int64_t b) { return a | b; }
 static const Arithmetic arithmetic = {NULL, ints, NULL};
 
 static Status bitwise_or_infer(Node *n) {
-  if (n->in[0]->type == DTYPE_FLOAT32) return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are float32, which it does not compute");
+  if (n->in[0]->type == DTYPE_FLOAT32)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are float32, which it does not compute");
   return arithmetic_infer(n, &arithmetic);
 }
 
@@ -16,7 +17,10 @@ CASES_OF(bitwise_or_cases) = {{"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:
 OPERATOR(bitwise_or) = {
     .name = "BitwiseOr",
     .since = {18},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .infer = bitwise_or_infer,
     .run = bitwise_or_run,
     .cases = CASES(bitwise_or_cases),

@@ -7,8 +7,8 @@
 typedef struct Walk {
   int rank;
   size_t dim[RANK_MAX];
-  unsigned moves[RANK_MAX];                       /* bit k: operand k moves along this dim */
-  size_t stride[RANK_MAX][BROADCAST_OPERANDS];    /* in bytes */
+  unsigned moves[RANK_MAX];                    /* bit k: operand k moves along this dim */
+  size_t stride[RANK_MAX][BROADCAST_OPERANDS]; /* in bytes */
 } Walk;
 
 static Dim dim_from_end(const Shape *s, int i) { return i < s->rank ? s->dim[s->rank - 1 - i] : 1; }
@@ -41,14 +41,16 @@ static void walk_next(const Walk *w, size_t index[RANK_MAX], const void *in[BROA
   for (int d = 1; d < w->rank; d++) {
     bool wraps = ++index[d] == w->dim[d];
     for (int k = 0; k < operands; k++)
-      in[k] = (const char *)in[k] + (wraps ? -(ptrdiff_t)(w->stride[d][k] * (w->dim[d] - 1)) : (ptrdiff_t)w->stride[d][k]);
+      in[k] = (const char *)in[k] +
+              (wraps ? -(ptrdiff_t)(w->stride[d][k] * (w->dim[d] - 1)) : (ptrdiff_t)w->stride[d][k]);
     if (!wraps) return;
     index[d] = 0;
   }
 }
 
 /* Row number `row`, as walk_next would come to it. */
-static void walk_to(const Walk *w, size_t row, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS], int operands) {
+static void walk_to(const Walk *w, size_t row, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS],
+                    int operands) {
   for (int d = 1; d < w->rank; d++) {
     index[d] = row % w->dim[d];
     row /= w->dim[d];
@@ -86,8 +88,8 @@ static void run_part_of_row(void *context, size_t from, size_t to) {
   r->row(r->n, r->y + from * r->y_bytes, in, r->walk.moves[0], to - from);
 }
 
-static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_bytes, const Shape *y_shape, const void **in,
-                           const Shape *const *shape, const size_t *bytes, int operands) {
+static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_bytes, const Shape *y_shape,
+                           const void **in, const Shape *const *shape, const size_t *bytes, int operands) {
   size_t count = shape_elements(y_shape);
   if (count == 0) return;
   Rows rows = {n, row, y, y_bytes, in, operands, walk_of(y_shape, shape, bytes, operands)};
@@ -123,7 +125,8 @@ typedef struct Fold {
   BroadcastRow *row;
 } Fold;
 
-/* y may be the bytes of any input, even of one that comes twice: it is written when all inputs of the block were read. */
+/* y may be the bytes of any input, even of one that comes twice: it is written when all inputs of the block were read.
+ */
 static void fold_range(void *context, size_t from, size_t to) {
   const Node *n = ((const Fold *)context)->n;
   BroadcastRow *row = ((const Fold *)context)->row;
@@ -140,7 +143,9 @@ static void fold_range(void *context, size_t from, size_t to) {
   }
 }
 
-static void fold_same_shapes(const Node *n, BroadcastRow *row) { threads_split(out_count(n, 0), threads_grain(1), fold_range, &(Fold){n, row}); }
+static void fold_same_shapes(const Node *n, BroadcastRow *row) {
+  threads_split(out_count(n, 0), threads_grain(1), fold_range, &(Fold){n, row});
+}
 
 /* The running result lives in scratch, for the same reason. */
 static void fold_broadcast(const Node *n, BroadcastRow *row) {
@@ -185,7 +190,8 @@ Status broadcast_fold_infer(Node *n) {
 Status broadcast_want_types(const Node *n, const DType *types) {
   DType type = n->in[0]->type;
   if (n->in[1]->type != type)
-    return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[1]->type));
+    return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
+                        dtype_name(n->in[1]->type));
   for (; *types; types++)
     if (*types == type) return STATUS_OK;
   return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));

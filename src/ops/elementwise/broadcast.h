@@ -9,7 +9,8 @@
 #include "kernels/vector_math.h"
 #include "graph/op.h"
 
-/* y[i] = f(in[0][i], …) for i < count; bit k of `moves` is clear when operand k is one element for the whole row. count ≥ 1. */
+/* y[i] = f(in[0][i], …) for i < count; bit k of `moves` is clear when operand k is one element for the whole row. count
+ * ≥ 1. */
 typedef void BroadcastRow(const Node *n, void *y, const void *const *in, unsigned moves, size_t count);
 
 enum { BROADCAST_OPERANDS = 3 };

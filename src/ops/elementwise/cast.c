@@ -1,5 +1,5 @@
-/* Cast: x in another element type. A float becomes an integer by cutting off its fraction, and the nearest one there is when it
- * is out of range (NaN: 0); integers wrap; a bool is x ≠ 0.  Between floats dx = dy in x's type, else none.
+/* Cast: x in another element type. A float becomes an integer by cutting off its fraction, and the nearest one there is
+ * when it is out of range (NaN: 0); integers wrap; a bool is x ≠ 0.  Between floats dx = dy in x's type, else none.
  * Strings are made and read while the graph is: of a float the shortest decimal that reads back as it. */
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +100,8 @@ static Status cast_from_strings(Compose *c, const char *const *strings, size_t c
   for (size_t i = 0; i < count; i++) {
     const char *text = strings_text(strings[i]);
     char *end, *int_end;
-    Numbers number, integer = {.ints = {to == DTYPE_UINT64 ? (int64_t)strtoull(text, &int_end, 10) : strtoll(text, &int_end, 10)}};
+    Numbers number,
+        integer = {.ints = {to == DTYPE_UINT64 ? (int64_t)strtoull(text, &int_end, 10) : strtoll(text, &int_end, 10)}};
     number.floats[0] = to == DTYPE_FLOAT32 ? (double)strtof(text, &end) : strtod(text, &end);
     if (end == text || *end) return node_invalid(c->node, "element %zu, '%.64s', is no number", i, text);
     if (*int_end || dtype_is_float(to)) numbers_store_floats(&number, y, to, i, 1);
@@ -114,7 +115,8 @@ static Status cast_compose(Compose *c) {
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
   const void *x;
   if (from == to) return c->out[0] = n->in[0], STATUS_OK;
-  if (!dtype_bytes(to)) return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
+  if (!dtype_bytes(to))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
   TRY(node_contents(n, 0, &x));
   void *y = arena_alloc_array(c->graph->arena, in_count(n, 0), dtype_bytes(to));
   if (!y) return STATUS_OUT_OF_MEMORY;
@@ -124,7 +126,8 @@ static Status cast_compose(Compose *c) {
 
 /* In opset 1 the type was named. */
 static Status cast_upgrade(Upgrade *u) {
-  static const char *const names[] = {"", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
+  static const char *const names[] = {"",      "FLOAT",  "UINT8", "INT8",    "UINT16", "INT16",  "INT32",
+                                      "INT64", "STRING", "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
   for (int k = 0; k < u->node->attr_count; k++) {
     Attr *to = &u->attrs[k];
     if (strcmp(to->name, "to") != 0) continue;
@@ -134,35 +137,37 @@ static Status cast_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(cast_cases) = {
-    {"f32[2,3]", "to=1"},
-    {"f32[4]:-3..3", "to=INT64", 1},
-    {"f32[2,150]:-300..300", "to=6"},
-    {"f32[6]:-3e10..3e10", "to=7"},
-    {"f32[6]:-100..400", "to=2"},
-    {"v:f32[3]=0,0.5,-0.25", "to=9"},
-    {"f32[4]", "to=11"},
-    {"v:i64[3]=-1,0,5000000000", "to=6"},
-    {"v:i64[3]=-1,0,16777217", "to=1"},
-    {"v:i64[3]=-1,0,5000000000", "to=9"},
-    {"i32[4]:-300..300", "to=2"},
-    {"bool[4]", "to=1"},
-    {"u8[4]:0..255", "to=1"},
-    {"f64[3]", "to=1"},
-    {"i64[2]=7,-1", "to=6"},
-    {"v:f32[9]=0,-1,1.0009765,65504,65520,0.00006,0.0000001,-0.00003,3", "to=10"},
-    {"f16[40]:0..31000", "to=1"},
-    {"v:f32[4]=1,-3.02,1.00390625,1e38", "to=16"},
-    {"u64[3]:0..9e18", "to=11"},
-    {"i64[5]:-99999..99999", "to=5"},
-    {"f32[5]:-99999..99999", "to=3"},
-    {"i8[4]:-100..100", "to=13"},
-    {0}};
+CASES_OF(cast_cases) = {{"f32[2,3]", "to=1"},
+                        {"f32[4]:-3..3", "to=INT64", 1},
+                        {"f32[2,150]:-300..300", "to=6"},
+                        {"f32[6]:-3e10..3e10", "to=7"},
+                        {"f32[6]:-100..400", "to=2"},
+                        {"v:f32[3]=0,0.5,-0.25", "to=9"},
+                        {"f32[4]", "to=11"},
+                        {"v:i64[3]=-1,0,5000000000", "to=6"},
+                        {"v:i64[3]=-1,0,16777217", "to=1"},
+                        {"v:i64[3]=-1,0,5000000000", "to=9"},
+                        {"i32[4]:-300..300", "to=2"},
+                        {"bool[4]", "to=1"},
+                        {"u8[4]:0..255", "to=1"},
+                        {"f64[3]", "to=1"},
+                        {"i64[2]=7,-1", "to=6"},
+                        {"v:f32[9]=0,-1,1.0009765,65504,65520,0.00006,0.0000001,-0.00003,3", "to=10"},
+                        {"f16[40]:0..31000", "to=1"},
+                        {"v:f32[4]=1,-3.02,1.00390625,1e38", "to=16"},
+                        {"u64[3]:0..9e18", "to=11"},
+                        {"i64[5]:-99999..99999", "to=5"},
+                        {"f32[5]:-99999..99999", "to=3"},
+                        {"i8[4]:-100..100", "to=13"},
+                        {0}};
 
 OPERATOR(cast) = {
     .name = "Cast",
     .since = {1, 6, 9, 13, 19, 21},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = cast_infer,
     .run = cast_run,

@@ -13,7 +13,9 @@ static Status celu_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-BROADCAST_ROW_1(celu_row, f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x / ((const Celu *)n->params)->alpha) - 1.0f) * ((const Celu *)n->params)->alpha))
+BROADCAST_ROW_1(celu_row, f32x4_select(x > f32x4_splat(0), x,
+                                       (f32x4_exp(x / ((const Celu *)n->params)->alpha) - 1.0f) *
+                                           ((const Celu *)n->params)->alpha))
 
 static void celu_run(const Node *n) { broadcast_run(n, 1, celu_row); }
 
@@ -31,7 +33,10 @@ CASES_OF(celu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {0}};
 OPERATOR(celu) = {
     .name = "Celu",
     .since = {12},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = celu_infer,
     .run = celu_run,

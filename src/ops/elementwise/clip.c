@@ -1,5 +1,5 @@
-/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that of PyTorch's ReLU6 and
- * of Relu is, and x need not be kept. */
+/* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that
+ * of PyTorch's ReLU6 and of Relu is, and x need not be kept. */
 #include "ops/elementwise/broadcast.h"
 #include "kernels/number.h"
 #include "graph/upgrade.h"
@@ -7,11 +7,13 @@
 static Status clip_infer(Node *n) {
   for (int i = 0; i < n->in_count; i++) {
     size_t count;
-    if (has_in(n, i) && n->in[i]->type != n->in[0]->type) return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
+    if (has_in(n, i) && n->in[i]->type != n->in[0]->type)
+      return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
     if (i && has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
       return node_invalid(n, "input %d must be a scalar", i);
   }
-  if (!dtype_is_number(n->in[0]->type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which has no order", dtype_name(n->in[0]->type));
+  if (!dtype_is_number(n->in[0]->type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which has no order", dtype_name(n->in[0]->type));
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
@@ -31,9 +33,9 @@ static void number_row(const Node *n, void *y, const void *const *in, unsigned m
     for (int k = 1; k <= 2; k++) {
       if (!has_in(n, k)) continue;
       numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
-      bool takes = dtype_is_float(type)        ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
-                   : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
-                                               : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
+      bool takes = dtype_is_float(type) ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
+                 : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
+                                        : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
       if (takes) x = bound;
     }
     if (dtype_is_float(type)) numbers_store_floats(&x, y, type, i, 1);
@@ -59,21 +61,23 @@ static Status clip_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(clip_cases) = {
-    {"f32[2,3] f32[]=-0.5 f32[]=0.7"},
-    {"f32[7] - f32[]=0.3"},
-    {"f32[7] f32[]=-0.2"},
-    {"f32[7]"},
-    {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
-    {"f32[7]", "min=-0.5 max=0.25", 10},
-    {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
-    {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
-    {0}};
+CASES_OF(clip_cases) = {{"f32[2,3] f32[]=-0.5 f32[]=0.7"},
+                        {"f32[7] - f32[]=0.3"},
+                        {"f32[7] f32[]=-0.2"},
+                        {"f32[7]"},
+                        {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
+                        {"f32[7]", "min=-0.5 max=0.25", 10},
+                        {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
+                        {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
+                        {0}};
 
 OPERATOR(clip) = {
     .name = "Clip",
     .since = {1, 6, 11, 12, 13},
-    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = clip_infer,

@@ -1,4 +1,5 @@
-/* ClipGrad (ours; dY, Y): dx = dy where low < y < high, else 0. The pass `clip_grad` makes it of the gradient of Clip in bound graphs. */
+/* ClipGrad (ours; dY, Y): dx = dy where low < y < high, else 0. The pass `clip_grad` makes it of the gradient of Clip
+ * in bound graphs. */
 #include "ops/elementwise/broadcast.h"
 #include "graph/same_shape.h"
 
@@ -22,13 +23,19 @@ BROADCAST_ROW_2(clip_grad_row, clip_grad(n, a, b))
 
 static void clip_grad_run(const Node *n) { broadcast_run(n, 2, clip_grad_row); }
 
-CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7] f32[7]", "min=0.0"}, {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"}, {0}};
+CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"},
+                             {"f32[7] f32[7]", "min=0.0"},
+                             {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"},
+                             {0}};
 
 OPERATOR(clip_grad) = {
     .name = "ClipGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .in_place = 1 | 2,
     .infer = clip_grad_infer,

@@ -13,7 +13,10 @@ CASES_OF(cosh_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {0}};
 OPERATOR(cosh) = {
     .name = "Cosh",
     .since = {9, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = cosh_compose,
     .cases = CASES(cosh_cases),

@@ -9,7 +9,7 @@ static Status fast_gelu_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
 }
 
-BROADCAST_ROW_2(fast_gelu_grad_row, a * f32x4_fast_gelu_slope(b))
+BROADCAST_ROW_2(fast_gelu_grad_row, a *f32x4_fast_gelu_slope(b))
 
 static void fast_gelu_grad_run(const Node *n) { broadcast_run(n, 2, fast_gelu_grad_row); }
 
@@ -19,7 +19,10 @@ OPERATOR(fast_gelu_grad) = {
     .name = "FastGeluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = fast_gelu_grad_infer,
     .run = fast_gelu_grad_run,

@@ -1,4 +1,5 @@
-/* Gelu: y = x·Φ(x), or its approximation by tanh. ops/elementwise/gelu.h has the formulas.  dx by GeluGrad or FastGeluGrad. */
+/* Gelu: y = x·Φ(x), or its approximation by tanh. ops/elementwise/gelu.h has the formulas.  dx by GeluGrad or
+ * FastGeluGrad. */
 #include <string.h>
 
 #include "ops/elementwise/gelu.h"
@@ -12,7 +13,8 @@ static Status gelu_infer(Node *n) {
   Gelu *p = NODE_PARAMS(n, Gelu);
   if (!p) return STATUS_OUT_OF_MEMORY;
   p->fast = strcmp(approximate, "tanh") == 0;
-  if (!p->fast && strcmp(approximate, "none") != 0) return node_invalid(n, "approximate is '%.40s', not none or tanh", approximate);
+  if (!p->fast && strcmp(approximate, "none") != 0)
+    return node_invalid(n, "approximate is '%.40s', not none or tanh", approximate);
   TRY(node_want_float(n, 0));
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
@@ -28,13 +30,18 @@ static Status gelu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gelu_cases) = {
-    {"f32[2,3]", NULL, 20}, {"f32[4,3]:-5..5", "approximate=none", 20}, {"f32[4,3]:-5..5", "approximate=tanh", 20}, {0}};
+CASES_OF(gelu_cases) = {{"f32[2,3]", NULL, 20},
+                        {"f32[4,3]:-5..5", "approximate=none", 20},
+                        {"f32[4,3]:-5..5", "approximate=tanh", 20},
+                        {0}};
 
 OPERATOR(gelu) = {
     .name = "Gelu",
     .since = {20},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = gelu_infer,
     .run = gelu_run,

@@ -2,14 +2,14 @@
  *
  *   gelu        x·Φ(x),  Φ(x) = (1 + erf(x / √2)) / 2          slope  Φ(x) + x·e^(-x²/2) / √(2π)
  *   fast gelu   x·(1 + t) / 2,  t = tanh(√(2/π)·(x + 0.044715·x³))
- *                                                              slope  (1 + t) / 2 + x·(1 - t²) / 2·√(2/π)·(1 + 0.134145·x²)
- *   quick gelu  x·s,  s = 1 / (1 + e^(-α·x))                   slope  s + α·x·s·(1 - s)
+ *                                                              slope  (1 + t) / 2 + x·(1 - t²) / 2·√(2/π)·(1 +
+ * 0.134145·x²) quick gelu  x·s,  s = 1 / (1 + e^(-α·x))                   slope  s + α·x·s·(1 - s)
  */
 #pragma once
 #include "ops/elementwise/broadcast.h"
 
-/* Φ(x) to 2.2e-7; far out in the tail, where x² is rounded, to 4e-7·x² of itself. e is e^(-x²/2). With t = 1 / (1 + 0.3·|x|):
- * Φ(-|x|) = e·t·p(t), p a polynomial of degree 7. */
+/* Φ(x) to 2.2e-7; far out in the tail, where x² is rounded, to 4e-7·x² of itself. e is e^(-x²/2). With t = 1 / (1 +
+ * 0.3·|x|): Φ(-|x|) = e·t·p(t), p a polynomial of degree 7. */
 static inline f32x4 f32x4_normal(f32x4 x, f32x4 *e) {
   f32x4 t = 1.0f / (f32x4_abs(x) * 0.3f + 1.0f);
   f32x4 p = f32x4_next(f32x4_next(f32x4_splat(0.0360367708f), t, -0.158715427f), t, 0.208967477f);

@@ -9,7 +9,7 @@ static Status gelu_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
 }
 
-BROADCAST_ROW_2(gelu_grad_row, a * f32x4_gelu_slope(b))
+BROADCAST_ROW_2(gelu_grad_row, a *f32x4_gelu_slope(b))
 
 static void gelu_grad_run(const Node *n) { broadcast_run(n, 2, gelu_grad_row); }
 
@@ -19,7 +19,10 @@ OPERATOR(gelu_grad) = {
     .name = "GeluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = gelu_grad_infer,
     .run = gelu_grad_run,

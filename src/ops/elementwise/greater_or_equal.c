@@ -14,15 +14,24 @@ static Status greater_or_equal_infer(Node *n) {
 
 static void greater_or_equal_run(const Node *n) {
   DType type = n->in[0]->type;
-  broadcast_run(n, 2, type == DTYPE_FLOAT32 ? floats_row : type == DTYPE_FLOAT64 ? doubles_row : type == DTYPE_UINT64 ? uint64_row : type == DTYPE_INT64 ? int64_row : int32_row);
+  broadcast_run(n, 2,
+                type == DTYPE_FLOAT32   ? floats_row
+                : type == DTYPE_FLOAT64 ? doubles_row
+                : type == DTYPE_UINT64  ? uint64_row
+                : type == DTYPE_INT64   ? int64_row
+                                        : int32_row);
 }
 
-CASES_OF(greater_or_equal_cases) = {{"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}, {0}};
+CASES_OF(greater_or_equal_cases) = {
+    {"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}, {0}};
 
 OPERATOR(greater_or_equal) = {
     .name = "GreaterOrEqual",
     .since = {12, 16},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = greater_or_equal_infer,
     .run = greater_or_equal_run,

@@ -13,7 +13,9 @@ static Status hard_sigmoid_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-BROADCAST_ROW_1(hard_sigmoid_row, f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * ((const HardSigmoid *)n->params)->alpha + ((const HardSigmoid *)n->params)->beta)))
+BROADCAST_ROW_1(hard_sigmoid_row,
+                f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x *((const HardSigmoid *)n->params)->alpha +
+                                                                        ((const HardSigmoid *)n->params)->beta)))
 
 static void hard_sigmoid_run(const Node *n) { broadcast_run(n, 1, hard_sigmoid_row); }
 
@@ -31,7 +33,10 @@ CASES_OF(hard_sigmoid_cases) = {{"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0
 OPERATOR(hard_sigmoid) = {
     .name = "HardSigmoid",
     .since = {1, 6, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = hard_sigmoid_infer,
     .run = hard_sigmoid_run,

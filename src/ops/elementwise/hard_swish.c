@@ -6,7 +6,7 @@ static Status hard_swish_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-BROADCAST_ROW_1(hard_swish_row, x * f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * 0.166666667f + 0.5f)))
+BROADCAST_ROW_1(hard_swish_row, x *f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * 0.166666667f + 0.5f)))
 
 static void hard_swish_run(const Node *n) { broadcast_run(n, 1, hard_swish_row); }
 
@@ -25,7 +25,10 @@ CASES_OF(hard_swish_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3"
 OPERATOR(hard_swish) = {
     .name = "HardSwish",
     .since = {14, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = hard_swish_infer,
     .run = hard_swish_run,

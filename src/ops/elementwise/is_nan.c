@@ -11,7 +11,10 @@ CASES_OF(is_nan_cases) = {{"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}, {0}};
 OPERATOR(is_nan) = {
     .name = "IsNaN",
     .since = {9, 13, 20},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = is_nan_compose,
     .cases = CASES(is_nan_cases),

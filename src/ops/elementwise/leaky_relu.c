@@ -13,7 +13,7 @@ static Status leaky_relu_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x * ((const LeakyRelu *)n->params)->alpha))
+BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x *((const LeakyRelu *)n->params)->alpha))
 
 static void leaky_relu_run(const Node *n) { broadcast_run(n, 1, leaky_relu_row); }
 
@@ -21,16 +21,25 @@ static void leaky_relu_run(const Node *n) { broadcast_run(n, 1, leaky_relu_row);
 static Status leaky_relu_grad(Grad *g) {
   Node *n = g->node;
   float alpha = node_float(n, "alpha", 0.01f);
-  g->dx[0] = emit_with(g->graph, "LeakyReluGrad", ATTRS(attr_of_float("alpha", alpha)), g->dy[0], alpha < 0 ? n->in[0] : n->out[0]);
+  g->dx[0] = emit_with(g->graph, "LeakyReluGrad", ATTRS(attr_of_float("alpha", alpha)), g->dy[0],
+                       alpha < 0 ? n->in[0] : n->out[0]);
   return STATUS_OK;
 }
 
-CASES_OF(leaky_relu_cases) = {{"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"}, {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}, {0}};
+CASES_OF(leaky_relu_cases) = {{"f32[2,3]"},
+                              {"f32[5]", "alpha=0.3"},
+                              {"f32[5]", "alpha=-0.3"},
+                              {"f32[5]", "alpha=0.0"},
+                              {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true},
+                              {0}};
 
 OPERATOR(leaky_relu) = {
     .name = "LeakyRelu",
     .since = {1, 6, 16},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = leaky_relu_infer,
     .run = leaky_relu_run,

@@ -14,7 +14,7 @@ static Status leaky_relu_grad_infer(Node *n) {
   return broadcast_infer(n, DTYPE_FLOAT32);
 }
 
-BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a * ((const LeakyReluGrad *)n->params)->alpha))
+BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *((const LeakyReluGrad *)n->params)->alpha))
 
 static void leaky_relu_grad_run(const Node *n) { broadcast_run(n, 2, leaky_relu_grad_row); }
 
@@ -24,7 +24,10 @@ OPERATOR(leaky_relu_grad) = {
     .name = "LeakyReluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = leaky_relu_grad_infer,
     .run = leaky_relu_grad_run,

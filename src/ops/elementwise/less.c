@@ -14,7 +14,12 @@ static Status less_infer(Node *n) {
 
 static void less_run(const Node *n) {
   DType type = n->in[0]->type;
-  broadcast_run(n, 2, type == DTYPE_FLOAT32 ? floats_row : type == DTYPE_FLOAT64 ? doubles_row : type == DTYPE_UINT64 ? uint64_row : type == DTYPE_INT64 ? int64_row : int32_row);
+  broadcast_run(n, 2,
+                type == DTYPE_FLOAT32   ? floats_row
+                : type == DTYPE_FLOAT64 ? doubles_row
+                : type == DTYPE_UINT64  ? uint64_row
+                : type == DTYPE_INT64   ? int64_row
+                                        : int32_row);
 }
 
 CASES_OF(less_cases) = {{"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}, {0}};
@@ -22,7 +27,10 @@ CASES_OF(less_cases) = {{"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i
 OPERATOR(less) = {
     .name = "Less",
     .since = {1, 7, 9, 13},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = less_infer,
     .run = less_run,

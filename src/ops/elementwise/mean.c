@@ -14,7 +14,10 @@ CASES_OF(mean_cases) = {{"f32[2,3]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f
 OPERATOR(mean) = {
     .name = "Mean",
     .since = {1, 6, 8, 13},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = mean_compose,
     .cases = CASES(mean_cases),

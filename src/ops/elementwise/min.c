@@ -1,4 +1,5 @@
-/* Min: the smallest of its inputs, with NumPy broadcasting; NaN if one is.  dy goes to the first input that equals y. */
+/* Min: the smallest of its inputs, with NumPy broadcasting; NaN if one is.  dy goes to the first input that equals y.
+ */
 #include "ops/elementwise/arithmetic.h"
 
 /* a unless b is beyond it or NaN. */
@@ -29,7 +30,10 @@ CASES_OF(min_cases) = {{"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[
 OPERATOR(min) = {
     .name = "Min",
     .since = {1, 6, 8, 12, 13},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = ~0u,
     .flags = OP_FLOAT64,
     .infer = min_infer,

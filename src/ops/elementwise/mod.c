@@ -1,5 +1,5 @@
-/* Mod: the remainder of a / b, with the sign of b, or with fmod (the only one of floats) that of a.  With fmod da = dy and
- * db = -dy·trunc(a / b), else nothing flows. An integer modulo 0 is 0. */
+/* Mod: the remainder of a / b, with the sign of b, or with fmod (the only one of floats) that of a.  With fmod da = dy
+ * and db = -dy·trunc(a / b), else nothing flows. An integer modulo 0 is 0. */
 #include <math.h>
 
 #include "ops/elementwise/arithmetic.h"
@@ -14,7 +14,8 @@ static const Arithmetic of_a = {fmod, fmod_ints, mod_naturals}, of_b = {NULL, mo
 
 static Status mod_infer(Node *n) {
   bool fmods = node_int(n, "fmod", 0) != 0;
-  if (!fmods && (n->in[0]->type == DTYPE_FLOAT32 || n->in[0]->type == DTYPE_FLOAT64)) return node_invalid(n, "floats need fmod = 1");
+  if (!fmods && (n->in[0]->type == DTYPE_FLOAT32 || n->in[0]->type == DTYPE_FLOAT64))
+    return node_invalid(n, "floats need fmod = 1");
   return arithmetic_infer(n, fmods ? &of_a : &of_b);
 }
 
@@ -30,13 +31,19 @@ static Status mod_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(mod_cases) = {{"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"}, {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
-                       {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"}, {"u8[4]:0..255 u8[]=7"}, {0}};
+CASES_OF(mod_cases) = {{"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"},
+                       {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
+                       {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"},
+                       {"u8[4]:0..255 u8[]=7"},
+                       {0}};
 
 OPERATOR(mod) = {
     .name = "Mod",
     .since = {10, 13},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = mod_infer,
     .run = mod_run,

@@ -4,7 +4,7 @@
 static int64_t mul_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static double mul_floats(double a, double b) { return a * b; }
 static const Arithmetic arithmetic = {mul_floats, mul_ints, NULL};
-BROADCAST_ROW_2(mul_row, a * b)
+BROADCAST_ROW_2(mul_row, a *b)
 
 static Status mul_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 static void mul_run(const Node *n) { arithmetic_run(n, mul_row); }
@@ -16,14 +16,21 @@ static Status mul_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(mul_cases) = {{"f32[2,3] f32[2,3]"},      {"f32[2,3,2] f32[3,1]"}, {"f32[] f32[5]"},
-                       {"i64[2]=5,7 i64[2]=-3,9"}, {"v:i64[2]=5,7 v:i64[2]=-3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"},
+CASES_OF(mul_cases) = {{"f32[2,3] f32[2,3]"},
+                       {"f32[2,3,2] f32[3,1]"},
+                       {"f32[] f32[5]"},
+                       {"i64[2]=5,7 i64[2]=-3,9"},
+                       {"v:i64[2]=5,7 v:i64[2]=-3,9"},
+                       {"v:i32[2]=5,7 v:i32[2]=3,9"},
                        {0}};
 
 OPERATOR(mul) = {
     .name = "Mul",
     .since = {1, 6, 7, 13, 14},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
     .infer = mul_infer,

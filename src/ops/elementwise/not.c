@@ -17,7 +17,10 @@ CASES_OF(not_cases) = {{"v:bool[5]=1,0,0,1,1"}, {0}};
 OPERATOR(not) = {
     .name = "Not",
     .since = {1},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = not_infer,
     .run = not_run,

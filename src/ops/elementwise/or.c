@@ -16,7 +16,10 @@ CASES_OF(or_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,0
 OPERATOR(or) = {
     .name = "Or",
     .since = {1, 7},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = or_infer,
     .run = or_run,

@@ -6,7 +6,8 @@
 static Status pow_infer(Node *n) {
   DType type = n->in[1]->type;
   if (!dtype_is_number(n->in[0]->type) || !dtype_is_number(type))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s and %s, which are no numbers", dtype_name(n->in[0]->type), dtype_name(type));
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s and %s, which are no numbers",
+                     dtype_name(n->in[0]->type), dtype_name(type));
   return broadcast_infer(n, n->in[0]->type);
 }
 
@@ -142,7 +143,10 @@ CASES_OF(pow_cases) = {{"f32[2,3] f32[]=2"},
 OPERATOR(pow) = {
     .name = "Pow",
     .since = {1, 7, 12, 13, 15},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = pow_infer,

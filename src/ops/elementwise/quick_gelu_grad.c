@@ -12,7 +12,7 @@ static Status quick_gelu_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
 }
 
-BROADCAST_ROW_2(quick_gelu_grad_row, a * f32x4_quick_gelu_slope(b, *(const float *)n->params))
+BROADCAST_ROW_2(quick_gelu_grad_row, a *f32x4_quick_gelu_slope(b, *(const float *)n->params))
 
 static void quick_gelu_grad_run(const Node *n) { broadcast_run(n, 2, quick_gelu_grad_row); }
 
@@ -22,7 +22,10 @@ OPERATOR(quick_gelu_grad) = {
     .name = "QuickGeluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = quick_gelu_grad_infer,
     .run = quick_gelu_grad_run,

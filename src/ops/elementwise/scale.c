@@ -20,18 +20,23 @@ static void run_range(void *context, size_t from, size_t to) {
   const float *x = in_f32(n, 0);
   float factor = n->in[1]->type == DTYPE_INT64 ? (float)*(const int64_t *)scale : *(const float *)scale;
   if (*(const int64_t *)n->params) factor = 1 / factor;
-  for (size_t i = from; i < to; i += 4) f32x4_store_up_to(out_f32(n, 0) + i, f32x4_load_up_to(x + i, to - i) * factor, to - i);
+  for (size_t i = from; i < to; i += 4)
+    f32x4_store_up_to(out_f32(n, 0) + i, f32x4_load_up_to(x + i, to - i) * factor, to - i);
 }
 
 static void scale_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n); }
 
-CASES_OF(scale_cases) = {{"f32[2,3] f32[]=2"}, {"f32[2,3] f32[1]=3", "scale_down=1"}, {"f32[5] v:i64[]=4", "scale_down=1"}, {0}};
+CASES_OF(scale_cases) = {
+    {"f32[2,3] f32[]=2"}, {"f32[2,3] f32[1]=3", "scale_down=1"}, {"f32[5] v:i64[]=4", "scale_down=1"}, {0}};
 
 OPERATOR(scale) = {
     .name = "Scale",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = scale_infer,
     .run = scale_run,

@@ -13,7 +13,9 @@ static Status selu_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
-BROADCAST_ROW_1(selu_row, f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x) - 1.0f) * ((const Selu *)n->params)->alpha) * ((const Selu *)n->params)->gamma)
+BROADCAST_ROW_1(selu_row,
+                f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x) - 1.0f) * ((const Selu *)n->params)->alpha) *
+                    ((const Selu *)n->params)->gamma)
 
 static void selu_run(const Node *n) { broadcast_run(n, 1, selu_row); }
 
@@ -32,7 +34,10 @@ CASES_OF(selu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {
 OPERATOR(selu) = {
     .name = "Selu",
     .since = {1, 6, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = selu_infer,
     .run = selu_run,

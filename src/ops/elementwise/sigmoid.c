@@ -20,7 +20,10 @@ CASES_OF(sigmoid_cases) = {{"f32[2,3]"}, {"f32[4,2]:-9..9"}, {0}};
 OPERATOR(sigmoid) = {
     .name = "Sigmoid",
     .since = {1, 6, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = sigmoid_infer,
     .run = sigmoid_run,

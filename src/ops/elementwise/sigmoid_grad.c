@@ -7,7 +7,7 @@ static Status sigmoid_grad_infer(Node *n) {
   return broadcast_infer(n, DTYPE_FLOAT32);
 }
 
-BROADCAST_ROW_2(sigmoid_grad_row, a *b *(1.0f - b))
+BROADCAST_ROW_2(sigmoid_grad_row, a *b * (1.0f - b))
 
 static void sigmoid_grad_run(const Node *n) { broadcast_run(n, 2, sigmoid_grad_row); }
 
@@ -17,7 +17,10 @@ OPERATOR(sigmoid_grad) = {
     .name = "SigmoidGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = sigmoid_grad_infer,
     .run = sigmoid_grad_run,

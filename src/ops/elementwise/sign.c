@@ -24,7 +24,10 @@ CASES_OF(sign_cases) = {{"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}, {0}};
 OPERATOR(sign) = {
     .name = "Sign",
     .since = {9, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = sign_infer,

@@ -12,7 +12,10 @@ CASES_OF(sinh_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {0}};
 OPERATOR(sinh) = {
     .name = "Sinh",
     .since = {9, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = sinh_compose,
     .cases = CASES(sinh_cases),
 };

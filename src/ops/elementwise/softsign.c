@@ -12,7 +12,10 @@ CASES_OF(softsign_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {0}};
 OPERATOR(softsign) = {
     .name = "Softsign",
     .since = {1, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = softsign_compose,
     .cases = CASES(softsign_cases),

@@ -12,7 +12,10 @@ CASES_OF(tan_cases) = {{"f32[2,3]:-1.2..1.2"}, {0}};
 OPERATOR(tan) = {
     .name = "Tan",
     .since = {7, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = tan_compose,
     .cases = CASES(tan_cases),
 };

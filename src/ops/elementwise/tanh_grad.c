@@ -7,7 +7,7 @@ static Status tanh_grad_infer(Node *n) {
   return broadcast_infer(n, DTYPE_FLOAT32);
 }
 
-BROADCAST_ROW_2(tanh_grad_row, a *(1.0f - b * b))
+BROADCAST_ROW_2(tanh_grad_row, a * (1.0f - b * b))
 
 static void tanh_grad_run(const Node *n) { broadcast_run(n, 2, tanh_grad_row); }
 
@@ -17,7 +17,10 @@ OPERATOR(tanh_grad) = {
     .name = "TanhGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1 | 2,
     .infer = tanh_grad_infer,
     .run = tanh_grad_run,

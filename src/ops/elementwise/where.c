@@ -1,4 +1,5 @@
-/* Where: y = condition ? a : b, with NumPy broadcasting.  da = dy where the condition holds, else 0; db the other way round. */
+/* Where: y = condition ? a : b, with NumPy broadcasting.  da = dy where the condition holds, else 0; db the other way
+ * round. */
 #include "ops/elementwise/broadcast.h"
 
 static void where_known(Node *n) {
@@ -12,8 +13,10 @@ static void where_known(Node *n) {
 static Status where_infer(Node *n) {
   DType a = n->in[1]->type, b = n->in[2]->type;
   TRY(node_want_type(n, 0, DTYPE_BOOL));
-  if (a != b) return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(a), dtype_name(b));
-  if (dtype_bytes(a) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not choose from", dtype_name(a));
+  if (a != b)
+    return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(a), dtype_name(b));
+  if (dtype_bytes(a) == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not choose from", dtype_name(a));
   TRY(broadcast_infer(n, a));
   where_known(n);
   return STATUS_OK;
@@ -43,17 +46,17 @@ static Status where_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(where_cases) = {{"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"},
-                         {"v:bool[2,1]=1,0 f32[3] f32[]"},
-                         {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"},
-                         {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
-                         {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"},
-                         {0}};
+CASES_OF(where_cases) = {{"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"},  {"v:bool[2,1]=1,0 f32[3] f32[]"},
+                         {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"},  {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
+                         {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}, {0}};
 
 OPERATOR(where) = {
     .name = "Where",
     .since = {9, 16},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 2 | 4,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = where_infer,

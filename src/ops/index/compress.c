@@ -18,7 +18,8 @@ static Status compress_compose(Compose *c) {
     if (((const uint8_t *)data)[i]) kept[kept_count++] = (int64_t)i;
   if (!kept) return STATUS_OUT_OF_MEMORY;
   Value *from = flat ? emit(g, "Reshape", x, emit_ints(g, (int64_t[]){-1}, 1)) : x;
-  return compose_done(c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, kept, (int)kept_count)));
+  return compose_done(
+      c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, kept, (int)kept_count)));
 }
 
 CASES_OF(compress_cases) = {{"f32[3,2] bool[3]=1,0,1", "axis=0"}, {"f32[3,2] bool[5]=0,1,0,0,1"}, {0}};
@@ -26,7 +27,10 @@ CASES_OF(compress_cases) = {{"f32[3,2] bool[3]=1,0,1", "axis=0"}, {"f32[3,2] boo
 OPERATOR(compress) = {
     .name = "Compress",
     .since = {9, 11},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .compose = compress_compose,
     .cases = CASES(compress_cases),

@@ -11,7 +11,9 @@ Status elements_infer(Node *n, const Shape *data, int indices, Dim axis) {
   bool fits = at->rank == data->rank;
   for (int i = 0; fits && i < at->rank; i++)
     fits = i == *p || !dim_is_number(at->dim[i]) || !dim_is_number(data->dim[i]) || at->dim[i] <= data->dim[i];
-  return fits ? STATUS_OK : node_invalid(n, "indices %s do not fit data %s along axis %d", shape_print(at, ti), shape_print(data, td), *p);
+  return fits ? STATUS_OK
+              : node_invalid(n, "indices %s do not fit data %s along axis %d", shape_print(at, ti),
+                             shape_print(data, td), *p);
 }
 
 int elements_axis(const Node *n) { return *(const int *)n->params; }

@@ -1,5 +1,5 @@
-/* Elements: every element of an index tensor names an element of the data in its own line along an axis; what GatherElements, its
- * gradient and ScatterElements share. */
+/* Elements: every element of an index tensor names an element of the data in its own line along an axis; what
+ * GatherElements, its gradient and ScatterElements share. */
 #pragma once
 #include "ops/index/index.h"
 

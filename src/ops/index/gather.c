@@ -25,7 +25,8 @@ static Status gather_infer(Node *n) {
   TRY(node_want_index(n, 1));
   TRY(node_axis(n, node_int(n, "axis", 0), x->rank, axis));
   if (x->rank - 1 + indices->rank > RANK_MAX)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", x->rank - 1 + indices->rank, RANK_MAX);
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d",
+                     x->rank - 1 + indices->rank, RANK_MAX);
   Shape y = {0};
   for (int i = 0; i < *axis; i++) y.dim[y.rank++] = x->dim[i];
   for (int i = 0; i < indices->rank; i++) y.dim[y.rank++] = indices->dim[i];
@@ -35,7 +36,8 @@ static Status gather_infer(Node *n) {
   return STATUS_OK;
 }
 
-/* An index out of range must not pass in silence: its row is NaN, so that the loss shows it; 0 where the type has no NaN. */
+/* An index out of range must not pass in silence: its row is NaN, so that the loss shows it; 0 where the type has no
+ * NaN. */
 static void fill_missing(void *to, size_t count, DType type) {
   if (type != DTYPE_FLOAT32) memset(to, 0, count * dtype_bytes(type));
   else
@@ -45,7 +47,8 @@ static void fill_missing(void *to, size_t count, DType type) {
 static void gather_run(const Node *n) {
   const Value *x = n->in[0], *indices = n->in[1];
   int axis = *(const int *)n->params;
-  size_t count = in_count(n, 1), outer = shape_span(&x->shape, 0, axis), inner = shape_span(&x->shape, axis + 1, x->shape.rank);
+  size_t count = in_count(n, 1), outer = shape_span(&x->shape, 0, axis),
+         inner = shape_span(&x->shape, axis + 1, x->shape.rank);
   size_t dim = (size_t)x->shape.dim[axis], bytes = inner * dtype_bytes(x->type);
   if (!bytes) return;
   const char *from = x->data;
@@ -61,26 +64,28 @@ static void gather_run(const Node *n) {
 
 static Status gather_grad(Grad *g) {
   Node *n = g->node;
-  g->dx[0] = emit_with(g->graph, "GatherGrad", ATTRS(attr_of_int("axis", *(const int *)n->params)), emit_shape(g->graph, n->in[0]),
-                       n->in[1], g->dy[0]);
+  g->dx[0] = emit_with(g->graph, "GatherGrad", ATTRS(attr_of_int("axis", *(const int *)n->params)),
+                       emit_shape(g->graph, n->in[0]), n->in[1], g->dy[0]);
   return STATUS_OK;
 }
 
-CASES_OF(gather_cases) = {
-    {"f32[5,3] v:i64[2,2]=0,4,4,-1"},
-    {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
-    {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"},
-    {"f32[5,3] v:i64[]=2"},
-    {"i64[3]=7,8,9 i64[1]=-1"},
-    {"f32[4,9] v:i64[3]=1,3,1"},
-    {"u8[4,2] v:i64[2]=3,0"},
-    {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"},
-    {0}};
+CASES_OF(gather_cases) = {{"f32[5,3] v:i64[2,2]=0,4,4,-1"},
+                          {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
+                          {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"},
+                          {"f32[5,3] v:i64[]=2"},
+                          {"i64[3]=7,8,9 i64[1]=-1"},
+                          {"f32[4,9] v:i64[3]=1,3,1"},
+                          {"u8[4,2] v:i64[2]=3,0"},
+                          {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"},
+                          {0}};
 
 OPERATOR(gather) = {
     .name = "Gather",
     .since = {1, 11, 13},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_infer,
     .run = gather_run,

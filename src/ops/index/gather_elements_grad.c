@@ -1,4 +1,5 @@
-/* GatherElementsGrad (com.microsoft; dY, shape, indices): zeros of the shape, to which dY is added where GatherElements took it. */
+/* GatherElementsGrad (com.microsoft; dY, shape, indices): zeros of the shape, to which dY is added where GatherElements
+ * took it. */
 #include <string.h>
 
 #include "graph/dims.h"
@@ -13,7 +14,8 @@ static Status gather_elements_grad_infer(Node *n) {
   if (dx.rank > RANK_MAX) return node_invalid(n, "the shape has %d dimensions, we have up to %d", dx.rank, RANK_MAX);
   for (int i = 0; i < dx.rank; i++) {
     dx.dim[i] = dims ? dims[i] : graph_fresh_dim(n->graph);
-    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i])) return node_invalid(n, "dim %d of the shape is negative", i);
+    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i]))
+      return node_invalid(n, "dim %d of the shape is negative", i);
   }
   TRY(same_shape_want(n, 0, 2));
   TRY(elements_infer(n, &dx, 2, node_int(n, "axis", 0)));
@@ -36,7 +38,10 @@ OPERATOR(gather_elements_grad) = {
     .name = "GatherElementsGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .infer = gather_elements_grad_infer,
     .run = gather_elements_grad_run,
     .cases = CASES(gather_elements_grad_cases),

@@ -1,4 +1,5 @@
-/* GatherGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's rows are added where Gather took them. Its own gradient is Gather. */
+/* GatherGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's rows are added where Gather took
+ * them. Its own gradient is Gather. */
 #include <string.h>
 
 #include "graph/dims.h"
@@ -15,7 +16,8 @@ static Status gather_grad_infer(Node *n) {
   TRY(node_want_float(n, 2));
   TRY(dims_known(n, 0, &dims, &dx.rank));
   if (dx.rank > RANK_MAX || dx.rank - 1 + indices->rank != dy->rank)
-    return node_invalid(n, "dY has %d dimensions, a shape of %d and indices of %d were given", dy->rank, dx.rank, indices->rank);
+    return node_invalid(n, "dY has %d dimensions, a shape of %d and indices of %d were given", dy->rank, dx.rank,
+                        indices->rank);
   TRY(node_axis(n, node_int(n, "axis", 0), dx.rank, axis));
   for (int i = 0; i < dx.rank; i++) {
     dx.dim[i] = dims ? dims[i] : graph_fresh_dim(n->graph);
@@ -55,7 +57,8 @@ static void gather_grad_run(const Node *n) {
 }
 
 static Status gather_grad_grad(Grad *g) {
-  g->dx[2] = emit_with(g->graph, "Gather", ATTRS(attr_of_int("axis", *(const int *)g->node->params)), g->dy[0], g->node->in[1]);
+  g->dx[2] = emit_with(g->graph, "Gather", ATTRS(attr_of_int("axis", *(const int *)g->node->params)), g->dy[0],
+                       g->node->in[1]);
   return STATUS_OK;
 }
 
@@ -69,7 +72,10 @@ OPERATOR(gather_grad) = {
     .name = "GatherGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .infer = gather_grad_infer,
     .run = gather_grad_run,
     .grad = gather_grad_grad,

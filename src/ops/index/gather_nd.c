@@ -1,5 +1,5 @@
-/* GatherND: the slices of x that an index tensor names. ops/index/nd_index.h has the shapes.  dx: dy's slices added up where they came
- * from. A slice out of range is NaN, so that the loss shows it; 0 where the type has no NaN. */
+/* GatherND: the slices of x that an index tensor names. ops/index/nd_index.h has the shapes.  dx: dy's slices added up
+ * where they came from. A slice out of range is NaN, so that the loss shows it; 0 where the type has no NaN. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 static Status gather_nd_infer(Node *n) {
   Shape y;
   int64_t batch_dims = node_int(n, "batch_dims", 0);
-  if (dtype_bytes(n->in[0]->type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pick %s", dtype_name(n->in[0]->type));
+  if (dtype_bytes(n->in[0]->type) == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pick %s", dtype_name(n->in[0]->type));
   TRY(nd_index_infer(n, &n->in[0]->shape, 1, batch_dims < 0 || batch_dims > RANK_MAX ? -1 : (int)batch_dims, &y));
   return node_output(n, 0, n->in[0]->type, &y);
 }
@@ -40,21 +41,23 @@ static Status gather_nd_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gather_nd_cases) = {
-    {"f32[3,4] v:i64[2,2]=0,3,2,-1"},
-    {"f32[3,4,2] v:i64[2,3,1]=0,2,1,1,-3,0"},
-    {"f32[2,3,4] v:i64[2,2]=1,0,1,2"},
-    {"f32[2,3,4] v:i64[2,1]=1,-1", "batch_dims=1"},
-    {"f32[2,3,4] v:i64[2,3,1,1]=0,1,2,3,0,1", "batch_dims=2"},
-    {"f32[3,4] v:i64[3,2]=0,3,2,-1,0,3", NULL, 15},
-    {"i64[3,2] v:i32[2,1]=2,0", NULL, 11},
-    {"f32[3,2] v:i64[2,1]=1,3", .no_grad = "a slice out of range is NaN"},
-    {0}};
+CASES_OF(gather_nd_cases) = {{"f32[3,4] v:i64[2,2]=0,3,2,-1"},
+                             {"f32[3,4,2] v:i64[2,3,1]=0,2,1,1,-3,0"},
+                             {"f32[2,3,4] v:i64[2,2]=1,0,1,2"},
+                             {"f32[2,3,4] v:i64[2,1]=1,-1", "batch_dims=1"},
+                             {"f32[2,3,4] v:i64[2,3,1,1]=0,1,2,3,0,1", "batch_dims=2"},
+                             {"f32[3,4] v:i64[3,2]=0,3,2,-1,0,3", NULL, 15},
+                             {"i64[3,2] v:i32[2,1]=2,0", NULL, 11},
+                             {"f32[3,2] v:i64[2,1]=1,3", .no_grad = "a slice out of range is NaN"},
+                             {0}};
 
 OPERATOR(gather_nd) = {
     .name = "GatherND",
     .since = {11, 12, 13},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_nd_infer,
     .run = gather_nd_run,

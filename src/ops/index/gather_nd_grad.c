@@ -1,4 +1,5 @@
-/* GatherNDGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's slices are added where GatherND took them. */
+/* GatherNDGrad (com.microsoft; shape, indices, dY): zeros of the shape, to which dY's slices are added where GatherND
+ * took them. */
 #include <string.h>
 
 #include "graph/dims.h"
@@ -13,7 +14,8 @@ static Status gather_nd_grad_infer(Node *n) {
   if (dx.rank > RANK_MAX) return node_invalid(n, "the shape has %d dimensions, we have up to %d", dx.rank, RANK_MAX);
   for (int i = 0; i < dx.rank; i++) {
     dx.dim[i] = dims ? dims[i] : graph_fresh_dim(n->graph);
-    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i])) return node_invalid(n, "dim %d of the shape is negative", i);
+    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i]))
+      return node_invalid(n, "dim %d of the shape is negative", i);
   }
   TRY(nd_index_infer(n, &dx, 1, batch_dims < 0 || batch_dims > RANK_MAX ? -1 : (int)batch_dims, &slices));
   TRY(nd_index_want(n, 2, &slices));
@@ -32,16 +34,18 @@ static void gather_nd_grad_run(const Node *n) {
   }
 }
 
-CASES_OF(gather_nd_grad_cases) = {
-    {"i64[2]=3,4 v:i64[3,1]=0,2,0 f32[3,4]"},
-    {"i64[3]=2,3,4 v:i64[2,1]=1,5 f32[2,4]", "batch_dims=1"}, /* out of range: left out */
-    {0}};
+CASES_OF(gather_nd_grad_cases) = {{"i64[2]=3,4 v:i64[3,1]=0,2,0 f32[3,4]"},
+                                  {"i64[3]=2,3,4 v:i64[2,1]=1,5 f32[2,4]", "batch_dims=1"}, /* out of range: left out */
+                                  {0}};
 
 OPERATOR(gather_nd_grad) = {
     .name = "GatherNDGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS, /* without a kernel for the CPU there */
     .infer = gather_nd_grad_infer,
     .run = gather_nd_grad_run,

@@ -14,14 +14,16 @@ Status nd_index_infer(Node *n, const Shape *data, int indices, int batch_dims, S
   if (batch_dims < 0 || batch_dims >= at->rank || batch_dims >= data->rank)
     return node_invalid(n, "batch_dims is %d, data has %d dimensions, indices %d", batch_dims, data->rank, at->rank);
   if (depth < 1 || depth > data->rank - batch_dims)
-    return node_invalid(n, "its indices are of %lld numbers, data has %d dimensions after %d of the batch", (long long)depth, data->rank,
-                        batch_dims);
+    return node_invalid(n, "its indices are of %lld numbers, data has %d dimensions after %d of the batch",
+                        (long long)depth, data->rank, batch_dims);
   for (int i = 0; i < batch_dims; i++)
-    if (!dims_meet(data->dim[i], at->dim[i])) return node_invalid(n, "dim %d of the batch differs between data and indices", i);
+    if (!dims_meet(data->dim[i], at->dim[i]))
+      return node_invalid(n, "dim %d of the batch differs between data and indices", i);
   *p = (NdIndex){batch_dims, (int)depth};
   int kept = batch_dims + p->depth;
   if (at->rank - 1 + data->rank - kept > RANK_MAX)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its slices have %d dimensions, we have up to %d", at->rank - 1 + data->rank - kept, RANK_MAX);
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its slices have %d dimensions, we have up to %d",
+                     at->rank - 1 + data->rank - kept, RANK_MAX);
   *slices = (Shape){0};
   for (int i = 0; i < at->rank - 1; i++) slices->dim[slices->rank++] = at->dim[i];
   for (int i = kept; i < data->rank; i++) slices->dim[slices->rank++] = data->dim[i];
@@ -33,7 +35,8 @@ Status nd_index_want(const Node *n, int input, const Shape *wanted) {
   char tc[SHAPE_TEXT], tw[SHAPE_TEXT];
   bool fits = came->rank == wanted->rank;
   for (int i = 0; fits && i < came->rank; i++) fits = dims_meet(came->dim[i], wanted->dim[i]);
-  return fits ? STATUS_OK : node_invalid(n, "input %d is %s, it must be %s", input, shape_print(came, tc), shape_print(wanted, tw));
+  return fits ? STATUS_OK
+              : node_invalid(n, "input %d is %s, it must be %s", input, shape_print(came, tc), shape_print(wanted, tw));
 }
 
 size_t nd_index_rows(const Node *n, int indices) {

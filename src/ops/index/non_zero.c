@@ -23,7 +23,8 @@ static Status non_zero_compose(Compose *c) {
   for (size_t i = 0, k = 0; i < count; i++) {
     if (!is_set(data, i, c->node->in[0]->type, item)) continue;
     size_t rest = i;
-    for (int d = x->rank - 1; d >= 0; d--, rest /= (size_t)x->dim[d + 1]) at[(size_t)d * found + k] = (int64_t)(rest % (size_t)x->dim[d]);
+    for (int d = x->rank - 1; d >= 0; d--, rest /= (size_t)x->dim[d + 1])
+      at[(size_t)d * found + k] = (int64_t)(rest % (size_t)x->dim[d]);
     k++;
   }
   const char *name = graph_fresh_name(c->graph, "const");
@@ -36,7 +37,10 @@ CASES_OF(non_zero_cases) = {{"f32[2,2]=1,0,1,1", .no_grad = "positions"}, {0}};
 OPERATOR(non_zero) = {
     .name = "NonZero",
     .since = {9, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .compose = non_zero_compose,
     .cases = CASES(non_zero_cases),

@@ -1,4 +1,5 @@
-/* OneHot: a new axis of `depth` with the on-value at the index and the off-value elsewhere; an index out of range has no on. */
+/* OneHot: a new axis of `depth` with the on-value at the index and the off-value elsewhere; an index out of range has
+ * no on. */
 #include <string.h>
 
 #include "kernels/copy.h"
@@ -37,13 +38,19 @@ static Status one_hot_infer(Node *n) {
   if (!dtype_is_number(n->in[0]->type)) TRY(node_want_index(n, 0));
   TRY(depth_known(n, &depth, &count));
   if (count != 1) return node_invalid(n, "input 1, the depth, must be a scalar");
-  if (depth && !dim_is_number(*depth) && !dim_is_symbol(*depth)) return node_invalid(n, "the depth is %lld", (long long)*depth);
-  if (!shape_count(&n->in[2]->shape, &values) || values != 2) return node_invalid(n, "input 2 must be two values, off and on");
-  if (dtype_bytes(n->in[2]->type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not write %s", dtype_name(n->in[2]->type));
-  if (indices->rank == RANK_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", RANK_MAX + 1, RANK_MAX);
+  if (depth && !dim_is_number(*depth) && !dim_is_symbol(*depth))
+    return node_invalid(n, "the depth is %lld", (long long)*depth);
+  if (!shape_count(&n->in[2]->shape, &values) || values != 2)
+    return node_invalid(n, "input 2 must be two values, off and on");
+  if (dtype_bytes(n->in[2]->type) == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not write %s", dtype_name(n->in[2]->type));
+  if (indices->rank == RANK_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", RANK_MAX + 1,
+                     RANK_MAX);
   TRY(node_axis(n, node_int(n, "axis", -1), indices->rank + 1, axis));
   Shape y = {.rank = indices->rank + 1};
-  for (int i = 0; i < y.rank; i++) y.dim[i] = i == *axis ? (depth ? *depth : graph_fresh_dim(n->graph)) : indices->dim[i - (i > *axis)];
+  for (int i = 0; i < y.rank; i++)
+    y.dim[i] = i == *axis ? (depth ? *depth : graph_fresh_dim(n->graph)) : indices->dim[i - (i > *axis)];
   return node_output(n, 0, n->in[2]->type, &y);
 }
 
@@ -69,7 +76,10 @@ CASES_OF(one_hot_cases) = {{"v:i64[3]=0,2,-1 i64[]=4 f32[2]=0,1"},
 OPERATOR(one_hot) = {
     .name = "OneHot",
     .since = {9, 11},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = one_hot_infer,
     .run = one_hot_run,

@@ -3,9 +3,11 @@
 #include "ops/ops.h"
 
 static Status scatter_compose(Compose *c) {
-  if (c->graph->file_opset > 10) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "opset 11 has ScatterElements in its place");
+  if (c->graph->file_opset > 10)
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "opset 11 has ScatterElements in its place");
   static const Op *const same = &op_scatter_elements;
-  Added added = {same, c->node->name, c->node->in, 3, (const char *const[]){NULL}, 1, c->node->attrs, c->node->attr_count};
+  Added added = {same, c->node->name,  c->node->in,        3, (const char *const[]){NULL},
+                 1,    c->node->attrs, c->node->attr_count};
   return graph_compose(c->graph, &added, c->out);
 }
 
@@ -14,7 +16,10 @@ CASES_OF(scatter_cases) = {{"f32[3,3] v:i64[2,3]=1,0,2,0,2,1 f32[2,3]", "axis=0"
 OPERATOR(scatter) = {
     .name = "Scatter",
     .since = {9},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .compose = scatter_compose,
     .cases = CASES(scatter_cases),

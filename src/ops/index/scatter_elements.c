@@ -1,5 +1,5 @@
-/* ScatterElements: data with the updates put, or added, multiplied, … in at the index along an axis, in every line anew. An index out
- * of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+/* ScatterElements: data with the updates put, or added, multiplied, … in at the index along an axis, in every line
+ * anew. An index out of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
 #include <string.h>
 
 #include "ops/index/elements.h"
@@ -16,7 +16,9 @@ static Status scatter_elements_infer(Node *n) {
 
 static void put(const Node *n, size_t i, ptrdiff_t at) {
   size_t item = dtype_bytes(n->in[0]->type);
-  if (at >= 0) scatter_row(SCATTER_NONE, (char *)n->out[0]->data + (size_t)at * item, (const char *)n->in[2]->data + i * item, 1, item);
+  if (at >= 0)
+    scatter_row(SCATTER_NONE, (char *)n->out[0]->data + (size_t)at * item, (const char *)n->in[2]->data + i * item, 1,
+                item);
 }
 
 static void reduce(const Node *n, size_t i, ptrdiff_t at) {
@@ -45,7 +47,10 @@ CASES_OF(scatter_elements_cases) = {
 OPERATOR(scatter_elements) = {
     .name = "ScatterElements",
     .since = {11, 13, 16, 18},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,

@@ -1,5 +1,6 @@
-/* ScatterND: data with the updates put, or added, multiplied, … in at the slices that an index tensor names. ops/index/nd_index.h has
- * the shapes. An index out of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+/* ScatterND: data with the updates put, or added, multiplied, … in at the slices that an index tensor names.
+ * ops/index/nd_index.h has the shapes. An index out of range is left out.  dData = dy, 0 where it was replaced;
+ * dUpdates = dy there. */
 #include <string.h>
 
 #include "ops/index/nd_index.h"
@@ -43,7 +44,10 @@ CASES_OF(scatter_nd_cases) = {
 OPERATOR(scatter_nd) = {
     .name = "ScatterND",
     .since = {11, 13, 16, 18},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,

@@ -15,8 +15,10 @@ ScatterKind scatter_kind(const Node *n) {
 Status scatter_infer(const Node *n, ScatterKind *out) {
   DType type = n->in[0]->type;
   *out = scatter_kind(n);
-  if (*out == SCATTER_KINDS) return node_invalid(n, "reduction is '%.40s', not none, add, mul, max or min", node_string(n, "reduction", ""));
-  if (n->in[2]->type != type) return node_invalid(n, "data are %s, updates %s", dtype_name(type), dtype_name(n->in[2]->type));
+  if (*out == SCATTER_KINDS)
+    return node_invalid(n, "reduction is '%.40s', not none, add, mul, max or min", node_string(n, "reduction", ""));
+  if (n->in[2]->type != type)
+    return node_invalid(n, "data are %s, updates %s", dtype_name(type), dtype_name(n->in[2]->type));
   if (dtype_bytes(type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not scatter %s", dtype_name(type));
   return *out == SCATTER_NONE ? STATUS_OK : node_want_float(n, 0);
 }
@@ -30,7 +32,11 @@ void scatter_row(ScatterKind kind, void *to_, const void *from_, size_t count, s
   }
   for (size_t i = 0; i < count; i++) {
     float a = to[i], b = from[i];
-    to[i] = kind == SCATTER_ADD ? a + b : kind == SCATTER_MUL ? a * b : kind == SCATTER_MAX ? (b > a ? b : a) : b < a ? b : a;
+    to[i] = kind == SCATTER_ADD ? a + b
+          : kind == SCATTER_MUL ? a * b
+          : kind == SCATTER_MAX ? (b > a ? b : a)
+          : b < a               ? b
+                                : a;
   }
 }
 
@@ -38,7 +44,8 @@ Status scatter_grad(Grad *g, const char *gather, AttrList attrs) {
   Node *n = g->node;
   Value *dy = g->dy[0];
   ScatterKind kind = scatter_kind(n);
-  if (kind > SCATTER_ADD) return node_fail(n, STATUS_UNSUPPORTED_OP, "with the reduction '%s' it has no gradient", names[kind]);
+  if (kind > SCATTER_ADD)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "with the reduction '%s' it has no gradient", names[kind]);
   if (g->want[0] && kind == SCATTER_ADD) g->dx[0] = dy;
   else if (g->want[0]) {
     Value *zeros = emit(g->graph, "ConstantOfShape", emit_shape(g->graph, n->in[2]));

@@ -2,7 +2,14 @@
 #pragma once
 #include "graph/op.h"
 
-typedef enum ScatterKind { SCATTER_NONE, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN, SCATTER_KINDS } ScatterKind;
+typedef enum ScatterKind {
+  SCATTER_NONE,
+  SCATTER_ADD,
+  SCATTER_MUL,
+  SCATTER_MAX,
+  SCATTER_MIN,
+  SCATTER_KINDS
+} ScatterKind;
 
 /* The attribute `reduction`; all but none are of float. Data and updates must be of one type. */
 Status scatter_infer(const Node *n, ScatterKind *out);
@@ -10,5 +17,6 @@ Status scatter_infer(const Node *n, ScatterKind *out);
 ScatterKind scatter_kind(const Node *n);
 /* to[i] = to[i] ∘ from[i] */
 void scatter_row(ScatterKind kind, void *to, const void *from, size_t count, size_t item);
-/* dData: dy with zeros where an update has replaced it; dUpdates: dy there by `gather`. Refuses where the reduction has none. */
+/* dData: dy with zeros where an update has replaced it; dUpdates: dy there by `gather`. Refuses where the reduction has
+ * none. */
 Status scatter_grad(Grad *g, const char *gather, AttrList attrs);

@@ -1,4 +1,5 @@
-/* TopK: the k largest (or smallest) of x along an axis, best first, and where they stood; of equal ones the first.  dx = dy where they stood. */
+/* TopK: the k largest (or smallest) of x along an axis, best first, and where they stood; of equal ones the first.  dx
+ * = dy where they stood. */
 #include <string.h>
 
 #include "kernels/copy.h"
@@ -74,7 +75,8 @@ static void load_line(const Node *n, Numbers *to, size_t at, size_t step, size_t
 static void top_k_run(const Node *n) {
   const TopK *p = n->params;
   const Shape *x = &n->in[0]->shape, *y = &n->out[has_out(n, 0) ? 0 : 1]->shape;
-  size_t inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis], k = (size_t)y->dim[p->axis], item = dtype_bytes(n->in[0]->type);
+  size_t inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis], k = (size_t)y->dim[p->axis],
+         item = dtype_bytes(n->in[0]->type);
   size_t lines = shape_span(x, 0, p->axis) * inner;
   Numbers *numbers = n->scratch;
   size_t *order = (size_t *)((double *)n->scratch + count);
@@ -94,7 +96,8 @@ static void top_k_run(const Node *n) {
 static Status top_k_grad(Grad *g) {
   const TopK *p = g->node->params;
   TRY(second_output_want(g->node, "indices"));
-  g->dx[0] = emit_with(g->graph, "GatherElementsGrad", ATTRS(attr_of_int("axis", p->axis)), g->dy[0], emit_shape(g->graph, g->node->in[0]), g->node->out[1]);
+  g->dx[0] = emit_with(g->graph, "GatherElementsGrad", ATTRS(attr_of_int("axis", p->axis)), g->dy[0],
+                       emit_shape(g->graph, g->node->in[0]), g->node->out[1]);
   return STATUS_OK;
 }
 
@@ -102,13 +105,20 @@ static double top_k_work(const Node *n) { return work_elements(n->in[0]) * 64; }
 
 static Status top_k_upgrade(Upgrade *u) { return upgrade_move(u, "k", 1, 10), STATUS_OK; }
 
-CASES_OF(top_k_cases) = {{"f32[3,5] i64[1]=2", NULL, 0, 2}, {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2}, {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
-                         {"v:i64[5]=1,3,-3,0,9 i64[1]=5", "largest=0", 0, 2}, {"v:u64[3]=1,9e18,3 i64[1]=1", NULL, 0, 2}, {0}};
+CASES_OF(top_k_cases) = {{"f32[3,5] i64[1]=2", NULL, 0, 2},
+                         {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2},
+                         {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
+                         {"v:i64[5]=1,3,-3,0,9 i64[1]=5", "largest=0", 0, 2},
+                         {"v:u64[3]=1,9e18,3 i64[1]=1", NULL, 0, 2},
+                         {0}};
 
 OPERATOR(top_k) = {
     .name = "TopK",
     .since = {1, 10, 11},
-    .min_in = 1, .max_in = 2, .min_out = 2, .max_out = 2,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 2,
+    .max_out = 2,
     .flags = OP_ANY_TYPE,
     .infer = top_k_infer,
     .run = top_k_run,

@@ -1,5 +1,5 @@
-/* Unique: the different elements of x, or its different slices along an axis, where each stood first, which of them each element of x is, and how often
- * it is there. Computed ahead, since the shapes follow from x. */
+/* Unique: the different elements of x, or its different slices along an axis, where each stood first, which of them
+ * each element of x is, and how often it is there. Computed ahead, since the shapes follow from x. */
 #include <math.h>
 
 #include "graph/compose.h"
@@ -26,7 +26,8 @@ static int compare_elements(const Slices *s, size_t a, size_t b) {
     if (p != p || q != q) return (p != p) - (q != q);
     return (p > q) - (p < q);
   }
-  if (s->type == DTYPE_UINT64) return ((uint64_t)x.ints[0] > (uint64_t)y.ints[0]) - ((uint64_t)x.ints[0] < (uint64_t)y.ints[0]);
+  if (s->type == DTYPE_UINT64)
+    return ((uint64_t)x.ints[0] > (uint64_t)y.ints[0]) - ((uint64_t)x.ints[0] < (uint64_t)y.ints[0]);
   return (x.ints[0] > y.ints[0]) - (x.ints[0] < y.ints[0]);
 }
 
@@ -84,8 +85,11 @@ static Status unique_compose(Compose *c) {
   TRY(node_contents(n, 0, &s.data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
-  else s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis], s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-  TRY(work_compose(n, (double)s.dim * log2((double)s.dim + 2) * (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
+  else
+    s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis],
+    s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
+  TRY(work_compose(n, (double)s.dim * log2((double)s.dim + 2) *
+                          (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
   size_t *order = arena_alloc_array(g->arena, s.dim, sizeof *order);
   if (!order || !groups_new(&found, g->arena, s.dim)) return STATUS_OUT_OF_MEMORY;
   select_best(order, s.dim, s.dim, before, &s);
@@ -93,20 +97,23 @@ static Status unique_compose(Compose *c) {
   const int64_t *lists[] = {found.first, found.group, found.count};
   for (int i = 1; i < n->out_count; i++) c->out[i] = emit_ints(g, lists[i - 1], (int)(i == 2 ? s.dim : found.groups));
   Value *from = flat ? emit(g, "Reshape", x, emit_ints(g, (int64_t[]){-1}, 1)) : x;
-  return compose_done(c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, found.first, (int)found.groups)));
+  return compose_done(
+      c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, found.first, (int)found.groups)));
 }
 
-CASES_OF(unique_cases) = {
-    {"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"},
-    {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
-    {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},
-    {"u8[2,4,2]=1,1,0,1,2,1,0,1,1,1,0,1,2,1,0,1", "axis=1", 0, 4, "constant"},
-    {0}};
+CASES_OF(unique_cases) = {{"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"},
+                          {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
+                          {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},
+                          {"u8[2,4,2]=1,1,0,1,2,1,0,1,1,1,0,1,2,1,0,1", "axis=1", 0, 4, "constant"},
+                          {0}};
 
 OPERATOR(unique) = {
     .name = "Unique",
     .since = {11},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 4,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 4,
     .flags = OP_ANY_TYPE,
     .compose = unique_compose,
     .cases = CASES(unique_cases),

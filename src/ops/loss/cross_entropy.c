@@ -88,7 +88,8 @@ Status cross_entropy_gradient_infer(Node *n) {
   const Shape *dy = &n->in[0]->shape, *labels = &n->in[2]->shape;
   size_t count;
   bool fits = p->reduction == REDUCTION_NONE ? dy->rank == labels->rank : shape_count(dy, &count) && count == 1;
-  for (int i = 0; fits && p->reduction == REDUCTION_NONE && i < dy->rank; i++) fits = may_equal(dy->dim[i], labels->dim[i]);
+  for (int i = 0; fits && p->reduction == REDUCTION_NONE && i < dy->rank; i++)
+    fits = may_equal(dy->dim[i], labels->dim[i]);
   if (!fits) return node_invalid(n, "input 0 is not of the shape of the loss");
   if (has_in(n, 5)) return node_fail(n, STATUS_UNSUPPORTED_OP, "we do not add its input bias");
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
@@ -116,7 +117,8 @@ static Labels labels_of(const Node *n, int at, size_t classes) {
 
 /* The weight of a place: 0 where it is ignored, NaN where the label is no class; then *label is -1. */
 static float weight_at(const Labels *l, size_t place, ptrdiff_t *label) {
-  int64_t k = l->labels->type == DTYPE_INT64 ? ((const int64_t *)l->labels->data)[place] : ((const int32_t *)l->labels->data)[place];
+  int64_t k = l->labels->type == DTYPE_INT64 ? ((const int64_t *)l->labels->data)[place]
+                                             : ((const int32_t *)l->labels->data)[place];
   *label = -1;
   if (l->ignores && k == l->ignore_index) return 0;
   if (k < 0 || (uint64_t)k >= l->classes) return NAN;
@@ -138,7 +140,8 @@ void cross_entropy_run(const Node *n) {
     ptrdiff_t label;
     float w = weight_at(&labels, place, &label), loss = w; /* 0 or NaN */
     if (label >= 0)
-      loss = w * (log_sum[place] - (x[(place / d.inner * d.n + (size_t)label) * d.inner + place % d.inner] - max[place]));
+      loss = w *
+             (log_sum[place] - (x[(place / d.inner * d.n + (size_t)label) * d.inner + place % d.inner] - max[place]));
     if (p->reduction == REDUCTION_NONE) out_f32(n, 0)[place] = loss;
     sum += loss;
     weights += w;
@@ -162,13 +165,14 @@ static void row_gradient(const float *log_prob, ptrdiff_t label, float scale, si
   float own = label < 0 ? 0 : (f32x4_exp_below_0(f32x4_splat(log_prob[label]))[0] - 1) * scale;
   size_t k = 0;
   for (; k + 4 <= classes; k += 4) f32x4_store(dx + k, f32x4_exp_below_0(f32x4_load(log_prob + k)) * scale);
-  if (k < classes) f32x4_store_up_to(dx + k, f32x4_exp_below_0(f32x4_load_up_to(log_prob + k, classes - k)) * scale, classes - k);
+  if (k < classes)
+    f32x4_store_up_to(dx + k, f32x4_exp_below_0(f32x4_load_up_to(log_prob + k, classes - k)) * scale, classes - k);
   if (label >= 0) dx[label] = own;
 }
 
 /* The same for neighbouring places, `step` apart from one class to the next. */
-static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const float *scale, size_t places, size_t classes,
-                           size_t step, float *dx) {
+static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const float *scale, size_t places,
+                           size_t classes, size_t step, float *dx) {
   float own[STRIP] = {0};
   for (size_t i = 0; i < places; i++)
     if (label[i] >= 0) own[i] = log_prob[(size_t)label[i] * step + i];
@@ -207,7 +211,8 @@ static void gradient_range(void *context, size_t from, size_t to) {
       size_t places = d.inner - i < STRIP ? d.inner - i : STRIP;
       ptrdiff_t label[STRIP];
       float scale[STRIP];
-      for (size_t k = 0; k < places; k++) scale[k] = scale_at(g->node, &g->labels, g->divisor, o * d.inner + i + k, &label[k]);
+      for (size_t k = 0; k < places; k++)
+        scale[k] = scale_at(g->node, &g->labels, g->divisor, o * d.inner + i + k, &label[k]);
       if (d.inner == 1) row_gradient(log_prob, *label, *scale, d.n, dx);
       else strip_gradient(log_prob + i, label, scale, places, d.n, d.inner, dx + i);
     }
@@ -231,7 +236,8 @@ Status cross_entropy_grad(Grad *g, const char *op_name) {
   Node *n = g->node;
   TRY(second_output_want(n, "log_prob"));
   const CrossEntropy *p = n->params;
-  AttrList attrs = ATTRS(attr_of_string("reduction", node_string(n, "reduction", "mean")), attr_of_int("ignore_index", p->ignore_index));
+  AttrList attrs = ATTRS(attr_of_string("reduction", node_string(n, "reduction", "mean")),
+                         attr_of_int("ignore_index", p->ignore_index));
   if (!p->ignores) attrs.count = 1;
   Value *dx[2] = {NULL, NULL};
   if (g->dy[0]) {

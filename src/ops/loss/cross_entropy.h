@@ -1,5 +1,5 @@
-/* Cross-entropy of class scores (N, C, d…) against labels (N, d…): what SoftmaxCrossEntropyLoss, its Internal twin, which has
- * ignore_index as an input, and their gradients share.
+/* Cross-entropy of class scores (N, C, d…) against labels (N, d…): what SoftmaxCrossEntropyLoss, its Internal twin,
+ * which has ignore_index as an input, and their gradients share.
  *
  *   loss of a place = w[label]·(log Σ e^x - x[label]), 0 where label = ignore_index
  *   mean divides by Σ w over the places that are not ignored (by 1 when that is 0)
@@ -14,6 +14,7 @@ void cross_entropy_run(const Node *n);
 /* Emits `op_name` on log_prob, which the node gets if it lacks it. */
 Status cross_entropy_grad(Grad *g, const char *op_name);
 
-/* (dy, log_prob, labels, weights?, ignore_index?) → dscores = (e^log_prob - [class is label])·w[label]·dy, over Σ w for mean */
+/* (dy, log_prob, labels, weights?, ignore_index?) → dscores = (e^log_prob - [class is label])·w[label]·dy, over Σ w for
+ * mean */
 Status cross_entropy_gradient_infer(Node *n);
 void cross_entropy_gradient_run(const Node *n);

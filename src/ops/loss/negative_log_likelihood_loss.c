@@ -1,4 +1,5 @@
-/* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or the sum over that of the weights. */
+/* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or the sum
+ * over that of the weights. */
 #include <string.h>
 
 #include "graph/compose.h"
@@ -20,13 +21,16 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
   bool ignores = node_attr(n, "ignore_index", ATTR_INT) != NULL, mean = strcmp(reduction, "mean") == 0;
   TRY(node_want_rank(n, 0, 2, RANK_MAX));
   TRY(node_want_index(n, 1));
-  Value *label = compose_cast(c, n->in[1], DTYPE_INT64), *zero = compose_number(c, x, 0), *weight = NULL, *ignored = NULL;
+  Value *label = compose_cast(c, n->in[1], DTYPE_INT64), *zero = compose_number(c, x, 0), *weight = NULL,
+        *ignored = NULL;
   if (ignores) {
     static const Shape scalar = {0};
-    ignored = emit(g, "Equal", label, compose_reshape(c, emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1), scalar, NULL));
+    ignored = emit(g, "Equal", label,
+                   compose_reshape(c, emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1), scalar, NULL));
     label = emit(g, "Where", ignored, emit(g, "Sub", label, label), label);
   }
-  Value *picked = emit_with(g, "GatherElements", ATTRS(attr_of_int("axis", 1)), x, emit(g, "Reshape", label, shape_with_one(c, n->in[1])));
+  Value *picked = emit_with(g, "GatherElements", ATTRS(attr_of_int("axis", 1)), x,
+                            emit(g, "Reshape", label, shape_with_one(c, n->in[1])));
   Value *loss = emit(g, "Neg", emit(g, "Reshape", picked, emit_shape(g, n->in[1])));
   if (has_in(n, 2)) weight = emit(g, "Gather", n->in[2], label);
   else if (ignores && mean) weight = emit(g, "Expand", compose_number(c, x, 1), emit_shape(g, label));
@@ -40,13 +44,20 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
   return compose_done(c, mean ? emit(g, "Div", sum, emit_with(g, "ReduceSum", whole, weight)) : sum);
 }
 
-CASES_OF(negative_log_likelihood_loss_cases) = {{"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"}, {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
-  {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"}, {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"}, {0}};
+CASES_OF(negative_log_likelihood_loss_cases) = {{"f32[3,4] v:i64[3]=0,3,1"},
+                                                {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"},
+                                                {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
+                                                {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"},
+                                                {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"},
+                                                {0}};
 
 OPERATOR(negative_log_likelihood_loss) = {
     .name = "NegativeLogLikelihoodLoss",
     .since = {12, 13, 22},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = negative_log_likelihood_loss_compose,
     .cases = CASES(negative_log_likelihood_loss_cases),

@@ -1,5 +1,5 @@
-/* SoftmaxCrossEntropyLoss: the loss of class scores (N, C, d…) against labels, and the log-probabilities. ops/loss/cross_entropy.h
- * has the formulas. A label that is no class makes the loss NaN. */
+/* SoftmaxCrossEntropyLoss: the loss of class scores (N, C, d…) against labels, and the log-probabilities.
+ * ops/loss/cross_entropy.h has the formulas. A label that is no class makes the loss NaN. */
 #include "ops/loss/cross_entropy.h"
 
 static Status softmax_cross_entropy_loss_grad(Grad *g) { return cross_entropy_grad(g, "SoftmaxCrossEntropyLossGrad"); }
@@ -29,7 +29,10 @@ CASES_OF(softmax_cross_entropy_loss_cases) = {
 OPERATOR(softmax_cross_entropy_loss) = {
     .name = "SoftmaxCrossEntropyLoss",
     .since = {12, 13},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 2,
     .infer = cross_entropy_infer,
     .run = cross_entropy_run,
     .grad = softmax_cross_entropy_loss_grad,

@@ -1,7 +1,9 @@
 /* SoftmaxCrossEntropyLossInternal (com.microsoft): as SoftmaxCrossEntropyLoss, with ignore_index as input 3. */
 #include "ops/loss/cross_entropy.h"
 
-static Status softmax_cross_entropy_loss_internal_grad(Grad *g) { return cross_entropy_grad(g, "SoftmaxCrossEntropyLossInternalGrad"); }
+static Status softmax_cross_entropy_loss_internal_grad(Grad *g) {
+  return cross_entropy_grad(g, "SoftmaxCrossEntropyLossInternalGrad");
+}
 
 CASES_OF(softmax_cross_entropy_loss_internal_cases) = {
     {"f32[3,5] v:i64[3]=0,4,2", NULL, 0, 2},
@@ -14,7 +16,10 @@ OPERATOR(softmax_cross_entropy_loss_internal) = {
     .name = "SoftmaxCrossEntropyLossInternal",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 2,
     .infer = cross_entropy_infer,
     .run = cross_entropy_run,
     .grad = softmax_cross_entropy_loss_internal_grad,

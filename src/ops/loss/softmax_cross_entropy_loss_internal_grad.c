@@ -1,4 +1,5 @@
-/* SoftmaxCrossEntropyLossInternalGrad (com.microsoft): the gradient of SoftmaxCrossEntropyLossInternal from its log-probabilities. */
+/* SoftmaxCrossEntropyLossInternalGrad (com.microsoft): the gradient of SoftmaxCrossEntropyLossInternal from its
+ * log-probabilities. */
 #include "ops/loss/cross_entropy.h"
 
 CASES_OF(softmax_cross_entropy_loss_internal_grad_cases) = {
@@ -10,7 +11,10 @@ OPERATOR(softmax_cross_entropy_loss_internal_grad) = {
     .name = "SoftmaxCrossEntropyLossInternalGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 6, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 6,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 2,
     .infer = cross_entropy_gradient_infer,
     .run = cross_entropy_gradient_run,

@@ -4,7 +4,8 @@
 #include "graph/op.h"
 #include "threads.h"
 
-/* Input `x` has a channel in dim 1; inputs first…last are vectors of one number a channel. Gives that vector's shape. */
+/* Input `x` has a channel in dim 1; inputs first…last are vectors of one number a channel. Gives that vector's shape.
+ */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
 
 /* Refuses a batch without a number: it has no statistics. */

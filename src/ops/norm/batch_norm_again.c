@@ -1,5 +1,5 @@
-/* BatchNormAgain (ours; X, scale, B, mean, inv_std): y of BatchNormInternal from what that one saved, where the plan drops y and computes it
- * again: y = (x - mean) · inv_std · scale + B */
+/* BatchNormAgain (ours; X, scale, B, mean, inv_std): y of BatchNormInternal from what that one saved, where the plan
+ * drops y and computes it again: y = (x - mean) · inv_std · scale + B */
 #include "ops/norm/batch_norm.h"
 
 static Status batch_norm_again_infer(Node *n) {
@@ -10,21 +10,27 @@ static Status batch_norm_again_infer(Node *n) {
 
 static void run_channels(void *context, size_t from, size_t to) {
   const Node *n = context;
-  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3), *inv_std = in_f32(n, 4);
+  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3),
+              *inv_std = in_f32(n, 4);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
   for (size_t c = from; c < to; c++)
-    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] * inv_std[c], shift[c], out_f32(n, 0) + c * channel.pixels);
+    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] * inv_std[c], shift[c],
+                  out_f32(n, 0) + c * channel.pixels);
 }
 
 static void batch_norm_again_run(const Node *n) { batch_norm_channels(n, 0, run_channels, (void *)n); }
 
-CASES_OF(batch_norm_again_cases) = {{"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {0}};
+CASES_OF(batch_norm_again_cases) = {
+    {"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {0}};
 
 OPERATOR(batch_norm_again) = {
     .name = "BatchNormAgain",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 1,
+    .min_in = 5,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .infer = batch_norm_again_infer,
     .run = batch_norm_again_run,

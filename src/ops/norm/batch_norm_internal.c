@@ -1,5 +1,5 @@
-/* BatchNormInternal (com.microsoft): BatchNormalization by the batch's own statistics. Outputs: y; the running mean and variance,
- * moved in place; the batch's mean and 1 / √(variance + ε), which the gradient needs. */
+/* BatchNormInternal (com.microsoft): BatchNormalization by the batch's own statistics. Outputs: y; the running mean and
+ * variance, moved in place; the batch's mean and 1 / √(variance + ε), which the gradient needs. */
 #include "ops/norm/batch_norm.h"
 
 static Status batch_norm_internal_infer(Node *n) {
@@ -21,10 +21,11 @@ static Status batch_norm_internal_grad(Grad *g) {
   Node *n = g->node;
   if (!g->dy[0]) return STATUS_OK;
   if (!has_out(n, 3) || !has_out(n, 4))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs outputs 3 and 4, the batch's mean and inverse deviation");
+    return node_fail(n, STATUS_UNSUPPORTED_OP,
+                     "its gradient needs outputs 3 and 4, the batch's mean and inverse deviation");
   Value *in[] = {g->dy[0], n->in[0], n->in[1], n->out[3], n->out[4]};
-  Node *grad = emit_node(g->graph, "BatchNormalizationGrad", ATTRS(attr_of_float("epsilon", node_float(n, "epsilon", 1e-5f))), in, 5, 3,
-                         NULL);
+  Node *grad = emit_node(g->graph, "BatchNormalizationGrad",
+                         ATTRS(attr_of_float("epsilon", node_float(n, "epsilon", 1e-5f))), in, 5, 3, NULL);
   for (int i = 0; grad && i < 3; i++)
     if (g->want[i]) g->dx[i] = grad->out[i];
   return STATUS_OK;
@@ -39,7 +40,10 @@ OPERATOR(batch_norm_internal) = {
     .name = "BatchNormInternal",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
+    .min_in = 5,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 5,
     .flags = OP_UPDATES | OP_FIRST_ALONE,
     .updates = {0, 3, 4},
     .infer = batch_norm_internal_infer,

@@ -1,7 +1,7 @@
 /* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, mean and var given; from opset 14 on
- * training_mode takes them from the batch and gives the moved running statistics. The gradient is that of given statistics:
- *   dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε);
- *   dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
+ * training_mode takes them from the batch and gives the moved running statistics. The gradient is that of given
+ * statistics: dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε); dmean = - Σ
+ * dx;   dvar = - dscale · scale / (2 (var + ε)) */
 #include <math.h>
 #include "ops/norm/batch_norm.h"
 
@@ -36,7 +36,8 @@ typedef struct Train {
 static void train_channels(void *context, size_t from, size_t to) {
   const Node *n = ((const Train *)context)->n;
   const BatchNormOutputs *out = ((const Train *)context)->out;
-  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *means = in_f32(n, 3), *vars = in_f32(n, 4);
+  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *means = in_f32(n, 3),
+              *vars = in_f32(n, 4);
   float epsilon = node_float(n, "epsilon", 1e-5f), momentum = node_float(n, "momentum", 0.9f);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
   for (size_t c = from; c < to; c++) {
@@ -51,7 +52,9 @@ static void train_channels(void *context, size_t from, size_t to) {
   }
 }
 
-void batch_norm_train(const Node *n, const BatchNormOutputs *out) { batch_norm_channels(n, 0, train_channels, &(Train){n, out}); }
+void batch_norm_train(const Node *n, const BatchNormOutputs *out) {
+  batch_norm_channels(n, 0, train_channels, &(Train){n, out});
+}
 
 static Status batch_normalization_infer(Node *n) {
   Shape channels;
@@ -70,11 +73,13 @@ static Status batch_normalization_infer(Node *n) {
 
 static void given_statistics(void *context, size_t from, size_t to) {
   const Node *n = context;
-  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3), *var = in_f32(n, 4);
+  const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3),
+              *var = in_f32(n, 4);
   float *y = out_f32(n, 0), epsilon = node_float(n, "epsilon", 1e-5f);
   Channel channel = batch_norm_channel(&n->in[0]->shape);
   for (size_t c = from; c < to; c++)
-    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c], y + c * channel.pixels);
+    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c],
+                  y + c * channel.pixels);
 }
 
 static void batch_normalization_run(const Node *n) {
@@ -82,7 +87,8 @@ static void batch_normalization_run(const Node *n) {
     batch_norm_channels(n, 0, given_statistics, (void *)n);
     return;
   }
-  batch_norm_train(n, &(BatchNormOutputs){.y = out_f32(n, 0), .running_mean = has_out(n, 1) ? out_f32(n, 1) : NULL,
+  batch_norm_train(n, &(BatchNormOutputs){.y = out_f32(n, 0),
+                                          .running_mean = has_out(n, 1) ? out_f32(n, 1) : NULL,
                                           .running_var = has_out(n, 2) ? out_f32(n, 2) : NULL});
 }
 
@@ -117,20 +123,24 @@ static Status batch_normalization_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(batch_normalization_cases) = {
-    {"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2", ""},
-    {"f32[2,3,4] f32[3] f32[3] f32[3] f32[3]:0.5..2", "epsilon=0.5", 9},
-    {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "spatial=1", 7},
-    {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1 momentum=0.75 epsilon=0.01", 14, 3,
-     "training goes through BatchNormInternal"},
-    {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1, "training goes through BatchNormInternal"},
-    {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
-    {0}};
+CASES_OF(batch_normalization_cases) = {{"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2", ""},
+                                       {"f32[2,3,4] f32[3] f32[3] f32[3] f32[3]:0.5..2", "epsilon=0.5", 9},
+                                       {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "spatial=1", 7},
+                                       {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2",
+                                        "training_mode=1 momentum=0.75 epsilon=0.01", 14, 3,
+                                        "training goes through BatchNormInternal"},
+                                       {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1,
+                                        "training goes through BatchNormInternal"},
+                                       {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
+                                       {0}};
 
 OPERATOR(batch_normalization) = {
     .name = "BatchNormalization",
     .since = {1, 6, 7, 9, 14, 15},
-    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 5,
+    .min_in = 5,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 5,
     .flags = OP_FIRST_ALONE,
     .infer = batch_normalization_infer,
     .run = batch_normalization_run,

@@ -1,5 +1,5 @@
-/* BatchNormalizationGrad (com.microsoft): of y = x̂ · scale + B, x̂ = (x - mean) · inv_std, mean and inv_std of the batch itself.
- *   dB = Σ dy,  dscale = Σ dy · x̂,  dx = scale · inv_std · (dy - dB / n - x̂ · dscale / n) */
+/* BatchNormalizationGrad (com.microsoft): of y = x̂ · scale + B, x̂ = (x - mean) · inv_std, mean and inv_std of the batch
+ * itself. dB = Σ dy,  dscale = Σ dy · x̂,  dx = scale · inv_std · (dy - dB / n - x̂ · dscale / n) */
 #include "ops/norm/batch_norm.h"
 
 static Status batch_normalization_grad_infer(Node *n) {
@@ -28,21 +28,27 @@ static void run_channels(void *context, size_t from, size_t to) {
     if (has_out(n, 1)) out_f32(n, 1)[c] = (float)dscale;
     if (has_out(n, 2)) out_f32(n, 2)[c] = (float)sum;
     if (has_out(n, 0) && count > 0)
-      channel_gradient(&channel, dy, x, mean[c], (float)(sum / count), (float)(dscale * inv_std[c] / count), scale[c] * inv_std[c],
-                       out_f32(n, 0) + c * channel.pixels);
+      channel_gradient(&channel, dy, x, mean[c], (float)(sum / count), (float)(dscale * inv_std[c] / count),
+                       scale[c] * inv_std[c], out_f32(n, 0) + c * channel.pixels);
   }
 }
 
 static void batch_normalization_grad_run(const Node *n) { batch_norm_channels(n, 1, run_channels, (void *)n); }
 
-CASES_OF(batch_normalization_grad_cases) = {
-    {"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3}, {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2"}, {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 2}, {"f32[1,2] f32[1,2] f32[2] f32[2] f32[2]:0.5..2"}, {0}};
+CASES_OF(batch_normalization_grad_cases) = {{"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3},
+                                            {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2"},
+                                            {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 2},
+                                            {"f32[1,2] f32[1,2] f32[2] f32[2] f32[2]:0.5..2"},
+                                            {0}};
 
 OPERATOR(batch_normalization_grad) = {
     .name = "BatchNormalizationGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 3,
+    .min_in = 5,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 3,
     .infer = batch_normalization_grad_infer,
     .run = batch_normalization_grad_run,
     .cases = CASES(batch_normalization_grad_cases),

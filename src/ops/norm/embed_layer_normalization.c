@@ -1,5 +1,5 @@
-/* EmbedLayerNormalization (com.microsoft): LayerNormalization of the sum of a word's, its place's and its segment's embeddings.
- * mask_index is how many ones there are in each row of the mask. */
+/* EmbedLayerNormalization (com.microsoft): LayerNormalization of the sum of a word's, its place's and its segment's
+ * embeddings. mask_index is how many ones there are in each row of the mask. */
 #include "graph/compose.h"
 
 /* The first T rows of the embeddings of places, or those asked for. */
@@ -28,7 +28,8 @@ static Status embed_layer_normalization_compose(Compose *c) {
 }
 
 CASES_OF(embed_layer_normalization_cases) = {
-    {"v:i32[2,3]=0,4,2,1,1,3 v:i32[2,3]=0,1,1,0,0,0 f32[5,4] f32[6,4] f32[2,4] f32[4] f32[4] v:i32[2,3]=1,1,0,1,1,1", "epsilon=0.1", 0, 3},
+    {"v:i32[2,3]=0,4,2,1,1,3 v:i32[2,3]=0,1,1,0,0,0 f32[5,4] f32[6,4] f32[2,4] f32[4] f32[4] v:i32[2,3]=1,1,0,1,1,1",
+     "epsilon=0.1", 0, 3},
     {"v:i32[2,3]=0,4,2,1,1,3 - f32[5,4] f32[6,4] - f32[4] f32[4]", NULL, 0, 2},
     {"v:i32[1,3]=0,4,2 - f32[5,4] f32[6,4] - f32[4] f32[4] - v:i32[1,3]=5,0,1", "epsilon=0.5", 0, 2},
     {0}};
@@ -37,7 +38,10 @@ OPERATOR(embed_layer_normalization) = {
     .name = "EmbedLayerNormalization",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1, .max_in = 9, .min_out = 1, .max_out = 3,
+    .min_in = 1,
+    .max_in = 9,
+    .min_out = 1,
+    .max_out = 3,
     .compose = embed_layer_normalization_compose,
     .cases = CASES(embed_layer_normalization_cases),
 };

@@ -8,12 +8,15 @@ static Status group_normalization_compose(Compose *c) {
   int64_t groups = node_int(n, "num_groups", 0);
   Dim channels = x->shape.rank > 1 ? x->shape.dim[1] : 0;
   TRY(node_want_rank(n, 0, 3, RANK_MAX));
-  if (groups < 1 || !dim_is_number(channels) || channels % groups) return node_invalid(n, "the channels must be a multiple of num_groups %lld", (long long)groups);
+  if (groups < 1 || !dim_is_number(channels) || channels % groups)
+    return node_invalid(n, "the channels must be a multiple of num_groups %lld", (long long)groups);
   static const int64_t last = 2;
   Value *grouped = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, groups, -1}, 3));
   Value *d = emit(g, "Sub", grouped, compose_reduce(c, "ReduceMean", grouped, &last, 1, true));
   Value *variance = compose_reduce(c, "ReduceMean", emit(g, "Mul", d, d), &last, 1, true);
-  Value *y = emit(g, "Div", d, emit(g, "Sqrt", emit(g, "Add", variance, compose_number(c, x, (double)node_float(n, "epsilon", 1e-5f)))));
+  Value *y = emit(
+      g, "Div", d,
+      emit(g, "Sqrt", emit(g, "Add", variance, compose_number(c, x, (double)node_float(n, "epsilon", 1e-5f)))));
   bool by_group = n->version < 21; /* scale and bias are of groups, later of channels */
   if (!by_group) y = emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, channels, -1}, 3));
   Value *one_more = emit_ints(g, (int64_t[]){-1, 1}, 2);
@@ -21,12 +24,17 @@ static Status group_normalization_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", y, emit_shape(g, x)));
 }
 
-CASES_OF(group_normalization_cases) = {{"f32[2,4,2,3] f32[2] f32[2]", "num_groups=2", 18}, {"f32[2,6,5] f32[6] f32[6]", "num_groups=3 epsilon=0.1", 21}, {0}};
+CASES_OF(group_normalization_cases) = {{"f32[2,4,2,3] f32[2] f32[2]", "num_groups=2", 18},
+                                       {"f32[2,6,5] f32[6] f32[6]", "num_groups=3 epsilon=0.1", 21},
+                                       {0}};
 
 OPERATOR(group_normalization) = {
     .name = "GroupNormalization",
     .since = {18, 21},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .compose = group_normalization_compose,
     .cases = CASES(group_normalization_cases),
 };

@@ -1,4 +1,5 @@
-/* Layer norm: a row at a time, statistics first, then one pass that writes; sums over rows in parts that the problem fixes. */
+/* Layer norm: a row at a time, statistics first, then one pass that writes; sums over rows in parts that the problem
+ * fixes. */
 #include "ops/norm/layer_norm.h"
 
 #include "graph/dims.h"
@@ -27,8 +28,8 @@ Status layer_norm_infer(Node *n, int x, int scale, int shift, Shape *statistics)
   p->epsilon = node_float(n, "epsilon", 1e-5f);
   for (int i = scale; i == scale || i == shift; i++)
     if (has_in(n, i) && !is_row(&n->in[i]->shape, shape, p->axis))
-      return node_invalid(n, "input %d is %s, it must have the dims of X %s from axis %d on", i, shape_print(&n->in[i]->shape, ts),
-                          shape_print(shape, tx), p->axis);
+      return node_invalid(n, "input %d is %s, it must have the dims of X %s from axis %d on", i,
+                          shape_print(&n->in[i]->shape, ts), shape_print(shape, tx), p->axis);
   *statistics = *shape;
   for (int i = p->axis; i < shape->rank; i++) statistics->dim[i] = 1;
   return STATUS_OK;
@@ -38,7 +39,8 @@ Status layer_norm_want_statistics(const Node *n, const Shape *statistics, int fi
   char came[SHAPE_TEXT], wanted[SHAPE_TEXT];
   for (int i = first; i <= last; i++) {
     if (!is_row(&n->in[i]->shape, statistics, 0))
-      return node_invalid(n, "input %d is %s, it must be %s", i, shape_print(&n->in[i]->shape, came), shape_print(statistics, wanted));
+      return node_invalid(n, "input %d is %s, it must be %s", i, shape_print(&n->in[i]->shape, came),
+                          shape_print(statistics, wanted));
   }
   return STATUS_OK;
 }
@@ -66,7 +68,8 @@ static double row_squares(const float *x, float mean, size_t n) {
   return sum;
 }
 
-static void row_normalize(const float *x, float mean, float inv_std, const float *scale, const float *shift, float *y, size_t n) {
+static void row_normalize(const float *x, float mean, float inv_std, const float *scale, const float *shift, float *y,
+                          size_t n) {
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
     f32x4 v = (f32x4_load(x + i) - mean) * inv_std * f32x4_load(scale + i);
@@ -103,7 +106,8 @@ void layer_norm_run(const Node *n, bool simplified, float *y, float *means, floa
   const LayerNorm *p = n->params;
   const Shape *shape = &n->in[0]->shape;
   size_t count = shape_span(shape, p->axis, shape->rank);
-  Forward f = {in_f32(n, 0), in_f32(n, 1), has_in(n, 2) ? in_f32(n, 2) : NULL, y, means, inv_stds, p->epsilon, simplified, count};
+  Forward f = {in_f32(n, 0), in_f32(n, 1), has_in(n, 2) ? in_f32(n, 2) : NULL, y, means, inv_stds, p->epsilon,
+               simplified,   count};
   threads_split(shape_span(shape, 0, p->axis), GRAIN / (count + 1) + 1, forward_rows, &f);
 }
 
@@ -118,9 +122,13 @@ typedef struct Gradient {
   float *sums; /* of each part: totals and running sums of dy · x̂ and of dy */
 } Gradient;
 
-static size_t part_count(size_t rows) { return rows / ROWS == 0 ? 1 : rows / ROWS < PARTS_MAX ? rows / ROWS : PARTS_MAX; }
+static size_t part_count(size_t rows) {
+  return rows / ROWS == 0 ? 1 : rows / ROWS < PARTS_MAX ? rows / ROWS : PARTS_MAX;
+}
 
-static float *lay_out(Scratch *s, size_t rows, size_t count) { return scratch_take(s, part_count(rows), count, 4 * sizeof(float)); }
+static float *lay_out(Scratch *s, size_t rows, size_t count) {
+  return scratch_take(s, part_count(rows), count, 4 * sizeof(float));
+}
 
 bool layer_norm_gradient_bytes(const Node *n, int scale, size_t *bytes) {
   const LayerNorm *p = n->params;
@@ -132,7 +140,8 @@ bool layer_norm_gradient_bytes(const Node *n, int scale, size_t *bytes) {
 }
 
 /* Σ g and Σ g·(x - mean) of a row, g = dy · scale; on the way sums[0 … n] += dy · x̂ and sums[n … 2n] += dy. */
-static void row_sums(const Gradient *g, const float *dy, const float *x, float mean, float inv_std, float *sums, float *sum, float *product) {
+static void row_sums(const Gradient *g, const float *dy, const float *x, float mean, float inv_std, float *sums,
+                     float *sum, float *product) {
   f32x4 all = f32x4_splat(0), products = all;
   const float *scale = g->scale;
   size_t n = g->count, i = 0;
@@ -155,7 +164,8 @@ static void row_sums(const Gradient *g, const float *dy, const float *x, float m
 }
 
 /* dx = inv_std · (g - Σ g / n - x̂ · Σ g·x̂ / n); the term Σ g / n is the mean's and missing where simplified. */
-static void row_dx(const Gradient *g, const float *dy, const float *x, float mean, float inv_std, float sum, float product, float *dx) {
+static void row_dx(const Gradient *g, const float *dy, const float *x, float mean, float inv_std, float sum,
+                   float product, float *dx) {
   size_t n = g->count, i = 0;
   const float *scale = g->scale;
   float shift = g->means ? sum / (float)n : 0, slope = product * inv_std * inv_std / (float)n;
@@ -179,7 +189,8 @@ static void gradient_part(void *context, size_t part, int thread) {
   size_t n = g->count, end = g->rows * (part + 1) / g->parts;
   float *totals = g->sums + part * 4 * n, *running = totals + 2 * n;
   memset(totals, 0, 4 * n * sizeof *totals);
-  for (size_t r = g->rows * part / g->parts, since = 1; r < end; r++, since++) { /* dx may lie over dy or x: their sums come first */
+  for (size_t r = g->rows * part / g->parts, since = 1; r < end;
+       r++, since++) { /* dx may lie over dy or x: their sums come first */
     const float *dy = g->dy + r * n, *x = g->x + r * n;
     float mean = g->means ? g->means[r] : 0, sum, product;
     row_sums(g, dy, x, mean, g->inv_stds[r], running, &sum, &product);
@@ -195,7 +206,8 @@ static void add_parts(const Gradient *g, size_t at, float *to) {
     for (size_t i = 0; i < g->count; i++) to[i] += g->sums[part * 4 * g->count + at + i];
 }
 
-void layer_norm_gradient_run(const Node *n, const float *means, const float *inv_stds, float *dx, float *dscale, float *dshift) {
+void layer_norm_gradient_run(const Node *n, const float *means, const float *inv_stds, float *dx, float *dscale,
+                             float *dshift) {
   const LayerNorm *p = n->params;
   const Shape *shape = &n->in[1]->shape;
   Gradient g = {in_f32(n, 0), in_f32(n, 1), in_f32(n, 2), means, inv_stds, dx};

@@ -14,7 +14,10 @@ CASES_OF(lp_normalization_cases) = {{"f32[2,3,4]", "axis=1"}, {"f32[3,5]", "p=1"
 OPERATOR(lp_normalization) = {
     .name = "LpNormalization",
     .since = {1, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = lp_normalization_compose,
     .cases = CASES(lp_normalization_cases),

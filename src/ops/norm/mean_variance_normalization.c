@@ -18,7 +18,10 @@ CASES_OF(mean_variance_normalization_cases) = {{"f32[2,3,2,3]"}, {"f32[2,5]", "a
 OPERATOR(mean_variance_normalization) = {
     .name = "MeanVarianceNormalization",
     .since = {9, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = mean_variance_normalization_compose,
     .cases = CASES(mean_variance_normalization_cases),
 };

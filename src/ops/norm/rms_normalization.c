@@ -1,11 +1,12 @@
-/* RMSNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale; ops/norm/layer_norm.h has the formulas.
- * Its gradient asks SimplifiedLayerNormalization, which is the same, for the statistics. */
+/* RMSNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale; ops/norm/layer_norm.h has
+ * the formulas. Its gradient asks SimplifiedLayerNormalization, which is the same, for the statistics. */
 #include "ops/norm/layer_norm.h"
 
 static Status rms_normalization_infer(Node *n) {
   Shape statistics;
   if (node_int(n, "stash_type", 1) != 1)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "stash_type is %lld, we compute in float32 (1)", (long long)node_int(n, "stash_type", 1));
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "stash_type is %lld, we compute in float32 (1)",
+                     (long long)node_int(n, "stash_type", 1));
   TRY(layer_norm_infer(n, 0, 1, -1, &statistics));
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
@@ -24,12 +25,18 @@ static Status rms_normalization_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(rms_normalization_cases) = {{"f32[3,6] f32[6]", "epsilon=0.25", 23}, {"f32[2,3,5] f32[3,5]", "axis=1", 23}, {"f32[70,5] f32[5]", NULL, 23}, {0}};
+CASES_OF(rms_normalization_cases) = {{"f32[3,6] f32[6]", "epsilon=0.25", 23},
+                                     {"f32[2,3,5] f32[3,5]", "axis=1", 23},
+                                     {"f32[70,5] f32[5]", NULL, 23},
+                                     {0}};
 
 OPERATOR(rms_normalization) = {
     .name = "RMSNormalization",
     .since = {23},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = rms_normalization_infer,
     .run = rms_normalization_run,

@@ -1,5 +1,5 @@
-/* SimplifiedLayerNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale (RMS norm). In ai.onnx by ONNX
- * Runtime's leave. Outputs: Y, and of each row 1 / √(mean square + ε). */
+/* SimplifiedLayerNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale (RMS norm). In
+ * ai.onnx by ONNX Runtime's leave. Outputs: Y, and of each row 1 / √(mean square + ε). */
 #include "ops/norm/layer_norm.h"
 #include "graph/second_output.h"
 
@@ -16,11 +16,13 @@ static void simplified_layer_normalization_run(const Node *n) {
 
 static Status simplified_layer_normalization_grad(Grad *g) {
   Node *n = g->node;
-  if (g->dy[1] && n->out_count > 1) return node_fail(n, STATUS_UNSUPPORTED_OP, "no gradient flows through output 1, a statistic");
+  if (g->dy[1] && n->out_count > 1)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "no gradient flows through output 1, a statistic");
   TRY(second_output_want(n, "inv_std_var"));
   Value *in[] = {g->dy[0], n->in[0], n->in[1], n->out[1]};
   AttrList axis = ATTRS(attr_of_int("axis", ((const LayerNorm *)n->params)->axis));
-  Node *grad = emit_node(g->graph, "SimplifiedLayerNormalizationGrad", axis, in, 4, 2, NULL); /* ONNX Runtime's wants both outputs */
+  Node *grad = emit_node(g->graph, "SimplifiedLayerNormalizationGrad", axis, in, 4, 2,
+                         NULL); /* ONNX Runtime's wants both outputs */
   for (int i = 0; grad && i < 2; i++)
     if (g->want[i]) g->dx[i] = grad->out[i];
   return STATUS_OK;
@@ -32,7 +34,10 @@ CASES_OF(simplified_layer_normalization_cases) = {
 OPERATOR(simplified_layer_normalization) = {
     .name = "SimplifiedLayerNormalization",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 2,
     .in_place = 1,
     .infer = simplified_layer_normalization_infer,
     .run = simplified_layer_normalization_run,

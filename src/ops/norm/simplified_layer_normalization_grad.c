@@ -1,4 +1,5 @@
-/* SimplifiedLayerNormalizationGrad (com.microsoft; dY, X, scale, inv_std_var): dX and dscale of SimplifiedLayerNormalization. */
+/* SimplifiedLayerNormalizationGrad (com.microsoft; dY, X, scale, inv_std_var): dX and dscale of
+ * SimplifiedLayerNormalization. */
 #include "ops/norm/layer_norm.h"
 
 static Status simplified_layer_normalization_grad_infer(Node *n) {
@@ -12,17 +13,22 @@ static Status simplified_layer_normalization_grad_infer(Node *n) {
 }
 
 static void simplified_layer_normalization_grad_run(const Node *n) {
-  layer_norm_gradient_run(n, NULL, in_f32(n, 3), has_out(n, 0) ? out_f32(n, 0) : NULL, has_out(n, 1) ? out_f32(n, 1) : NULL, NULL);
+  layer_norm_gradient_run(n, NULL, in_f32(n, 3), has_out(n, 0) ? out_f32(n, 0) : NULL,
+                          has_out(n, 1) ? out_f32(n, 1) : NULL, NULL);
 }
 
-CASES_OF(simplified_layer_normalization_grad_cases) = {
-    {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2}, {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2"}, {0}};
+CASES_OF(simplified_layer_normalization_grad_cases) = {{"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2},
+                                                       {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2"},
+                                                       {0}};
 
 OPERATOR(simplified_layer_normalization_grad) = {
     .name = "SimplifiedLayerNormalizationGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4, .max_in = 4, .min_out = 1, .max_out = 2,
+    .min_in = 4,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 2,
     .in_place = 1 | 2,
     .infer = simplified_layer_normalization_grad_infer,
     .run = simplified_layer_normalization_grad_run,

@@ -1,4 +1,5 @@
-/* SkipLayerNormalization (com.microsoft): LayerNormalization of input + skip (+ bias), scaled by gamma and moved by beta. */
+/* SkipLayerNormalization (com.microsoft): LayerNormalization of input + skip (+ bias), scaled by gamma and moved by
+ * beta. */
 #include "graph/compose.h"
 
 static Status skip_layer_normalization_compose(Compose *c) {
@@ -8,16 +9,21 @@ static Status skip_layer_normalization_compose(Compose *c) {
   if (has_in(n, 4)) sum = emit(g, "Add", sum, n->in[4]);
   AttrList attrs = ATTRS(attr_of_int("axis", -1), attr_of_float("epsilon", node_float(n, "epsilon", 1e-12f)));
   if (n->out_count > 3) c->out[3] = sum;
-  return compose_done(c, has_in(n, 3) ? emit_with(g, "LayerNormalization", attrs, sum, n->in[2], n->in[3]) : emit_with(g, "LayerNormalization", attrs, sum, n->in[2]));
+  return compose_done(c, has_in(n, 3) ? emit_with(g, "LayerNormalization", attrs, sum, n->in[2], n->in[3])
+                                      : emit_with(g, "LayerNormalization", attrs, sum, n->in[2]));
 }
 
-CASES_OF(skip_layer_normalization_cases) = {{"f32[2,3,6] f32[2,3,6] f32[6] f32[6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6]"}, {0}};
+CASES_OF(skip_layer_normalization_cases) = {
+    {"f32[2,3,6] f32[2,3,6] f32[6] f32[6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6]"}, {0}};
 
 OPERATOR(skip_layer_normalization) = {
     .name = "SkipLayerNormalization",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 5, .min_out = 1, .max_out = 4,
+    .min_in = 3,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 4,
     .compose = skip_layer_normalization_compose,
     .cases = CASES(skip_layer_normalization_cases),
 };

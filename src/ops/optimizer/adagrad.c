@@ -1,4 +1,5 @@
-/* Adagrad (ai.onnx.preview.training): g += norm_coefficient·x;  h += g²;  x −= R/(1 + T·decay_factor) · g / (√h + ε). */
+/* Adagrad (ai.onnx.preview.training): g += norm_coefficient·x;  h += g²;  x −= R/(1 + T·decay_factor) · g / (√h + ε).
+ */
 #include <math.h>
 
 #include "ops/optimizer/training_step.h"
@@ -10,7 +11,8 @@ typedef struct AdagradParams {
 static Status adagrad_infer(Node *n) {
   AdagradParams *p = NODE_PARAMS(n, AdagradParams);
   if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = (AdagradParams){node_float(n, "decay_factor", 0), node_float(n, "epsilon", 1e-6f), node_float(n, "norm_coefficient", 0)};
+  *p = (AdagradParams){node_float(n, "decay_factor", 0), node_float(n, "epsilon", 1e-6f),
+                       node_float(n, "norm_coefficient", 0)};
   return training_step_infer(n, 1);
 }
 
@@ -37,7 +39,10 @@ OPERATOR(adagrad) = {
     .name = "Adagrad",
     .domain = TRAINING_DOMAIN,
     .since = {1},
-    .min_in = 3, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 3,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .infer = adagrad_infer,
     .run = adagrad_run,
     .cases = CASES(adagrad_cases),

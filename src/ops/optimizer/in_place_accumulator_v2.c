@@ -1,4 +1,5 @@
-/* InPlaceAccumulatorV2 (com.microsoft): buffer = gradient when the flag overwrites, else buffer + gradient; updated = true. */
+/* InPlaceAccumulatorV2 (com.microsoft): buffer = gradient when the flag overwrites, else buffer + gradient; updated =
+ * true. */
 #include "graph/same_shape.h"
 #include "kernels/vector_math.h"
 #include "threads.h"
@@ -9,7 +10,8 @@ static Status in_place_accumulator_v2_infer(Node *n) {
   TRY(node_want_float(n, 1));
   TRY(same_shape_want(n, 0, 1));
   TRY(node_want_type(n, 2, DTYPE_BOOL));
-  if (has_in(n, 2) && n->in[2]->shape.rank && n->in[2]->shape.dim[0] != 1) return node_invalid(n, "input 2 must be one flag");
+  if (has_in(n, 2) && n->in[2]->shape.rank && n->in[2]->shape.dim[0] != 1)
+    return node_invalid(n, "input 2 must be one flag");
   return node_output(n, 0, DTYPE_BOOL, &one);
 }
 
@@ -17,7 +19,8 @@ static void run_range(void *context, size_t from, size_t to) {
   const Node *n = context;
   float *buffer = n->in[0]->data;
   const float *gradient = in_f32(n, 1);
-  if (has_in(n, 2) && *(const uint8_t *)n->in[2]->data) memcpy(buffer + from, gradient + from, (to - from) * sizeof *buffer);
+  if (has_in(n, 2) && *(const uint8_t *)n->in[2]->data)
+    memcpy(buffer + from, gradient + from, (to - from) * sizeof *buffer);
   else
     for (size_t i = from; i < to; i += 4) {
       f32x4 sum = f32x4_load_up_to(buffer + i, to - i) + f32x4_load_up_to(gradient + i, to - i);
@@ -37,7 +40,10 @@ OPERATOR(in_place_accumulator_v2) = {
     .name = "InPlaceAccumulatorV2",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_UPDATES,
     .infer = in_place_accumulator_v2_infer,
     .run = in_place_accumulator_v2_run,

@@ -15,8 +15,10 @@ static Status momentum_infer(Node *n) {
   if (!p) return STATUS_OUT_OF_MEMORY;
   if (strcmp(mode, "standard") != 0 && strcmp(mode, "nesterov") != 0)
     return node_invalid(n, "mode must be 'standard' or 'nesterov', not '%.32s'", mode);
-  if (!node_attr(n, "alpha", ATTR_FLOAT) || !node_attr(n, "beta", ATTR_FLOAT)) return node_invalid(n, "alpha and beta must be given");
-  *p = (MomentumParams){node_float(n, "alpha", 0), node_float(n, "beta", 1), node_float(n, "norm_coefficient", 0), strcmp(mode, "nesterov") == 0};
+  if (!node_attr(n, "alpha", ATTR_FLOAT) || !node_attr(n, "beta", ATTR_FLOAT))
+    return node_invalid(n, "alpha and beta must be given");
+  *p = (MomentumParams){node_float(n, "alpha", 0), node_float(n, "beta", 1), node_float(n, "norm_coefficient", 0),
+                        strcmp(mode, "nesterov") == 0};
   return training_step_infer(n, 1);
 }
 
@@ -31,7 +33,8 @@ static void momentum_step(const MomentumParams *p, float rate, float beta, Train
 static void momentum_run(const Node *n) {
   const MomentumParams *p = n->params;
   float beta = training_step_count(n) > 0 ? p->beta : 1;
-  for (int i = 0; i < training_step_tensors(n, 1); i++) momentum_step(p, training_step_rate(n), beta, training_step_at(n, 1, i));
+  for (int i = 0; i < training_step_tensors(n, 1); i++)
+    momentum_step(p, training_step_rate(n), beta, training_step_at(n, 1, i));
 }
 
 CASES_OF(momentum_cases) = {
@@ -43,7 +46,10 @@ OPERATOR(momentum) = {
     .name = "Momentum",
     .domain = TRAINING_DOMAIN,
     .since = {1},
-    .min_in = 3, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 3,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .infer = momentum_infer,
     .run = momentum_run,
     .cases = CASES(momentum_cases),

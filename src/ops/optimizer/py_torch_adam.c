@@ -1,7 +1,7 @@
-/* PyTorchAdam (ai.trainlet): one step of PyTorch's Adam and AdamW, whose ε stands beside the corrected root, which ONNX's Adam cannot say.
- *   x *= 1 − R·weight_decay;  g += norm_coefficient·x;  v = α·v + (1−α)·g;  h = β·h + (1−β)·g²
- *   x −= R/(1−αᵀ) · v / (√h/√(1−βᵀ) + ε)
- * Exported models define it for other runtimes as a function of ONNX operators (onnx/training.c). */
+/* PyTorchAdam (ai.trainlet): one step of PyTorch's Adam and AdamW, whose ε stands beside the corrected root, which
+ * ONNX's Adam cannot say. x *= 1 − R·weight_decay;  g += norm_coefficient·x;  v = α·v + (1−α)·g;  h = β·h + (1−β)·g² x
+ * −= R/(1−αᵀ) · v / (√h/√(1−βᵀ) + ε) Exported models define it for other runtimes as a function of ONNX operators
+ * (onnx/training.c). */
 #include <math.h>
 
 #include "kernels/power.h"
@@ -23,7 +23,8 @@ static void py_torch_adam_run(const Node *n) {
   const PyTorchAdamParams *p = n->params;
   TrainingStep s = training_step_at(n, 2, 0);
   int64_t t = training_step_count(n);
-  float rate = (float)(training_step_rate(n) / (1 - power_of(p->alpha, t))), spread = (float)(1 / sqrt(1 - power_of(p->beta, t)));
+  float rate = (float)(training_step_rate(n) / (1 - power_of(p->alpha, t))),
+        spread = (float)(1 / sqrt(1 - power_of(p->beta, t)));
   for (size_t i = 0; i < s.count; i++) {
     float x = s.x[i] - training_step_rate(n) * p->decoupled * s.x[i], g = s.g[i] + p->coupled * x;
     float v = p->alpha * s.state[0][i] + (1 - p->alpha) * g;
@@ -34,15 +35,18 @@ static void py_torch_adam_run(const Node *n) {
   }
 }
 
-CASES_OF(py_torch_adam_cases) = {
-    {"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2", "norm_coefficient=0.01 weight_decay=0.1 epsilon=0.001", 0, 3},
-    {0}};
+CASES_OF(py_torch_adam_cases) = {{"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2",
+                                  "norm_coefficient=0.01 weight_decay=0.1 epsilon=0.001", 0, 3},
+                                 {0}};
 
 OPERATOR(py_torch_adam) = {
     .name = "PyTorchAdam",
     .domain = "ai.trainlet",
     .since = {1},
-    .min_in = 6, .max_in = 6, .min_out = 1, .max_out = 3,
+    .min_in = 6,
+    .max_in = 6,
+    .min_out = 1,
+    .max_out = 3,
     .flags = OP_OURS,
     .infer = py_torch_adam_infer,
     .run = py_torch_adam_run,

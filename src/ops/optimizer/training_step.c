@@ -3,7 +3,8 @@
 
 static Status want_one(const Node *n, int i, DType type) {
   TRY(node_want_type(n, i, type));
-  if (!shape_is_concrete(&n->in[i]->shape) || in_count(n, i) == 1) return STATUS_OK; /* symbols are numbers before the run */
+  if (!shape_is_concrete(&n->in[i]->shape) || in_count(n, i) == 1)
+    return STATUS_OK; /* symbols are numbers before the run */
   return node_invalid(n, "input %d must be one number", i);
 }
 
@@ -12,14 +13,16 @@ static Status want_like(const Node *n, int i, const Shape *shape) {
   if (!has_in(n, i)) return node_invalid(n, "input %d must be there", i);
   TRY(node_want_float(n, i));
   if (shape_equal(&n->in[i]->shape, shape)) return STATUS_OK;
-  return node_invalid(n, "input %d is %s, the tensor it belongs to is %s", i, shape_print(&n->in[i]->shape, came), shape_print(shape, wanted));
+  return node_invalid(n, "input %d is %s, the tensor it belongs to is %s", i, shape_print(&n->in[i]->shape, came),
+                      shape_print(shape, wanted));
 }
 
 Status training_step_infer(Node *n, int state_sorts) {
   int sorts = 2 + state_sorts, tensors = training_step_tensors(n, state_sorts);
   if (tensors < 1 || n->in_count != 2 + sorts * tensors)
     return node_invalid(n, "takes R, T and %d inputs for each tensor, %d came", sorts, n->in_count);
-  if (n->out_count > (1 + state_sorts) * tensors) return node_invalid(n, "has %d outputs, %d are asked for", (1 + state_sorts) * tensors, n->out_count);
+  if (n->out_count > (1 + state_sorts) * tensors)
+    return node_invalid(n, "has %d outputs, %d are asked for", (1 + state_sorts) * tensors, n->out_count);
   TRY(want_one(n, 0, DTYPE_FLOAT32));
   TRY(want_one(n, 1, DTYPE_INT64));
   for (int i = 0; i < tensors; i++) {

@@ -1,4 +1,5 @@
-/* Training step: what ai.onnx.preview.training's Adam, Adagrad and Momentum (and ai.trainlet's Adam) share, the layout of their ports.
+/* Training step: what ai.onnx.preview.training's Adam, Adagrad and Momentum (and ai.trainlet's Adam) share, the layout
+ * of their ports.
  *
  *   (R, T, X₁ … Xₙ, G₁ … Gₙ, state₁ … stateₙ, …) → (new X₁ … Xₙ, new state₁ … stateₙ, …)
  *     R: learning rate, T: update count; G: gradients of the tensors X; Adam has two sorts of state, the others one
@@ -11,7 +12,9 @@
 /* Checks the ports and gives the outputs their shapes. */
 Status training_step_infer(Node *n, int state_sorts);
 
-static inline int training_step_tensors(const Node *n, int state_sorts) { return (n->in_count - 2) / (2 + state_sorts); }
+static inline int training_step_tensors(const Node *n, int state_sorts) {
+  return (n->in_count - 2) / (2 + state_sorts);
+}
 static inline float training_step_rate(const Node *n) { return *in_f32(n, 0); }
 static inline int64_t training_step_count(const Node *n) { return *(const int64_t *)n->in[1]->data; }
 

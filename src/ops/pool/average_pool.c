@@ -16,7 +16,8 @@ static float window_sum(const float *x, const Window *w, const PoolView *v) {
   float sum = 0;
   for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
     for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
-      for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step) sum += x[(d * w->in[0] + i) * w->in[1] + j];
+      for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step)
+        sum += x[(d * w->in[0] + i) * w->in[1] + j];
   return sum;
 }
 
@@ -40,8 +41,9 @@ static void average_pool_run(const Node *n) {
   threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
 }
 
-/* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own AveragePoolGrad wants
- * a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that nobody knows yet, and for three dimensions. ---- */
+/* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own
+ * AveragePoolGrad wants a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that
+ * nobody knows yet, and for three dimensions. ---- */
 
 static bool planes_known(const Shape *s) {
   for (int i = 1; i < s->rank; i++)
@@ -83,13 +85,16 @@ static int64_t pad_after(const Window *w, int a) {
 }
 
 static Value *emit_conv_grad(Graph *g, const Window *w, Value *dy, Value *x, float weight) {
-  int64_t kernel[] = {(int64_t)w->kernel[0], (int64_t)w->kernel[1]}, strides[] = {(int64_t)w->stride[0], (int64_t)w->stride[1]};
+  int64_t kernel[] = {(int64_t)w->kernel[0], (int64_t)w->kernel[1]},
+          strides[] = {(int64_t)w->stride[0], (int64_t)w->stride[1]};
   int64_t dilations[] = {(int64_t)w->dilation[0], (int64_t)w->dilation[1]}, channels = x->shape.dim[1];
   int64_t pads[] = {(int64_t)w->pad[0], (int64_t)w->pad[1], pad_after(w, 0), pad_after(w, 1)};
   Shape one = SHAPE(1, 1, 1, 1);
-  Value *weights = emit(g, "Tile", emit_floats(g, &weight, &one), emit_ints(g, (int64_t[]){channels, 1, kernel[0], kernel[1]}, 4));
-  AttrList attrs = ATTRS(attr_of_ints("kernel_shape", kernel, 2), attr_of_ints("strides", strides, 2), attr_of_ints("pads", pads, 4),
-                         attr_of_ints("dilations", dilations, 2), attr_of_int("group", channels));
+  Value *weights = emit(g, "Tile", emit_floats(g, &weight, &one),
+                        emit_ints(g, (int64_t[]){channels, 1, kernel[0], kernel[1]}, 4));
+  AttrList attrs = ATTRS(attr_of_ints("kernel_shape", kernel, 2), attr_of_ints("strides", strides, 2),
+                         attr_of_ints("pads", pads, 4), attr_of_ints("dilations", dilations, 2),
+                         attr_of_int("group", channels));
   return emit_with(g, "ConvGrad", attrs, emit_planes(g, dy), emit_planes(g, x), weights);
 }
 
@@ -134,7 +139,10 @@ CASES_OF(average_pool_cases) = {
 OPERATOR(average_pool) = {
     .name = "AveragePool",
     .since = {1, 7, 10, 11, 19},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .infer = average_pool_infer,
     .run = average_pool_run,
     .grad = average_pool_grad,

@@ -31,7 +31,9 @@ static void run_planes(void *context, size_t from, size_t to) {
   }
 }
 
-static void global_average_pool_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n); }
+static void global_average_pool_run(const Node *n) {
+  threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n);
+}
 
 static Status global_average_pool_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -47,7 +49,10 @@ CASES_OF(global_average_pool_cases) = {{"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""},
 OPERATOR(global_average_pool) = {
     .name = "GlobalAveragePool",
     .since = {1},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .infer = global_average_pool_infer,
     .run = global_average_pool_run,
     .grad = global_average_pool_grad,

@@ -11,7 +11,8 @@ static Status global_lp_pool_compose(Compose *c) {
   for (int i = 2; i < x->shape.rank; i++) axes[count++] = i;
   double p = (double)node_int(c->node, "p", 2);
   if (p < 1 || !count) return node_invalid(c->node, "p must be 1 or more, and there must be spatial dimensions");
-  Value *sum = compose_reduce(c, "ReduceSum", emit(g, "Pow", emit(g, "Abs", x), compose_number(c, x, p)), axes, count, true);
+  Value *sum = compose_reduce(c, "ReduceSum", emit(g, "Pow", emit(g, "Abs", x), compose_number(c, x, p)), axes, count,
+                              true);
   return compose_done(c, emit(g, "Pow", sum, compose_number(c, x, 1 / p)));
 }
 
@@ -27,7 +28,10 @@ CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {"f32
 OPERATOR(global_lp_pool) = {
     .name = "GlobalLpPool",
     .since = {1, 2, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = global_lp_pool_compose,
     .upgrade = global_lp_pool_upgrade,

@@ -29,7 +29,9 @@ static void run_planes(void *context, size_t from, size_t to) {
   }
 }
 
-static void global_max_pool_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n); }
+static void global_max_pool_run(const Node *n) {
+  threads_split(out_count(n, 0), threads_grain(pixels_of(n)), run_planes, (void *)n);
+}
 
 static Status global_max_pool_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -38,18 +40,23 @@ static Status global_max_pool_grad(Grad *grad) {
   int count = 0;
   for (int i = 2; i < x->shape.rank; i++) axes[count++] = i;
   Value *at = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), emit(g, "Equal", x, y));
-  Value *equal_ones = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1), attr_of_int("noop_with_empty_axes", 1)), at,
+  Value *equal_ones = emit_with(g, "ReduceSumTraining",
+                                ATTRS(attr_of_int("keepdims", 1), attr_of_int("noop_with_empty_axes", 1)), at,
                                 emit_ints(g, axes, count));
   grad->dx[0] = emit(g, "Mul", at, emit(g, "Div", grad->dy[0], equal_ones));
   return STATUS_OK;
 }
 
-CASES_OF(global_max_pool_cases) = {{"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}, {0}};
+CASES_OF(global_max_pool_cases) = {
+    {"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}, {0}};
 
 OPERATOR(global_max_pool) = {
     .name = "GlobalMaxPool",
     .since = {1},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .infer = global_max_pool_infer,
     .run = global_max_pool_run,
     .grad = global_max_pool_grad,

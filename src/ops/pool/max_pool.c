@@ -1,5 +1,5 @@
-/* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of equal
- * ones wins; NaN wins over all, as in PyTorch. */
+/* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of
+ * equal ones wins; NaN wins over all, as in PyTorch. */
 #include <math.h>
 #include <string.h>
 
@@ -52,12 +52,14 @@ typedef struct Row {
 
 /* Windows j … j + 3, which begin one or two columns apart and have all of these on the input. */
 static void four_windows(const Window *w, const Row *r, const float *x, size_t j, float *y, int64_t *indices) {
-  size_t width = w->in[1], stride = w->stride[1], column = j * stride - w->pad[1], first = (r->depths.from * w->in[0] + r->rows.from) * width + column;
+  size_t width = w->in[1], stride = w->stride[1], column = j * stride - w->pad[1],
+         first = (r->depths.from * w->in[0] + r->rows.from) * width + column;
   f32x4 best = lanes(x + first, stride);
   i32x4 offset = i32x4_splat((int32_t)first);
   for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
     for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step)
-      for (size_t k = 0, at = i * width + column; k < w->kernel[1]; k++, at += w->dilation[1]) take_larger(&best, &offset, lanes(x + at, stride), (int32_t)at);
+      for (size_t k = 0, at = i * width + column; k < w->kernel[1]; k++, at += w->dilation[1])
+        take_larger(&best, &offset, lanes(x + at, stride), (int32_t)at);
   f32x4_store(y + j, best);
   int64_t step = (int64_t)stride;
   i64x4 place = {0, step, 2 * step, 3 * step};
@@ -74,11 +76,14 @@ static PoolRange by_fours(const Pool *pool) {
   return to >= from + 4 ? (PoolRange){.from = from, .to = to} : (PoolRange){0};
 }
 
-/* One output row of any window, rows counted over the depth. `indices` may be NULL. The last four windows may overlap those before. */
-static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t row, size_t plane, float *y, int64_t *indices) {
+/* One output row of any window, rows counted over the depth. `indices` may be NULL. The last four windows may overlap
+ * those before. */
+static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t row, size_t plane, float *y,
+                    int64_t *indices) {
   const Window *w = &pool->window;
   Row r = {pool_range(&pool->depth, 0, row / w->out[0]), pool_range(w, 0, row % w->out[0]), plane * pool_in(pool)};
-  for (size_t j = fours.from; j < fours.to; j += 4) four_windows(w, &r, x, j + 4 <= fours.to ? j : fours.to - 4, y, indices);
+  for (size_t j = fours.from; j < fours.to; j += 4)
+    four_windows(w, &r, x, j + 4 <= fours.to ? j : fours.to - 4, y, indices);
   for (size_t j = 0; j < w->out[1]; j++) {
     if (j >= fours.from && j < fours.to) continue;
     size_t best = largest(x, w, r.depths, r.rows, pool_range(w, 1, j));
@@ -92,12 +97,14 @@ static bool is_two_by_two(const Pool *pool) {
   const Window *w = &pool->window;
   if (pool->depth.in[0] != 1 || pool->depth.out[0] != 1) return false;
   for (int a = 0; a < 2; a++)
-    if (w->kernel[a] != 2 || w->stride[a] != 2 || w->dilation[a] != 1 || w->pad[a] || w->in[a] < 2 * w->out[a]) return false;
+    if (w->kernel[a] != 2 || w->stride[a] != 2 || w->dilation[a] != 1 || w->pad[a] || w->in[a] < 2 * w->out[a])
+      return false;
   return window_in(w) <= INT32_MAX;
 }
 
 /* Four windows of output row `row`, from column j on. */
-static void two_by_two(const Window *w, const float *x, size_t row, size_t j, size_t plane, float *y, int64_t *indices) {
+static void two_by_two(const Window *w, const float *x, size_t row, size_t j, size_t plane, float *y,
+                       int64_t *indices) {
   const float *top = x + 2 * row * w->in[1] + 2 * j, *bottom = top + w->in[1];
   int32_t width = (int32_t)w->in[1];
   f32x4 a = f32x4_load(top), b = f32x4_load(top + 4), c = f32x4_load(bottom), d = f32x4_load(bottom + 4);
@@ -108,7 +115,9 @@ static void two_by_two(const Window *w, const float *x, size_t row, size_t j, si
   take_larger(&best, &offset, __builtin_shufflevector(c, d, 1, 3, 5, 7), width + 1);
   f32x4_store(y + j, best);
   i64x4 start = {0, 2, 4, 6};
-  if (indices) *(i64x4 *)(indices + j) = __builtin_convertvector(offset, i64x4) + start + (int64_t)(plane * window_in(w) + (size_t)(top - x));
+  if (indices)
+    *(i64x4 *)(indices + j) = __builtin_convertvector(offset, i64x4) + start +
+                              (int64_t)(plane * window_in(w) + (size_t)(top - x));
 }
 
 /* A row of at least four windows; the last four may overlap those before. */
@@ -119,11 +128,13 @@ static void two_by_two_row(const Pool *pool, const float *x, size_t row, size_t 
   if (columns % 4) two_by_two(w, x, row, columns - 4, plane, y, indices);
 }
 
-/* Offsets in a picture kept column by column: the place (d, i, j) of a plane has there the number (j · rows + i) · depth + d. */
+/* Offsets in a picture kept column by column: the place (d, i, j) of a plane has there the number (j · rows + i) ·
+ * depth + d. */
 static void turn_indices(const Pool *pool, size_t plane, int64_t *indices) {
   size_t depth = pool->depth.in[0], rows = pool->window.in[0], columns = pool->window.in[1];
   for (size_t k = 0; k < pool_out(pool); k++) {
-    size_t at = (size_t)indices[k] - plane * pool_in(pool), d = at / (rows * columns), i = at / columns % rows, j = at % columns;
+    size_t at = (size_t)indices[k] - plane * pool_in(pool), d = at / (rows * columns), i = at / columns % rows,
+           j = at % columns;
     indices[k] = (int64_t)(plane * pool_in(pool) + (j * rows + i) * depth + d);
   }
 }
@@ -197,7 +208,10 @@ CASES_OF(max_pool_cases) = {
 OPERATOR(max_pool) = {
     .name = "MaxPool",
     .since = {1, 8, 10, 11, 12, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 2,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 2,
     .flags = OP_SMALL_IN_FLOAT,
     .infer = max_pool_infer,
     .run = max_pool_run,

@@ -12,7 +12,8 @@ static Status size_before(const Compose *c, Shape *y) {
   for (int a = 0; a < w.rank; a++) {
     Dim in = x->dim[2 + a];
     TRY(compose_want_number(c, 0, 2 + a));
-    if (in < 1 || in > (Dim)1 << 32) return node_invalid(n, "the size of X along spatial dimension %d is %lld", a, (long long)in);
+    if (in < 1 || in > (Dim)1 << 32)
+      return node_invalid(n, "the size of X along spatial dimension %d is %lld", a, (long long)in);
     y->dim[2 + a] = (in - 1) * w.stride[a] + w.kernel[a] - w.pad_begin[a] - w.pad_end[a];
     if (y->dim[2 + a] < 1) return node_invalid(n, "its output would have the size %lld", (long long)y->dim[2 + a]);
   }
@@ -29,7 +30,8 @@ static Status max_unpool_compose(Compose *c) {
   if (!shape) {
     Shape y;
     TRY(size_before(c, &y));
-    Value *planes = emit(g, "Slice", emit_shape(g, x), emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){2}, 1));
+    Value *planes = emit(g, "Slice", emit_shape(g, x), emit_ints(g, (int64_t[]){0}, 1),
+                         emit_ints(g, (int64_t[]){2}, 1));
     shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, emit_ints(g, y.dim + 2, y.rank - 2));
   }
   Value *flat = emit_ints(g, (int64_t[]){-1}, 1);
@@ -38,15 +40,17 @@ static Status max_unpool_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", y, shape));
 }
 
-CASES_OF(max_unpool_cases) = {
-    {"f32[1,1,2,2] v:i64[1,1,2,2]=5,7,13,15", "kernel_shape=[2,2] strides=[2,2]"},
-    {"f32[1,2,2] v:i64[1,2,2]=1,2,5,9 i64[3]=1,2,5", "kernel_shape=[2] strides=[2]"},
-    {0}};
+CASES_OF(max_unpool_cases) = {{"f32[1,1,2,2] v:i64[1,1,2,2]=5,7,13,15", "kernel_shape=[2,2] strides=[2,2]"},
+                              {"f32[1,2,2] v:i64[1,2,2]=1,2,5,9 i64[3]=1,2,5", "kernel_shape=[2] strides=[2]"},
+                              {0}};
 
 OPERATOR(max_unpool) = {
     .name = "MaxUnpool",
     .since = {9, 11, 22},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .compose = max_unpool_compose,
     .cases = CASES(max_unpool_cases),
 };

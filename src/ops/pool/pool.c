@@ -8,8 +8,8 @@ static Status check_window(const Node *n, const Window *w, int a, size_t at, con
   return node_invalid(n, "window %zu along the %s lies on padding only", at, name);
 }
 
-/* A window that sees padding only has nothing to take the largest or the average of. That can be one of those that start in the
- * padding, or the last. */
+/* A window that sees padding only has nothing to take the largest or the average of. That can be one of those that
+ * start in the padding, or the last. */
 static Status check_windows(const Node *n, const Window *w, int a, const char *name) {
   for (size_t at = 0; at < w->out[a] && at * w->stride[a] < w->pad[a]; at++) TRY(check_window(n, w, a, at, name));
   return check_window(n, w, a, w->out[a] - 1, name);
@@ -18,13 +18,17 @@ static Status check_windows(const Node *n, const Window *w, int a, const char *n
 static size_t padded_end(const WindowAttrs *attrs, const Window *w, int a, int from) {
   size_t end = w->in[a] + w->pad[a] + (from >= 0 ? (size_t)attrs->pad_end[from] : 0);
   size_t slid = (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1;
-  bool same = attrs->padding == PAD_SAME_UPPER || attrs->padding == PAD_SAME_LOWER; /* padded until the last window fits */
+  bool same = attrs->padding == PAD_SAME_UPPER ||
+              attrs->padding == PAD_SAME_LOWER; /* padded until the last window fits */
   return same && slid > end ? slid : end;
 }
 
 Pool pool_of(const Node *n, const WindowAttrs *attrs, const Shape *x, const Shape *y) {
-  Pool pool = {.window = window_of(attrs, x, y), .depth = window_depth_of(attrs, x, y), .count_padding = node_int(n, "count_include_pad", 0) != 0};
-  for (int a = 0; a < 2; a++) pool.padded_end[a] = padded_end(attrs, &pool.window, a, a - 2 + attrs->rank); /* one dimension is the columns */
+  Pool pool = {.window = window_of(attrs, x, y),
+               .depth = window_depth_of(attrs, x, y),
+               .count_padding = node_int(n, "count_include_pad", 0) != 0};
+  for (int a = 0; a < 2; a++)
+    pool.padded_end[a] = padded_end(attrs, &pool.window, a, a - 2 + attrs->rank); /* one dimension is the columns */
   pool.padded_end[2] = padded_end(attrs, &pool.depth, 0, attrs->rank - 3);
   return pool;
 }

@@ -7,7 +7,8 @@ static Status det_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(node_want_rank(n, 0, 2, RANK_MAX));
   Dim rows = x->dim[x->rank - 2], columns = x->dim[x->rank - 1];
-  if (dim_is_number(rows) && dim_is_number(columns) && rows != columns) return node_invalid(n, "its matrices are not square: %s", shape_print(x, text));
+  if (dim_is_number(rows) && dim_is_number(columns) && rows != columns)
+    return node_invalid(n, "its matrices are not square: %s", shape_print(x, text));
   Shape y = shape_of(x->rank - 2, x->dim);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   return node_is_concrete(n) ? gauss_bytes(n, rows, 1) : STATUS_OK;
@@ -28,12 +29,21 @@ static Status det_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(det_cases) = {{"f32[3,3]"}, {"f32[2,2,4,4]"}, {"f32[3,1,1]"}, {"v:f32[3,3]=1,2,3,2,4,6,1,1,1"}, {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"}, {"v:f32[5,5]=1*"}, {0}};
+CASES_OF(det_cases) = {{"f32[3,3]"},
+                       {"f32[2,2,4,4]"},
+                       {"f32[3,1,1]"},
+                       {"v:f32[3,3]=1,2,3,2,4,6,1,1,1"},
+                       {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"},
+                       {"v:f32[5,5]=1*"},
+                       {0}};
 
 OPERATOR(det) = {
     .name = "Det",
     .since = {11, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .infer = det_infer,
     .run = det_run,
     .grad = det_grad,

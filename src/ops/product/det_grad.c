@@ -9,7 +9,8 @@ static Status det_grad_infer(Node *n) {
   TRY(node_output(n, 0, DTYPE_FLOAT32, x));
   if (!node_is_concrete(n)) return STATUS_OK;
   Shape y = shape_of(x->rank - 2, x->dim);
-  if (x->dim[x->rank - 2] != x->dim[x->rank - 1] || !shape_equal(&n->in[0]->shape, &y)) return node_invalid(n, "dy and X do not fit");
+  if (x->dim[x->rank - 2] != x->dim[x->rank - 1] || !shape_equal(&n->in[0]->shape, &y))
+    return node_invalid(n, "dy and X do not fit");
   return gauss_bytes(n, x->dim[x->rank - 1], 3);
 }
 
@@ -21,7 +22,8 @@ static void det_grad_run(const Node *n) {
   for (size_t m = 0; m < in_count(n, 0); m++) {
     for (size_t i = 0; i < all; i++) a[i] = in_f32(n, 1)[m * all + i];
     gauss_adjugate(a, size, adjugate, swapped);
-    for (size_t i = 0; i < all; i++) out_f32(n, 0)[m * all + i] = (float)((double)in_f32(n, 0)[m] * adjugate[i % size * size + i / size]);
+    for (size_t i = 0; i < all; i++)
+      out_f32(n, 0)[m * all + i] = (float)((double)in_f32(n, 0)[m] * adjugate[i % size * size + i / size]);
   }
 }
 
@@ -31,7 +33,10 @@ OPERATOR(det_grad) = {
     .name = "DetGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .infer = det_grad_infer,
     .run = det_grad_run,

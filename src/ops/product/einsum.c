@@ -1,6 +1,7 @@
 /* Einsum: sums of products, as an equation names them. Two operands at a time become one batched MatMul:
  *
- *   bik,bkj->bij   letters of both that are wanted later: batch (b); of both, not wanted: inner (k); of one: rows (i), columns (j)
+ *   bik,bkj->bij   letters of both that are wanted later: batch (b); of both, not wanted: inner (k); of one: rows (i),
+ * columns (j)
  *
  * A letter twice in one operand is its diagonal; a letter of one operand that nobody wants is summed before. */
 #include <string.h>
@@ -17,7 +18,9 @@ typedef struct Factor {
   Term term;
 } Factor;
 
-static int letter_of(char ch) { return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1; }
+static int letter_of(char ch) {
+  return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
+}
 static int place_of(const Term *t, int letter) {
   for (int i = 0; i < t->rank; i++)
     if (t->letter[i] == letter) return i;
@@ -74,7 +77,8 @@ static Status parse(Compose *c, const char *equation, Factor *f, Term *out) {
     int rank = compose_shape(c, i)->rank, dims = ellipsis_dims(s, rank);
     f[i].value = c->node->in[i];
     most = dims > most ? dims : most;
-    if (!(s = read_term(s, dims, &f[i].term)) || f[i].term.rank != rank || (*s == ',') != (i < count - 1)) return malformed(c, equation);
+    if (!(s = read_term(s, dims, &f[i].term)) || f[i].term.rank != rank || (*s == ',') != (i < count - 1))
+      return malformed(c, equation);
     s += *s == ',';
   }
   if (!*s) return implicit_output(f, count, most, out) ? STATUS_OK : malformed(c, equation);
@@ -104,8 +108,10 @@ static void take_diagonals(Compose *c, Factor *f) {
     for (int k = 1; k < j - i + 1; k++) column[k] = 1;
     Value *at = compose_range(c, compose_dim(c, f->value, i, false));
     for (int k = 1; k < f->term.rank - j; k++) column[j - i + k] = 1;
-    Value *rows = emit(g, "Reshape", at, emit_ints(g, column, f->term.rank - i)), *columns = emit(g, "Reshape", at, emit_ints(g, (int64_t[]){-1, 1, 1, 1, 1, 1, 1, 1}, f->term.rank - j));
-    f->value = emit(g, "Mul", f->value, compose_cast(c, emit(g, "Equal", rows, columns), f->value ? f->value->type : DTYPE_FLOAT32));
+    Value *rows = emit(g, "Reshape", at, emit_ints(g, column, f->term.rank - i)),
+          *columns = emit(g, "Reshape", at, emit_ints(g, (int64_t[]){-1, 1, 1, 1, 1, 1, 1, 1}, f->term.rank - j));
+    f->value = emit(g, "Mul", f->value,
+                    compose_cast(c, emit(g, "Equal", rows, columns), f->value ? f->value->type : DTYPE_FLOAT32));
     sum_place(c, f, j--);
   }
 }
@@ -124,7 +130,9 @@ static void arrange(Compose *c, Factor *f, const Term *to) {
 
 /* ---- two factors ---- */
 
-static Dim dim_of(const Factor *f, int letter) { return f->value ? f->value->shape.dim[place_of(&f->term, letter)] : 0; }
+static Dim dim_of(const Factor *f, int letter) {
+  return f->value ? f->value->shape.dim[place_of(&f->term, letter)] : 0;
+}
 
 /* a stretched letter: 1 against n, as an ellipsis may have it */
 static Status stretch(Compose *c, Factor *f, const Factor *other) {
@@ -134,7 +142,8 @@ static Status stretch(Compose *c, Factor *f, const Factor *other) {
     bool met = place_of(&other->term, f->term.letter[i]) >= 0;
     Dim d = met ? dim_of(other, f->term.letter[i]) : 1;
     dims[i] = dim_of(f, f->term.letter[i]) == 1 ? d : 1;
-    if (!dim_is_number(dims[i])) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a dim of 1 is to be stretched to one that is not known yet");
+    if (!dim_is_number(dims[i]))
+      return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a dim of 1 is to be stretched to one that is not known yet");
     stretches |= dims[i] != 1;
   }
   if (stretches && f->value) f->value = emit(c->graph, "Expand", f->value, emit_ints(c->graph, dims, f->term.rank));
@@ -152,7 +161,10 @@ static Value *as_matrices(Compose *c, Factor *f, const Term *batch, const Term *
   for (int k = 0; k < 2; k++) {
     const Term *t = k ? columns : rows;
     Dim size = 1;
-    for (int i = 0; i < t->rank; i++) size = t->rank == 1 || (dim_is_number(size) && dim_is_number(dim_of(f, t->letter[i]))) ? size * dim_of(f, t->letter[i]) : SYMBOL_0;
+    for (int i = 0; i < t->rank; i++)
+      size = t->rank == 1 || (dim_is_number(size) && dim_is_number(dim_of(f, t->letter[i])))
+               ? size * dim_of(f, t->letter[i])
+               : SYMBOL_0;
     shape.dim[shape.rank++] = size;
   }
   return compose_reshape(c, f->value, shape, f->value);
@@ -197,14 +209,16 @@ static Term wanted_letters(const Factor *f, int next, int count, const Term *out
 
 static void sum_unwanted(Compose *c, Factor *f, const Term *wanted, const Term *other) {
   for (int i = f->term.rank - 1; i >= 0; i--)
-    if (place_of(wanted, f->term.letter[i]) < 0 && (!other || place_of(other, f->term.letter[i]) < 0)) sum_place(c, f, i);
+    if (place_of(wanted, f->term.letter[i]) < 0 && (!other || place_of(other, f->term.letter[i]) < 0))
+      sum_place(c, f, i);
 }
 
 static Status einsum_compose(Compose *c) {
   Factor f[OPERANDS];
   Term out;
   int count = c->node->in_count;
-  if (count > OPERANDS) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "it has %d operands, we have up to %d", count, OPERANDS);
+  if (count > OPERANDS)
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "it has %d operands, we have up to %d", count, OPERANDS);
   TRY(parse(c, node_string(c->node, "equation", ""), f, &out));
   for (int i = 0; i < out.rank; i++) {
     bool made = false;
@@ -213,7 +227,8 @@ static Status einsum_compose(Compose *c) {
   }
   for (int i = 0; i < count; i++) take_diagonals(c, &f[i]);
   for (int i = 1; i < count; i++) {
-    Term of_a = wanted_letters(f, i + 1, count, &out, &f[0].term), of_b = wanted_letters(f, i + 1, count, &out, &f[i].term);
+    Term of_a = wanted_letters(f, i + 1, count, &out, &f[0].term),
+         of_b = wanted_letters(f, i + 1, count, &out, &f[i].term);
     sum_unwanted(c, &f[0], &of_a, &f[i].term);
     sum_unwanted(c, &f[i], &of_b, &f[0].term);
     TRY(multiply(c, &f[0], &f[i], &of_a));
@@ -224,16 +239,27 @@ static Status einsum_compose(Compose *c) {
   return compose_done(c, f[0].value);
 }
 
-CASES_OF(einsum_cases) = {{"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
-                          {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"}, {"f32[2,3]", "equation=ij->i"},
-                          {"f32[2,2,3,3]", "equation=b...ii->b...i"}, {"f32[3] f32[3]", "equation=i,i"}, {"f32[3] f32[2]", "equation=i,j->ij"},
-                          {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"}, {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
-                          {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}, {0}};
+CASES_OF(einsum_cases) = {{"f32[2,3] f32[3,4]", "equation=ij,jk->ik"},
+                          {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
+                          {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"},
+                          {"f32[2,3]", "equation=ij->ji"},
+                          {"f32[2,3]", "equation=ij->i"},
+                          {"f32[2,2,3,3]", "equation=b...ii->b...i"},
+                          {"f32[3] f32[3]", "equation=i,i"},
+                          {"f32[3] f32[2]", "equation=i,j->ij"},
+                          {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"},
+                          {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
+                          {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."},
+                          {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"},
+                          {0}};
 
 OPERATOR(einsum) = {
     .name = "Einsum",
     .since = {12},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = einsum_compose,
     .cases = CASES(einsum_cases),

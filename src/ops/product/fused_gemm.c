@@ -1,4 +1,5 @@
-/* FusedGemm (com.trainlet): y = activation(alpha · op(A) · op(B) + beta · C). Only the pass `activation` makes it, of bound graphs. */
+/* FusedGemm (com.trainlet): y = activation(alpha · op(A) · op(B) + beta · C). Only the pass `activation` makes it, of
+ * bound graphs. */
 #include "ops/elementwise/activation.h"
 #include "ops/product/gemm.h"
 #include "graph/work.h"
@@ -22,7 +23,10 @@ OPERATOR(fused_gemm) = {
     .name = "FusedGemm",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ALONE | OP_OURS | OP_COSTLY,
     .in_place = 4,
     .infer = fused_gemm_infer,

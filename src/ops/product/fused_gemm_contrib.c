@@ -18,7 +18,10 @@ OPERATOR(fused_gemm_contrib) = {
     .name = "FusedGemm",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .compose = fused_gemm_contrib_compose,
     .cases = CASES(fused_gemm_contrib_cases),
 };

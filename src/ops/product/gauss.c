@@ -55,8 +55,8 @@ static size_t pivot_column(const double *a, size_t n, size_t k) {
   return best;
 }
 
-/* a⁻¹ into `inverse`, and the determinant. The largest element that is left is the pivot: it is 0 only where all are. One that is as good as 0
- * stands for it then; gives how many did. */
+/* a⁻¹ into `inverse`, and the determinant. The largest element that is left is the pivot: it is 0 only where all are.
+ * One that is as good as 0 stands for it then; gives how many did. */
 static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, double *det) {
   const double tiny = 0x1p-400;
   int zeros = 0;

@@ -1,5 +1,5 @@
-/* Gemm: y = alpha · op(A) · op(B) + beta · C.  dA = alpha · dY · op(B)ᵀ and dB = alpha · op(A)ᵀ · dY as Gemm nodes, each turned
- * once more where A or B was; dC = beta · dY. */
+/* Gemm: y = alpha · op(A) · op(B) + beta · C.  dA = alpha · dY · op(B)ᵀ and dB = alpha · op(A)ᵀ · dY as Gemm nodes,
+ * each turned once more where A or B was; dC = beta · dY. */
 #include "ops/product/gemm.h"
 #include "graph/work.h"
 
@@ -27,8 +27,12 @@ static Status gemm_plan(Node *n, bool trans_a, bool trans_b, const Shape *y) {
   if (!p) return STATUS_OUT_OF_MEMORY;
   const Shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
   *p = (GemmParams){.trans_a = trans_a, .trans_b = trans_b, .lda = (size_t)a->dim[1], .ldb = (size_t)b->dim[1]};
-  p->gemm = (Gemm){.rows = (size_t)y->dim[0], .columns = (size_t)y->dim[1], .depth = (size_t)a->dim[!trans_a],
-                   .alpha = node_float(n, "alpha", 1), .beta = node_float(n, "beta", 1), .c_row_stride = (size_t)y->dim[1]};
+  p->gemm = (Gemm){.rows = (size_t)y->dim[0],
+                   .columns = (size_t)y->dim[1],
+                   .depth = (size_t)a->dim[!trans_a],
+                   .alpha = node_float(n, "alpha", 1),
+                   .beta = node_float(n, "beta", 1),
+                   .c_row_stride = (size_t)y->dim[1]};
   if (has_in(n, 2)) c_strides(&n->in[2]->shape, &p->gemm);
   n->scratch_bytes = gemm_scratch_bytes(p->gemm.rows, p->gemm.columns, p->gemm.depth);
   return STATUS_OK;
@@ -79,26 +83,28 @@ static Status gemm_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gemm_cases) = {
-    {"f32[3,4] f32[4,5]", ""},
-    {"f32[7,13] f32[13,11] f32[11]", "alpha=0.5 beta=2.0"},
-    {"f32[4,3] f32[4,5] f32[3,5]", "transA=1", 7},
-    {"f32[6,9] f32[10,9] f32[6,1]", "transB=1 alpha=-1.5", 9},
-    {"f32[9,6] f32[10,9] f32[1,10]", "transA=1 transB=1 beta=0.5", 11},
-    {"f32[1,9] f32[9,21] f32[21]", ""},
-    {"f32[1,9] f32[7,9] f32[]", "transB=1"},
-    {"f32[9,7] f32[9,1] f32[1]", "transA=1"},
-    {"f32[6,1] f32[1,17]", ""},
-    {"f32[4,400] f32[400,9] f32[4,9]", "beta=0.5"},
-    {"f32[5,3] f32[3,800]", "alpha=2.0"},
-    {"f32[130,3] f32[3,4]", ""},
-    {"f32[2,3] f32[3,2] f32[2]", "beta=0.0"},
-    {0}};
+CASES_OF(gemm_cases) = {{"f32[3,4] f32[4,5]", ""},
+                        {"f32[7,13] f32[13,11] f32[11]", "alpha=0.5 beta=2.0"},
+                        {"f32[4,3] f32[4,5] f32[3,5]", "transA=1", 7},
+                        {"f32[6,9] f32[10,9] f32[6,1]", "transB=1 alpha=-1.5", 9},
+                        {"f32[9,6] f32[10,9] f32[1,10]", "transA=1 transB=1 beta=0.5", 11},
+                        {"f32[1,9] f32[9,21] f32[21]", ""},
+                        {"f32[1,9] f32[7,9] f32[]", "transB=1"},
+                        {"f32[9,7] f32[9,1] f32[1]", "transA=1"},
+                        {"f32[6,1] f32[1,17]", ""},
+                        {"f32[4,400] f32[400,9] f32[4,9]", "beta=0.5"},
+                        {"f32[5,3] f32[3,800]", "alpha=2.0"},
+                        {"f32[130,3] f32[3,4]", ""},
+                        {"f32[2,3] f32[3,2] f32[2]", "beta=0.0"},
+                        {0}};
 
 OPERATOR(gemm) = {
     .name = "Gemm",
     .since = {1, 6, 7, 9, 11, 13},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 4,
     .flags = OP_ALONE | OP_COSTLY,
     .infer = gemm_op_infer,

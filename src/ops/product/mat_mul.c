@@ -46,8 +46,11 @@ static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Sha
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (MatMulParams){.trans_a = attrs.trans_a, .trans_b = attrs.trans_b, .batch_rank = batch->rank};
   size_t columns = (size_t)b->dim[b->rank - (attrs.trans_b ? 2 : 1)];
-  p->gemm = (Gemm){.rows = (size_t)a->dim[a->rank - (attrs.trans_a ? 1 : 2)], .columns = columns,
-                   .depth = (size_t)a->dim[a->rank - (attrs.trans_a ? 2 : 1)], .alpha = attrs.alpha, .c_row_stride = columns};
+  p->gemm = (Gemm){.rows = (size_t)a->dim[a->rank - (attrs.trans_a ? 1 : 2)],
+                   .columns = columns,
+                   .depth = (size_t)a->dim[a->rank - (attrs.trans_a ? 2 : 1)],
+                   .alpha = attrs.alpha,
+                   .c_row_stride = columns};
   if (!attrs.trans_a && !attrs.batch_a && b->rank == 2) { /* (N, T, K) · (K, D) is (N · T, K) · (K, D) */
     p->gemm.rows *= shape_span(batch, 0, batch->rank);
     p->batch_rank = 0;
@@ -62,7 +65,9 @@ static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Sha
 /* Plain products are of any type. */
 static Status check_types(const Node *n, MatMulAttrs attrs) {
   DType type = n->in[0]->type;
-  if (n->in[1]->type != type) return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type), dtype_name(n->in[1]->type));
+  if (n->in[1]->type != type)
+    return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
+                        dtype_name(n->in[1]->type));
   bool plain = !attrs.trans_a && !attrs.trans_b && !attrs.batch_a && !attrs.batch_b && attrs.alpha == 1;
   return plain && dtype_is_number(type) ? STATUS_OK : node_want_float(n, 0);
 }
@@ -159,7 +164,8 @@ static Status plain_infer(Node *n) { return mat_mul_infer(n, (MatMulAttrs){.alph
 
 /* ---- gradient ---- */
 
-/* v with its last dim `last` and zeros for the dims before it, which Reshape takes from v; `one` puts a 1 before the last. */
+/* v with its last dim `last` and zeros for the dims before it, which Reshape takes from v; `one` puts a 1 before the
+ * last. */
 static Value *reshape_last(Graph *g, Value *v, int rank, bool one, int64_t last) {
   int64_t dims[RANK_MAX] = {0};
   if (one) dims[rank - 2] = 1;
@@ -168,8 +174,9 @@ static Value *reshape_last(Graph *g, Value *v, int rank, bool one, int64_t last)
 }
 
 static Value *fused(Graph *g, Value *a, bool trans_a, Value *b, bool trans_b) {
-  return emit_with(g, "FusedMatMul", ATTRS(attr_of_float("alpha", 1), attr_of_int("transA", trans_a), attr_of_int("transB", trans_b)),
-                   a, b);
+  return emit_with(g, "FusedMatMul",
+                   ATTRS(attr_of_float("alpha", 1), attr_of_int("transA", trans_a), attr_of_int("transB", trans_b)), a,
+                   b);
 }
 
 static Value *product(Graph *g, Value *a, bool trans_a, Value *b, bool trans_b) {
@@ -199,31 +206,35 @@ static Status mat_mul_grad(Grad *grad) {
   if (row && column) dy = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){1, 1}, 2));
   else if (row) dy = reshape_last(g, dy, dy->shape.rank + 1, true, -1);
   else if (column) dy = reshape_last(g, dy, dy->shape.rank + 1, false, 1);
-  if (grad->want[0])
-    grad->dx[0] = fused(g, dy, false, column ? reshape_last(g, b, 2, false, 1) : b, true);
+  if (grad->want[0]) grad->dx[0] = fused(g, dy, false, column ? reshape_last(g, b, 2, false, 1) : b, true);
   if (!grad->want[1] || grad->dx[1]) return STATUS_OK;
   Value *db = fused(g, row ? emit(g, "Reshape", a, emit_ints(g, (int64_t[]){1, -1}, 2)) : a, true, dy, false);
   grad->dx[1] = column && db ? reshape_last(g, db, db->shape.rank - 1, false, -1) : db;
   return STATUS_OK;
 }
 
-CASES_OF(mat_mul_cases) = {
-    {"f32[3,4] f32[4,5]", ""},
-    {"f32[2,3,4] f32[4,5]", "", 9},
-    {"f32[2,3,4] f32[2,4,5]", ""},
-    {"f32[2,1,3,4] f32[3,4,2]", ""},
-    {"f32[3,4] f32[2,4,5]", ""},
-    {"f32[4] f32[4]", ""},
-    {"f32[4] f32[4,5]", ""},
-    {"f32[4] f32[2,4,5]", ""},
-    {"f32[3,4] f32[4]", ""},
-    {"f32[2,3,4] f32[4]", ""},
-    {"v:i64[2,2,3]=1,2,3,4,5,6,7,8,9,-1,-2,-3 v:i64[3,2]=1,2,3,4,5,6"}, {"f64[2,3] f64[3,4]"}, {"f32[1,1,2,1,1,1,2,3] f32[3]", ""}, {0}};
+CASES_OF(mat_mul_cases) = {{"f32[3,4] f32[4,5]", ""},
+                           {"f32[2,3,4] f32[4,5]", "", 9},
+                           {"f32[2,3,4] f32[2,4,5]", ""},
+                           {"f32[2,1,3,4] f32[3,4,2]", ""},
+                           {"f32[3,4] f32[2,4,5]", ""},
+                           {"f32[4] f32[4]", ""},
+                           {"f32[4] f32[4,5]", ""},
+                           {"f32[4] f32[2,4,5]", ""},
+                           {"f32[3,4] f32[4]", ""},
+                           {"f32[2,3,4] f32[4]", ""},
+                           {"v:i64[2,2,3]=1,2,3,4,5,6,7,8,9,-1,-2,-3 v:i64[3,2]=1,2,3,4,5,6"},
+                           {"f64[2,3] f64[3,4]"},
+                           {"f32[1,1,2,1,1,1,2,3] f32[3]", ""},
+                           {0}};
 
 OPERATOR(mat_mul) = {
     .name = "MatMul",
     .since = {1, 9, 13},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64 | OP_COSTLY,
     .infer = plain_infer,
     .run = mat_mul_run,

@@ -5,23 +5,28 @@
 
 static Status check_count(const Node *n, int input, size_t wanted) {
   size_t count;
-  if (!shape_count(&n->in[input]->shape, &count) || count != wanted) return node_invalid(n, "input %d must have %zu elements", input, wanted);
+  if (!shape_count(&n->in[input]->shape, &count) || count != wanted)
+    return node_invalid(n, "input %d must have %zu elements", input, wanted);
   return STATUS_OK;
 }
 
 Status block_quantized_infer(Node *n) {
-  int64_t depth = node_int(n, "K", 0), rows = node_int(n, "N", 0), bits = node_int(n, "bits", 4), block = node_int(n, "block_size", 0);
+  int64_t depth = node_int(n, "K", 0), rows = node_int(n, "N", 0), bits = node_int(n, "bits", 4),
+          block = node_int(n, "block_size", 0);
   size_t blocks, scales, bytes;
   BlockQuantized *p = NODE_PARAMS(n, BlockQuantized);
   if (!p) return STATUS_OUT_OF_MEMORY;
   if (has_in(n, 4)) return node_fail(n, STATUS_UNSUPPORTED_OP, "g_idx, an order of its rows, is not supported");
-  if (bits != 2 && bits != 4 && bits != 8) return node_fail(n, STATUS_UNSUPPORTED_OP, "bits is %lld, we have 2, 4 and 8", (long long)bits);
+  if (bits != 2 && bits != 4 && bits != 8)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "bits is %lld, we have 2, 4 and 8", (long long)bits);
   if (depth < 1 || rows < 1 || depth > INT32_MAX || rows > INT32_MAX || block < 8 || block > INT32_MAX || block % 8)
-    return node_invalid(n, "K is %lld, N %lld and block_size %lld, a multiple of 8", (long long)depth, (long long)rows, (long long)block);
+    return node_invalid(n, "K is %lld, N %lld and block_size %lld, a multiple of 8", (long long)depth, (long long)rows,
+                        (long long)block);
   TRY(node_want_type(n, 1, DTYPE_UINT8));
   TRY(node_want_float(n, 2));
   blocks = ((size_t)depth + (size_t)block - 1) / (size_t)block;
-  if (!size_multiply((size_t)rows, blocks, &scales) || !size_multiply(scales, (size_t)(block * bits / 8), &bytes)) return STATUS_OUT_OF_MEMORY;
+  if (!size_multiply((size_t)rows, blocks, &scales) || !size_multiply(scales, (size_t)(block * bits / 8), &bytes))
+    return STATUS_OUT_OF_MEMORY;
   TRY(check_count(n, 1, bytes));
   TRY(check_count(n, 2, scales));
   bool floats = has_in(n, 3) && n->in[3]->type == DTYPE_FLOAT32;
@@ -53,9 +58,11 @@ static void fill_rows(void *context, size_t from, size_t to) {
   const BlockQuantized *p = r->n->params;
   size_t blob = p->block * p->bits / 8;
   for (size_t i = from * p->blocks; i < to * p->blocks; i++) {
-    size_t block = r->first * p->blocks + i, at = i % p->blocks * p->block, count = p->depth - at < p->block ? p->depth - at : p->block;
+    size_t block = r->first * p->blocks + i, at = i % p->blocks * p->block,
+           count = p->depth - at < p->block ? p->depth - at : p->block;
     const uint8_t *bytes = (const uint8_t *)r->n->in[1]->data + block * blob;
-    float *out = r->out + i / p->blocks * p->depth + at, scale = in_f32(r->n, 2)[block], point = zero_point(r->n, p, block / p->blocks, block % p->blocks);
+    float *out = r->out + i / p->blocks * p->depth + at, scale = in_f32(r->n, 2)[block],
+          point = zero_point(r->n, p, block / p->blocks, block % p->blocks);
     for (size_t k = 0; k < count; k++) out[k] = ((float)number_at(bytes, k, p->bits) - point) * scale;
   }
 }
@@ -67,6 +74,7 @@ void block_quantized_rows(const Node *n, size_t first, size_t count, float *out)
 Status block_quantized_scratch(Node *n, size_t gemm_bytes) {
   const BlockQuantized *p = n->params;
   size_t rows;
-  bool fits = size_multiply(p->depth, BLOCK_QUANTIZED_ROWS * sizeof(float), &rows) && size_add(rows, gemm_bytes, &n->scratch_bytes);
+  bool fits = size_multiply(p->depth, BLOCK_QUANTIZED_ROWS * sizeof(float), &rows) &&
+              size_add(rows, gemm_bytes, &n->scratch_bytes);
   return fits ? STATUS_OK : STATUS_OUT_OF_MEMORY;
 }

@@ -1,4 +1,5 @@
-/* Block quantized: a matrix of small integers, as MatMulNBits keeps it: each block of a row has a scale and a zero point.
+/* Block quantized: a matrix of small integers, as MatMulNBits keeps it: each block of a row has a scale and a zero
+ * point.
  *
  *   row n  │ block 0: blob bytes │ block 1 │ …      w(n, k) = (q(n, k) - zero point of the block)·scale of the block
  */

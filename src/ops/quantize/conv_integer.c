@@ -5,7 +5,8 @@
 
 static Value *slice(Compose *c, Value *x, int64_t axis, int64_t from, int64_t count) {
   Graph *g = c->graph;
-  return emit(g, "Slice", x, emit_ints(g, &from, 1), emit_ints(g, (int64_t[]){from + count}, 1), emit_ints(g, &axis, 1));
+  return emit(g, "Slice", x, emit_ints(g, &from, 1), emit_ints(g, (int64_t[]){from + count}, 1),
+              emit_ints(g, &axis, 1));
 }
 
 static AttrList attrs_without_group(Compose *c) {
@@ -25,15 +26,21 @@ static Status conv_integer_compose(Compose *c) {
   int64_t groups = node_int(n, "group", 1);
   TRY(node_want_rank(n, 1, 3, RANK_MAX));
   if (!shape_is_concrete(w)) return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape of w must be known");
-  if (groups < 1 || w->dim[0] % groups) return node_invalid(n, "group %lld does not divide the %lld features", (long long)groups, (long long)w->dim[0]);
-  int64_t step = EXACT_PRODUCTS / (int64_t)(shape_span(w, 2, w->rank) ? shape_span(w, 2, w->rank) : 1), features = w->dim[0] / groups;
-  if (step < 1) return node_fail(n, STATUS_UNSUPPORTED_OP, "a kernel of more than %d places is not exact in float32", EXACT_PRODUCTS);
-  Value *a = integer_centered(c, x, compose_in(c, 2), 0), *b = integer_centered(c, n->in[1], compose_in(c, 3), w->rank - 1), *all = NULL;
+  if (groups < 1 || w->dim[0] % groups)
+    return node_invalid(n, "group %lld does not divide the %lld features", (long long)groups, (long long)w->dim[0]);
+  int64_t step = EXACT_PRODUCTS / (int64_t)(shape_span(w, 2, w->rank) ? shape_span(w, 2, w->rank) : 1),
+          features = w->dim[0] / groups;
+  if (step < 1)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "a kernel of more than %d places is not exact in float32",
+                     EXACT_PRODUCTS);
+  Value *a = integer_centered(c, x, compose_in(c, 2), 0),
+        *b = integer_centered(c, n->in[1], compose_in(c, 3), w->rank - 1), *all = NULL;
   for (int64_t k = 0; k < groups; k++) {
     Value *of_group = slice(c, b, 0, k * features, features), *y = NULL;
     for (int64_t at = 0; at == 0 || at < w->dim[1]; at += step) {
       int64_t count = w->dim[1] - at < step ? w->dim[1] - at : step;
-      Value *product = emit_with(g, "Conv", attrs_without_group(c), slice(c, a, 1, k * w->dim[1] + at, count), slice(c, of_group, 1, at, count));
+      Value *product = emit_with(g, "Conv", attrs_without_group(c), slice(c, a, 1, k * w->dim[1] + at, count),
+                                 slice(c, of_group, 1, at, count));
       product = compose_cast(c, product, DTYPE_INT32);
       y = y ? emit(g, "Add", y, product) : product;
     }
@@ -42,12 +49,17 @@ static Status conv_integer_compose(Compose *c) {
   return compose_done(c, all);
 }
 
-CASES_OF(conv_integer_cases) = {{"u8[1,2,4,4]:0..255 u8[3,2,2,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"}, {"u8[1,4,5]:0..255 i8[2,2,3]:-128..127", "group=2 pads=[1,1]", .no_grad = "ints"}, {0}};
+CASES_OF(conv_integer_cases) = {{"u8[1,2,4,4]:0..255 u8[3,2,2,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
+                                {"u8[1,4,5]:0..255 i8[2,2,3]:-128..127", "group=2 pads=[1,1]", .no_grad = "ints"},
+                                {0}};
 
 OPERATOR(conv_integer) = {
     .name = "ConvInteger",
     .since = {10},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .compose = conv_integer_compose,
     .cases = CASES(conv_integer_cases),

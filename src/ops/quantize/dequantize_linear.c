@@ -4,8 +4,10 @@
 
 static Status dequantize_linear_infer(Node *n) {
   DType type = n->in[0]->type;
-  if (!dtype_is_number(type) || dtype_is_float(type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, it dequantizes integers", dtype_name(type));
-  if (has_in(n, 2) && n->in[2]->type != type) return node_invalid(n, "the zero point is %s, x is %s", dtype_name(n->in[2]->type), dtype_name(type));
+  if (!dtype_is_number(type) || dtype_is_float(type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, it dequantizes integers", dtype_name(type));
+  if (has_in(n, 2) && n->in[2]->type != type)
+    return node_invalid(n, "the zero point is %s, x is %s", dtype_name(n->in[2]->type), dtype_name(type));
   TRY(quantization_infer(n));
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
@@ -19,7 +21,8 @@ static void dequantize_row(const Node *n, size_t at, size_t scale_at, size_t ste
     size_t part = count - i < NUMBERS ? count - i : NUMBERS;
     numbers_load(&x, n->in[0]->data, type, at + i, 1, part);
     if (has_in(n, 2)) numbers_load(&point, n->in[2]->data, type, scale_at + i * step, step, part);
-    for (size_t k = 0; k < part; k++) y[i + k] = (float)(x.ints[k] - (has_in(n, 2) ? point.ints[k] : 0)) * scale[(i + k) * step];
+    for (size_t k = 0; k < part; k++)
+      y[i + k] = (float)(x.ints[k] - (has_in(n, 2) ? point.ints[k] : 0)) * scale[(i + k) * step];
   }
 }
 
@@ -44,7 +47,10 @@ CASES_OF(dequantize_linear_cases) = {
 OPERATOR(dequantize_linear) = {
     .name = "DequantizeLinear",
     .since = {10, 13, 19, 21},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STEPS,
     .infer = dequantize_linear_infer,
     .run = dequantize_linear_run,

@@ -6,7 +6,8 @@ static Status dynamic_quantize_linear_compose(Compose *c) {
   Value *x = c->node->in[0];
   Value *zero = compose_number(c, x, 0), *top = compose_number(c, x, 255);
   AttrList whole = ATTRS(attr_of_int("keepdims", 0));
-  Value *low = emit(g, "Min", emit_with(g, "ReduceMin", whole, x), zero), *high = emit(g, "Max", emit_with(g, "ReduceMax", whole, x), zero);
+  Value *low = emit(g, "Min", emit_with(g, "ReduceMin", whole, x), zero),
+        *high = emit(g, "Max", emit_with(g, "ReduceMax", whole, x), zero);
   Value *scale = emit(g, "Div", emit(g, "Sub", high, low), top);
   Value *point = compose_cast(c, emit(g, "Round", emit(g, "Div", emit(g, "Sub", zero, low), scale)), DTYPE_UINT8);
   c->out[1] = scale;
@@ -19,7 +20,10 @@ CASES_OF(dynamic_quantize_linear_cases) = {{"f32[2,3]", NULL, 0, 3, .no_grad = "
 OPERATOR(dynamic_quantize_linear) = {
     .name = "DynamicQuantizeLinear",
     .since = {11},
-    .min_in = 1, .max_in = 1, .min_out = 3, .max_out = 3,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 3,
+    .max_out = 3,
     .compose = dynamic_quantize_linear_compose,
     .cases = CASES(dynamic_quantize_linear_cases),
 };

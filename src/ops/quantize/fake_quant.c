@@ -1,5 +1,6 @@
-/* FakeQuant (com.microsoft): y = (clamp(round(x / scale) + zero point, quant_min, quant_max) - zero point)·scale for one scale and zero point, and a mask
- * of where nothing was clamped.  dx = dy there, else 0 (FakeQuantGrad), as PyTorch's fake_quantize has it; none flows into the scale. */
+/* FakeQuant (com.microsoft): y = (clamp(round(x / scale) + zero point, quant_min, quant_max) - zero point)·scale for
+ * one scale and zero point, and a mask of where nothing was clamped.  dx = dy there, else 0 (FakeQuantGrad), as
+ * PyTorch's fake_quantize has it; none flows into the scale. */
 #include <math.h>
 
 #include "graph/second_output.h"
@@ -12,7 +13,8 @@ static Status fake_quant_infer(Node *n) {
   for (int i = 0; i < 3; i++) {
     size_t count;
     TRY(node_want_float(n, i));
-    if (i && (!shape_count(&n->in[i]->shape, &count) || count != 1)) return node_invalid(n, "input %d must be one number", i);
+    if (i && (!shape_count(&n->in[i]->shape, &count) || count != 1))
+      return node_invalid(n, "input %d must be one number", i);
   }
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   return node_output(n, 1, DTYPE_BOOL, &n->in[0]->shape);
@@ -35,16 +37,18 @@ static Status fake_quant_gradient(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(fake_quant_cases) = {
-    {"f32[3,7]:-3..3 f32[]=0.02 f32[]=100", NULL, 0, 2, .no_grad = "steps"},
-    {"f32[3,7]:-3..3 f32[1]=0.05 f32[1]=0", "quant_min=-8 quant_max=7", .no_grad = "steps"},
-    {0}};
+CASES_OF(fake_quant_cases) = {{"f32[3,7]:-3..3 f32[]=0.02 f32[]=100", NULL, 0, 2, .no_grad = "steps"},
+                              {"f32[3,7]:-3..3 f32[1]=0.05 f32[1]=0", "quant_min=-8 quant_max=7", .no_grad = "steps"},
+                              {0}};
 
 OPERATOR(fake_quant) = {
     .name = "FakeQuant",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 2,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 2,
     .flags = OP_STEPS,
     .infer = fake_quant_infer,
     .run = fake_quant_run,

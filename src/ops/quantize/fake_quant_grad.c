@@ -11,7 +11,10 @@ OPERATOR(fake_quant_grad) = {
     .name = "FakeQuantGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .compose = fake_quant_grad_compose,
     .cases = CASES(fake_quant_grad_cases),
 };

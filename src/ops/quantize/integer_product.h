@@ -2,8 +2,10 @@
 #pragma once
 #include "graph/compose.h"
 
-/* Parts of the sum of at most 256 products of two numbers in -255 … 255 stay below 2^24, so that float32 holds them exactly. */
+/* Parts of the sum of at most 256 products of two numbers in -255 … 255 stay below 2^24, so that float32 holds them
+ * exactly. */
 enum { EXACT_PRODUCTS = 256 };
 
-/* float32 of x less its zero point (NULL: none), which is one number, or one for each place of the axis with so many dims after it. */
+/* float32 of x less its zero point (NULL: none), which is one number, or one for each place of the axis with so many
+ * dims after it. */
 Value *integer_centered(Compose *c, Value *x, Value *point, int axis_from_end);

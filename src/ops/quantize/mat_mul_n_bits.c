@@ -1,4 +1,5 @@
-/* MatMulNBits (com.microsoft): y = A · Wᵀ + bias, W (N, K) of 2, 4 or 8 bits a number, frozen.  dA = dY · W by MatMulNBitsGrad, dbias is dY's sum. */
+/* MatMulNBits (com.microsoft): y = A · Wᵀ + bias, W (N, K) of 2, 4 or 8 bits a number, frozen.  dA = dY · W by
+ * MatMulNBitsGrad, dbias is dY's sum. */
 #include "ops/quantize/block_quantized.h"
 #include "kernels/gemm.h"
 #include "graph/work.h"
@@ -13,8 +14,10 @@ static Status mat_mul_n_bits_infer(Node *n) {
   const BlockQuantized *p = n->params;
   Shape y = n->in[0]->shape;
   Dim *last = &y.dim[y.rank - 1];
-  if (dim_is_number(*last) && (size_t)*last != p->depth) return node_invalid(n, "A has %lld columns, K is %zu", (long long)*last, p->depth);
-  if (has_in(n, 5) && (n->in[5]->shape.rank != 1 || n->in[5]->shape.dim[0] != (Dim)p->rows)) return node_invalid(n, "the bias must have %zu numbers", p->rows);
+  if (dim_is_number(*last) && (size_t)*last != p->depth)
+    return node_invalid(n, "A has %lld columns, K is %zu", (long long)*last, p->depth);
+  if (has_in(n, 5) && (n->in[5]->shape.rank != 1 || n->in[5]->shape.dim[0] != (Dim)p->rows))
+    return node_invalid(n, "the bias must have %zu numbers", p->rows);
   *last = (Dim)p->rows;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   if (!node_is_concrete(n)) return STATUS_OK;
@@ -27,8 +30,14 @@ static void mat_mul_n_bits_run(const Node *n) {
   for (size_t at = 0; at < p->rows; at += BLOCK_QUANTIZED_ROWS) {
     size_t count = p->rows - at < BLOCK_QUANTIZED_ROWS ? p->rows - at : BLOCK_QUANTIZED_ROWS;
     block_quantized_rows(n, at, count, w);
-    Gemm g = {.rows = lines_of(n), .columns = count, .depth = p->depth, .a = gemm_a(in_f32(n, 0), p->depth, false), .b = gemm_b(w, p->depth, true), .alpha = 1,
-              .c = out_f32(n, 0) + at, .c_row_stride = p->rows};
+    Gemm g = {.rows = lines_of(n),
+              .columns = count,
+              .depth = p->depth,
+              .a = gemm_a(in_f32(n, 0), p->depth, false),
+              .b = gemm_b(w, p->depth, true),
+              .alpha = 1,
+              .c = out_f32(n, 0) + at,
+              .c_row_stride = p->rows};
     if (has_in(n, 5)) g.beta = 1, g.d = in_f32(n, 5) + at, g.d_column_stride = 1;
     gemm_run(&g, w + BLOCK_QUANTIZED_ROWS * p->depth);
   }
@@ -45,7 +54,8 @@ static Status mat_mul_n_bits_gradient(Grad *g) {
 
 CASES_OF(mat_mul_n_bits_cases) = {
     {"f32[2,3,40] u8[5,3,8]:0..256 f32[15]=0.1,0.2,0.15,0.3*", "K=40 N=5 block_size=16"},
-    {"f32[3,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15* u8[140]:0..256 - f32[140]", "K=32 N=140 block_size=16 bits=4"},
+    {"f32[3,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15* u8[140]:0..256 - f32[140]",
+     "K=32 N=140 block_size=16 bits=4"},
     {"f32[3,40] u8[4,3,16]:0..256 f32[4,3]=0.01,0.03,0.02* u8[4,3]:0..256", "K=40 N=4 block_size=16 bits=8"},
     {"f32[2,48] u8[6,3,8]:0..256 f32[18]=0.1,0.3,0.2* f32[18]=5,9,6.5*", "K=48 N=6 block_size=16 bits=4"},
     {"f32[2,48] u8[6,3,4]:0..256 f32[18]=0.1,0.3,0.2* u8[6]:0..64", "K=48 N=6 block_size=16 bits=2"},
@@ -56,7 +66,10 @@ OPERATOR(mat_mul_n_bits) = {
     .name = "MatMulNBits",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3, .max_in = 6, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 6,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_COSTLY,
     .infer = mat_mul_n_bits_infer,
     .run = mat_mul_n_bits_run,

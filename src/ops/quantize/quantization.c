@@ -14,7 +14,8 @@ static Status check_scale(const Node *n, const Shape *scale, int axis, int64_t b
     fits = counts ? scale->dim[i] == (x->dim[i] + block - 1) / block : i == axis || dims_meet(scale->dim[i], x->dim[i]);
   }
   if (fits) return STATUS_OK;
-  return node_invalid(n, "a scale of %s does not go with x of %s along axis %d", shape_print(scale, ts), shape_print(x, tx), axis);
+  return node_invalid(n, "a scale of %s does not go with x of %s along axis %d", shape_print(scale, ts),
+                      shape_print(x, tx), axis);
 }
 
 Status quantization_infer(Node *n) {
@@ -33,8 +34,11 @@ Status quantization_infer(Node *n) {
   Quantization *q = NODE_PARAMS(n, Quantization);
   if (!q) return STATUS_OUT_OF_MEMORY;
   bool all = is_one(scale) && !block;
-  *q = (Quantization){.outer = all ? 1 : shape_span(x, 0, axis), .axis = all ? 1 : (size_t)x->dim[axis], .inner = all ? shape_elements(x) : shape_span(x, axis + 1, x->rank),
-                      .block = block ? (size_t)block : 1, .by_element = block != 0};
+  *q = (Quantization){.outer = all ? 1 : shape_span(x, 0, axis),
+                      .axis = all ? 1 : (size_t)x->dim[axis],
+                      .inner = all ? shape_elements(x) : shape_span(x, axis + 1, x->rank),
+                      .block = block ? (size_t)block : 1,
+                      .by_element = block != 0};
   return STATUS_OK;
 }
 

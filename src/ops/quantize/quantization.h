@@ -1,6 +1,6 @@
-/* Quantization: q = round(x / scale) + zero point, and back; with one scale for all of x, one for each place of an axis, or one for each block of
- * places. The gradient takes rounding for the identity and stops where a number was out of range: straight through, as PyTorch's fake_quantize has it.
- * None flows into scales and zero points. */
+/* Quantization: q = round(x / scale) + zero point, and back; with one scale for all of x, one for each place of an
+ * axis, or one for each block of places. The gradient takes rounding for the identity and stops where a number was out
+ * of range: straight through, as PyTorch's fake_quantize has it. None flows into scales and zero points. */
 #pragma once
 #include "graph/compose.h"
 
@@ -10,7 +10,8 @@ typedef struct Quantization {
   bool by_element;           /* scales have the inner dims, too: they are of blocks */
 } Quantization;
 
-/* Checks scale and zero point (inputs 1 and 2) against x and the attributes axis and block_size; params when the shapes are numbers. */
+/* Checks scale and zero point (inputs 1 and 2) against x and the attributes axis and block_size; params when the shapes
+ * are numbers. */
 Status quantization_infer(Node *n);
 
 /* Elements at … of x in turn, whose scale and zero point are at `scale_at`, or step on from there. */

@@ -1,17 +1,21 @@
-/* QuantizeLinear: y = round(x / scale) + zero point, the nearest there is in its type.  dx = dy / scale where x was in range, else 0;
- * the gradient of the integers is that of DequantizeLinear. */
+/* QuantizeLinear: y = round(x / scale) + zero point, the nearest there is in its type.  dx = dy / scale where x was in
+ * range, else 0; the gradient of the integers is that of DequantizeLinear. */
 #include <math.h>
 
 #include "kernels/number.h"
 #include "ops/quantize/quantization.h"
 
 static DType quantized_type(const Node *n) {
-  return has_in(n, 2) ? n->in[2]->type : (DType)node_int(n, "output_dtype", 0) ? (DType)node_int(n, "output_dtype", 0) : DTYPE_UINT8;
+  return has_in(n, 2)                          ? n->in[2]->type
+       : (DType)node_int(n, "output_dtype", 0) ? (DType)node_int(n, "output_dtype", 0)
+                                               : DTYPE_UINT8;
 }
 
 static Status quantize_linear_infer(Node *n) {
   DType type = quantized_type(n);
-  if (type < DTYPE_UINT8 || type > DTYPE_INT16) return node_fail(n, STATUS_UNSUPPORTED_OP, "its output is of type %s, we have integers of 8 and 16 bits", dtype_name(type));
+  if (type < DTYPE_UINT8 || type > DTYPE_INT16)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output is of type %s, we have integers of 8 and 16 bits",
+                     dtype_name(type));
   TRY(node_want_float(n, 0));
   TRY(quantization_infer(n));
   return node_output(n, 0, type, &n->in[0]->shape);
@@ -41,12 +45,14 @@ static Status quantize_linear_grad(Grad *g) {
   DType type = n->out[0]->type;
   bool is_signed = type == DTYPE_INT8 || type == DTYPE_INT16;
   float span = type == DTYPE_INT8 || type == DTYPE_UINT8 ? 255 : 65535, low = is_signed ? -(span + 1) / 2 : 0;
-  Value *scale = quantization_along(to, n, n->in[1]), *point = has_in(n, 2) ? quantization_along(to, n, n->in[2]) : NULL;
+  Value *scale = quantization_along(to, n, n->in[1]),
+        *point = has_in(n, 2) ? quantization_along(to, n, n->in[2]) : NULL;
   if (!scale) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient is not written for blocks");
   if (!g->want[0]) return STATUS_OK;
   Value *q = emit(to, "Round", emit(to, "Div", n->in[0], scale));
   if (point) q = emit(to, "Add", q, emit_with(to, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), point));
-  Value *out = emit(to, "Or", emit(to, "Less", q, emit_float(to, low)), emit(to, "Greater", q, emit_float(to, low + span)));
+  Value *out = emit(to, "Or", emit(to, "Less", q, emit_float(to, low)),
+                    emit(to, "Greater", q, emit_float(to, low + span)));
   g->dx[0] = emit(to, "Where", out, emit_float(to, 0), emit(to, "Div", g->dy[0], scale));
   return STATUS_OK;
 }
@@ -63,7 +69,10 @@ CASES_OF(quantize_linear_cases) = {
 OPERATOR(quantize_linear) = {
     .name = "QuantizeLinear",
     .since = {10, 13, 19, 21},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH | OP_STEPS,
     .infer = quantize_linear_infer,
     .run = quantize_linear_run,

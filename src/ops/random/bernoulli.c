@@ -6,7 +6,9 @@ static Status bernoulli_compose(Compose *c) {
   Value *x = c->node->in[0];
   const Attr *seed = node_attr(c->node, "seed", ATTR_FLOAT);
   AttrList attrs = seed ? ATTRS(*seed) : NO_ATTRS;
-  Value *y = emit(g, "Less", compose_cast(c, emit_with(g, "RandomUniformLike", attrs, compose_cast(c, x, DTYPE_FLOAT32)), x->type), x);
+  Value *y = emit(g, "Less",
+                  compose_cast(c, emit_with(g, "RandomUniformLike", attrs, compose_cast(c, x, DTYPE_FLOAT32)), x->type),
+                  x);
   return compose_done(c, compose_cast(c, y, (DType)node_int(c->node, "dtype", x->type)));
 }
 
@@ -15,7 +17,10 @@ CASES_OF(bernoulli_cases) = {{"v:f32[4]=0,1,1,0", .no_grad = "a draw"}, {0}};
 OPERATOR(bernoulli) = {
     .name = "Bernoulli",
     .since = {15, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = bernoulli_compose,
     .cases = CASES(bernoulli_cases),

@@ -1,4 +1,5 @@
-/* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of dy. */
+/* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of
+ * dy. */
 #include <string.h>
 
 #include "graph/second_output.h"
@@ -32,7 +33,8 @@ static void copy_all(const Node *n) {
   }
 }
 
-/* Blocks from … to - 1 of four elements. Element i draws number i of the node's stream: the same mask in every order of computing. */
+/* Blocks from … to - 1 of four elements. Element i draws number i of the node's stream: the same mask in every order of
+ * computing. */
 static void drop_blocks(void *context, size_t from, size_t to) {
   const Node *n = context;
   float ratio = has_in(n, 1) ? *in_f32(n, 1) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;
@@ -70,22 +72,24 @@ static Status dropout_grad(Grad *g) {
 
 static Status dropout_upgrade(Upgrade *u) { return upgrade_move(u, "ratio", 1, 12), STATUS_OK; }
 
-CASES_OF(dropout_cases) = {
-    {"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2},
-    {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
-    {"f32[11] - bool[]=1", NULL, 13, 2},
-    {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
-    {"f32[3,5] f32[]=0.4"},
-    {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
-    {"f32[3,5]", "ratio=0.4", 10, 2},
-    {"f32[3,5]", "ratio=0.4", 7},
-    {"f32[3,5]", "ratio=0.4 is_test=1", 6},
-    {0}};
+CASES_OF(dropout_cases) = {{"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2},
+                           {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
+                           {"f32[11] - bool[]=1", NULL, 13, 2},
+                           {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
+                           {"f32[3,5] f32[]=0.4"},
+                           {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
+                           {"f32[3,5]", "ratio=0.4", 10, 2},
+                           {"f32[3,5]", "ratio=0.4", 7},
+                           {"f32[3,5]", "ratio=0.4 is_test=1", 6},
+                           {0}};
 
 OPERATOR(dropout) = {
     .name = "Dropout",
     .since = {1, 7, 10, 12, 13, 22},
-    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 2,
+    .min_in = 1,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 2,
     .flags = OP_RANDOM,
     .in_place = 1,
     .infer = dropout_infer,

@@ -1,4 +1,5 @@
-/* DropoutGrad (com.microsoft): dx = dy / (1 - ratio) where the mask is set, else 0; dx = dy when training_mode is false. */
+/* DropoutGrad (com.microsoft): dx = dy / (1 - ratio) where the mask is set, else 0; dx = dy when training_mode is
+ * false. */
 #include <string.h>
 
 #include "graph/same_shape.h"
@@ -12,7 +13,8 @@ static Status dropout_grad_infer(Node *n) {
   TRY(node_want_type(n, 3, DTYPE_BOOL));
   for (int i = 2; i < n->in_count; i++) {
     size_t count;
-    if (has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1)) return node_invalid(n, "input %d must be a scalar", i);
+    if (has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
+      return node_invalid(n, "input %d must be a scalar", i);
   }
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
@@ -27,7 +29,8 @@ static void run_range(void *context, size_t from, size_t to) {
 }
 
 static void dropout_grad_run(const Node *n) {
-  if (has_in(n, 3) && !*(const uint8_t *)n->in[3]->data) memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
+  if (has_in(n, 3) && !*(const uint8_t *)n->in[3]->data)
+    memmove(n->out[0]->data, n->in[0]->data, out_count(n, 0) * sizeof(float));
   else threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n);
 }
 
@@ -41,7 +44,10 @@ OPERATOR(dropout_grad) = {
     .name = "DropoutGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .infer = dropout_grad_infer,
     .run = dropout_grad_run,

@@ -1,4 +1,5 @@
-/* Multinomial: draws of classes, each with the probability that softmax gives it: the first class whose sum of probabilities is above a uniform draw. */
+/* Multinomial: draws of classes, each with the probability that softmax gives it: the first class whose sum of
+ * probabilities is above a uniform draw. */
 #include "graph/compose.h"
 
 static Status multinomial_compose(Compose *c) {
@@ -11,23 +12,32 @@ static Status multinomial_compose(Compose *c) {
   TRY(node_want_float(n, 0));
   if (count < 0) return node_invalid(n, "sample_size is %lld", (long long)count);
   /* The last class takes what is left: its sum of probabilities may be less than 1 by rounding. */
-  Value *sums = emit(g, "CumSum", emit_with(g, "Softmax", ATTRS(attr_of_int("axis", 1)), x), emit_ints(g, (int64_t[]){1}, 1));
-  Value *bounds = emit(g, "Slice", sums, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){-1}, 1), emit_ints(g, (int64_t[]){1}, 1));
-  bounds = emit(g, "Reshape", bounds, emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), compose_dim(c, x, 0, true), emit_ints(g, (int64_t[]){1, -1}, 2)));
-  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), compose_dim(c, x, 0, true), emit_ints(g, (int64_t[]){count, 1}, 2));
+  Value *sums = emit(g, "CumSum", emit_with(g, "Softmax", ATTRS(attr_of_int("axis", 1)), x),
+                     emit_ints(g, (int64_t[]){1}, 1));
+  Value *bounds = emit(g, "Slice", sums, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){-1}, 1),
+                       emit_ints(g, (int64_t[]){1}, 1));
+  bounds = emit(g, "Reshape", bounds,
+                emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), compose_dim(c, x, 0, true),
+                          emit_ints(g, (int64_t[]){1, -1}, 2)));
+  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), compose_dim(c, x, 0, true),
+                           emit_ints(g, (int64_t[]){count, 1}, 2));
   Value *draws = emit_with(g, "RandomUniformLike", seed ? ATTRS(*seed) : NO_ATTRS, emit(g, "ConstantOfShape", shape));
   Value *passed = compose_cast(c, emit(g, "GreaterOrEqual", draws, bounds), DTYPE_FLOAT32);
   Value *y = compose_reduce(c, "ReduceSum", passed, &axis, 1, false);
   return compose_done(c, compose_cast(c, y, (DType)node_int(n, "dtype", DTYPE_INT32)));
 }
 
-CASES_OF(multinomial_cases) = {
-    {"v:f32[2,3]=90,1,2,0,1,80", "sample_size=4", 7, 0, "a draw"}, {"v:f32[1,1]=3", "sample_size=2 dtype=7", 22, 0, "a draw"}, {0}};
+CASES_OF(multinomial_cases) = {{"v:f32[2,3]=90,1,2,0,1,80", "sample_size=4", 7, 0, "a draw"},
+                               {"v:f32[1,1]=3", "sample_size=2 dtype=7", 22, 0, "a draw"},
+                               {0}};
 
 OPERATOR(multinomial) = {
     .name = "Multinomial",
     .since = {7, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .compose = multinomial_compose,
     .cases = CASES(multinomial_cases),
 };

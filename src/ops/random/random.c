@@ -12,7 +12,8 @@ Status random_infer(Node *n, const Shape *shape, DType type, float a, float b) {
   if (!p) return STATUS_OUT_OF_MEMORY;
   int64_t dtype = node_int(n, "dtype", type);
   type = dtype > 0 && dtype < 100 ? (DType)dtype : DTYPE_NONE;
-  if (!dtype_is_float(type)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its dtype is %s, only floats are drawn", dtype_name(type));
+  if (!dtype_is_float(type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its dtype is %s, only floats are drawn", dtype_name(type));
   const Attr *seed = node_attr(n, "seed", ATTR_FLOAT);
   *p = (RandomParams){.seeded = seed != NULL, .a = a, .b = b};
   if (seed) memcpy(&p->seed, &seed->f, sizeof seed->f);
@@ -23,7 +24,8 @@ Status random_infer_shaped(Node *n, float a, float b) {
   int rank;
   const int64_t *dims = node_ints(n, "shape", &rank);
   if (!node_attr(n, "shape", ATTR_INTS)) return node_invalid(n, "its shape must be given");
-  if (rank > RANK_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", rank, RANK_MAX);
+  if (rank > RANK_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", rank, RANK_MAX);
   for (int i = 0; i < rank; i++)
     if (dims[i] < 0) return node_invalid(n, "dim %d of the shape is negative", i);
   Shape shape = shape_of(rank, dims);
@@ -32,7 +34,8 @@ Status random_infer_shaped(Node *n, float a, float b) {
 
 static f32x4 uniform_of(f32x4 u) { return u; }
 
-/* Box & Muller: √(−2·ln u)·cos 2πw and √(−2·ln u)·sin 2πw are normal and independent; (u, w) are lanes (0, 1) and (2, 3). */
+/* Box & Muller: √(−2·ln u)·cos 2πw and √(−2·ln u)·sin 2πw are normal and independent; (u, w) are lanes (0, 1) and (2,
+ * 3). */
 static f32x4 normal_of(f32x4 u) {
   f32x4 radius = f32x4_sqrt(f32x4_log((f32x4){1 - u[0], 1 - u[0], 1 - u[2], 1 - u[2]}) * -2.0f);
   f32x4 angle = (f32x4){u[1], u[1], u[3], u[3]} * 6.28318531f;
@@ -50,7 +53,8 @@ static inline void fill(const Node *n, f32x4 (*of)(f32x4)) {
     for (size_t i = 0; i < count; i += 4) {
       uint32_t bits[4];
       rng_block(&rng, p->seeded ? 0 : (uint32_t)n->stream, (uint32_t)((at + i) / 4), bits);
-      f32x4 draws = of((f32x4){rng_unit(bits[0]), rng_unit(bits[1]), rng_unit(bits[2]), rng_unit(bits[3])}) * p->b + p->a;
+      f32x4 draws = of((f32x4){rng_unit(bits[0]), rng_unit(bits[1]), rng_unit(bits[2]), rng_unit(bits[3])}) * p->b +
+                    p->a;
       for (size_t k = 0; k < 4; k++) block.floats[i + k] = draws[k];
     }
     numbers_store_floats(&block, n->out[0]->data, n->out[0]->type, at, count);

@@ -1,4 +1,5 @@
-/* Random: float tensors of independent draws; element i takes number i of the node's stream, so any order of computing draws the same.
+/* Random: float tensors of independent draws; element i takes number i of the node's stream, so any order of computing
+ * draws the same.
  *
  * With the attribute `seed` the numbers are of that seed, whatever the session's; every run draws anew either way. */
 #pragma once

@@ -10,7 +10,10 @@ CASES_OF(random_normal_cases) = {{"", "shape=[3,5] mean=2.0 scale=0.5"}, {"", "s
 OPERATOR(random_normal) = {
     .name = "RandomNormal",
     .since = {1, 22},
-    .min_in = 0, .max_in = 0, .min_out = 1, .max_out = 1,
+    .min_in = 0,
+    .max_in = 0,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_RANDOM,
     .infer = random_normal_infer,
     .run = random_normal,

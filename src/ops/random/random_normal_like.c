@@ -10,7 +10,10 @@ CASES_OF(random_normal_like_cases) = {{"f32[3,5]", "mean=2.0 scale=0.5"}, {"i32[
 OPERATOR(random_normal_like) = {
     .name = "RandomNormalLike",
     .since = {1, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_RANDOM | OP_ANY_TYPE,
     .infer = random_normal_like_infer,
     .run = random_normal,

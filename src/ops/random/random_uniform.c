@@ -11,7 +11,10 @@ CASES_OF(random_uniform_cases) = {{"", "shape=[3,5] low=-2.0"}, {"", "shape=[7] 
 OPERATOR(random_uniform) = {
     .name = "RandomUniform",
     .since = {1, 22},
-    .min_in = 0, .max_in = 0, .min_out = 1, .max_out = 1,
+    .min_in = 0,
+    .max_in = 0,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_RANDOM,
     .infer = random_uniform_infer,
     .run = random_uniform,

@@ -11,7 +11,10 @@ CASES_OF(random_uniform_like_cases) = {{"f32[3,5]", "low=-2.0"}, {"i32[2,3]", "d
 OPERATOR(random_uniform_like) = {
     .name = "RandomUniformLike",
     .since = {1, 22},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_RANDOM | OP_ANY_TYPE,
     .infer = random_uniform_like_infer,
     .run = random_uniform,

@@ -1,7 +1,7 @@
 /* GRU: gated recurrent unit. ops/recurrent/recurrent.h has the way of a step; a cell is
- *   z = f(z),  r = f(r),  h' = (1 - z) ∘ h~ + z ∘ h,   with h~ = g(h~ + (r ∘ h) Rhᵀ + Rbh), or from opset 3 on with linear_before_reset
- *   h~ = g(h~ + r ∘ l), l = h Rhᵀ + Rbh, as PyTorch has it
- * Slots: z, r, h~ after their activations; l, or r ∘ h; h before the step. */
+ *   z = f(z),  r = f(r),  h' = (1 - z) ∘ h~ + z ∘ h,   with h~ = g(h~ + (r ∘ h) Rhᵀ + Rbh), or from opset 3 on with
+ * linear_before_reset h~ = g(h~ + r ∘ l), l = h Rhᵀ + Rbh, as PyTorch has it Slots: z, r, h~ after their activations;
+ * l, or r ∘ h; h before the step. */
 #include "ops/recurrent/gru_cell.h"
 
 enum { Z, R, N, L, H, SLOTS };
@@ -16,8 +16,10 @@ static void finish(const RecurrentStep *s, size_t b, size_t from, size_t n) {
 
 /* dz, dh~ and what goes straight to the state before: dh = dh' ∘ z */
 static void finish_gradient(const RecurrentStep *s, size_t b, size_t from, size_t n) {
-  const float *z = recurrent_slot(s, b, Z) + from, *next = recurrent_slot(s, b, N) + from, *before = recurrent_slot(s, b, H) + from;
-  float *dz = recurrent_grad_slot(s, b, Z) + from, *dnext = recurrent_grad_slot(s, b, N) + from, *dh = s->h + b * s->h_stride + from;
+  const float *z = recurrent_slot(s, b, Z) + from, *next = recurrent_slot(s, b, N) + from,
+              *before = recurrent_slot(s, b, H) + from;
+  float *dz = recurrent_grad_slot(s, b, Z) + from, *dnext = recurrent_grad_slot(s, b, N) + from,
+        *dh = s->h + b * s->h_stride + from;
   for (size_t k = 0; k < n; k++) {
     dz[k] = dh[k] * (before[k] - next[k]);
     dnext[k] = dh[k] * (1 - z[k]);
@@ -39,7 +41,8 @@ static void reset_forward(const RecurrentStep *s, size_t b, size_t from, size_t 
 
 /* dr = dl ∘ h, dh += dl ∘ r */
 static void reset_backward(const RecurrentStep *s, size_t b, size_t from, size_t n) {
-  const float *r = recurrent_slot(s, b, R) + from, *before = recurrent_slot(s, b, H) + from, *dleft = recurrent_grad_slot(s, b, L) + from;
+  const float *r = recurrent_slot(s, b, R) + from, *before = recurrent_slot(s, b, H) + from,
+              *dleft = recurrent_grad_slot(s, b, L) + from;
   float *dr = recurrent_grad_slot(s, b, R) + from, *dh = s->h + b * s->h_stride + from;
   for (size_t k = 0; k < n; k++) {
     dr[k] = dleft[k] * before[k];
@@ -49,8 +52,12 @@ static void reset_backward(const RecurrentStep *s, size_t b, size_t from, size_t
 }
 
 static const RecurrentCell reset_first = {
-    .gates = 3, .slots = SLOTS, .grad_slots = 4, .states = 1,
-    .activations = 2, .defaults = {ACTIVATION_SIGMOID, ACTIVATION_TANH},
+    .gates = 3,
+    .slots = SLOTS,
+    .grad_slots = 4,
+    .states = 1,
+    .activations = 2,
+    .defaults = {ACTIVATION_SIGMOID, ACTIVATION_TANH},
     .result = {Z, R, N},
     .phase_count = 2,
     .phases = {{.gate = 0, .gates = 2, .operand = H, .forward = reset_forward, .backward = reset_backward},
@@ -82,13 +89,20 @@ static void linear_backward(const RecurrentStep *s, size_t b, size_t from, size_
 }
 
 static const RecurrentCell linear_first = {
-    .gates = 3, .slots = SLOTS, .grad_slots = 4, .states = 1,
-    .activations = 2, .defaults = {ACTIVATION_SIGMOID, ACTIVATION_TANH},
+    .gates = 3,
+    .slots = SLOTS,
+    .grad_slots = 4,
+    .states = 1,
+    .activations = 2,
+    .defaults = {ACTIVATION_SIGMOID, ACTIVATION_TANH},
     .result = {Z, R, L},
-    .phase_count = 1, .phases = {{.gate = 0, .gates = 3, .operand = H, .forward = linear_forward, .backward = linear_backward}},
+    .phase_count = 1,
+    .phases = {{.gate = 0, .gates = 3, .operand = H, .forward = linear_forward, .backward = linear_backward}},
 };
 
-const RecurrentCell *gru_cell(const Node *n) { return node_int(n, "linear_before_reset", 0) != 0 ? &linear_first : &reset_first; }
+const RecurrentCell *gru_cell(const Node *n) {
+  return node_int(n, "linear_before_reset", 0) != 0 ? &linear_first : &reset_first;
+}
 
 static Status gru_infer(Node *n) { return recurrent_infer(n, gru_cell(n)); }
 static Status gru_grad(Grad *g) { return recurrent_grad(g, "GRUGrad", 1); }
@@ -96,11 +110,15 @@ static Status gru_grad(Grad *g) { return recurrent_grad(g, "GRUGrad", 1); }
 CASES_OF(gru_cases) = {
     {"f32[4,3,5] f32[1,12,5] f32[1,12,4]", "hidden_size=4", 14, 2},
     {"f32[5,2,3] f32[1,27,3] f32[1,27,9] f32[1,54] - f32[1,2,9]", "direction=reverse linear_before_reset=1", 7, 2},
-    {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]", "direction=bidirectional linear_before_reset=1", 3, 2},
+    {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]",
+     "direction=bidirectional linear_before_reset=1", 3, 2},
     {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]", "direction=bidirectional", 1, 2},
-    {"f32[6,3,2] f32[1,9,2] f32[1,9,3] f32[1,18] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]", "layout=1 activations=[HardSigmoid,Softsign]", 14, 2},
-    {"f32[2,3,2] f32[2,9,2] f32[2,9,3] f32[2,18]", "layout=1 direction=bidirectional clip=0.9 linear_before_reset=1", 14, 2},
-    {"f32[3,2,2] f32[1,9,2] f32[1,9,3]", "clip=0.9 activations=[Sigmoid,Affine] activation_alpha=[0.75] activation_beta=[0.125]", 7},
+    {"f32[6,3,2] f32[1,9,2] f32[1,9,3] f32[1,18] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]",
+     "layout=1 activations=[HardSigmoid,Softsign]", 14, 2},
+    {"f32[2,3,2] f32[2,9,2] f32[2,9,3] f32[2,18]", "layout=1 direction=bidirectional clip=0.9 linear_before_reset=1",
+     14, 2},
+    {"f32[3,2,2] f32[1,9,2] f32[1,9,3]",
+     "clip=0.9 activations=[Sigmoid,Affine] activation_alpha=[0.75] activation_beta=[0.125]", 7},
     {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "", 14, 2},
     {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "linear_before_reset=1", 14, 2},
     {"f32[3,2,2] f32[2,9,2] f32[2,9,3]", "direction=bidirectional activations=[Sigmoid,Tanh,HardSigmoid,Softsign]"},
@@ -109,7 +127,10 @@ CASES_OF(gru_cases) = {
 OPERATOR(gru) = {
     .name = "GRU",
     .since = {1, 3, 7, 14},
-    .min_in = 3, .max_in = 6, .min_out = 0, .max_out = 3,
+    .min_in = 3,
+    .max_in = 6,
+    .min_out = 0,
+    .max_out = 3,
     .infer = gru_infer,
     .run = recurrent_run,
     .grad = gru_grad,

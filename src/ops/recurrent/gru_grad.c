@@ -1,4 +1,5 @@
-/* GRUGrad (com.trainlet): the gradient of GRU, whose attributes it has. ops/recurrent/recurrent.h lists inputs and outputs. */
+/* GRUGrad (com.trainlet): the gradient of GRU, whose attributes it has. ops/recurrent/recurrent.h lists inputs and
+ * outputs. */
 #include "ops/recurrent/gru_cell.h"
 
 static Status gru_grad_infer(Node *n) { return recurrent_gradient_infer(n, gru_cell(n)); }
@@ -9,7 +10,10 @@ OPERATOR(gru_grad) = {
     .name = "GRUGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3, .max_in = 11, .min_out = 0, .max_out = 5,
+    .min_in = 3,
+    .max_in = 11,
+    .min_out = 0,
+    .max_out = 5,
     .flags = OP_OURS,
     .infer = gru_grad_infer,
     .run = recurrent_gradient_run,

@@ -10,7 +10,7 @@ typedef struct Forward {
   const Node *n;
   const Recurrent *p;
   float *kept, *packed_r, *packed_h, *last[2], *bias; /* last: c, h after the last step */
-  char *product; /* scratch of products */
+  char *product;                                      /* scratch of products */
   size_t thread_bytes;
   const float *recurrent_bias;
   size_t direction, t;
@@ -31,7 +31,8 @@ static bool lay_out(Forward *f, Scratch *s) {
   for (int i = 0; i < 2; i++) f->last[i] = scratch_take(s, p->batch, p->hidden, sizeof(float));
   f->bias = scratch_take(s, gates, p->hidden, sizeof(float));
   f->thread_bytes = gemm_alone_bytes(0, RECURRENT_PANEL, p->hidden);
-  size_t one = gemm_scratch_bytes(p->rows, gates * p->hidden, p->inputs), other = f->thread_bytes * (size_t)threads_count();
+  size_t one = gemm_scratch_bytes(p->rows, gates * p->hidden, p->inputs),
+         other = f->thread_bytes * (size_t)threads_count();
   f->product = scratch_take(s, most(one, other), 1, 1);
   return !s->overflow;
 }
@@ -105,7 +106,8 @@ static void skip_units(const RecurrentStep *s, size_t b, size_t from, size_t cou
 static void store_y(const Forward *f, size_t b, size_t from, size_t count, bool over) {
   const Recurrent *p = f->p;
   if (!has_out(f->n, 0)) return;
-  size_t row = p->batch_first ? (b * p->steps + f->t) * p->directions + f->direction : (f->t * p->directions + f->direction) * p->batch + b;
+  size_t row = p->batch_first ? (b * p->steps + f->t) * p->directions + f->direction
+                              : (f->t * p->directions + f->direction) * p->batch + b;
   float *y = out_f32(f->n, 0) + row * p->hidden + from;
   if (over) memset(y, 0, count * sizeof *y);
   else memcpy(y, f->step.h + b * f->step.h_stride + from, count * sizeof *y);
@@ -114,7 +116,8 @@ static void store_y(const Forward *f, size_t b, size_t from, size_t count, bool 
 static void units_run(void *context, size_t chunk, int thread) {
   const Forward *f = context;
   const Recurrent *p = f->p;
-  size_t panels = recurrent_panels(p->hidden), from = chunk * f->at_once, to = from + f->at_once < panels ? from + f->at_once : panels;
+  size_t panels = recurrent_panels(p->hidden), from = chunk * f->at_once,
+         to = from + f->at_once < panels ? from + f->at_once : panels;
   for (size_t panel = from; panel < to; panel++)
     for (int g = f->phase->gate; g < f->phase->gate + f->phase->gates; g++) gate_product(f, g, panel, thread);
   bool last = f->phase == &p->cell->phases[p->cell->phase_count - 1];
@@ -150,7 +153,9 @@ static void copy_rows(float *to, size_t to_stride, const float *from, size_t fro
 }
 
 /* Where a direction's part of a state (its initial, its last) begins, and how far examples are apart. */
-static size_t state_offset(const Recurrent *p, size_t direction) { return direction * p->hidden * (p->batch_first ? 1 : p->batch); }
+static size_t state_offset(const Recurrent *p, size_t direction) {
+  return direction * p->hidden * (p->batch_first ? 1 : p->batch);
+}
 static size_t state_stride(const Recurrent *p) { return p->hidden * (p->batch_first ? p->directions : 1); }
 
 /* State 0 is c where there are two, h is the last; h is input RECURRENT_H and output 1. */
@@ -169,7 +174,8 @@ static void states_end(const Forward *f) {
   for (int i = 0; i < p->cell->states; i++) {
     int output = p->cell->states - i;
     if (has_out(f->n, output))
-      copy_rows(out_f32(f->n, output) + state_offset(p, f->direction), state_stride(p), f->last[i], p->hidden, p->batch, p->hidden);
+      copy_rows(out_f32(f->n, output) + state_offset(p, f->direction), state_stride(p), f->last[i], p->hidden, p->batch,
+                p->hidden);
   }
 }
 

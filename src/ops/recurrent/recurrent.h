@@ -1,22 +1,37 @@
-/* Recurrent: what LSTM, GRU and RNN share. A row of X is one step of one example; forward keeps of each row what backward needs:
+/* Recurrent: what LSTM, GRU and RNN share. A row of X is one step of one example; forward keeps of each row what
+ * backward needs:
  *
- *   kept (directions, rows of X, slots · hidden):   gates after their activations │ what the cell adds │ state before the step
+ *   kept (directions, rows of X, slots · hidden):   gates after their activations │ what the cell adds │ state before
+ * the step
  *
  *   1. gates = X Wᵀ + bias, one product for all steps            backward, the other way round:
- *   2. step by step: gates += state Rᵀ, then the cell            2. step by step: the cell's dgates, then dstate += dgates R
+ *   2. step by step: gates += state Rᵀ, then the cell            2. step by step: the cell's dgates, then dstate +=
+ * dgates R
  *                                                                1. dW = dgatesᵀ X, dR = dgatesᵀ states, dX = dgates W
  *
- * R is packed once for all steps; a chunk of a step is some hidden units: their products, then their cells. A row past its example's
- * sequence_lens leaves the state as it is and gives 0.
+ * R is packed once for all steps; a chunk of a step is some hidden units: their products, then their cells. A row past
+ * its example's sequence_lens leaves the state as it is and gives 0.
  *
- * Inputs of the forward operators: X, W, R, B, sequence_lens, initial_h, initial_c, P. Those of the gradients are the same, of which B and the
- * initial states may be left out, then kept, dY, dY_h, dY_c; their outputs dX, dW, dR, dB, dinitial_h, dinitial_c, dP. */
+ * Inputs of the forward operators: X, W, R, B, sequence_lens, initial_h, initial_c, P. Those of the gradients are the
+ * same, of which B and the initial states may be left out, then kept, dY, dY_h, dY_c; their outputs dX, dW, dR, dB,
+ * dinitial_h, dinitial_c, dP. */
 #pragma once
 #include "ops/recurrent/recurrent_activation.h"
 #include "threads.h"
 
 enum { RECURRENT_GATES = 4, RECURRENT_PHASES = 2, RECURRENT_ACTIVATIONS = 3 };
-enum { RECURRENT_X, RECURRENT_W, RECURRENT_R, RECURRENT_B, RECURRENT_LENGTHS, RECURRENT_H, RECURRENT_C, RECURRENT_P, RECURRENT_KEPT, RECURRENT_DY };
+enum {
+  RECURRENT_X,
+  RECURRENT_W,
+  RECURRENT_R,
+  RECURRENT_B,
+  RECURRENT_LENGTHS,
+  RECURRENT_H,
+  RECURRENT_C,
+  RECURRENT_P,
+  RECURRENT_KEPT,
+  RECURRENT_DY
+};
 
 typedef struct RecurrentStep RecurrentStep;
 /* Example b's units from … from + count - 1. */
@@ -36,7 +51,8 @@ typedef struct RecurrentCell {
   int activations;
   int phase_count;
   ActivationKind defaults[RECURRENT_ACTIVATIONS];
-  int result[RECURRENT_GATES]; /* slot that gets the product with this gate of R: the gate's own, or one apart that begins with R's bias */
+  int result[RECURRENT_GATES]; /* slot that gets the product with this gate of R: the gate's own, or one apart that
+                                  begins with R's bias */
   RecurrentPhase phases[RECURRENT_PHASES];
 } RecurrentCell;
 
@@ -44,7 +60,7 @@ typedef struct Recurrent {
   const RecurrentCell *cell;
   size_t steps, batch, inputs, hidden, directions;
   size_t rows, row_of_step, row_of_example; /* of X */
-  bool batch_first, reverse; /* reverse: the first direction */
+  bool batch_first, reverse;                /* reverse: the first direction */
   bool input_forget;
   Activation activations[2 * RECURRENT_ACTIVATIONS];
 } Recurrent;

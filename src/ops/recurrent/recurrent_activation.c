@@ -12,8 +12,17 @@ static const struct {
   bool takes_alpha, takes_beta;
   float alpha, beta;
 } kinds[] = {
-    {"Sigmoid"}, {"Tanh"}, {"Relu"}, {"Affine", true, true, 1, 0}, {"LeakyRelu", true, false, 0.01f}, {"ThresholdedRelu", true, false, 1},
-    {"ScaledTanh", true, true, 1, 1}, {"HardSigmoid", true, true, 0.2f, 0.5f}, {"Elu", true, false, 1}, {"Softsign"}, {"Softplus"},
+    {"Sigmoid"},
+    {"Tanh"},
+    {"Relu"},
+    {"Affine", true, true, 1, 0},
+    {"LeakyRelu", true, false, 0.01f},
+    {"ThresholdedRelu", true, false, 1},
+    {"ScaledTanh", true, true, 1, 1},
+    {"HardSigmoid", true, true, 0.2f, 0.5f},
+    {"Elu", true, false, 1},
+    {"Softsign"},
+    {"Softplus"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -30,10 +39,12 @@ static float next(const Attr *list, int *at, bool takes, float otherwise) {
 
 Status activations_read(const Node *n, int directions, int each, const ActivationKind *defaults, Activation *out) {
   const Attr *names = node_attr(n, "activations", ATTR_STRINGS);
-  const Attr *alphas = node_attr(n, "activation_alpha", ATTR_FLOATS), *betas = node_attr(n, "activation_beta", ATTR_FLOATS);
+  const Attr *alphas = node_attr(n, "activation_alpha", ATTR_FLOATS),
+             *betas = node_attr(n, "activation_beta", ATTR_FLOATS);
   int alpha_at = 0, beta_at = 0, count = directions * each;
   float clip = node_float(n, "clip", 0);
-  if (names && names->count != count) return node_invalid(n, "activations has %d names, it must have %d", names->count, count);
+  if (names && names->count != count)
+    return node_invalid(n, "activations has %d names, it must have %d", names->count, count);
   for (int i = 0; i < count; i++) {
     Activation a = {.kind = defaults[i % each], .clip = clip > 0 ? clip : INFINITY, .low = -INFINITY, .high = INFINITY};
     if (names) TRY(read_kind(n, names->strings[i], &a.kind));
@@ -41,7 +52,8 @@ Status activations_read(const Node *n, int directions, int each, const Activatio
     a.beta = next(betas, &beta_at, kinds[a.kind].takes_beta, kinds[a.kind].beta);
     bool one_to_one = a.kind == ACTIVATION_LEAKY_RELU || a.kind == ACTIVATION_ELU || a.kind == ACTIVATION_SCALED_TANH;
     if (one_to_one && !(a.alpha > 0)) /* its result would not tell its slope */
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "the alpha of %s is %g, it must be above 0", kinds[a.kind].name, (double)a.alpha);
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "the alpha of %s is %g, it must be above 0", kinds[a.kind].name,
+                       (double)a.alpha);
     if (clip > 0) {
       float ends[2] = {-clip, clip};
       activation_run(&a, ends, 2);
@@ -57,12 +69,12 @@ static inline f32x4 softplus(f32x4 x) {
   return f32x4_max(x, zero) + f32x4_log1p_unit(f32x4_exp(-f32x4_abs(x)));
 }
 
-#define EACH_FOUR(EXPRESSION)                                   \
-  for (size_t i = 0; i < n; i += 4) {                           \
-    f32x4 x = f32x4_load_up_to(y + i, n - i);                   \
-    x = f32x4_max(-clip, f32x4_min(clip, x)); /* NaN stays */   \
-    f32x4_store_up_to(y + i, EXPRESSION, n - i);                \
-  }                                                             \
+#define EACH_FOUR(EXPRESSION)                                                                                          \
+  for (size_t i = 0; i < n; i += 4) {                                                                                  \
+    f32x4 x = f32x4_load_up_to(y + i, n - i);                                                                          \
+    x = f32x4_max(-clip, f32x4_min(clip, x)); /* NaN stays */                                                          \
+    f32x4_store_up_to(y + i, EXPRESSION, n - i);                                                                       \
+  }                                                                                                                    \
   break;
 
 void activation_run(const Activation *a, float *y, size_t n) {

@@ -13,8 +13,8 @@ typedef struct Run {
 typedef struct Backward {
   const Node *n;
   const Recurrent *p;
-  const float *kept; /* of the direction */
-  float *grad;       /* (rows of X, grad_slots · hidden) */
+  const float *kept;                         /* of the direction */
+  float *grad;                               /* (rows of X, grad_slots · hidden) */
   float *packed_r, *packed_grad, *dstate[2]; /* dc and dh (batch, hidden) */
   char *product;
   size_t thread_bytes;
@@ -59,17 +59,17 @@ static Run run_at(const RecurrentCell *cell, const RecurrentPhase *phase, int ga
   return run;
 }
 
-#define EACH_RUN(cell, phase, r) \
+#define EACH_RUN(cell, phase, r)                                                                                       \
   for (Run r = run_at(cell, phase, (phase)->gate); r.count; r = run_at(cell, phase, r.gate + r.count))
 
 static void pack_r(const Backward *f) {
   const RecurrentCell *cell = f->p->cell;
   size_t hidden = f->p->hidden;
   const float *r = in_f32(f->n, RECURRENT_R) + f->direction * (size_t)cell->gates * hidden * hidden;
-  for (int i = 0; i < cell->phase_count; i++)
-    EACH_RUN(cell, &cell->phases[i], run) {
+  for (int i = 0; i < cell->phase_count; i++) EACH_RUN(cell, &cell->phases[i], run) {
       GemmSource source = gemm_b(r + (size_t)run.gate * hidden * hidden, hidden, false);
-      recurrent_pack(&source, hidden, (size_t)run.count * hidden, f->packed_r + recurrent_packed_floats(hidden, (size_t)run.gate * hidden));
+      recurrent_pack(&source, hidden, (size_t)run.count * hidden,
+                     f->packed_r + recurrent_packed_floats(hidden, (size_t)run.gate * hidden));
     }
 }
 
@@ -79,7 +79,8 @@ static void pack_r(const Backward *f) {
 static void add_dy(const Backward *f, size_t b, size_t from, size_t count) {
   const Recurrent *p = f->p;
   if (!has_in(f->n, RECURRENT_DY)) return;
-  size_t row = p->batch_first ? (b * p->steps + f->t) * p->directions + f->direction : (f->t * p->directions + f->direction) * p->batch + b;
+  size_t row = p->batch_first ? (b * p->steps + f->t) * p->directions + f->direction
+                              : (f->t * p->directions + f->direction) * p->batch + b;
   const float *dy = in_f32(f->n, RECURRENT_DY) + row * p->hidden + from;
   float *dh = f->step.h + b * f->step.h_stride + from;
   for (size_t i = 0; i < count; i++) dh[i] += dy[i];
@@ -92,7 +93,8 @@ static void units_run(void *context, size_t from, size_t to) {
   for (size_t b = 0; b < p->batch; b++) {
     bool over = recurrent_over(f->n, p, f->t, b);
     if (over && first) /* no gradient through this row; those of the state go on as they are */
-      for (int slot = 0; slot < p->cell->grad_slots; slot++) memset(recurrent_grad_slot(&f->step, b, slot) + from, 0, (to - from) * sizeof(float));
+      for (int slot = 0; slot < p->cell->grad_slots; slot++)
+        memset(recurrent_grad_slot(&f->step, b, slot) + from, 0, (to - from) * sizeof(float));
     if (over) continue;
     if (first) add_dy(f, b, from, to - from);
     f->phase->backward(&f->step, b, from, to - from);
@@ -103,14 +105,17 @@ static void units_run(void *context, size_t from, size_t to) {
 static void panels_run(void *context, size_t chunk, int thread) {
   const Backward *f = context;
   const Recurrent *p = f->p;
-  size_t panels = recurrent_panels(p->hidden), from = chunk * f->at_once, to = from + f->at_once < panels ? from + f->at_once : panels;
+  size_t panels = recurrent_panels(p->hidden), from = chunk * f->at_once,
+         to = from + f->at_once < panels ? from + f->at_once : panels;
   bool of_state = f->phase->operand == p->cell->slots - 1;
-  RecurrentProduct g = {.rows = p->batch, .columns = p->hidden, .depth = (size_t)f->run.count * p->hidden, .packed_a = f->packed_grad};
+  RecurrentProduct g = {
+      .rows = p->batch, .columns = p->hidden, .depth = (size_t)f->run.count * p->hidden, .packed_a = f->packed_grad};
   g.packed_b = f->packed_r + recurrent_packed_floats(p->hidden, (size_t)f->run.gate * p->hidden);
   g.c = of_state ? f->step.h : recurrent_grad_slot(&f->step, 0, f->phase->operand);
   g.c_stride = of_state ? f->step.h_stride : f->step.grad_stride;
   if (of_state) g.d = g.c, g.d_stride = g.c_stride;
-  for (size_t panel = from; panel < to; panel++) recurrent_product(&g, panel, f->product + (size_t)thread * f->thread_bytes);
+  for (size_t panel = from; panel < to; panel++)
+    recurrent_product(&g, panel, f->product + (size_t)thread * f->thread_bytes);
 }
 
 static void phase_run(Backward *f, const RecurrentPhase *phase) {
@@ -146,7 +151,9 @@ static void steps_run(Backward *f) {
 
 /* ---- the states ---- */
 
-static size_t state_offset(const Recurrent *p, size_t direction) { return direction * p->hidden * (p->batch_first ? 1 : p->batch); }
+static size_t state_offset(const Recurrent *p, size_t direction) {
+  return direction * p->hidden * (p->batch_first ? 1 : p->batch);
+}
 static size_t state_stride(const Recurrent *p) { return p->hidden * (p->batch_first ? p->directions : 1); }
 
 static void states_begin(const Backward *f) {
@@ -173,7 +180,8 @@ static void states_end(const Backward *f) {
 /* ---- the weights, over all steps ---- */
 
 static Gemm product(size_t rows, size_t columns, size_t depth, float *c, size_t c_stride) {
-  return (Gemm){.rows = rows, .columns = columns, .depth = depth, .alpha = 1, .beta = 1, .c = c, .c_row_stride = c_stride};
+  return (Gemm){
+      .rows = rows, .columns = columns, .depth = depth, .alpha = 1, .beta = 1, .c = c, .c_row_stride = c_stride};
 }
 
 /* dW = dgatesᵀ X, dX = dgates W summed over the directions */
@@ -202,8 +210,7 @@ static void state_gradients(const Backward *f) {
   size_t hidden = p->hidden;
   if (!has_out(f->n, 2)) return;
   float *dr = out_f32(f->n, 2) + f->direction * (size_t)cell->gates * hidden * hidden;
-  for (int i = 0; i < cell->phase_count; i++)
-    EACH_RUN(cell, &cell->phases[i], run) {
+  for (int i = 0; i < cell->phase_count; i++) EACH_RUN(cell, &cell->phases[i], run) {
       Gemm g = product((size_t)run.count * hidden, hidden, p->rows, dr + (size_t)run.gate * hidden * hidden, hidden);
       g.a = gemm_a(f->grad + (size_t)run.slot * hidden, (size_t)cell->grad_slots * hidden, true);
       g.b = gemm_b(f->kept + (size_t)cell->phases[i].operand * hidden, (size_t)cell->slots * hidden, false);
@@ -233,7 +240,8 @@ static void bias_gradients(const Backward *f) {
   }
 }
 
-/* Of LSTM, its slots in the order i, o, f, c, the cell before: dPi = Σ di · c before, dPo = Σ do · c, dPf = Σ df · c before */
+/* Of LSTM, its slots in the order i, o, f, c, the cell before: dPi = Σ di · c before, dPo = Σ do · c, dPf = Σ df · c
+ * before */
 static void peephole_gradients(const Backward *f) {
   const Recurrent *p = f->p;
   size_t h = p->hidden;

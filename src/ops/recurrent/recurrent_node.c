@@ -51,7 +51,8 @@ static Status check_weights(Node *n, const Recurrent *p, RecurrentShapes *s) {
   s->directions = (Dim)p->directions;
   s->hidden = r->dim[2];
   s->inputs = dim_is_number(w->dim[2]) ? w->dim[2] : x->dim[2];
-  if (dim_is_number(s->hidden) && s->hidden > INT32_MAX / 16) return node_invalid(n, "a hidden size of %lld is too large", (long long)s->hidden);
+  if (dim_is_number(s->hidden) && s->hidden > INT32_MAX / 16)
+    return node_invalid(n, "a hidden size of %lld is too large", (long long)s->hidden);
   int64_t wanted = node_int(n, "hidden_size", s->hidden);
   if (dim_is_number(s->hidden) && wanted != s->hidden)
     return node_invalid(n, "hidden_size is %lld, R is for %lld", (long long)wanted, (long long)s->hidden);
@@ -66,7 +67,8 @@ static Status check_states(Node *n, const Recurrent *p, RecurrentShapes *s) {
   const Shape *x = &n->in[RECURRENT_X]->shape;
   Dim batch = x->dim[p->batch_first ? 0 : 1];
   s->kept = SHAPE(s->directions, x->dim[0], x->dim[1], times(s->hidden, p->cell->slots));
-  s->y = p->batch_first ? SHAPE(x->dim[0], x->dim[1], s->directions, s->hidden) : SHAPE(x->dim[0], s->directions, x->dim[1], s->hidden);
+  s->y = p->batch_first ? SHAPE(x->dim[0], x->dim[1], s->directions, s->hidden)
+                        : SHAPE(x->dim[0], s->directions, x->dim[1], s->hidden);
   s->state = p->batch_first ? SHAPE(batch, s->directions, s->hidden) : SHAPE(s->directions, batch, s->hidden);
   if (has_in(n, RECURRENT_LENGTHS)) TRY(node_want_type(n, RECURRENT_LENGTHS, DTYPE_INT32));
   TRY(want_shape(n, RECURRENT_LENGTHS, SHAPE(batch)));
@@ -107,7 +109,8 @@ Status recurrent_infer(Node *n, const RecurrentCell *cell) {
   TRY(node_output(n, 1 + cell->states, DTYPE_FLOAT32, &s.kept));
   size_t kept, bytes;
   if (!node_is_concrete(n)) return STATUS_OK;
-  if (!shape_count(&s.kept, &kept) || !size_multiply(kept, sizeof(float), &bytes) || !recurrent_forward_bytes(n, &n->scratch_bytes))
+  if (!shape_count(&s.kept, &kept) || !size_multiply(kept, sizeof(float), &bytes) ||
+      !recurrent_forward_bytes(n, &n->scratch_bytes))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its steps do not fit this machine's memory");
   return STATUS_OK;
 }
@@ -116,7 +119,9 @@ Status recurrent_grad(Grad *g, const char *name, int states) {
   Node *n = g->node;
   Value *in[RECURRENT_DY + 3], *dy[4] = {0};
   for (int i = 0; i < n->out_count && i < 4; i++) dy[i] = g->dy[i];
-  if (dy[1 + states]) return node_fail(n, STATUS_UNSUPPORTED_OP, "no gradient flows through output %d, which it keeps for its own", 1 + states);
+  if (dy[1 + states])
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "no gradient flows through output %d, which it keeps for its own",
+                     1 + states);
   TRY(output_want(n, 1 + states, "kept"));
   for (int i = 0; i < RECURRENT_DY + 3; i++) in[i] = EMIT_ABSENT;
   for (int i = 0; i < n->in_count; i++)
@@ -124,10 +129,12 @@ Status recurrent_grad(Grad *g, const char *name, int states) {
   in[RECURRENT_KEPT] = n->out[1 + states];
   for (int i = 0; i <= states; i++)
     if (dy[i]) in[RECURRENT_DY + i] = dy[i];
-  static const int of_output[] = {RECURRENT_X, RECURRENT_W, RECURRENT_R, RECURRENT_B, RECURRENT_H, RECURRENT_C, RECURRENT_P};
+  static const int of_output[] = {RECURRENT_X, RECURRENT_W, RECURRENT_R, RECURRENT_B,
+                                  RECURRENT_H, RECURRENT_C, RECURRENT_P};
   bool want[7];
   for (int i = 0; i < 7; i++) want[i] = of_output[i] < n->in_count && g->want[of_output[i]];
-  Node *grad = emit_node(g->graph, name, (AttrList){n->attrs, n->attr_count}, in, RECURRENT_DY + 1 + states, states == 2 ? 7 : 5, want);
+  Node *grad = emit_node(g->graph, name, (AttrList){n->attrs, n->attr_count}, in, RECURRENT_DY + 1 + states,
+                         states == 2 ? 7 : 5, want);
   for (int i = 0; grad && i < 7; i++)
     if (want[i]) g->dx[of_output[i]] = grad->out[i];
   return STATUS_OK;
@@ -140,7 +147,8 @@ Status recurrent_gradient_infer(Node *n, const RecurrentCell *cell) {
   TRY(want_shape(n, RECURRENT_KEPT, s.kept));
   TRY(want_shape(n, RECURRENT_DY, s.y));
   for (int i = 1; i < 3; i++) TRY(want_shape(n, RECURRENT_DY + i, s.state));
-  Shape bias = SHAPE(s.directions, times(s.hidden, 2 * cell->gates)), peepholes = SHAPE(s.directions, times(s.hidden, 3));
+  Shape bias = SHAPE(s.directions, times(s.hidden, 2 * cell->gates)),
+        peepholes = SHAPE(s.directions, times(s.hidden, 3));
   for (int i = 0; i < 3; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &n->in[i]->shape));
   TRY(node_output(n, 3, DTYPE_FLOAT32, &bias));
   TRY(node_output(n, 4, DTYPE_FLOAT32, &s.state));

@@ -17,10 +17,15 @@ static void rnn_backward(const RecurrentStep *s, size_t b, size_t from, size_t n
 }
 
 const RecurrentCell rnn_cell = {
-    .gates = 1, .slots = 2, .grad_slots = 1, .states = 1,
-    .activations = 1, .defaults = {ACTIVATION_TANH},
+    .gates = 1,
+    .slots = 2,
+    .grad_slots = 1,
+    .states = 1,
+    .activations = 1,
+    .defaults = {ACTIVATION_TANH},
     .result = {0},
-    .phase_count = 1, .phases = {{.gate = 0, .gates = 1, .operand = 1, .forward = rnn_forward, .backward = rnn_backward}},
+    .phase_count = 1,
+    .phases = {{.gate = 0, .gates = 1, .operand = 1, .forward = rnn_forward, .backward = rnn_backward}},
 };
 
 static Status rnn_infer(Node *n) { return recurrent_infer(n, &rnn_cell); }
@@ -29,7 +34,8 @@ static Status rnn_grad(Grad *g) { return recurrent_grad(g, "RNNGrad", 1); }
 CASES_OF(rnn_cases) = {
     {"f32[4,3,5] f32[1,4,5] f32[1,4,4]", "hidden_size=4", 14, 2},
     {"f32[5,2,3] f32[1,9,3] f32[1,9,9] f32[1,18] - f32[1,2,9]", "direction=reverse activations=[Relu]", 7, 2},
-    {"f32[3,4,2] f32[2,5,2] f32[2,5,5] f32[2,10] v:i32[4]=3,1,2,3 f32[2,4,5]", "direction=bidirectional activations=[Tanh,Sigmoid]", 1, 2},
+    {"f32[3,4,2] f32[2,5,2] f32[2,5,5] f32[2,10] v:i32[4]=3,1,2,3 f32[2,4,5]",
+     "direction=bidirectional activations=[Tanh,Sigmoid]", 1, 2},
     {"f32[6,3,2] f32[1,3,2] f32[1,3,3] f32[1,6] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]", "layout=1", 14, 2},
     {"f32[2,3,2] f32[2,3,2] f32[2,3,3] f32[2,6]", "layout=1 direction=bidirectional clip=0.9", 14, 2},
     {"f32[3,2,2] f32[1,3,2] f32[1,3,3]", "activations=[ThresholdedRelu] activation_alpha=[0.2]"},
@@ -45,7 +51,10 @@ CASES_OF(rnn_cases) = {
 OPERATOR(rnn) = {
     .name = "RNN",
     .since = {1, 7, 14},
-    .min_in = 3, .max_in = 6, .min_out = 0, .max_out = 3,
+    .min_in = 3,
+    .max_in = 6,
+    .min_out = 0,
+    .max_out = 3,
     .infer = rnn_infer,
     .run = recurrent_run,
     .grad = rnn_grad,

@@ -1,4 +1,5 @@
-/* RNNGrad (com.trainlet): the gradient of RNN, whose attributes it has. ops/recurrent/recurrent.h lists inputs and outputs. */
+/* RNNGrad (com.trainlet): the gradient of RNN, whose attributes it has. ops/recurrent/recurrent.h lists inputs and
+ * outputs. */
 #include "ops/recurrent/rnn_cell.h"
 
 static Status rnn_grad_infer(Node *n) { return recurrent_gradient_infer(n, &rnn_cell); }
@@ -9,7 +10,10 @@ OPERATOR(rnn_grad) = {
     .name = "RNNGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3, .max_in = 11, .min_out = 0, .max_out = 5,
+    .min_in = 3,
+    .max_in = 11,
+    .min_out = 0,
+    .max_out = 5,
     .flags = OP_OURS,
     .infer = rnn_grad_infer,
     .run = recurrent_gradient_run,

@@ -1,4 +1,5 @@
-/* ArgMax: where the largest x lies along an axis, the first of several, or the last where select_last_index. No gradient. */
+/* ArgMax: where the largest x lies along an axis, the first of several, or the last where select_last_index. No
+ * gradient. */
 #include "graph/op.h"
 
 typedef struct ArgMax {
@@ -37,7 +38,8 @@ BEST(best_int32, int32_t)
 static void arg_max_run(const Node *n) {
   const ArgMax *p = n->params;
   const Shape *shape = &n->in[0]->shape;
-  size_t outer = shape_span(shape, 0, p->axis), inner = shape_span(shape, p->axis + 1, shape->rank), count = (size_t)shape->dim[p->axis];
+  size_t outer = shape_span(shape, 0, p->axis), inner = shape_span(shape, p->axis + 1, shape->rank),
+         count = (size_t)shape->dim[p->axis];
   int64_t *y = n->out[0]->data;
   for (size_t line = 0; line < outer * inner; line++) {
     size_t at = line / inner * count * inner + line % inner;
@@ -51,13 +53,20 @@ static void arg_max_run(const Node *n) {
   }
 }
 
-CASES_OF(arg_max_cases) = {{"f32[2,3,4]", "axis=1"}, {"f32[3,5]", "axis=-1 keepdims=0"}, {"f32[4,2]"},
-                           {"v:f32[4]=1,3,3,2", "select_last_index=1", 13}, {"v:f32[4]=1,3,3,2", "axis=0 keepdims=0"}, {0}};
+CASES_OF(arg_max_cases) = {{"f32[2,3,4]", "axis=1"},
+                           {"f32[3,5]", "axis=-1 keepdims=0"},
+                           {"f32[4,2]"},
+                           {"v:f32[4]=1,3,3,2", "select_last_index=1", 13},
+                           {"v:f32[4]=1,3,3,2", "axis=0 keepdims=0"},
+                           {0}};
 
 OPERATOR(arg_max) = {
     .name = "ArgMax",
     .since = {1, 11, 12, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64 | OP_WIDE_OUT,
     .infer = arg_max_infer,
     .run = arg_max_run,

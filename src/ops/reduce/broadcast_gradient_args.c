@@ -1,5 +1,5 @@
-/* BroadcastGradientArgs (com.microsoft): the axes, last first, along which each of two shapes was stretched to the other; over
- * these a gradient is summed. */
+/* BroadcastGradientArgs (com.microsoft): the axes, last first, along which each of two shapes was stretched to the
+ * other; over these a gradient is summed. */
 #include <string.h>
 
 #include "graph/op.h"
@@ -72,7 +72,10 @@ OPERATOR(broadcast_gradient_args) = {
     .name = "BroadcastGradientArgs",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 2,
     .infer = broadcast_gradient_args_infer,
     .run = broadcast_gradient_args_run,
     .cases = CASES(broadcast_gradient_args_cases),

@@ -24,7 +24,8 @@ static Status cum_sum_infer(Node *n) {
   return node_output(n, 0, x->type, &x->shape);
 }
 
-/* Lines of `inner` elements, `step` apart in the order of summing: y[k] = y[k-1] + x[k], or + x[k-1] where exclusive. */
+/* Lines of `inner` elements, `step` apart in the order of summing: y[k] = y[k-1] + x[k], or + x[k-1] where exclusive.
+ */
 #define CUM_SUM(name, T)                                                                                               \
   static void name(const T *x, T *y, size_t n, size_t inner, ptrdiff_t step, bool exclusive) {                         \
     for (size_t i = 0; i < inner && n; i++) y[i] = exclusive ? 0 : x[i];                                               \
@@ -39,15 +40,22 @@ CUM_SUM(sum_int32, uint32_t)
 static void cum_sum_run(const Node *n) {
   const CumSum *p = n->params;
   const Shape *x = &n->in[0]->shape;
-  size_t outer = shape_span(x, 0, p->axis), inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis];
+  size_t outer = shape_span(x, 0, p->axis), inner = shape_span(x, p->axis + 1, x->rank),
+         count = (size_t)x->dim[p->axis];
   ptrdiff_t step = p->reverse ? -(ptrdiff_t)inner : (ptrdiff_t)inner;
   for (size_t o = 0; o < outer && count; o++) {
     size_t at = (o * count + (p->reverse ? count - 1 : 0)) * inner;
     switch (n->in[0]->type) {
       case DTYPE_FLOAT32: sum_floats(in_f32(n, 0) + at, out_f32(n, 0) + at, count, inner, step, p->exclusive); break;
-      case DTYPE_FLOAT64: sum_doubles((double *)n->in[0]->data + at, (double *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
-      case DTYPE_INT64: sum_int64((uint64_t *)n->in[0]->data + at, (uint64_t *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
-      default: sum_int32((uint32_t *)n->in[0]->data + at, (uint32_t *)n->out[0]->data + at, count, inner, step, p->exclusive); break;
+      case DTYPE_FLOAT64:
+        sum_doubles((double *)n->in[0]->data + at, (double *)n->out[0]->data + at, count, inner, step, p->exclusive);
+        break;
+      case DTYPE_INT64:
+        sum_int64((uint64_t *)n->in[0]->data + at, (uint64_t *)n->out[0]->data + at, count, inner, step, p->exclusive);
+        break;
+      default:
+        sum_int32((uint32_t *)n->in[0]->data + at, (uint32_t *)n->out[0]->data + at, count, inner, step, p->exclusive);
+        break;
     }
   }
 }
@@ -70,7 +78,10 @@ CASES_OF(cum_sum_cases) = {{"f32[2,5] i64[]=1"},
 OPERATOR(cum_sum) = {
     .name = "CumSum",
     .since = {11, 14},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = cum_sum_infer,
     .run = cum_sum_run,

@@ -58,8 +58,8 @@ size_t reduce_count(const Node *n) {
 
 /* ---- gradient ---- */
 
-/* The constant that Reshape takes to give dy its reduced dims back as 1: numbers stay, the first symbols are copied by 0, one
- * more is left over for -1. False when that is not enough. */
+/* The constant that Reshape takes to give dy its reduced dims back as 1: numbers stay, the first symbols are copied by
+ * 0, one more is left over for -1. False when that is not enough. */
 static bool kept_shape(const Node *n, int64_t to[RANK_MAX]) {
   const Reduce *p = n->params;
   const Shape *x = &n->in[0]->shape;
@@ -87,7 +87,8 @@ static Value *with_kept_dims(Graph *g, Node *n, Value *dy) {
   int count = 0;
   for (int i = 0; i < x->shape.rank; i++)
     if (p->axes >> i & 1) axes[count++] = i;
-  Value *kept = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1)), x, p->known ? emit_ints(g, axes, count) : n->in[1]);
+  Value *kept = emit_with(g, "ReduceSumTraining", ATTRS(attr_of_int("keepdims", 1)), x,
+                          p->known ? emit_ints(g, axes, count) : n->in[1]);
   return view_like(g, dy, kept);
 }
 

@@ -9,7 +9,8 @@ typedef struct Reduce {
   unsigned axes; /* bit i: dim i is reduced */
 } Reduce;
 
-/* Where an operator finds its axes: an input since some version, else an attribute. `noop`: it knows noop_with_empty_axes. */
+/* Where an operator finds its axes: an input since some version, else an attribute. `noop`: it knows
+ * noop_with_empty_axes. */
 Status reduce_infer(Node *n, bool axes_are_input, bool noop);
 /* The product of the reduced dims. */
 size_t reduce_count(const Node *n);

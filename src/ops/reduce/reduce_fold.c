@@ -30,7 +30,8 @@ Status reduce_fold_gradient(Grad *grad) {
   Graph *g = grad->graph;
   Node *n = grad->node;
   Value *x = n->in[0], *y = n->out[0];
-  Value *hits = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), emit(g, "Equal", x, reduce_sum_gradient(g, n, y)));
+  Value *hits = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)),
+                          emit(g, "Equal", x, reduce_sum_gradient(g, n, y)));
   const Reduce *p = n->params;
   int64_t axes[RANK_MAX];
   int count = 0;

@@ -2,7 +2,8 @@
 #pragma once
 #include "graph/op.h"
 
-/* One row of n: y[i·step] = y[i·step] ∘ x[i]; step 0 folds the whole row into *y. `center` lies as y does, or is NULL. */
+/* One row of n: y[i·step] = y[i·step] ∘ x[i]; step 0 folds the whole row into *y. `center` lies as y does, or is NULL.
+ */
 typedef void FoldRow(const float *x, const float *center, float *y, size_t step, size_t n);
 
 /* y, which holds start values, over the dims in `axes`; y has the other dims in their order. */

@@ -6,7 +6,11 @@
 #include "ops/reduce/reduce_fold.h"
 #include "kernels/vector_math.h"
 
-static double log_sum_exp_floats(double a, double x) { return a == x ? a + double_log(2) : a > x ? a + double_log(1 + double_exp(x - a)) : x + double_log(1 + double_exp(a - x)); }
+static double log_sum_exp_floats(double a, double x) {
+  return a == x ? a + double_log(2)
+       : a > x  ? a + double_log(1 + double_exp(x - a))
+                : x + double_log(1 + double_exp(a - x));
+}
 static const ReduceNumbers of_numbers = {-INFINITY, log_sum_exp_floats, NULL};
 
 static Status reduce_log_sum_exp_infer(Node *n) {
@@ -42,7 +46,8 @@ static void reduce_log_sum_exp_run(const Node *n) {
   for (size_t i = 0; i < count; i++) max[i] = isfinite(max[i]) ? max[i] : 0; /* all -inf: log 0, not inf - inf */
   reduce_fold(shape, axes, in_f32(n, 0), max, y, exp_row);
   for (size_t i = 0; i < count; i += 4)
-    f32x4_store_up_to(y + i, f32x4_load_up_to(max + i, count - i) + f32x4_log(f32x4_load_up_to(y + i, count - i)), count - i);
+    f32x4_store_up_to(y + i, f32x4_load_up_to(max + i, count - i) + f32x4_log(f32x4_load_up_to(y + i, count - i)),
+                      count - i);
 }
 
 static Status reduce_log_sum_exp_grad(Grad *grad) {
@@ -53,13 +58,19 @@ static Status reduce_log_sum_exp_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(reduce_log_sum_exp_cases) = {{"f32[2,3,5]:-9..9", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
-                                      {"f32[2,3,4]:100..200 i64[2]=0,2", NULL, 18}, {0}};
+CASES_OF(reduce_log_sum_exp_cases) = {{"f32[2,3,5]:-9..9", "axes=[1]"},
+                                      {"f32[3,5]", "axes=[-1] keepdims=0"},
+                                      {"f32[2,3]", "keepdims=0"},
+                                      {"f32[2,3,4]:100..200 i64[2]=0,2", NULL, 18},
+                                      {0}};
 
 OPERATOR(reduce_log_sum_exp) = {
     .name = "ReduceLogSumExp",
     .since = {1, 11, 13, 18},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = reduce_log_sum_exp_infer,
     .run = reduce_log_sum_exp_run,

@@ -1,9 +1,10 @@
-/* Reduce numbers: reductions of any type, an element at a time in the widest of its kind; the ways that float32 does not go. */
+/* Reduce numbers: reductions of any type, an element at a time in the widest of its kind; the ways that float32 does
+ * not go. */
 #pragma once
 #include "ops/reduce/reduce.h"
 
 typedef struct ReduceNumbers {
-  double first; /* what a reduction starts from */
+  double first;                            /* what a reduction starts from */
   double (*floats)(double sum, double x);  /* NULL: of no other float but float32 */
   int64_t (*ints)(int64_t sum, int64_t x); /* NULL: of no ints */
 } ReduceNumbers;

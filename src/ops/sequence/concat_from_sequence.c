@@ -17,7 +17,10 @@ static Status concat_from_sequence_compose(Compose *c) {
 OPERATOR(concat_from_sequence) = {
     .name = "ConcatFromSequence",
     .since = {11},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = concat_from_sequence_compose,
 };

@@ -3,7 +3,8 @@
 
 static Status sequence_empty_compose(Compose *c) {
   DType type = (DType)node_int(c->node, "dtype", DTYPE_FLOAT32);
-  if (!dtype_bytes(type)) return node_fail(c->node, STATUS_UNSUPPORTED_OP, "its dtype %s is one we lack", dtype_name(type));
+  if (!dtype_bytes(type))
+    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "its dtype %s is one we lack", dtype_name(type));
   c->out[0] = sequence_new(c->node, type, NULL, 0);
   return c->out[0] ? STATUS_OK : STATUS_OUT_OF_MEMORY;
 }
@@ -11,7 +12,10 @@ static Status sequence_empty_compose(Compose *c) {
 OPERATOR(sequence_empty) = {
     .name = "SequenceEmpty",
     .since = {11},
-    .min_in = 0, .max_in = 0, .min_out = 1, .max_out = 1,
+    .min_in = 0,
+    .max_in = 0,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_empty_compose,
 };

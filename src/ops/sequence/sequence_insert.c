@@ -8,7 +8,8 @@ static Status sequence_insert_compose(Compose *c) {
   const Value *s = n->in[0];
   TRY(sequence_position(n, 2, s->item_count, s->item_count, &at));
   if (!value_is_sequence(n->in[1]) && n->in[1]->type != s->type)
-    return node_invalid(n, "a tensor of %s does not go into a sequence of %s", dtype_name(n->in[1]->type), dtype_name(s->type));
+    return node_invalid(n, "a tensor of %s does not go into a sequence of %s", dtype_name(n->in[1]->type),
+                        dtype_name(s->type));
   Value **items = ARENA_ARRAY(c->graph->arena, Value *, s->item_count + 1);
   if (!items) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i <= s->item_count; i++) items[i] = i == at ? n->in[1] : s->items[i - (i > at)];
@@ -19,7 +20,10 @@ static Status sequence_insert_compose(Compose *c) {
 OPERATOR(sequence_insert) = {
     .name = "SequenceInsert",
     .since = {11},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_insert_compose,
 };

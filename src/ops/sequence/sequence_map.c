@@ -1,4 +1,5 @@
-/* SequenceMap: the nodes of its subgraph once an item of the first sequence; other inputs are sequences as long, or the same each time. */
+/* SequenceMap: the nodes of its subgraph once an item of the first sequence; other inputs are sequences as long, or the
+ * same each time. */
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
 
@@ -6,7 +7,8 @@ static Status map_item(const Node *n, const Subgraph *s, Value **slots, int i, V
   for (int k = 0; k < s->input_count; k++) {
     Value *from = n->in[k];
     if (!from) return node_invalid(n, "input %d must be there", k);
-    if (value_is_sequence(from) && i >= from->item_count) return node_invalid(n, "sequence %d is shorter than the first one", k);
+    if (value_is_sequence(from) && i >= from->item_count)
+      return node_invalid(n, "sequence %d is shorter than the first one", k);
     slots[k] = value_is_sequence(from) ? from->items[i] : from;
   }
   TRY(subgraph_inline(n, s, slots));
@@ -22,13 +24,15 @@ static Status sequence_map_compose(Compose *c) {
   if (!s) return c->graph->error->status;
   int count = n->in[0]->item_count;
   if (s->input_count != subgraph_own_inputs(n) || s->output_count < n->out_count)
-    return node_invalid(n, "its body has %d inputs and %d outputs, it %d and %d", s->input_count, s->output_count, subgraph_own_inputs(n), n->out_count);
+    return node_invalid(n, "its body has %d inputs and %d outputs, it %d and %d", s->input_count, s->output_count,
+                        subgraph_own_inputs(n), n->out_count);
   Value **out = ARENA_ARRAY(c->graph->arena, Value *, (size_t)n->out_count * (size_t)count);
   if (!out) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < count; i++) TRY(map_item(n, s, slots, i, out));
   for (int k = 0; k < n->out_count; k++) {
     DType type = count ? out[k * count]->type : s->declared[k].type;
-    if (!(c->out[k] = sequence_new(n, type ? type : DTYPE_FLOAT32, out + k * count, count))) return STATUS_OUT_OF_MEMORY;
+    if (!(c->out[k] = sequence_new(n, type ? type : DTYPE_FLOAT32, out + k * count, count)))
+      return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
@@ -36,7 +40,10 @@ static Status sequence_map_compose(Compose *c) {
 OPERATOR(sequence_map) = {
     .name = "SequenceMap",
     .since = {17},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = sequence_map_compose,
 };

@@ -1,4 +1,5 @@
-/* SplitToSequence: x cut along an axis into parts of the given sizes, of one size (the last may be smaller), or of 1, as a sequence. */
+/* SplitToSequence: x cut along an axis into parts of the given sizes, of one size (the last may be smaller), or of 1,
+ * as a sequence. */
 #include "graph/sequence.h"
 
 /* Sizes of the parts; *count is 0 on failure. */
@@ -8,7 +9,8 @@ static Status part_sizes(const Node *n, Dim whole, int64_t **sizes, int *count) 
   if (has_in(n, 1)) TRY(node_known(n, 1, &given, &given_count));
   bool chunks = !given || n->in[1]->shape.rank == 0;
   Dim size = given && chunks ? given[0] : 1;
-  if (chunks && (size < 1 || whole / size >= SEQUENCE_MAX)) return node_invalid(n, "%lld elements cannot be cut into parts of %lld", (long long)whole, (long long)size);
+  if (chunks && (size < 1 || whole / size >= SEQUENCE_MAX))
+    return node_invalid(n, "%lld elements cannot be cut into parts of %lld", (long long)whole, (long long)size);
   *count = chunks ? (int)((whole + size - 1) / size) : given_count;
   if (!(*sizes = ARENA_ARRAY(n->graph->arena, int64_t, *count))) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < *count; i++) (*sizes)[i] = !chunks ? given[i] : whole - i * size < size ? whole - i * size : size;
@@ -22,7 +24,8 @@ static Value *emit_without(Graph *g, Value *x, int64_t axis) {
 
 static Node *emit_split(Graph *g, Value *x, int64_t axis, const int64_t *sizes, int count) {
   if (graph_opset(g, "") < 13)
-    return emit_node(g, "Split", ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, count)), &x, 1, count, NULL);
+    return emit_node(g, "Split", ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, count)), &x, 1, count,
+                     NULL);
   Value *in[] = {x, emit_ints(g, sizes, count)};
   return emit_node(g, "Split", ATTRS(attr_of_int("axis", axis)), in, 2, count, NULL);
 }
@@ -37,12 +40,14 @@ static Status split_to_sequence_compose(Compose *c) {
   Dim whole = n->in[0]->shape.dim[axis];
   if (!dim_is_number(whole)) return node_await(n, 0, "the size of axis %d must be known before the run", axis);
   TRY(part_sizes(n, whole, &sizes, &count));
-  if (count > SEQUENCE_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes %d parts, we have up to %d", count, SEQUENCE_MAX);
+  if (count > SEQUENCE_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes %d parts, we have up to %d", count, SEQUENCE_MAX);
   Node *split = count ? emit_split(g, n->in[0], axis, sizes, count) : NULL;
   if (count && !split) return g->error->status;
   Value **items = ARENA_ARRAY(g->arena, Value *, count);
   if (!items) return STATUS_OUT_OF_MEMORY;
-  for (int i = 0; i < count; i++) items[i] = has_in(n, 1) || node_int(n, "keepdims", 1) ? split->out[i] : emit_without(g, split->out[i], axis);
+  for (int i = 0; i < count; i++)
+    items[i] = has_in(n, 1) || node_int(n, "keepdims", 1) ? split->out[i] : emit_without(g, split->out[i], axis);
   if (g->error->status != STATUS_OK) return g->error->status;
   c->out[0] = sequence_new(n, n->in[0]->type, items, count);
   return c->out[0] ? STATUS_OK : STATUS_OUT_OF_MEMORY;
@@ -51,7 +56,10 @@ static Status split_to_sequence_compose(Compose *c) {
 OPERATOR(split_to_sequence) = {
     .name = "SplitToSequence",
     .since = {11},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = split_to_sequence_compose,
 };

@@ -14,7 +14,8 @@ static Status center_crop_pad_infer(Node *n) {
   if (sizes != given) return node_invalid(n, "there are %d sizes for %d axes", sizes, given);
   for (int i = 0; i < given; i++) {
     TRY(node_axis(n, axes ? axes[i] : i, y.rank, &axis));
-    if (!dim_is_number(to[i]) && !dim_is_symbol(to[i])) return node_invalid(n, "the size of axis %d is %lld", axis, (long long)to[i]);
+    if (!dim_is_number(to[i]) && !dim_is_symbol(to[i]))
+      return node_invalid(n, "the size of axis %d is %lld", axis, (long long)to[i]);
     y.dim[axis] = to[i];
   }
   return node_output(n, 0, n->in[0]->type, &y);
@@ -32,7 +33,8 @@ static void copy_middle(const Shape *x, const Shape *y, int axis, size_t item, c
   else to += (size_t)(-less / 2) * to_step;
   bool whole = axis == x->rank - 1;
   if (whole && count) memcpy(to, from, (size_t)count * item);
-  for (int64_t i = 0; i < count && !whole; i++) copy_middle(x, y, axis + 1, item, from + (size_t)i * from_step, to + (size_t)i * to_step);
+  for (int64_t i = 0; i < count && !whole; i++)
+    copy_middle(x, y, axis + 1, item, from + (size_t)i * from_step, to + (size_t)i * to_step);
 }
 
 static void center_crop_pad_run(const Node *n) {
@@ -53,18 +55,20 @@ static Status center_crop_pad_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(center_crop_pad_cases) = {
-    {"f32[5,4,3] i64[3]=2,7,3", "", 18},
-    {"f32[2,7,4] i64[2]=4,9", "axes=[1,-1]", 18},
-    {"f32[2,7,4] i64[2]=10,3", "axes=[2,1]", 18},
-    {"f32[3,4,2] i64[1]=7", "axes=[0]", 18},
-    {"i64[3] i64[1]=5", "", 18},
-    {0}};
+CASES_OF(center_crop_pad_cases) = {{"f32[5,4,3] i64[3]=2,7,3", "", 18},
+                                   {"f32[2,7,4] i64[2]=4,9", "axes=[1,-1]", 18},
+                                   {"f32[2,7,4] i64[2]=10,3", "axes=[2,1]", 18},
+                                   {"f32[3,4,2] i64[1]=7", "axes=[0]", 18},
+                                   {"i64[3] i64[1]=5", "", 18},
+                                   {0}};
 
 OPERATOR(center_crop_pad) = {
     .name = "CenterCropPad",
     .since = {18},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = center_crop_pad_infer,
     .run = center_crop_pad_run,

@@ -17,7 +17,8 @@ static Status join(const Node *n, int i, int axis, Shape *y) {
     y->dim[k] = dim_is_number(b) ? b : a;
   }
   if (fits) return STATUS_OK;
-  return node_invalid(n, "input %d of shape %s does not fit beside %s along axis %d", i, shape_print(x, tx), shape_print(y, ty), axis);
+  return node_invalid(n, "input %d of shape %s does not fit beside %s along axis %d", i, shape_print(x, tx),
+                      shape_print(y, ty), axis);
 }
 
 /* The sum along the axis: a symbol alone stays itself. */
@@ -65,7 +66,8 @@ Status concat_infer(Node *n, int64_t otherwise) {
 
 void concat_run(const Node *n) {
   const Shape *y = &n->out[0]->shape;
-  size_t item = dtype_bytes(n->out[0]->type), outer = shape_span(y, 0, concat_axis(n)), row = shape_span(y, concat_axis(n), y->rank);
+  size_t item = dtype_bytes(n->out[0]->type), outer = shape_span(y, 0, concat_axis(n)),
+         row = shape_span(y, concat_axis(n), y->rank);
   char *at = n->out[0]->data;
   for (int i = 0; i < n->in_count; i++) {
     size_t part = shape_span(&n->in[i]->shape, concat_axis(n), y->rank);
@@ -75,7 +77,8 @@ void concat_run(const Node *n) {
   }
 }
 
-/* Where the part of x ends that starts at `start`; `offset` counts on as long as all lengths are numbers, then it is -1. */
+/* Where the part of x ends that starts at `start`; `offset` counts on as long as all lengths are numbers, then it is
+ * -1. */
 static Value *emit_end(Graph *g, Value *x, int axis, Value *start, int64_t *offset) {
   Dim length = x->shape.dim[axis];
   if (*offset >= 0 && dim_is_number(length)) return emit_ints(g, (int64_t[]){*offset += length}, 1);
@@ -93,7 +96,9 @@ Status concat_grad(Grad *g) {
     Value *end = emit_end(g->graph, n->in[i], axis, start, &offset);
     if (g->want[i]) g->dx[i] = emit(g->graph, "Slice", g->dy[0], start, end, axes);
     bool same = !g->dx[i] || shape_equal(&g->dx[i]->shape, &n->in[i]->shape);
-    if (!same) g->dx[i] = emit(g->graph, "Reshape", g->dx[i], emit_shape(g->graph, n->in[i])); /* the same dims under x's names */
+    if (!same)
+      g->dx[i] = emit(g->graph, "Reshape", g->dx[i],
+                      emit_shape(g->graph, n->in[i])); /* the same dims under x's names */
     start = end;
   }
   return STATUS_OK;

@@ -30,10 +30,12 @@ static Status constant_of_shape_infer(Node *n) {
   if (!bits) return STATUS_OUT_OF_MEMORY;
   TRY(read_value(n, &type, bits));
   TRY(dims_known(n, 0, &dims, &y.rank));
-  if (y.rank > RANK_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", y.rank, RANK_MAX);
+  if (y.rank > RANK_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", y.rank, RANK_MAX);
   for (int i = 0; i < y.rank; i++) {
     y.dim[i] = dims ? dims[i] : graph_fresh_dim(n->graph);
-    if (!dim_is_number(y.dim[i]) && !dim_is_symbol(y.dim[i])) return node_invalid(n, "dim %d of the shape is negative", i);
+    if (!dim_is_number(y.dim[i]) && !dim_is_symbol(y.dim[i]))
+      return node_invalid(n, "dim %d of the shape is negative", i);
   }
   TRY(node_output(n, 0, type, &y));
   size_t count;
@@ -54,7 +56,10 @@ CASES_OF(constant_of_shape_cases) = {{"i64[2]=2,3"}, {"i64[0]="}, {"i64[1]=0"}, 
 OPERATOR(constant_of_shape) = {
     .name = "ConstantOfShape",
     .since = {9, 20, 21},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = constant_of_shape_infer,
     .run = constant_of_shape_run,

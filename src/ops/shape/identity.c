@@ -18,7 +18,10 @@ CASES_OF(identity_cases) = {{"f32[2,3]"}, {"i64[3]"}, {"f32[]"}, {0}};
 OPERATOR(identity) = {
     .name = "Identity",
     .since = {1, 13, 14, 16, 19, 21},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_VIEW | OP_SEQUENCES | OP_STRINGS,
     .infer = identity_infer,
     .compose = identity_compose,

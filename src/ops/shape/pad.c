@@ -1,5 +1,6 @@
 /* Pad: x in a frame of a constant, of its mirror image, its border or itself again; a negative width cuts off.
- * dx = dy with the widths negated; where the frame repeats x, what the frame got is added to where it came from, axis by axis. */
+ * dx = dy with the widths negated; where the frame repeats x, what the frame got is added to where it came from, axis
+ * by axis. */
 #include <string.h>
 
 #include "kernels/copy.h"
@@ -64,8 +65,10 @@ static Status padded_dim(const Node *n, const Pad *p, int i, Dim size, Dim *out)
   *out = size + begin + end;
   if (*out < 0) return node_invalid(n, "dim %d of %lld is cut by %lld", i, (long long)size, (long long)-(begin + end));
   if (p->mode == PAD_REFLECT && (begin >= size || end >= size) && (begin > 0 || end > 0))
-    return node_invalid(n, "dim %d of %lld has too few elements to reflect %lld and %lld", i, (long long)size, (long long)begin, (long long)end);
-  if (p->mode != PAD_CONSTANT && size == 0 && *out > 0) return node_invalid(n, "dim %d has nothing to fill its frame with", i);
+    return node_invalid(n, "dim %d of %lld has too few elements to reflect %lld and %lld", i, (long long)size,
+                        (long long)begin, (long long)end);
+  if (p->mode != PAD_CONSTANT && size == 0 && *out > 0)
+    return node_invalid(n, "dim %d has nothing to fill its frame with", i);
   return STATUS_OK;
 }
 
@@ -105,7 +108,8 @@ static void run_constant(const Node *n, const Pad *p) {
   Strided s = {.rank = x->rank};
   fill_frame(n, item);
   for (int i = 0; i < x->rank; i++) { /* the elements first … last - 1 of x stay */
-    int64_t begin = p->begin[i], first = begin < 0 ? -begin : 0, last = y->dim[i] - begin < x->dim[i] ? y->dim[i] - begin : x->dim[i];
+    int64_t begin = p->begin[i], first = begin < 0 ? -begin : 0,
+            last = y->dim[i] - begin < x->dim[i] ? y->dim[i] - begin : x->dim[i];
     if (last <= first) return;
     s.dim[i] = (StridedDim){(size_t)(last - first), (ptrdiff_t)to[i], (ptrdiff_t)from[i]};
     from_at += (size_t)first * from[i];
@@ -156,7 +160,8 @@ static Value *dims_between(Graph *g, Value *shape, int from, int to) {
   return emit(g, "Gather", shape, emit_ints(g, picked, to - from));
 }
 
-/* The pads axis by axis are Gathers; this is the gradient of the one along `axis`, before which the dims are y's already. */
+/* The pads axis by axis are Gathers; this is the gradient of the one along `axis`, before which the dims are y's
+ * already. */
 static Value *axis_gradient(Grad *grad, Value *d, int axis) {
   Graph *g = grad->graph;
   Node *n = grad->node;
@@ -199,26 +204,28 @@ static Status pad_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(pad_cases) = {
-    {"f32[2,3] i64[4]=1,0,2,3"},
-    {"f32[2,5] i64[4]=0,-2,1,-1 f32[]=0.5"},
-    {"f32[2,3,4,5] i64[8]=0,0,1,2,0,0,0,1", "mode=constant"},
-    {"f32[2,3,4] i64[6]=0,1,2,0,1,3", "mode=reflect"},
-    {"f32[2,3,4] i64[6]=0,1,2,0,4,-3", "mode=edge"},
-    {"f32[2,3] i64[4]=0,2,0,4", "mode=wrap", 19},
-    {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
-    {"f32[3] i64[2]=5,-7"},
-    {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
-    {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
-    {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
-    {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
-    {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true},
-    {0}};
+CASES_OF(pad_cases) = {{"f32[2,3] i64[4]=1,0,2,3"},
+                       {"f32[2,5] i64[4]=0,-2,1,-1 f32[]=0.5"},
+                       {"f32[2,3,4,5] i64[8]=0,0,1,2,0,0,0,1", "mode=constant"},
+                       {"f32[2,3,4] i64[6]=0,1,2,0,1,3", "mode=reflect"},
+                       {"f32[2,3,4] i64[6]=0,1,2,0,4,-3", "mode=edge"},
+                       {"f32[2,3] i64[4]=0,2,0,4", "mode=wrap", 19},
+                       {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
+                       {"f32[3] i64[2]=5,-7"},
+                       {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
+                       {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
+                       {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
+                       {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
+                       {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true},
+                       {0}};
 
 OPERATOR(pad) = {
     .name = "Pad",
     .since = {1, 2, 11, 13, 18, 19, 21},
-    .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = pad_infer,
     .run = pad_run,

@@ -6,7 +6,8 @@
 static Status pass_through_infer(Node *n) {
   if (n->out_count > n->in_count) return node_invalid(n, "has %d outputs of %d inputs", n->out_count, n->in_count);
   for (int i = 0; i < n->out_count; i++) {
-    if (!has_in(n, i) || !dtype_bytes(n->in[i]->type)) return node_invalid(n, "input %d must be a tensor of numbers", i);
+    if (!has_in(n, i) || !dtype_bytes(n->in[i]->type))
+      return node_invalid(n, "input %d must be a tensor of numbers", i);
     TRY(node_output(n, i, n->in[i]->type, &n->in[i]->shape));
     if (node_is_known(n, i)) node_output_known(n, i, n->in[i]->known, (int)in_count(n, i));
   }
@@ -29,7 +30,10 @@ OPERATOR(pass_through) = {
     .name = "PassThrough",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1, .max_in = -1, .min_out = 1, .max_out = -1,
+    .min_in = 1,
+    .max_in = -1,
+    .min_out = 1,
+    .max_out = -1,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = pass_through_infer,

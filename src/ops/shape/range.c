@@ -24,7 +24,8 @@ static Status ints_infer(Node *n, Shape *y) {
   }
   if (in[2] && *in[2] == 0) return node_invalid(n, "delta is 0");
   if (numbers) y->dim[0] = count_ints(*in[0], *in[1], *in[2]);
-  else if (in[0] && in[1] && in[2] && *in[0] == 0 && *in[2] == 1) y->dim[0] = *in[1]; /* 0 … N-1: as many as the symbol */
+  else if (in[0] && in[1] && in[2] && *in[0] == 0 && *in[2] == 1)
+    y->dim[0] = *in[1]; /* 0 … N-1: as many as the symbol */
   else y->dim[0] = graph_fresh_dim(n->graph);
   TRY(node_output(n, 0, n->in[0]->type, y));
   if (!numbers || y->dim[0] > 64) return STATUS_OK;
@@ -74,13 +75,16 @@ static void range_run(const Node *n) {
   }
 }
 
-CASES_OF(range_cases) = {{"i64[]=2 i64[]=9 i64[]=3"}, {"i64[]=5 i64[]=-2 i64[]=-1"}, {"i32[]=3 i32[]=3 i32[]=1"},
+CASES_OF(range_cases) = {{"i64[]=2 i64[]=9 i64[]=3"},      {"i64[]=5 i64[]=-2 i64[]=-1"},   {"i32[]=3 i32[]=3 i32[]=1"},
                          {"f32[]=0.5 f32[]=2 f32[]=0.25"}, {"f64[]=1 f64[]=-1 f64[]=-0.3"}, {0}};
 
 OPERATOR(range) = {
     .name = "Range",
     .since = {11},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = range_infer,
     .run = range_run,

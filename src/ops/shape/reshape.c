@@ -7,15 +7,18 @@
 /* *dims is NULL when it is known later. */
 static Status wanted_dims(const Node *n, const Dim **dims, int *count) {
   TRY(dims_known(n, 1, dims, count));
-  if (*count > RANK_MAX) return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", *count, RANK_MAX);
+  if (*count > RANK_MAX)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape has %d dimensions, we have up to %d", *count, RANK_MAX);
   return STATUS_OK;
 }
 
 static Status check_count(const Node *n, const Shape *x, const Shape *y) {
   size_t from, to;
   char tx[SHAPE_TEXT], ty[SHAPE_TEXT];
-  if (!shape_is_concrete(x) || !shape_is_concrete(y) || (shape_count(x, &from) && shape_count(y, &to) && from == to)) return STATUS_OK;
-  return node_invalid(n, "%s cannot take the shape %s: the numbers of elements differ", shape_print(x, tx), shape_print(y, ty));
+  if (!shape_is_concrete(x) || !shape_is_concrete(y) || (shape_count(x, &from) && shape_count(y, &to) && from == to))
+    return STATUS_OK;
+  return node_invalid(n, "%s cannot take the shape %s: the numbers of elements differ", shape_print(x, tx),
+                      shape_print(y, ty));
 }
 
 static Status reshape_infer(Node *n) {
@@ -27,7 +30,8 @@ static Status reshape_infer(Node *n) {
   TRY(wanted_dims(n, &dims, &y.rank));
   for (int i = 0; i < y.rank; i++) {
     Dim d = dims ? dims[i] : graph_fresh_dim(n->graph);
-    if (d == 0 && !allowzero && i >= x->rank) return node_invalid(n, "dim %d of the shape copies one that the input lacks", i);
+    if (d == 0 && !allowzero && i >= x->rank)
+      return node_invalid(n, "dim %d of the shape copies one that the input lacks", i);
     if (d == -1 && rest >= 0) return node_invalid(n, "the shape has -1 twice");
     if (d == -1) rest = i;
     else if (d < 0 && !dim_is_symbol(d)) return node_invalid(n, "dim %d of the shape is %lld", i, (long long)d);
@@ -48,26 +52,28 @@ static Status reshape_infer(Node *n) {
 
 static Status reshape_upgrade(Upgrade *u) { return upgrade_move(u, "shape", 1, 5), STATUS_OK; }
 
-CASES_OF(reshape_cases) = {
-    {"f32[2,3] i64[2]=3,2"},
-    {"f32[2,3,4] i64[3]=0,-1,2"},
-    {"f32[6] i64[3]=1,6,1"},
-    {"f32[2,3] i64[1]=-1"},
-    {"f32[1] i64[0]="},
-    {"f32[0,3] i64[2]=3,0", "allowzero=1", 14, 0, "nothing is learned from an empty batch"},
-    {"f32[2,3,4] i64[2]=0,-1", NULL, 5},
-    {"f32[2,3]", "shape=[6,1]", 1},
-    {"i64[4] i64[2]=2,2"},
-    {"f32[2,0] i64[2]=0,7", "allowzero=1", 14},
-    {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
-    {"f32[0,0] i64[2]=5,0", "allowzero=1", 14},
-    {"f32[0,2] i64[2]=7,0", "allowzero=1", 14},
-    {0}};
+CASES_OF(reshape_cases) = {{"f32[2,3] i64[2]=3,2"},
+                           {"f32[2,3,4] i64[3]=0,-1,2"},
+                           {"f32[6] i64[3]=1,6,1"},
+                           {"f32[2,3] i64[1]=-1"},
+                           {"f32[1] i64[0]="},
+                           {"f32[0,3] i64[2]=3,0", "allowzero=1", 14, 0, "nothing is learned from an empty batch"},
+                           {"f32[2,3,4] i64[2]=0,-1", NULL, 5},
+                           {"f32[2,3]", "shape=[6,1]", 1},
+                           {"i64[4] i64[2]=2,2"},
+                           {"f32[2,0] i64[2]=0,7", "allowzero=1", 14},
+                           {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
+                           {"f32[0,0] i64[2]=5,0", "allowzero=1", 14},
+                           {"f32[0,2] i64[2]=7,0", "allowzero=1", 14},
+                           {0}};
 
 OPERATOR(reshape) = {
     .name = "Reshape",
     .since = {1, 5, 13, 14, 19, 21},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = reshape_infer,
     .run = view_run,

@@ -1,4 +1,5 @@
-/* ReverseSequence: the first lens[b] steps of each sequence b in reverse order, the rest as they are.  dx is dy reversed in the same way. */
+/* ReverseSequence: the first lens[b] steps of each sequence b in reverse order, the rest as they are.  dx is dy
+ * reversed in the same way. */
 #include <string.h>
 
 #include "ops/index/index.h"
@@ -8,7 +9,9 @@ static Status reverse_sequence_infer(Node *n) {
   TRY(node_want_rank(n, 0, 2, RANK_MAX));
   TRY(node_want_rank(n, 1, 1, 1));
   TRY(node_want_index(n, 1));
-  if (time + batch != 1 || time * batch != 0) return node_invalid(n, "time_axis and batch_axis are %lld and %lld, not 0 and 1", (long long)time, (long long)batch);
+  if (time + batch != 1 || time * batch != 0)
+    return node_invalid(n, "time_axis and batch_axis are %lld and %lld, not 0 and 1", (long long)time,
+                        (long long)batch);
   Dim sequences = n->in[0]->shape.dim[batch], lengths = n->in[1]->shape.dim[0];
   if (dim_is_number(sequences) && dim_is_number(lengths) && sequences != lengths)
     return node_invalid(n, "there are %lld lengths for %lld sequences", (long long)lengths, (long long)sequences);
@@ -27,7 +30,8 @@ static void reverse_sequence_run(const Node *n) {
     if (length > steps) length = steps;
     for (int64_t t = 0; t < steps; t++) {
       int64_t from = t < length ? length - 1 - t : t;
-      memcpy((char *)n->out[0]->data + (size_t)b * sequence + (size_t)t * step, (const char *)n->in[0]->data + (size_t)b * sequence + (size_t)from * step, item);
+      memcpy((char *)n->out[0]->data + (size_t)b * sequence + (size_t)t * step,
+             (const char *)n->in[0]->data + (size_t)b * sequence + (size_t)from * step, item);
     }
   }
 }
@@ -38,12 +42,16 @@ static Status reverse_sequence_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(reverse_sequence_cases) = {{"f32[4,3] v:i64[3]=4,1,3"}, {"f32[3,4,2] v:i64[3]=4,0,3", "time_axis=1 batch_axis=0"}, {0}};
+CASES_OF(reverse_sequence_cases) = {
+    {"f32[4,3] v:i64[3]=4,1,3"}, {"f32[3,4,2] v:i64[3]=4,0,3", "time_axis=1 batch_axis=0"}, {0}};
 
 OPERATOR(reverse_sequence) = {
     .name = "ReverseSequence",
     .since = {10},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .infer = reverse_sequence_infer,
     .run = reverse_sequence_run,

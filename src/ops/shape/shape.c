@@ -11,7 +11,8 @@ static int clamp(int64_t at, int rank) {
 static Status shape_infer(Node *n) {
   const Shape *x = &n->in[0]->shape;
   bool cuts = n->version >= 15;
-  int start = clamp(cuts ? node_int(n, "start", 0) : 0, x->rank), end = clamp(cuts ? node_int(n, "end", x->rank) : x->rank, x->rank);
+  int start = clamp(cuts ? node_int(n, "start", 0) : 0, x->rank),
+      end = clamp(cuts ? node_int(n, "end", x->rank) : x->rank, x->rank);
   int *first = NODE_PARAMS(n, int);
   if (!first) return STATUS_OUT_OF_MEMORY;
   *first = start;
@@ -39,7 +40,10 @@ CASES_OF(shape_cases) = {{"f32[2,3,4]"},
 OPERATOR(shape) = {
     .name = "Shape",
     .since = {1, 13, 15, 19, 21},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = shape_infer,
     .run = shape_run,

@@ -17,7 +17,10 @@ CASES_OF(size_cases) = {{"f32[2,3]"}, {"f32[]"}, {"f32[0,3]"}, {0}};
 OPERATOR(size) = {
     .name = "Size",
     .since = {1, 13, 19, 21},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = size_infer,
     .run = size_run,

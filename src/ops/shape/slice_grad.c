@@ -14,7 +14,8 @@ static Status slice_grad_infer(Node *n) {
   if (dx.rank != dy->rank) return node_invalid(n, "the shape has %d dimensions, dY %d", dx.rank, dy->rank);
   for (int i = 0; i < dx.rank; i++) {
     dx.dim[i] = dims ? dims[i] : graph_fresh_dim(n->graph);
-    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i])) return node_invalid(n, "dim %d of the shape is negative", i);
+    if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i]))
+      return node_invalid(n, "dim %d of the shape is negative", i);
   }
   TRY(slice_read(n, 2, &dx, s));
   char tx[SHAPE_TEXT], ty[SHAPE_TEXT];
@@ -36,17 +37,19 @@ static void slice_grad_run(const Node *n) {
   strided_copy((char *)dx->data + at * (ptrdiff_t)item, n->in[0]->data, layout, item);
 }
 
-CASES_OF(slice_grad_cases) = {
-    {"f32[2,4] i64[2]=4,5 i64[2]=1,0 i64[2]=3,4"},
-    {"f32[3] i64[1]=6 i64[1]=-1 i64[1]=-7 i64[1]=0 i64[1]=-2"},
-    {"f32[4,2] i64[2]=4,5 i64[1]=0 i64[1]=99 i64[1]=1 i64[1]=3"},
-    {0}};
+CASES_OF(slice_grad_cases) = {{"f32[2,4] i64[2]=4,5 i64[2]=1,0 i64[2]=3,4"},
+                              {"f32[3] i64[1]=6 i64[1]=-1 i64[1]=-7 i64[1]=0 i64[1]=-2"},
+                              {"f32[4,2] i64[2]=4,5 i64[1]=0 i64[1]=99 i64[1]=1 i64[1]=3"},
+                              {0}};
 
 OPERATOR(slice_grad) = {
     .name = "SliceGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4, .max_in = 6, .min_out = 1, .max_out = 1,
+    .min_in = 4,
+    .max_in = 6,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .infer = slice_grad_infer,
     .run = slice_grad_run,

@@ -18,15 +18,17 @@ static Status read_lists(const Node *n, int first, List lists[LISTS]) {
   int count = lists[STARTS].count;
   if (count > RANK_MAX || lists[ENDS].count != count || (lists[AXES].items && lists[AXES].count != count) ||
       (lists[STEPS].items && lists[STEPS].count != count))
-    return node_invalid(n, "starts, ends, axes and steps have different lengths: %d, %d, %d, %d", count, lists[ENDS].count,
-                        lists[AXES].count, lists[STEPS].count);
+    return node_invalid(n, "starts, ends, axes and steps have different lengths: %d, %d, %d, %d", count,
+                        lists[ENDS].count, lists[AXES].count, lists[STEPS].count);
   return STATUS_OK;
 }
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
 
 /* ONNX: negative places count from the end, places outside are moved to the nearest end. */
-static int64_t place(int64_t x, int64_t dim, int64_t low, int64_t high) { return clamp(x < 0 ? x + dim : x, low, high); }
+static int64_t place(int64_t x, int64_t dim, int64_t low, int64_t high) {
+  return clamp(x < 0 ? x + dim : x, low, high);
+}
 
 static Dim cut_number(int64_t dim, int64_t *start, int64_t end, int64_t step) {
   if (dim == 0) return *start = 0; /* backwards there is no last place to begin at */
@@ -40,8 +42,8 @@ static Dim cut_number(int64_t dim, int64_t *start, int64_t end, int64_t step) {
   return *start > end ? 1 + (*start - end - 1) / -step : 0;
 }
 
-/* A cut whose dim, start or end is a symbol: the cases models are made of, taking a dim to be at least 1 and to hold a part that
- * ends at a symbol. */
+/* A cut whose dim, start or end is a symbol: the cases models are made of, taking a dim to be at least 1 and to hold a
+ * part that ends at a symbol. */
 static Dim cut_symbol(Graph *g, Dim dim, Dim start, Dim end, int64_t step) {
   bool to_end = end == dim || (!dim_is_symbol(end) && end >= INT32_MAX);
   if (step == 1 && start == 0 && to_end) return dim;
@@ -92,7 +94,8 @@ Strided slice_layout(const Slice *s, const Shape *whole, ptrdiff_t *at) {
   *at = 0;
   for (int i = 0; i < whole->rank; i++) {
     *at += (ptrdiff_t)s->start[i] * (ptrdiff_t)whole_stride[i];
-    layout.dim[i] = (StridedDim){(size_t)s->shape.dim[i], (ptrdiff_t)part_stride[i], (ptrdiff_t)s->step[i] * (ptrdiff_t)whole_stride[i]};
+    layout.dim[i] = (StridedDim){(size_t)s->shape.dim[i], (ptrdiff_t)part_stride[i],
+                                 (ptrdiff_t)s->step[i] * (ptrdiff_t)whole_stride[i]};
   }
   return layout;
 }

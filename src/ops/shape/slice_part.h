@@ -4,12 +4,13 @@
 #include "graph/op.h"
 
 typedef struct Slice {
-  Shape shape;               /* of the part */
+  Shape shape; /* of the part */
   int64_t start[RANK_MAX], step[RANK_MAX];
 } Slice;
 
 /* Reads starts, ends, axes?, steps? from the inputs at `first` on. */
 Status slice_read(Node *n, int first, const Shape *whole, Slice *out);
 
-/* How the part lies in the whole: `at` is the element it begins with, the dims step through the part (to) and the whole (from). */
+/* How the part lies in the whole: `at` is the element it begins with, the dims step through the part (to) and the whole
+ * (from). */
 Strided slice_layout(const Slice *s, const Shape *whole, ptrdiff_t *at);

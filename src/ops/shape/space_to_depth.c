@@ -7,7 +7,8 @@ static Status space_to_depth_compose(Compose *c) {
   TRY(node_want_rank(c->node, 0, 4, 4));
   if (b < 1 || b > 1 << 15) return node_invalid(c->node, "blocksize is %lld", (long long)b);
   for (int i = 1; i < 4; i++) TRY(compose_want_number(c, 0, i));
-  if (x->dim[2] % b || x->dim[3] % b) return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
+  if (x->dim[2] % b || x->dim[3] % b)
+    return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
   Dim depth = x->dim[1], h = x->dim[2] / b, w = x->dim[3] / b;
   Value *apart = compose_reshape(c, c->node->in[0], SHAPE(x->dim[0], depth, h, b, w, b), c->node->in[0]);
   Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 3, 5, 1, 2, 4}, 6)), apart);
@@ -19,7 +20,10 @@ CASES_OF(space_to_depth_cases) = {{"f32[2,3,4,6]", "blocksize=2"}, {0}};
 OPERATOR(space_to_depth) = {
     .name = "SpaceToDepth",
     .since = {1, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE,
     .compose = space_to_depth_compose,
     .cases = CASES(space_to_depth_cases),

@@ -14,7 +14,8 @@ typedef struct SplitParams {
 static Status equal_sizes(const Node *n, Dim whole, Dim *sizes) {
   int64_t parts = n->out_count;
   if (n->version >= 18 && node_int(n, "num_outputs", parts) != parts)
-    return node_invalid(n, "num_outputs is %lld, it has %d outputs", (long long)node_int(n, "num_outputs", parts), n->out_count);
+    return node_invalid(n, "num_outputs is %lld, it has %d outputs", (long long)node_int(n, "num_outputs", parts),
+                        n->out_count);
   Dim size, rest = whole;
   if (n->version >= 18 && dim_is_number(whole)) size = whole / parts + (whole % parts != 0);
   else if (!dims_divide(n->graph, &whole, 1, &parts, 1, &size))
@@ -36,7 +37,8 @@ static Status split_sizes(const Node *n, Dim whole, Dim *sizes) {
   bool numbers = given && dim_is_number(whole);
   for (int i = 0; i < count; i++) {
     sizes[i] = given ? given[i] : graph_fresh_dim(n->graph);
-    if (sizes[i] < 0 && !dim_is_symbol(sizes[i])) return node_invalid(n, "part %d has the size %lld", i, (long long)sizes[i]);
+    if (sizes[i] < 0 && !dim_is_symbol(sizes[i]))
+      return node_invalid(n, "part %d has the size %lld", i, (long long)sizes[i]);
     if (dim_is_symbol(sizes[i])) numbers = false;
     else if (__builtin_add_overflow(sum, sizes[i], &sum)) return node_invalid(n, "the sizes are too large");
   }
@@ -96,20 +98,22 @@ Status split_grad(Grad *g) {
 
 static Status split_upgrade(Upgrade *u) { return upgrade_move(u, "split", 1, 13), STATUS_OK; }
 
-CASES_OF(split_cases) = {
-    {"f32[2,6]", "axis=1", 13, 3},
-    {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
-    {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3},
-    {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},
-    {"f32[4,2]", NULL, 2, 2},
-    {"f32[7,2]", "num_outputs=3", 18, 3},
-    {"i64[4]=1,2,3,4 i64[2]=1,3", NULL, 13, 2},
-    {0}};
+CASES_OF(split_cases) = {{"f32[2,6]", "axis=1", 13, 3},
+                         {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
+                         {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3},
+                         {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},
+                         {"f32[4,2]", NULL, 2, 2},
+                         {"f32[7,2]", "num_outputs=3", 18, 3},
+                         {"i64[4]=1,2,3,4 i64[2]=1,3", NULL, 13, 2},
+                         {0}};
 
 OPERATOR(split) = {
     .name = "Split",
     .since = {1, 2, 11, 13, 18},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = -1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = -1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = split_infer,
     .run = split_run,

@@ -1,4 +1,5 @@
-/* Trilu: the upper triangle of matrices from the k-th diagonal on, or the lower one up to it; 0 elsewhere.  dx = Trilu(dy). */
+/* Trilu: the upper triangle of matrices from the k-th diagonal on, or the lower one up to it; 0 elsewhere.  dx =
+ * Trilu(dy). */
 #include <string.h>
 
 #include "graph/op.h"
@@ -10,8 +11,10 @@ static Status trilu_infer(Node *n) {
   *upper = node_int(n, "upper", 1) != 0;
   TRY(node_want_rank(n, 0, 2, RANK_MAX));
   TRY(node_want_type(n, 1, DTYPE_INT64));
-  if (has_in(n, 1) && (!shape_count(&n->in[1]->shape, &count) || count != 1)) return node_invalid(n, "input 1, the diagonal, must be a scalar");
-  if (dtype_bytes(n->in[0]->type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not cut %s", dtype_name(n->in[0]->type));
+  if (has_in(n, 1) && (!shape_count(&n->in[1]->shape, &count) || count != 1))
+    return node_invalid(n, "input 1, the diagonal, must be a scalar");
+  if (dtype_bytes(n->in[0]->type) == 0)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not cut %s", dtype_name(n->in[0]->type));
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
@@ -20,7 +23,8 @@ static int64_t clamp(int64_t x, int64_t high) { return x < 0 ? 0 : x > high ? hi
 static void trilu_run(const Node *n) {
   const Shape *x = &n->in[0]->shape;
   bool upper = *(const bool *)n->params;
-  int64_t rows = x->dim[x->rank - 2], columns = x->dim[x->rank - 1], k = has_in(n, 1) ? *(const int64_t *)n->in[1]->data : 0;
+  int64_t rows = x->dim[x->rank - 2], columns = x->dim[x->rank - 1],
+          k = has_in(n, 1) ? *(const int64_t *)n->in[1]->data : 0;
   size_t item = dtype_bytes(n->in[0]->type), matrices = shape_span(x, 0, x->rank - 2);
   char *y = n->out[0]->data;
   if (out_count(n, 0)) memmove(y, n->in[0]->data, out_count(n, 0) * item);
@@ -53,7 +57,10 @@ CASES_OF(trilu_cases) = {{"f32[3,4]"},
 OPERATOR(trilu) = {
     .name = "Trilu",
     .since = {14},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .in_place = 1,
     .flags = OP_ANY_TYPE,
     .infer = trilu_infer,

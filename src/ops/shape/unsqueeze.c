@@ -9,7 +9,8 @@ static Status unsqueeze_infer(Node *n) {
   int count;
   TRY(node_known(n, 1, &axes, &count));
   if (x->rank + count > RANK_MAX)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", x->rank + count, RANK_MAX);
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has %d dimensions, we have up to %d", x->rank + count,
+                     RANK_MAX);
   Shape y = {.rank = x->rank + count};
   unsigned ones;
   TRY(dims_axes(n, axes, count, y.rank, &ones));
@@ -25,7 +26,10 @@ CASES_OF(unsqueeze_cases) = {{"f32[2,3] i64[1]=1"},          {"f32[2,3] i64[2]=0
 OPERATOR(unsqueeze) = {
     .name = "Unsqueeze",
     .since = {1, 11, 13, 21},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = unsqueeze_infer,
     .run = view_run,

@@ -4,11 +4,13 @@
 Status cosine_window_compose(Compose *compose, float a, float b, float c) {
   Graph *g = compose->graph;
   bool periodic = node_int(compose->node, "periodic", 1) != 0;
-  Value *count = compose_cast(compose, compose->node->in[0], DTYPE_INT64), *size = compose_cast(compose, count, DTYPE_FLOAT32);
+  Value *count = compose_cast(compose, compose->node->in[0], DTYPE_INT64),
+        *size = compose_cast(compose, count, DTYPE_FLOAT32);
   if (!periodic) size = emit(g, "Sub", size, emit_float(g, 1));
   Value *n = compose_cast(compose, compose_range(compose, count), DTYPE_FLOAT32);
   Value *angle = emit(g, "Mul", n, emit(g, "Div", emit_float(g, 6.28318531f), size));
   Value *y = emit(g, "Sub", emit_float(g, a), emit(g, "Mul", emit(g, "Cos", angle), emit_float(g, b)));
   if (c != 0) y = emit(g, "Add", y, emit(g, "Mul", emit(g, "Cos", emit(g, "Add", angle, angle)), emit_float(g, c)));
-  return compose_done(compose, compose_cast(compose, y, (DType)node_int(compose->node, "output_datatype", DTYPE_FLOAT32)));
+  return compose_done(compose,
+                      compose_cast(compose, y, (DType)node_int(compose->node, "output_datatype", DTYPE_FLOAT32)));
 }

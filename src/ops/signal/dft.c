@@ -34,29 +34,33 @@ static Status dft_grad(Grad *g) {
   Node *n = g->node;
   int axis;
   TRY(read_axis(n, n->in[0]->shape.rank, &axis));
-  AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_int("inverse", node_int(n, "inverse", 0)), attr_of_int("onesided", node_int(n, "onesided", 0)));
-  g->dx[0] = emit_with(g->graph, "DFTGrad", attrs, g->dy[0], emit_shape(g->graph, n->in[0]), has_in(n, 1) ? n->in[1] : EMIT_ABSENT);
+  AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_int("inverse", node_int(n, "inverse", 0)),
+                         attr_of_int("onesided", node_int(n, "onesided", 0)));
+  g->dx[0] = emit_with(g->graph, "DFTGrad", attrs, g->dy[0], emit_shape(g->graph, n->in[0]),
+                       has_in(n, 1) ? n->in[1] : EMIT_ABSENT);
   return STATUS_OK;
 }
 
-CASES_OF(dft_cases) = {
-    {"f32[2,6,3,1]", "", 17},
-    {"f32[2,5,2]", "inverse=1", 17},
-    {"f32[3,4,8,2]", "axis=2", 17},
-    {"f32[2,7,1] i64[]=10", "onesided=1", 17},
-    {"f32[1,14,2,1] i64[]=11", "onesided=1 axis=-3", 17},
-    {"f32[2,3,60,1]", "", 20},
-    {"f32[2,24,2] i64[]=28", "inverse=1", 20},
-    {"f32[5,4,2] - i64[]=0", "", 20},
-    {"f32[2,16,1]", "onesided=1", 20},
-    {"f32[3,5,2]", "onesided=1 inverse=1", 20},
-    {"f32[3,6,2,2] i64[]=7 i64[]=1", "onesided=1 inverse=1", 20},
-    {0}};
+CASES_OF(dft_cases) = {{"f32[2,6,3,1]", "", 17},
+                       {"f32[2,5,2]", "inverse=1", 17},
+                       {"f32[3,4,8,2]", "axis=2", 17},
+                       {"f32[2,7,1] i64[]=10", "onesided=1", 17},
+                       {"f32[1,14,2,1] i64[]=11", "onesided=1 axis=-3", 17},
+                       {"f32[2,3,60,1]", "", 20},
+                       {"f32[2,24,2] i64[]=28", "inverse=1", 20},
+                       {"f32[5,4,2] - i64[]=0", "", 20},
+                       {"f32[2,16,1]", "onesided=1", 20},
+                       {"f32[3,5,2]", "onesided=1 inverse=1", 20},
+                       {"f32[3,6,2,2] i64[]=7 i64[]=1", "onesided=1 inverse=1", 20},
+                       {0}};
 
 OPERATOR(dft) = {
     .name = "DFT",
     .since = {17, 20},
-    .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .infer = dft_infer,
     .run = dft_run,
     .grad = dft_grad,

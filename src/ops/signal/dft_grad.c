@@ -12,7 +12,8 @@ static Status dft_grad_infer(Node *n) {
   Shape x = shape_of(rank, dims);
   TRY(node_axis(n, node_int(n, "axis", 0), rank - 1, &axis));
   TRY(dft_read(n, &x, axis, 2, &y, &d));
-  if (d && shape_is_concrete(&n->in[0]->shape) && !shape_equal(&y, &n->in[0]->shape)) return node_invalid(n, "dY has not the shape of DFT's output");
+  if (d && shape_is_concrete(&n->in[0]->shape) && !shape_equal(&y, &n->in[0]->shape))
+    return node_invalid(n, "dY has not the shape of DFT's output");
   return node_output(n, 0, DTYPE_FLOAT32, &x);
 }
 
@@ -24,7 +25,10 @@ OPERATOR(dft_grad) = {
     .name = "DFTGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .infer = dft_grad_infer,
     .run = dft_grad_run,

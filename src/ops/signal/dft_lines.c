@@ -26,7 +26,8 @@ static Status read_parts(const Node *n, const Shape *x, Dft *d) {
   if (parts != 1 && parts != 2) return node_invalid(n, "the last dim of its input must be 1 (real) or 2 (complex)");
   d->x_parts = (int)parts;
   d->y_parts = d->inverse && d->onesided ? 1 : 2;
-  if (d->onesided && (parts == 2) != d->inverse) return node_invalid(n, "onesided wants %s numbers", d->inverse ? "complex" : "real");
+  if (d->onesided && (parts == 2) != d->inverse)
+    return node_invalid(n, "onesided wants %s numbers", d->inverse ? "complex" : "real");
   return STATUS_OK;
 }
 
@@ -43,9 +44,13 @@ Status dft_read(Node *n, const Shape *x, int axis, int length, Shape *y, Dft **o
   if (!shape_is_concrete(x) || !shape_is_concrete(y)) return STATUS_OK;
   d.outer = shape_span(x, 0, axis), d.inner = shape_span(x, axis + 1, x->rank - 1);
   d.x_length = (size_t)x->dim[axis], d.y_length = (size_t)y->dim[axis];
-  if (!fft_takes((size_t)size)) return node_fail(n, STATUS_UNSUPPORTED_OP, "a transform of %lld numbers, which has a prime factor above 128, is one of more than 2^21", (long long)size);
+  if (!fft_takes((size_t)size))
+    return node_fail(n, STATUS_UNSUPPORTED_OP,
+                     "a transform of %lld numbers, which has a prime factor above 128, is one of more than 2^21",
+                     (long long)size);
   if (!(*out = NODE_PARAMS(n, Dft)) || !fft_new(&d.fft, (size_t)size, n->graph->arena)) return STATUS_OUT_OF_MEMORY;
-  if (!size_multiply(2 * (size_t)size + fft_spare(&d.fft), (size_t)threads_count() * sizeof(Complex), &bytes)) return node_fail(n, STATUS_OUT_OF_MEMORY, "its lines are too long");
+  if (!size_multiply(2 * (size_t)size + fft_spare(&d.fft), (size_t)threads_count() * sizeof(Complex), &bytes))
+    return node_fail(n, STATUS_OUT_OF_MEMORY, "its lines are too long");
   n->scratch_bytes = bytes;
   **out = d;
   return STATUS_OK;
@@ -58,7 +63,8 @@ typedef struct Lines {
   float *to;
   size_t from_length, to_length;
   int from_parts, to_parts;
-  bool turned, mirrored, doubled; /* mirrored: the half that onesided leaves out is put in; doubled: its gradient is that of the other half */
+  bool turned, mirrored, doubled; /* mirrored: the half that onesided leaves out is put in; doubled: its gradient is
+                                     that of the other half */
   float scale;
   Complex *scratch;
 } Lines;
@@ -113,12 +119,28 @@ double dft_work(const Dft *d) {
 }
 
 void dft_forward(const Dft *d, const float *x, float *y, void *scratch) {
-  run((Lines){.d = d, .from = x, .to = y, .from_length = d->x_length, .to_length = d->y_length, .from_parts = d->x_parts, .to_parts = d->y_parts,
-              .turned = d->inverse, .mirrored = d->inverse && d->onesided, .scratch = scratch});
+  run((Lines){.d = d,
+              .from = x,
+              .to = y,
+              .from_length = d->x_length,
+              .to_length = d->y_length,
+              .from_parts = d->x_parts,
+              .to_parts = d->y_parts,
+              .turned = d->inverse,
+              .mirrored = d->inverse && d->onesided,
+              .scratch = scratch});
 }
 
 /* dx = F* dy: the transform with the other sign, of the numbers that y has, to those that x has. */
 void dft_gradient(const Dft *d, const float *dy, float *dx, void *scratch) {
-  run((Lines){.d = d, .from = dy, .to = dx, .from_length = d->y_length, .to_length = d->x_length, .from_parts = d->y_parts, .to_parts = d->x_parts,
-              .turned = !d->inverse, .doubled = d->inverse && d->onesided, .scratch = scratch});
+  run((Lines){.d = d,
+              .from = dy,
+              .to = dx,
+              .from_length = d->y_length,
+              .to_length = d->x_length,
+              .from_parts = d->y_parts,
+              .to_parts = d->x_parts,
+              .turned = !d->inverse,
+              .doubled = d->inverse && d->onesided,
+              .scratch = scratch});
 }

@@ -4,15 +4,15 @@
 #include "graph/op.h"
 
 typedef struct Dft {
-  size_t outer, inner;   /* lines before and behind the axis, without the last dim */
+  size_t outer, inner; /* lines before and behind the axis, without the last dim */
   size_t x_length, y_length;
-  int x_parts, y_parts;  /* 1: real numbers, 2: complex ones */
+  int x_parts, y_parts; /* 1: real numbers, 2: complex ones */
   bool inverse, onesided;
   Fft fft;
 } Dft;
 
-/* Of X's shape, with the transform's length in input `length` (it may be absent). Gives Y's shape and where every shape is numbers the parameters (NULL
- * otherwise), and sets scratch_bytes. */
+/* Of X's shape, with the transform's length in input `length` (it may be absent). Gives Y's shape and where every shape
+ * is numbers the parameters (NULL otherwise), and sets scratch_bytes. */
 Status dft_read(Node *n, const Shape *x, int axis, int length, Shape *y, Dft **out);
 double dft_work(const Dft *d); /* multiply-adds, about */
 void dft_forward(const Dft *d, const float *x, float *y, void *scratch);

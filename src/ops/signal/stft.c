@@ -14,10 +14,13 @@ static Value *emit_places(Compose *c, Value *signal, Dim step, Dim length) {
   Graph *g = c->graph;
   Value *starts = emit(g, "Sub", compose_dim(c, signal, 1, true), emit_ints(g, &length, 1));
   Value *frames = emit(g, "Add", emit(g, "Div", starts, emit_ints(g, &step, 1)), emit_ints(g, (int64_t[]){1}, 1));
-  Value *first = emit(g, "Mul", compose_range(c, emit(g, "Reshape", frames, emit_ints(g, NULL, 0))), emit_ints(g, &step, 1));
+  Value *first = emit(g, "Mul", compose_range(c, emit(g, "Reshape", frames, emit_ints(g, NULL, 0))),
+                      emit_ints(g, &step, 1));
   int64_t *within = ARENA_ARRAY(g->arena, int64_t, length);
   for (Dim i = 0; within && i < length; i++) within[i] = i;
-  return within ? emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)), emit_ints(g, within, (int)length)) : NULL;
+  return within ? emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)),
+                       emit_ints(g, within, (int)length))
+                : NULL;
 }
 
 static Status stft_compose(Compose *c) {
@@ -35,7 +38,8 @@ static Status stft_compose(Compose *c) {
   else length = window->shape.dim[0];
   Dim size = signal->shape.dim[1], weights = window ? window->shape.dim[0] : length;
   if (!dim_is_number(length) || length > 1 << 24 || weights != length || (dim_is_number(size) && size < length))
-    return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit", (long long)length, (long long)weights, (long long)size);
+    return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit",
+                        (long long)length, (long long)weights, (long long)size);
   bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
   Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, length));
@@ -44,17 +48,19 @@ static Status stft_compose(Compose *c) {
   return compose_done(c, emit_with(g, "DFT", attrs, frames));
 }
 
-CASES_OF(stft_cases) = {
-    {"f32[2,20,1] i64[]=4 f32[8] i64[]=8"},
-    {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
-    {"f32[1,20] i64[]=6 f32[6]"},
-    {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"},
-    {0}};
+CASES_OF(stft_cases) = {{"f32[2,20,1] i64[]=4 f32[8] i64[]=8"},
+                        {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
+                        {"f32[1,20] i64[]=6 f32[6]"},
+                        {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"},
+                        {0}};
 
 OPERATOR(stft) = {
     .name = "STFT",
     .since = {17},
-    .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .compose = stft_compose,
     .cases = CASES(stft_cases),
 };

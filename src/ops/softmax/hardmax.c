@@ -4,7 +4,8 @@
 
 static Value *emit_off_on(Compose *c, Value *x) {
   Value *off = compose_number(c, x, 0), *on = compose_number(c, x, 1), *one = emit_ints(c->graph, (int64_t[]){1}, 1);
-  return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", 0)), emit(c->graph, "Reshape", off, one), emit(c->graph, "Reshape", on, one));
+  return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", 0)), emit(c->graph, "Reshape", off, one),
+                   emit(c->graph, "Reshape", on, one));
 }
 
 static Status hardmax_compose(Compose *c) {
@@ -13,17 +14,24 @@ static Status hardmax_compose(Compose *c) {
   int axis, rank = x->shape.rank;
   TRY(node_axis(c->node, node_int(c->node, "axis", -1), rank, &axis));
   Value *at = emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", axis), attr_of_int("keepdims", 0)), x);
-  return compose_done(c, emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis)), at, compose_dim(c, x, axis, false), emit_off_on(c, x)));
+  return compose_done(c, emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis)), at, compose_dim(c, x, axis, false),
+                                   emit_off_on(c, x)));
 }
 
 SOFTMAX_FLAT(hardmax, "Hardmax")
 
-CASES_OF(hardmax_cases) = {{"f32[2,3,4]", "axis=1", .no_grad = "constant steps"}, {"f32[2,3,4]", "axis=1", 11, .no_grad = "constant steps"}, {"f32[3,5]", .no_grad = "constant steps"}, {0}};
+CASES_OF(hardmax_cases) = {{"f32[2,3,4]", "axis=1", .no_grad = "constant steps"},
+                           {"f32[2,3,4]", "axis=1", 11, .no_grad = "constant steps"},
+                           {"f32[3,5]", .no_grad = "constant steps"},
+                           {0}};
 
 OPERATOR(hardmax) = {
     .name = "Hardmax",
     .since = {1, 11, 13},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_FLOAT64,
     .compose = hardmax_compose,
     .upgrade = hardmax_upgrade,

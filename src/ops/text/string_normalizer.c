@@ -1,5 +1,5 @@
-/* StringNormalizer: strings in upper or lower case (Latin, Greek and Cyrillic letters), those that are stop words left out; where none is left, one
- * that is empty. */
+/* StringNormalizer: strings in upper or lower case (Latin, Greek and Cyrillic letters), those that are stop words left
+ * out; where none is left, one that is empty. */
 #include "graph/strings.h"
 
 typedef unsigned Letter(unsigned c);
@@ -7,8 +7,10 @@ typedef unsigned Letter(unsigned c);
 static unsigned as_it_is(unsigned c) { return c; }
 
 static unsigned lower(unsigned c) {
-  bool by_32 = (c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) || (c >= 0x410 && c <= 0x42F);
-  bool even = (c >= 0x100 && c <= 0x137 && (c & ~1u) != 0x130) || (c >= 0x14A && c <= 0x177); /* capitals have even numbers */
+  bool by_32 = (c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) ||
+               (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) || (c >= 0x410 && c <= 0x42F);
+  bool even = (c >= 0x100 && c <= 0x137 && (c & ~1u) != 0x130) ||
+              (c >= 0x14A && c <= 0x177); /* capitals have even numbers */
   bool odd = (c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E);
   if (by_32) return c + 32;
   if (c >= 0x400 && c <= 0x40F) return c + 80;
@@ -62,7 +64,8 @@ static Status string_normalizer_compose(Compose *c) {
   size_t count, kept = 0;
   Letter *letter;
   TRY(find_action(n, &letter));
-  if (shape.rank != 1 && (shape.rank != 2 || shape.dim[0] != 1)) return node_invalid(n, "its input must be of shape (C) or (1, C)");
+  if (shape.rank != 1 && (shape.rank != 2 || shape.dim[0] != 1))
+    return node_invalid(n, "its input must be of shape (C) or (1, C)");
   const char *const *x = strings_of(n, 0, &count);
   const char **all = x ? ARENA_ARRAY(c->graph->arena, const char *, count + 1) : NULL;
   if (!x || !all) return x ? STATUS_OUT_OF_MEMORY : c->graph->error->status;
@@ -79,7 +82,10 @@ static Status string_normalizer_compose(Compose *c) {
 OPERATOR(string_normalizer) = {
     .name = "StringNormalizer",
     .since = {10},
-    .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .compose = string_normalizer_compose,
 };

@@ -1,4 +1,5 @@
-/* AffineGrid: where theta's map puts the pixels of a picture of the given size, for GridSample:  grid = (x, y[, z], 1) · thetaᵀ. */
+/* AffineGrid: where theta's map puts the pixels of a picture of the given size, for GridSample:  grid = (x, y[, z], 1)
+ * · thetaᵀ. */
 #include "graph/compose.h"
 
 /* Pixel i of n, from -1 to 1: its middle, or with align_corners those of the outer ones at the ends. */
@@ -16,7 +17,8 @@ static Value *emit_places(Compose *c, const Dim *size, int rank, bool align_corn
   for (size_t p = 0; p < points; p++) {
     size_t rest = p;
     for (int a = rank - 1; a >= 0; rest /= (size_t)size[a--])
-      places[p * columns + (size_t)(rank - 1 - a)] = place_of((int64_t)(rest % (size_t)size[a]), size[a], align_corners);
+      places[p * columns + (size_t)(rank - 1 - a)] = place_of((int64_t)(rest % (size_t)size[a]), size[a],
+                                                              align_corners);
     places[p * columns + (size_t)rank] = 1;
   }
   Shape shape = SHAPE((Dim)points, (Dim)columns);
@@ -37,7 +39,8 @@ static Status affine_grid_compose(Compose *c) {
   if (rank < 2 || rank > 3 || theta->dim[1] != rank || theta->dim[2] != rank + 1)
     return node_invalid(n, "theta must be (N, 2, 3) with a size of 4 numbers, or (N, 3, 4) with 5");
   Shape spatial = shape_of(rank, size + 2);
-  if (!shape_count(&spatial, &points) || points > 1 << 26) return node_fail(n, STATUS_UNSUPPORTED_OP, "its size must be known before the run, up to 2^26 points");
+  if (!shape_count(&spatial, &points) || points > 1 << 26)
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its size must be known before the run, up to 2^26 points");
   Value *grid = emit(g, "MatMul", emit_places(c, size + 2, rank, node_int(n, "align_corners", 0) != 0),
                      emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 2, 1}, 3)), n->in[0]));
   int64_t dims[5] = {0};
@@ -48,14 +51,19 @@ static Status affine_grid_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", grid, shape));
 }
 
-CASES_OF(affine_grid_cases) = {
-    {"f32[2,2,3] i64[4]=2,3,4,5", "", 20}, {"f32[1,2,3] i64[4]=1,1,3,1", "align_corners=1", 20}, {"f32[2,3,4] i64[5]=2,1,2,3,4", "align_corners=1", 20},
-    {"f32[1,3,4] i64[5]=1,2,1,3,2", "", 20}, {0}};
+CASES_OF(affine_grid_cases) = {{"f32[2,2,3] i64[4]=2,3,4,5", "", 20},
+                               {"f32[1,2,3] i64[4]=1,1,3,1", "align_corners=1", 20},
+                               {"f32[2,3,4] i64[5]=2,1,2,3,4", "align_corners=1", 20},
+                               {"f32[1,3,4] i64[5]=1,2,1,3,2", "", 20},
+                               {0}};
 
 OPERATOR(affine_grid) = {
     .name = "AffineGrid",
     .since = {20},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .compose = affine_grid_compose,
     .cases = CASES(affine_grid_cases),
 };

@@ -73,7 +73,8 @@ static float reflected(float x, float low, float high, float *sign) {
 static float padded(const Grid *g, float x, size_t size, float *slope) {
   float last = (float)size - 1;
   if (g->padding == ZEROS) return x;
-  if (g->padding == REFLECTION) x = g->align_corners ? reflected(x, 0, last, slope) : reflected(x, -0.5f, last + 0.5f, slope);
+  if (g->padding == REFLECTION)
+    x = g->align_corners ? reflected(x, 0, last, slope) : reflected(x, -0.5f, last + 0.5f, slope);
   if (x > 0 && x < last) return x;
   return *slope = 0, x <= 0 ? 0 : x >= last ? last : x;
 }
@@ -87,15 +88,19 @@ static float far_cubic_slope(float x) { return (-2.25f * x + 7.5f) * x - 6; }
 
 static void cubic_line(const Grid *g, float x, size_t size, float scale, Line *l) {
   float low = floorf(x), f = x - low;
-  *l = (Line){4, {0}, {far_cubic(f + 1), near_cubic(f), near_cubic(1 - f), far_cubic(2 - f)},
-              {scale * far_cubic_slope(f + 1), scale * near_cubic_slope(f), -scale * near_cubic_slope(1 - f), -scale * far_cubic_slope(2 - f)}};
+  *l = (Line){4,
+              {0},
+              {far_cubic(f + 1), near_cubic(f), near_cubic(1 - f), far_cubic(2 - f)},
+              {scale * far_cubic_slope(f + 1), scale * near_cubic_slope(f), -scale * near_cubic_slope(1 - f),
+               -scale * far_cubic_slope(2 - f)}};
   for (int k = 0; k < 4; k++) {
     float slope = 1; /* the neighbours are looked up elsewhere, their weights are the same */
     l->index[k] = within(padded(g, low - 1 + (float)k, size, &slope), size);
   }
 }
 
-/* u is -1 at the picture's one end and 1 at the other: the middles of the outer pixels with align_corners, else their edges. */
+/* u is -1 at the picture's one end and 1 at the other: the middles of the outer pixels with align_corners, else their
+ * edges. */
 static void line_of(const Grid *g, float u, size_t size, Line *l) {
   float last = (float)size - 1, scale = (g->align_corners ? last : (float)size) / 2;
   float x = g->align_corners ? (u + 1) / 2 * last : ((u + 1) * (float)size - 1) / 2;
@@ -119,7 +124,8 @@ void grid_taps(const Grid *g, const float *point, GridTaps *taps) {
       for (int k = 0; k < line[2].count; k++) {
         if (line[0].index[i] < 0 || line[1].index[j] < 0 || line[2].index[k] < 0) continue;
         int t = taps->count++, at[GRID_RANK] = {i, j, k};
-        taps->offset[t] = ((size_t)line[0].index[i] * g->in[1] + (size_t)line[1].index[j]) * g->in[2] + (size_t)line[2].index[k];
+        taps->offset[t] = ((size_t)line[0].index[i] * g->in[1] + (size_t)line[1].index[j]) * g->in[2] +
+                          (size_t)line[2].index[k];
         taps->weight[t] = line[0].weight[i] * line[1].weight[j] * line[2].weight[k];
         for (int a = 0; a < g->rank; a++) {
           float slope = 1;

@@ -1,4 +1,5 @@
-/* Grid: where the points of a sampling grid lie in a picture of two or three dimensions, as its weighted neighbours there.
+/* Grid: where the points of a sampling grid lie in a picture of two or three dimensions, as its weighted neighbours
+ * there.
  *
  *   y[c] = Σ over k of weight[k] · x[c][offset[k]]        ∂y[c] / ∂point[a] = Σ over k of slope[a][k] · x[c][offset[k]]
  */
@@ -17,7 +18,8 @@ typedef struct Grid {
 typedef struct GridTaps {
   int count; /* of neighbours that are within the picture */
   size_t offset[GRID_TAPS];
-  float weight[GRID_TAPS], slope[GRID_RANK][GRID_TAPS]; /* slope[a]: of the point's number a, of which the first belongs to the last dim */
+  float weight[GRID_TAPS],
+      slope[GRID_RANK][GRID_TAPS]; /* slope[a]: of the point's number a, of which the first belongs to the last dim */
 } GridTaps;
 
 /* X is input x, the grid input x + 1. Gives Y's shape, and the grid when every shape is numbers (NULL otherwise). */

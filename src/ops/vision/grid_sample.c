@@ -35,7 +35,8 @@ static Status grid_sample_grad(Grad *g) {
   Node *n = g->node;
   bool want[] = {g->want[0], g->want[1]};
   AttrList attrs = {n->attrs, n->attr_count};
-  Node *grad = emit_node(g->graph, "GridSampleGrad", attrs, (Value *[]){g->dy[0], n->in[0], n->in[1]}, 3, want[1] ? 2 : 1, want);
+  Node *grad = emit_node(g->graph, "GridSampleGrad", attrs, (Value *[]){g->dy[0], n->in[0], n->in[1]}, 3,
+                         want[1] ? 2 : 1, want);
   for (int i = 0; grad && i < 2; i++)
     if (want[i]) g->dx[i] = grad->out[i];
   return STATUS_OK;
@@ -59,7 +60,10 @@ CASES_OF(grid_sample_cases) = {
 OPERATOR(grid_sample) = {
     .name = "GridSample",
     .since = {16, 20, 22},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .infer = grid_sample_infer,
     .run = grid_sample_run,
     .grad = grid_sample_grad,

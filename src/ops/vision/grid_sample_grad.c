@@ -1,4 +1,5 @@
-/* GridSampleGrad: from dY, X and the grid of a GridSample, whose attributes it has: dX, dY handed out by the weights, and dGrid, by their slopes. */
+/* GridSampleGrad: from dY, X and the grid of a GridSample, whose attributes it has: dX, dY handed out by the weights,
+ * and dGrid, by their slopes. */
 #include <string.h>
 
 #include "ops/vision/grid.h"
@@ -10,14 +11,17 @@ static Status grid_sample_grad_infer(Node *n) {
   char came[SHAPE_TEXT], wanted[SHAPE_TEXT];
   TRY(grid_read(n, 1, &y, &g));
   TRY(node_want_float(n, 0));
-  if (n->in[0]->shape.rank != y.rank || (g && shape_is_concrete(&n->in[0]->shape) && !shape_equal(&y, &n->in[0]->shape)))
-    return node_invalid(n, "dY is %s, GridSample gives %s", shape_print(&n->in[0]->shape, came), shape_print(&y, wanted));
+  if (n->in[0]->shape.rank != y.rank ||
+      (g && shape_is_concrete(&n->in[0]->shape) && !shape_equal(&y, &n->in[0]->shape)))
+    return node_invalid(n, "dY is %s, GridSample gives %s", shape_print(&n->in[0]->shape, came),
+                        shape_print(&y, wanted));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape));
   return node_output(n, 1, DTYPE_FLOAT32, &n->in[2]->shape);
 }
 
 /* One point: dx is of its picture, NULL when it is not wanted; slopes get Σ over c of dy[c] · ∂y[c] / ∂point. */
-static void point_gradient(const Grid *g, const GridTaps *t, const float *dy, const float *x, float *dx, float slopes[GRID_RANK]) {
+static void point_gradient(const Grid *g, const GridTaps *t, const float *dy, const float *x, float *dx,
+                           float slopes[GRID_RANK]) {
   for (size_t c = 0; c < g->channels; c++, dy += g->points, x += grid_pixels(g)) {
     for (int k = 0; k < t->count && dx; k++) dx[c * grid_pixels(g) + t->offset[k]] += t->weight[k] * *dy;
     for (int a = 0; a < g->rank; a++) {
@@ -51,13 +55,17 @@ static void grid_sample_grad_run(const Node *n) {
   threads_split(g->batch, threads_grain(g->points * (16 + 16 * g->channels)), run_pictures, (void *)n);
 }
 
-CASES_OF(grid_sample_grad_cases) = {{"f32[2,3,3,2] f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "padding_mode=border", 0, 2}, {0}};
+CASES_OF(grid_sample_grad_cases) = {{"f32[2,3,3,2] f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "padding_mode=border", 0, 2},
+                                    {0}};
 
 OPERATOR(grid_sample_grad) = {
     .name = "GridSampleGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3, .max_in = 3, .min_out = 0, .max_out = 2,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 0,
+    .max_out = 2,
     .flags = OP_OURS,
     .infer = grid_sample_grad_infer,
     .run = grid_sample_grad_run,

@@ -1,5 +1,5 @@
-/* MaxRoiPool: regions of interest cut out of X in whole pixels, each divided into bins of which the largest pixel is taken; 0 for an empty one. Output 1,
- * which ONNX has not, is where in X they stood.  dX = dy there. */
+/* MaxRoiPool: regions of interest cut out of X in whole pixels, each divided into bins of which the largest pixel is
+ * taken; 0 for an empty one. Output 1, which ONNX has not, is where in X they stood.  dX = dy there. */
 #include <math.h>
 
 #include "graph/second_output.h"
@@ -19,7 +19,8 @@ static Status max_roi_pool_infer(Node *n) {
   TRY(node_want_float(n, 1));
   TRY(node_want_rank(n, 0, 4, 4));
   TRY(node_want_rank(n, 1, 2, 2));
-  if (count != 2 || size[0] < 1 || size[1] < 1 || size[0] > 1 << 16 || size[1] > 1 << 16) return node_invalid(n, "pooled_shape must be two sizes from 1 to 65536");
+  if (count != 2 || size[0] < 1 || size[1] < 1 || size[0] > 1 << 16 || size[1] > 1 << 16)
+    return node_invalid(n, "pooled_shape must be two sizes from 1 to 65536");
   if (rois->dim[1] != 5) return node_invalid(n, "rois must be (count, 5): the picture and two corners");
   Shape y = SHAPE(rois->dim[0], x->dim[1], size[0], size[1]);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
@@ -27,7 +28,11 @@ static Status max_roi_pool_infer(Node *n) {
   if (!node_is_concrete(n)) return STATUS_OK;
   RoiPool *p = NODE_PARAMS(n, RoiPool);
   if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = (RoiPool){(size_t)x->dim[0], (size_t)x->dim[1], {(size_t)x->dim[2], (size_t)x->dim[3]}, {(size_t)size[0], (size_t)size[1]}, node_float(n, "spatial_scale", 1)};
+  *p = (RoiPool){(size_t)x->dim[0],
+                 (size_t)x->dim[1],
+                 {(size_t)x->dim[2], (size_t)x->dim[3]},
+                 {(size_t)size[0], (size_t)size[1]},
+                 node_float(n, "spatial_scale", 1)};
   return STATUS_OK;
 }
 
@@ -37,8 +42,10 @@ typedef struct Span {
 } Span;
 
 static Span span_of(const RoiPool *p, const float *roi, int a, size_t bin) {
-  float start = roundf(roi[2 - a] * p->scale), end = roundf(roi[4 - a] * p->scale), size = end - start + 1 > 1 ? end - start + 1 : 1;
-  float each = size / (float)p->out[a], from = floorf((float)bin * each) + start, to = ceilf((float)(bin + 1) * each) + start, last = (float)p->in[a];
+  float start = roundf(roi[2 - a] * p->scale), end = roundf(roi[4 - a] * p->scale),
+        size = end - start + 1 > 1 ? end - start + 1 : 1;
+  float each = size / (float)p->out[a], from = floorf((float)bin * each) + start,
+        to = ceilf((float)(bin + 1) * each) + start, last = (float)p->in[a];
   return (Span){from > 0 ? from < last ? (size_t)from : p->in[a] : 0, to > 0 ? to < last ? (size_t)to : p->in[a] : 0};
 }
 
@@ -59,21 +66,27 @@ static void run_rois(void *context, size_t from, size_t to) {
     const float *roi = in_f32(n, 1) + i / bins / p->channels * 5;
     bool there = roi[0] >= 0 && roi[0] < (float)p->batch;
     size_t plane = there ? ((size_t)roi[0] * p->channels + i / bins % p->channels) * pixels : 0, bin = i % bins;
-    size_t best = there ? largest(in_f32(n, 0) + plane, p->in[1], span_of(p, roi, 0, bin / p->out[1]), span_of(p, roi, 1, bin % p->out[1])) : SIZE_MAX;
-    out_f32(n, 0)[i] = !there ? NAN : best == SIZE_MAX ? 0 : in_f32(n, 0)[plane + best]; /* NaN: so that the loss shows it */
+    size_t best = there ? largest(in_f32(n, 0) + plane, p->in[1], span_of(p, roi, 0, bin / p->out[1]),
+                                  span_of(p, roi, 1, bin % p->out[1]))
+                        : SIZE_MAX;
+    out_f32(n, 0)[i] = !there           ? NAN
+                     : best == SIZE_MAX ? 0
+                                        : in_f32(n, 0)[plane + best]; /* NaN: so that the loss shows it */
     if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[i] = best == SIZE_MAX ? INT64_MAX : (int64_t)(plane + best);
   }
 }
 
 static void max_roi_pool_run(const Node *n) {
   const RoiPool *p = n->params;
-  threads_split((size_t)n->in[1]->shape.dim[0], threads_grain(8 * p->channels * p->out[0] * p->out[1]), run_rois, (void *)n);
+  threads_split((size_t)n->in[1]->shape.dim[0], threads_grain(8 * p->channels * p->out[0] * p->out[1]), run_rois,
+                (void *)n);
 }
 
 /* Places behind the end, of empty bins, are left out. */
 static Status max_roi_pool_grad(Grad *g) {
   Node *n = g->node;
-  Value *shape = emit_shape(g->graph, n->in[0]), *size = emit(g->graph, "Reshape", emit(g->graph, "Size", n->in[0]), emit_ints(g->graph, (int64_t[]){1}, 1));
+  Value *shape = emit_shape(g->graph, n->in[0]),
+        *size = emit(g->graph, "Reshape", emit(g->graph, "Size", n->in[0]), emit_ints(g->graph, (int64_t[]){1}, 1));
   TRY(second_output_want(n, "indices"));
   if (g->want[0]) g->dx[0] = emit(g->graph, "Reshape", emit(g->graph, "GatherGrad", size, n->out[1], g->dy[0]), shape);
   return STATUS_OK;
@@ -93,7 +106,10 @@ CASES_OF(max_roi_pool_cases) = {
 OPERATOR(max_roi_pool) = {
     .name = "MaxRoiPool",
     .since = {1, 22},
-    .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2,
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 2,
     .infer = max_roi_pool_infer,
     .run = max_roi_pool_run,
     .grad = max_roi_pool_grad,

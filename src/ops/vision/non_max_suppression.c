@@ -1,4 +1,5 @@
-/* NonMaxSuppression: of boxes that overlap the best alone, class by class. Computed ahead, since its shape follows from them. */
+/* NonMaxSuppression: of boxes that overlap the best alone, class by class. Computed ahead, since its shape follows from
+ * them. */
 #include <math.h>
 
 #include "graph/compose.h"
@@ -30,8 +31,11 @@ static Status read_rule(const Node *n, Rule *r) {
   TRY(number_at(n, 2, DTYPE_INT64, &most));
   TRY(number_at(n, 3, DTYPE_FLOAT32, &overlap));
   TRY(number_at(n, 4, DTYPE_FLOAT32, &score));
-  *r = (Rule){.centers = node_int(n, "center_point_box", 0) != 0, .by_score = score != NULL, .overlap = overlap ? *(const float *)overlap : 0,
-              .score = score ? *(const float *)score : 0, .most = most ? *(const int64_t *)most : 0};
+  *r = (Rule){.centers = node_int(n, "center_point_box", 0) != 0,
+              .by_score = score != NULL,
+              .overlap = overlap ? *(const float *)overlap : 0,
+              .score = score ? *(const float *)score : 0,
+              .most = most ? *(const int64_t *)most : 0};
   return STATUS_OK;
 }
 
@@ -79,7 +83,9 @@ static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t 
 }
 
 /* Each box is held against those that are kept, of which there may be `most`. */
-static double work_of_boxes(double count, double most) { return count * log2(count + 2) * COMPARISON + most * (count - most / 2) * OVERLAP; }
+static double work_of_boxes(double count, double most) {
+  return count * log2(count + 2) * COMPARISON + most * (count - most / 2) * OVERLAP;
+}
 
 static Status suppress(Compose *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
   const Shape *s = compose_shape(c, 1);
@@ -94,7 +100,8 @@ static Status suppress(Compose *c, const Rule *r, const float *boxes, const floa
   if (!order || !rows || !box || !name) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < classes; i++) {
     size_t batch = i / (size_t)s->dim[1];
-    for (size_t k = 0; k < count && i % (size_t)s->dim[1] == 0; k++) box[k] = box_of(boxes + (batch * count + k) * 4, r->centers);
+    for (size_t k = 0; k < count && i % (size_t)s->dim[1] == 0; k++)
+      box[k] = box_of(boxes + (batch * count + k) * 4, r->centers);
     size_t kept = keep(r, box, scores + i * count, count, order);
     for (size_t k = 0; k < kept; k++, found++) {
       rows[3 * found] = (int64_t)batch;
@@ -126,15 +133,21 @@ static Status non_max_suppression_compose(Compose *c) {
 }
 
 CASES_OF(non_max_suppression_cases) = {
-    {"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4", "", .no_grad = "places"},
-    {"f32[1,3,4]=1,1,0,0,0.5,0.6,1,1,0.5,0.5,1,1 f32[1,2,3]=0.5,0.5,0.9,0.1,0.2,0.3 i64[]=2", "center_point_box=1", .no_grad = "places"},
+    {"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 "
+     "f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4",
+     "", .no_grad = "places"},
+    {"f32[1,3,4]=1,1,0,0,0.5,0.6,1,1,0.5,0.5,1,1 f32[1,2,3]=0.5,0.5,0.9,0.1,0.2,0.3 i64[]=2", "center_point_box=1",
+     .no_grad = "places"},
     {"f32[1,2,4]=0,0,1,1,2,2,3,3 f32[1,1,2]=0.5,0.6", "", .no_grad = "places"},
     {0}};
 
 OPERATOR(non_max_suppression) = {
     .name = "NonMaxSuppression",
     .since = {10, 11},
-    .min_in = 2, .max_in = 5, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 1,
     .compose = non_max_suppression_compose,
     .cases = CASES(non_max_suppression_cases),
 };

@@ -8,7 +8,15 @@
 
 typedef struct Rule {
   enum { NEAREST, LINEAR, CUBIC } mode;
-  enum { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, TF_CROP_AND_RESIZE, TF_HALF_PIXEL_FOR_NN, HALF_PIXEL_SYMMETRIC } place;
+  enum {
+    HALF_PIXEL,
+    PYTORCH_HALF_PIXEL,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    TF_CROP_AND_RESIZE,
+    TF_HALF_PIXEL_FOR_NN,
+    HALF_PIXEL_SYMMETRIC
+  } place;
   enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL } nearest;
   enum { STRETCH, NOT_LARGER, NOT_SMALLER } policy;
   bool exclude_outside, antialias;
@@ -22,7 +30,9 @@ typedef struct Along {
 
 static Status read_rule(const Node *n, Rule *r) {
   static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear"};
-  static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"};
+  static const char *const places[] = {"half_pixel",          "pytorch_half_pixel", "align_corners",
+                                       "asymmetric",          "tf_crop_and_resize", "tf_half_pixel_for_nn",
+                                       "half_pixel_symmetric"};
   static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   int mode, place, rounding, policy;
@@ -30,14 +40,21 @@ static Status read_rule(const Node *n, Rule *r) {
   TRY(node_choice(n, "coordinate_transformation_mode", places[HALF_PIXEL], places, 7, &place));
   TRY(node_choice(n, "nearest_mode", nearest[ROUND_PREFER_FLOOR], nearest, 4, &rounding));
   TRY(node_choice(n, "keep_aspect_ratio_policy", policies[0], policies, 3, &policy));
-  *r = (Rule){.mode = mode == 3 ? LINEAR : mode, .place = place, .nearest = rounding, .policy = policy, .a = node_float(n, "cubic_coeff_a", -0.75f),
-              .exclude_outside = node_int(n, "exclude_outside", 0) != 0, .antialias = node_int(n, "antialias", 0) != 0};
+  *r = (Rule){.mode = mode == 3 ? LINEAR : mode,
+              .place = place,
+              .nearest = rounding,
+              .policy = policy,
+              .a = node_float(n, "cubic_coeff_a", -0.75f),
+              .exclude_outside = node_int(n, "exclude_outside", 0) != 0,
+              .antialias = node_int(n, "antialias", 0) != 0};
   return STATUS_OK;
 }
 
 /* ---- sizes ---- */
 
-static bool is_given(const Node *n, int i) { return has_in(n, i) && !(n->in[i]->shape.rank == 1 && n->in[i]->shape.dim[0] == 0); }
+static bool is_given(const Node *n, int i) {
+  return has_in(n, i) && !(n->in[i]->shape.rank == 1 && n->in[i]->shape.dim[0] == 0);
+}
 
 static Status read_floats(const Node *n, int input, int count, const float **floats) {
   const void *data;
@@ -56,11 +73,13 @@ static Status read_axes(const Node *n, int rank, int axes[RANK_MAX], int *count)
   return STATUS_OK;
 }
 
-static Status by_scales(const Node *n, const Shape *x, const int *axes, int count, const float *scales, Along *along, Shape *y) {
+static Status by_scales(const Node *n, const Shape *x, const int *axes, int count, const float *scales, Along *along,
+                        Shape *y) {
   for (int i = 0; i < count; i++) {
     int a = axes[i];
     float scale = along[a].scale = scales[i];
-    if (!(scale > 1e-6f && scale < 1e6f)) return node_invalid(n, "it scales dimension %d by %g, which must be from 1e-6 to 1e6", a, (double)scale);
+    if (!(scale > 1e-6f && scale < 1e6f))
+      return node_invalid(n, "it scales dimension %d by %g, which must be from 1e-6 to 1e6", a, (double)scale);
     if (dim_is_number(x->dim[a])) y->dim[a] = (Dim)floorf(scale * (float)x->dim[a]);
     else if (scale != 1) y->dim[a] = graph_fresh_dim(n->graph);
   }
@@ -78,7 +97,8 @@ static float agreed_scale(const Rule *r, const Shape *x, const int *axes, int co
   return best;
 }
 
-static Status by_sizes(const Node *n, const Rule *r, const Shape *x, const int *axes, int count, int input, Along *along, Shape *y) {
+static Status by_sizes(const Node *n, const Rule *r, const Shape *x, const int *axes, int count, int input,
+                       Along *along, Shape *y) {
   const Dim *sizes;
   int given;
   TRY(node_known(n, input, &sizes, &given));
@@ -86,9 +106,12 @@ static Status by_sizes(const Node *n, const Rule *r, const Shape *x, const int *
   float agreed = agreed_scale(r, x, axes, count, sizes);
   for (int i = 0; i < count; i++) {
     int a = axes[i];
-    if (!dim_is_number(sizes[i]) && !dim_is_symbol(sizes[i])) return node_invalid(n, "dimension %d is to have the size %lld", a, (long long)sizes[i]);
+    if (!dim_is_number(sizes[i]) && !dim_is_symbol(sizes[i]))
+      return node_invalid(n, "dimension %d is to have the size %lld", a, (long long)sizes[i]);
     bool known = dim_is_number(sizes[i]) && dim_is_number(x->dim[a]) && x->dim[a] > 0;
-    y->dim[a] = r->policy == STRETCH ? sizes[i] : agreed > 0 ? (Dim)floorf(agreed * (float)x->dim[a] + 0.5f) : graph_fresh_dim(n->graph);
+    y->dim[a] = r->policy == STRETCH ? sizes[i]
+              : agreed > 0           ? (Dim)floorf(agreed * (float)x->dim[a] + 0.5f)
+                                     : graph_fresh_dim(n->graph);
     if (known) along[a].scale = r->policy == STRETCH ? (float)sizes[i] / (float)x->dim[a] : agreed;
   }
   return STATUS_OK;
@@ -120,7 +143,8 @@ static float place_of(const Rule *r, const Along *w, const ResizeAxis *t, size_t
     case ALIGN_CORNERS: return t->out > 1 ? at * (in - 1) / (out - 1) : 0;
     case ASYMMETRIC: return at / w->scale;
     case TF_CROP_AND_RESIZE:
-      return t->out > 1 ? w->begin * (in - 1) + at * (w->end - w->begin) * (in - 1) / (out - 1) : 0.5f * (w->begin + w->end) * (in - 1);
+      return t->out > 1 ? w->begin * (in - 1) + at * (w->end - w->begin) * (in - 1) / (out - 1)
+                        : 0.5f * (w->begin + w->end) * (in - 1);
     case TF_HALF_PIXEL_FOR_NN: return (at + 0.5f) / w->scale;
     case HALF_PIXEL_SYMMETRIC: return in / 2 * (1 - out / (w->scale * in)) + (at + 0.5f) / w->scale - 0.5f;
     default: return (at + 0.5f) / w->scale - 0.5f;
@@ -148,7 +172,8 @@ static double weight_at(const Rule *r, double x) {
 static int32_t within(float i, size_t in) { return i > 0 ? i < (float)in ? (int32_t)i : (int32_t)in - 1 : 0; }
 
 /* Neighbours start … start + taps - 1 around floor(x); stretched over more of them by 1 / shrink. */
-static void fill_place(const Rule *r, const ResizeAxis *t, float x, int start, double shrink, int32_t *index, float *weight) {
+static void fill_place(const Rule *r, const ResizeAxis *t, float x, int start, double shrink, int32_t *index,
+                       float *weight) {
   if (r->mode == NEAREST) {
     index[0] = within(rounded(r, x), t->in), weight[0] = 1;
   } else {
@@ -175,7 +200,8 @@ static bool changes_nothing(const ResizeAxis *t) {
 
 static Status make_axis(Node *n, const Rule *r, const Along *along, int a, ResizeAxis *t) {
   size_t cells;
-  if ((t->in == 0 && t->out) || t->in > INT32_MAX) return node_invalid(n, "dimension %d of size %zu cannot be resized", a, t->in);
+  if ((t->in == 0 && t->out) || t->in > INT32_MAX)
+    return node_invalid(n, "dimension %d of size %zu cannot be resized", a, t->in);
   double shrink = r->antialias && along->scale < 1 ? (double)along->scale : 1;
   double reach = (r->mode == CUBIC ? 2 : 1) / shrink;
   if (!(reach < INT32_MAX / 4)) return node_invalid(n, "dimension %d cannot be scaled by %g", a, (double)along->scale);
@@ -324,7 +350,8 @@ Status resize_op_grad(Grad *g) {
 double resize_work(const Node *n) {
   const Resize *r = n->params;
   double largest = 1, work = 0;
-  for (int a = 0; a < r->rank; a++) largest *= (double)(r->axis[a].in > r->axis[a].out ? r->axis[a].in : r->axis[a].out);
+  for (int a = 0; a < r->rank; a++)
+    largest *= (double)(r->axis[a].in > r->axis[a].out ? r->axis[a].in : r->axis[a].out);
   for (int a = 0; a < r->rank; a++)
     if (!r->axis[a].same) work += largest * (double)r->axis[a].taps;
   return work;

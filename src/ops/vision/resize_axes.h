@@ -18,8 +18,8 @@ typedef struct Resize {
   ResizeAxis axis[RANK_MAX];
 } Resize;
 
-/* Reads the attributes and inputs of Resize or of Upsample, its form before opset 10; `first` is the input that follows X. Gives y's shape, and
- * the tables when every shape is numbers (NULL otherwise). */
+/* Reads the attributes and inputs of Resize or of Upsample, its form before opset 10; `first` is the input that follows
+ * X. Gives y's shape, and the tables when every shape is numbers (NULL otherwise). */
 Status resize_read(Node *n, const Shape *x, int first, Shape *y, Resize **out);
 Status resize_bytes(Node *n, const Resize *r); /* sets scratch_bytes */
 void resize_forward(const Resize *r, const float *x, float *y, void *scratch);

@@ -1,4 +1,5 @@
-/* ResizeGrad: the gradient of Resize and Upsample: dy is handed out by the weights it was summed with. Inputs: dY, Shape(X), then Resize's own. */
+/* ResizeGrad: the gradient of Resize and Upsample: dy is handed out by the weights it was summed with. Inputs: dY,
+ * Shape(X), then Resize's own. */
 #include "ops/vision/resize_axes.h"
 
 static Status resize_grad_infer(Node *n) {
@@ -25,7 +26,10 @@ CASES_OF(resize_grad_cases) = {{"f32[1,2,6,9] i64[4]=1,2,3,4 - - i64[4]=1,2,6,9"
 OPERATOR(resize_grad) = {
     .name = "ResizeGrad",
     .since = {7, 9, 10, 11, 13, 18, 19},
-    .min_in = 2, .max_in = 5, .min_out = 1, .max_out = 1,
+    .min_in = 2,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .infer = resize_grad_infer,
     .run = resize_grad_run,

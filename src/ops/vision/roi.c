@@ -13,10 +13,15 @@ static Status read_rule(const Node *n, int opset, RoiAlign *r) {
   int mode, place;
   TRY(node_choice(n, "mode", modes[0], modes, 2, &mode));
   TRY(node_choice(n, "coordinate_transformation_mode", places[opset < 16], places, 2, &place));
-  int64_t height = node_int(n, "output_height", 1), width = node_int(n, "output_width", 1), ratio = node_int(n, "sampling_ratio", 0);
+  int64_t height = node_int(n, "output_height", 1), width = node_int(n, "output_width", 1),
+          ratio = node_int(n, "sampling_ratio", 0);
   if (height < 1 || width < 1 || height > 1 << 16 || width > 1 << 16 || ratio < 0 || ratio > SAMPLES_MAX)
-    return node_invalid(n, "output_height, output_width and sampling_ratio are %lld, %lld and %lld", (long long)height, (long long)width, (long long)ratio);
-  *r = (RoiAlign){.max = mode == 1, .half_pixel = place == 0, .ratio = ratio, .scale = node_float(n, "spatial_scale", 1),
+    return node_invalid(n, "output_height, output_width and sampling_ratio are %lld, %lld and %lld", (long long)height,
+                        (long long)width, (long long)ratio);
+  *r = (RoiAlign){.max = mode == 1,
+                  .half_pixel = place == 0,
+                  .ratio = ratio,
+                  .scale = node_float(n, "spatial_scale", 1),
                   .out = {(size_t)height, (size_t)width}};
   return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* Roi: the places in a picture that RoiAlign samples: a regular grid of them in each bin of a region.
  *
- *   y[roi, c, i, j] = mean over the bin's samples of Σ over k < 4 of weight[k] · x[batch, c][offset[k]]      or the largest product of them all
+ *   y[roi, c, i, j] = mean over the bin's samples of Σ over k < 4 of weight[k] · x[batch, c][offset[k]]      or the
+ * largest product of them all
  */
 #pragma once
 #include "graph/op.h"
@@ -13,7 +14,7 @@ typedef struct RoiAlign {
 } RoiAlign;
 
 typedef struct RoiBox {
-  bool there;   /* its batch index is one; otherwise `batch` is 0 */
+  bool there; /* its batch index is one; otherwise `batch` is 0 */
   size_t batch;
   float start[2], bin[2];
   size_t samples[2];
@@ -25,7 +26,8 @@ typedef struct RoiSample {
   float weight[4];
 } RoiSample;
 
-/* X, rois and batch_indices are inputs x, x + 1 and x + 2. Gives Y's shape, and the parameters when every shape is numbers (NULL otherwise). */
+/* X, rois and batch_indices are inputs x, x + 1 and x + 2. Gives Y's shape, and the parameters when every shape is
+ * numbers (NULL otherwise). */
 Status roi_read(Node *n, int x, Shape *y, RoiAlign **out);
 RoiBox roi_box(const RoiAlign *r, const Value *rois, const Value *batch_indices, size_t i);
 /* Sample number s of bin number `bin`, both counted along the rows. */

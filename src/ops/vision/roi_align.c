@@ -1,4 +1,5 @@
-/* RoiAlign: each region of interest cut out of X and brought to one size, its bins sampled between the pixels and averaged. */
+/* RoiAlign: each region of interest cut out of X and brought to one size, its bins sampled between the pixels and
+ * averaged. */
 #include <math.h>
 
 #include "ops/vision/roi.h"
@@ -16,7 +17,9 @@ enum { BLOCK = 32 }; /* samples whose places are worked out once for all channel
 static float sum_of(const RoiSample *samples, size_t count, const float *x) {
   float sum = 0;
   for (const RoiSample *s = samples; s < samples + count; s++)
-    if (s->count) sum += (s->weight[0] * x[s->offset[0]] + s->weight[1] * x[s->offset[1]]) + (s->weight[2] * x[s->offset[2]] + s->weight[3] * x[s->offset[3]]);
+    if (s->count)
+      sum += (s->weight[0] * x[s->offset[0]] + s->weight[1] * x[s->offset[1]]) +
+             (s->weight[2] * x[s->offset[2]] + s->weight[3] * x[s->offset[3]]);
   return sum;
 }
 
@@ -38,7 +41,8 @@ static void run_bin(const RoiAlign *r, const RoiBox *box, size_t bin, const floa
     size_t count = all - from < BLOCK ? all - from : BLOCK;
     for (size_t s = 0; s < count; s++) samples[s] = roi_sample(r, box, bin, from + s);
     for (size_t c = 0; c < r->channels; c++)
-      y[c * bins] = r->max ? most_of(samples, count, x + c * pixels, y[c * bins]) : y[c * bins] + sum_of(samples, count, x + c * pixels);
+      y[c * bins] = r->max ? most_of(samples, count, x + c * pixels, y[c * bins])
+                           : y[c * bins] + sum_of(samples, count, x + c * pixels);
   }
   for (size_t c = 0; c < r->channels && !r->max && all; c++) y[c * bins] /= (float)all;
 }
@@ -70,19 +74,27 @@ static Status roi_align_grad(Grad *g) {
 }
 
 CASES_OF(roi_align_cases) = {
-    {"f32[2,3,8,9] f32[3,4]=1,0.5,6,5.5,-3,-2,3,7,4,4,12,11 i64[3]=0,1,1", "output_height=2 output_width=3 sampling_ratio=2", 16},
+    {"f32[2,3,8,9] f32[3,4]=1,0.5,6,5.5,-3,-2,3,7,4,4,12,11 i64[3]=0,1,1",
+     "output_height=2 output_width=3 sampling_ratio=2", 16},
     {"f32[2,2,7,6] f32[2,4]=2,1,9,13,3,3,3.5,3 i64[2]=1,0", "output_height=3 output_width=2 spatial_scale=0.5", 10},
-    {"f32[2,2,7,6] f32[2,4]=2,1,9,13,-4,-3,8,7 i32[2]=1,0", "output_height=2 output_width=2 spatial_scale=0.5 coordinate_transformation_mode=output_half_pixel", 22},
-    {"f32[1,2,8,7]:0.1..1 f32[2,4]=1.3,0.7,6,6.2,0,0,3,3 i64[2]=0,0", "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
+    {"f32[2,2,7,6] f32[2,4]=2,1,9,13,-4,-3,8,7 i32[2]=1,0",
+     "output_height=2 output_width=2 spatial_scale=0.5 coordinate_transformation_mode=output_half_pixel", 22},
+    {"f32[1,2,8,7]:0.1..1 f32[2,4]=1.3,0.7,6,6.2,0,0,3,3 i64[2]=0,0",
+     "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
     {"f32[1,1,2,2] f32[1,4]=0,0,1,1 i64[1]=1", "", 16, 0, "a picture that is not there gives NaN"},
-    {"f32[1,2,4,4]:-2..-0.5 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0", "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
-    {"f32[1,2,4,4]:0.1..0.9 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0", "mode=max output_height=1 output_width=2 sampling_ratio=4", 16},
+    {"f32[1,2,4,4]:-2..-0.5 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
+     "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
+    {"f32[1,2,4,4]:0.1..0.9 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
+     "mode=max output_height=1 output_width=2 sampling_ratio=4", 16},
     {0}};
 
 OPERATOR(roi_align) = {
     .name = "RoiAlign",
     .since = {10, 16, 22},
-    .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
     .infer = roi_align_infer,
     .run = roi_align_run,
     .grad = roi_align_grad,

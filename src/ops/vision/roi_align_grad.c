@@ -1,4 +1,5 @@
-/* RoiAlignGrad: from dY, X, rois and batch_indices of a RoiAlign, whose attributes it has: dX, to which dY is handed out where samples were taken. */
+/* RoiAlignGrad: from dY, X, rois and batch_indices of a RoiAlign, whose attributes it has: dX, to which dY is handed
+ * out where samples were taken. */
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static void run_channels(void *context, size_t from, size_t to) {
   const Node *n = context;
   const RoiAlign *r = n->params;
   size_t bins = r->out[0] * r->out[1], pixels = r->in[0] * r->in[1];
-  for (size_t b = 0; b < r->batch; b++) memset(out_f32(n, 0) + (b * r->channels + from) * pixels, 0, (to - from) * pixels * sizeof(float));
+  for (size_t b = 0; b < r->batch; b++)
+    memset(out_f32(n, 0) + (b * r->channels + from) * pixels, 0, (to - from) * pixels * sizeof(float));
   for (size_t roi = 0; roi < r->rois; roi++) {
     RoiBox box = roi_box(r, n->in[2], n->in[3], roi);
     for (size_t c = from; c < to && box.there; c++) {
@@ -60,16 +62,21 @@ static void run_channels(void *context, size_t from, size_t to) {
 
 static void roi_align_grad_run(const Node *n) {
   const RoiAlign *r = n->params;
-  threads_split(r->channels, threads_grain(r->batch * r->in[0] * r->in[1] + 16 * r->rois * r->out[0] * r->out[1]), run_channels, (void *)n);
+  threads_split(r->channels, threads_grain(r->batch * r->in[0] * r->in[1] + 16 * r->rois * r->out[0] * r->out[1]),
+                run_channels, (void *)n);
 }
 
-CASES_OF(roi_align_grad_cases) = {{"f32[2,3,1,2] f32[2,3,4,5] f32[2,4]=0,0,3,3,1,1,4,2 i64[2]=1,0", "output_width=2"}, {0}};
+CASES_OF(roi_align_grad_cases) = {{"f32[2,3,1,2] f32[2,3,4,5] f32[2,4]=0,0,3,3,1,1,4,2 i64[2]=1,0", "output_width=2"},
+                                  {0}};
 
 OPERATOR(roi_align_grad) = {
     .name = "RoiAlignGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 4, .max_in = 4, .min_out = 1, .max_out = 1,
+    .min_in = 4,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_OURS,
     .infer = roi_align_grad_infer,
     .run = roi_align_grad_run,

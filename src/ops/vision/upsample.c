@@ -12,7 +12,8 @@ static Value *scales_of(Compose *c) {
 static Status upsample_compose(Compose *c) {
   Value *scales = scales_of(c);
   if (!scales) return node_invalid(c->node, "neither an input nor an attribute gives the scales");
-  AttrList attrs = ATTRS(attr_of_string("mode", node_string(c->node, "mode", "nearest")), attr_of_string("nearest_mode", "floor"),
+  AttrList attrs = ATTRS(attr_of_string("mode", node_string(c->node, "mode", "nearest")),
+                         attr_of_string("nearest_mode", "floor"),
                          attr_of_string("coordinate_transformation_mode", "asymmetric"));
   return compose_done(c, emit_with(c->graph, "Resize", attrs, c->node->in[0], EMIT_ABSENT, scales));
 }
@@ -27,16 +28,18 @@ static Status upsample_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(upsample_cases) = {
-    {"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
-    {"f32[1,2,3,2]", "mode=bilinear height_scale=2.0 width_scale=3.0", 1},
-    {"f32[1,2,3,4]", "mode=linear scales=[1.0,1.0,2.0,2.0]", 7},
-    {0}};
+CASES_OF(upsample_cases) = {{"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
+                            {"f32[1,2,3,2]", "mode=bilinear height_scale=2.0 width_scale=3.0", 1},
+                            {"f32[1,2,3,4]", "mode=linear scales=[1.0,1.0,2.0,2.0]", 7},
+                            {0}};
 
 OPERATOR(upsample) = {
     .name = "Upsample",
     .since = {1, 7, 9},
-    .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
     .flags = OP_SMALL_IN_FLOAT,
     .compose = upsample_compose,
     .upgrade = upsample_upgrade,

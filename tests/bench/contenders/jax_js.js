@@ -6,7 +6,13 @@ const library = new URL('../node_modules/@jax-js/jax/dist/index.js', import.meta
 
 /** A rule an operator: (jax, inputs, attributes, node) → outputs, arrays read by use(name) once each. */
 const RULES = {
-  Constant: ({ np, int }, _, { value: { type, dims, data } }) => [np.array(type === 'float32' ? data : Int32Array.from(data, Number), { dtype: type === 'float32' ? np.float32 : int }).reshape(dims)],
+  Constant: ({ np, int }, _, { value: { type, dims, data } }) => [
+    np
+      .array(type === 'float32' ? data : Int32Array.from(data, Number), {
+        dtype: type === 'float32' ? np.float32 : int,
+      })
+      .reshape(dims),
+  ],
   Gemm: ({ np }, [x, w, b]) => [np.matmul(x, np.transpose(w)).add(b)],
   MatMul: ({ np }, [a, b]) => [np.matmul(a, b)],
   Add: (_, [a, b]) => [a.add(b)],
@@ -24,7 +30,13 @@ const RULES = {
     const axes = kernel_shape.map((_, i) => 3 + 2 * i);
     return [np.max(x.reshape([n, c, ...size.flatMap((s, i) => [s / kernel_shape[i], kernel_shape[i]])]), axes)];
   },
-  GlobalAveragePool: ({ np }, [x]) => [np.mean(x, x.shape.slice(2).map((_, i) => i + 2), { keepdims: true })],
+  GlobalAveragePool: ({ np }, [x]) => [
+    np.mean(
+      x,
+      x.shape.slice(2).map((_, i) => i + 2),
+      { keepdims: true },
+    ),
+  ],
   Flatten: (_, [x]) => [x.reshape([x.shape[0], -1])],
   Reshape: (_, [x], __, dims) => [x.reshape(dims)],
   Transpose: ({ np }, [x], { perm }) => [np.transpose(x, perm)],
@@ -40,9 +52,12 @@ function forward(jax, graph, arrays) {
   const values = new Map(Object.entries(arrays));
   const used = (name) => values.get(name).ref;
   for (const node of graph.nodes) {
-    const inputs = node.op === 'Reshape' || node.op === 'Split' || node.op === 'Clip' ? node.inputs.slice(0, 1) : node.inputs;
+    const inputs =
+      node.op === 'Reshape' || node.op === 'Split' || node.op === 'Clip' ? node.inputs.slice(0, 1) : node.inputs;
     const outputs = RULES[node.op](jax, inputs.map(used), node.attributes, graph.shapes[node.outputs[0]]);
-    node.outputs.forEach((name, i) => { values.set(name, outputs[i]); });
+    node.outputs.forEach((name, i) => {
+      values.set(name, outputs[i]);
+    });
   }
   return used('logits');
 }
@@ -76,11 +91,19 @@ export async function open({ graph, trains, optimizer, feeds, forward: onlyForwa
   jax.defaultDevice('wasm');
   const tools = { np: jax.numpy, nn: jax.nn, lax: jax.lax, int: jax.numpy.int32 };
   const { np } = tools;
-  const arrayOf = ({ type, data, dims }) => np.array(type === 'float32' ? data : Int32Array.from(data, Number), { dtype: type === 'float32' ? np.float32 : np.int32 }).reshape(dims);
+  const arrayOf = ({ type, data, dims }) =>
+    np
+      .array(type === 'float32' ? data : Int32Array.from(data, Number), {
+        dtype: type === 'float32' ? np.float32 : np.int32,
+      })
+      .reshape(dims);
   const inputs = Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [name, arrayOf(tensor)]));
   const names = [...graph.weights.keys()];
   const byName = (chosen, make) => Object.fromEntries(chosen.map((name) => [name, make(name)]));
-  const frozen = byName(names.filter((name) => !trains(name)), (name) => arrayOf(graph.weights.get(name)));
+  const frozen = byName(
+    names.filter((name) => !trains(name)),
+    (name) => arrayOf(graph.weights.get(name)),
+  );
   const refs = (tree) => jax.tree.ref(tree);
   if (onlyForward) {
     const run = jax.jit((weights, data) => forward(tools, graph, { ...weights, ...data }));
@@ -88,14 +111,26 @@ export async function open({ graph, trains, optimizer, feeds, forward: onlyForwa
   }
   const trained = names.filter(trains);
   let weights = byName(trained, (name) => arrayOf(graph.weights.get(name)));
-  const zeros = () => (optimizer.type === 'sgd' ? {} : byName(trained, (name) => np.zeros(graph.weights.get(name).dims)));
+  const zeros = () =>
+    optimizer.type === 'sgd' ? {} : byName(trained, (name) => np.zeros(graph.weights.get(name).dims));
   let [m, v] = [zeros(), zeros()];
   const { [graph.input.name]: x, labels } = inputs;
-  const loss = (w, rest, data, targets) => crossEntropy(tools, forward(tools, graph, { ...w, ...rest, [graph.input.name]: data }), targets);
+  const loss = (w, rest, data, targets) =>
+    crossEntropy(tools, forward(tools, graph, { ...w, ...rest, [graph.input.name]: data }), targets);
   const train = jax.jit((w, m0, v0, rest, data, targets, rate, epsilon) => {
     const [value, gradients] = jax.valueAndGrad(loss)(refs(w), rest, data, targets);
     const next = { w: {}, m: {}, v: {} };
-    for (const name of trained) [next.w[name], next.m[name], next.v[name]] = update(tools, optimizer, w[name], gradients[name], m0[name], v0[name], rate, epsilon);
+    for (const name of trained)
+      [next.w[name], next.m[name], next.v[name]] = update(
+        tools,
+        optimizer,
+        w[name],
+        gradients[name],
+        m0[name],
+        v0[name],
+        rate,
+        epsilon,
+      );
     return optimizer.type === 'sgd' ? [value, next.w] : [value, next.w, next.m, next.v];
   });
   let count = 0;

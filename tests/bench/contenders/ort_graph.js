@@ -1,4 +1,5 @@
-// onnxruntime-web as it is today, without training: one graph of forward, backward and optimizer, whose outputs are the next step's inputs.
+// onnxruntime-web as it is today, without training: one graph of forward, backward and optimizer, whose outputs are the
+// next step's inputs.
 
 import { Graph } from '../models/graph.js';
 import { onnxFile } from '../models/onnx_file.js';
@@ -8,9 +9,15 @@ const dist = new URL('../node_modules/onnxruntime-web/dist/', import.meta.url);
 
 /** A copy to add to; LayerNormalization and MaxPool also give what their gradients need. */
 function copyOf(graph) {
-  const copy = Object.assign(new Graph(graph.name, graph.batch, graph.input), { weights: graph.weights, shapes: { ...graph.shapes } });
+  const copy = Object.assign(new Graph(graph.name, graph.batch, graph.input), {
+    weights: graph.weights,
+    shapes: { ...graph.shapes },
+  });
   const more = { LayerNormalization: ['mean', 'inverse'], MaxPool: ['indices'] };
-  copy.nodes = graph.nodes.map((node) => ({ ...node, outputs: [...node.outputs, ...(more[node.op] ?? []).map((what) => `${node.outputs[0]}.${what}`)] }));
+  copy.nodes = graph.nodes.map((node) => ({
+    ...node,
+    outputs: [...node.outputs, ...(more[node.op] ?? []).map((what) => `${node.outputs[0]}.${what}`)],
+  }));
   for (const { op, outputs, inputs } of copy.nodes)
     for (const name of op in more ? outputs.slice(1) : [])
       copy.shapes[name] = op === 'MaxPool' ? copy.shapes[outputs[0]] : [...copy.shapes[inputs[0]].slice(0, -1), 1];
@@ -21,7 +28,12 @@ function copyOf(graph) {
 /** Cross-entropy: its value, named `loss`, and the gradient towards the scores: (softmax − one-hot) / rows. */
 function emitLoss(t) {
   const [rows, classes] = t.shape('logits');
-  const chosen = t.op('OneHot', ['labels', t.ints([classes]), t.graph.constant('float32', [2], [0, 1])], [rows, classes], { axis: -1 });
+  const chosen = t.op(
+    'OneHot',
+    ['labels', t.ints([classes]), t.graph.constant('float32', [2], [0, 1])],
+    [rows, classes],
+    { axis: -1 },
+  );
   const logs = t.op('LogSoftmax', ['logits'], [rows, classes], { axis: -1 });
   const sum = t.op('ReduceSum', [t.same('Mul', logs, chosen)], [], { keepdims: 0 });
   const loss = t.op('Mul', [sum, t.float(-1 / rows)], []);
@@ -44,10 +56,12 @@ function emitUpdate(t, name, gradient, { type, betas, weightDecay = 0, lr }) {
   }
   const [m, v] = [`${name}.m`, `${name}.v`];
   t.graph.shapes[m] = t.graph.shapes[v] = t.shape(name);
-  const mix = (old, beta, now) => t.same('Add', t.same('Mul', old, t.float(beta)), t.same('Mul', now, t.float(1 - beta)));
+  const mix = (old, beta, now) =>
+    t.same('Add', t.same('Mul', old, t.float(beta)), t.same('Mul', now, t.float(1 - beta)));
   const newM = give(mix(m, betas[0], gradient), m);
   const newV = give(mix(v, betas[1], t.same('Mul', gradient, gradient)), v);
-  const change = t.same('Div', t.same('Mul', newM, 'rate'), t.same('Add', t.same('Sqrt', newV), 'epsilon')); // rate, epsilon: with the corrections of the step
+  // rate, epsilon: with the corrections of the step
+  const change = t.same('Div', t.same('Mul', newM, 'rate'), t.same('Add', t.same('Sqrt', newV), 'epsilon'));
   const kept = weightDecay ? t.same('Mul', name, t.float(1 - lr * weightDecay)) : name;
   give(t.same('Sub', kept, change), name);
   return [name, m, v];
@@ -60,12 +74,21 @@ export function stepModel({ graph, optimizer, trains }) {
   const { dy } = emitLoss(tape);
   const gradients = tape.run('logits', dy);
   Object.assign(copy.shapes, { rate: [], epsilon: [], loss: [] });
-  const state = [...copy.weights.keys()].filter(trains).flatMap((name) => emitUpdate(tape, name, gradients.get(name), optimizer));
+  const state = [...copy.weights.keys()]
+    .filter(trains)
+    .flatMap((name) => emitUpdate(tape, name, gradients.get(name), optimizer));
   const tensor = (name, type = 'float32') => ({ name, type, dims: copy.shapes[name] });
   const scalars = optimizer.type === 'sgd' ? [] : [tensor('rate'), tensor('epsilon')];
   const bytes = onnxFile({
-    name: graph.name, nodes: copy.nodes, weights: new Map([...copy.weights].filter(([name]) => !trains(name))),
-    inputs: [tensor(graph.input.name, graph.input.type), { name: 'labels', type: 'int64', dims: [copy.shapes.logits[0]] }, ...scalars, ...state.map((name) => tensor(name))],
+    name: graph.name,
+    nodes: copy.nodes,
+    weights: new Map([...copy.weights].filter(([name]) => !trains(name))),
+    inputs: [
+      tensor(graph.input.name, graph.input.type),
+      { name: 'labels', type: 'int64', dims: [copy.shapes.logits[0]] },
+      ...scalars,
+      ...state.map((name) => tensor(name)),
+    ],
     outputs: [tensor('loss'), ...state.map((name) => tensor(next(name)))],
   });
   return { bytes, state, shapes: copy.shapes };
@@ -80,14 +103,19 @@ export async function open(task, { threads }) {
 
 export async function openIn(ort, task) {
   const options = { executionProviders: ['wasm'], graphOptimizationLevel: 'all' };
-  const feeds = Object.fromEntries(Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]));
+  const feeds = Object.fromEntries(
+    Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]),
+  );
   if (task.forward) {
     const session = await ort.InferenceSession.create(task.graph.onnx(), options);
     return { step: async () => (await session.run(feeds)).logits.data[0] };
   }
   const { bytes, state, shapes } = stepModel(task);
   const session = await ort.InferenceSession.create(bytes, options);
-  const { optimizer: { lr, betas, eps }, graph } = task;
+  const {
+    optimizer: { lr, betas, eps },
+    graph,
+  } = task;
   for (const name of state) {
     const data = graph.weights.get(name)?.data ?? new Float32Array(shapes[name].reduce((a, b) => a * b, 1));
     feeds[name] = new ort.Tensor('float32', data, shapes[name]);

@@ -13,7 +13,9 @@ export async function open(task) {
 
 /** Feeds are bound by the order of their keys: the input, then the labels. */
 export async function openIn(ort, task) {
-  const feeds = Object.fromEntries(Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]));
+  const feeds = Object.fromEntries(
+    Object.entries(task.feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]),
+  );
   const session = await ort.TrainingSession.create(await artifactsOf(task), { executionProviders: ['wasm'] });
   const [lossName] = session.trainingOutputNames;
   return {

@@ -1,4 +1,5 @@
-// The limits of one thread of the machine under this very engine: 128-bit mul + add and relaxed madd that never leave the registers, and a copy.
+// The limits of one thread of the machine under this very engine: 128-bit mul + add and relaxed madd that never leave
+// the registers, and a copy.
 
 import { message as bytesOf } from '../models/onnx_file.js';
 
@@ -9,9 +10,15 @@ export const COPIED = 64 * 2 ** 20; // larger than most caches
 /** What a step does: floating-point operations, or bytes read and written. */
 export const WORK = { 'simd-peak': CHAINS * LOOPS * 8, 'relaxed-peak': CHAINS * LOOPS * 8, 'memory-copy': 2 * COPIED };
 
-const V128 = 0x7b, I32 = 0x7f, F32 = 0x7d;
-const get = (i) => [0x20, i], set = (i) => [0x21, i], simd = (...op) => [0xfd, ...op];
-const MUL = simd(0xe6, 0x01), ADD = simd(0xe4, 0x01), RELAXED_MADD = simd(0x85, 0x02);
+const V128 = 0x7b,
+  I32 = 0x7f,
+  F32 = 0x7d;
+const get = (i) => [0x20, i],
+  set = (i) => [0x21, i],
+  simd = (...op) => [0xfd, ...op];
+const MUL = simd(0xe6, 0x01),
+  ADD = simd(0xe4, 0x01),
+  RELAXED_MADD = simd(0x85, 0x02);
 const i32 = (n) => [0x41, ...signed(n)];
 
 function signed(n) {
@@ -30,9 +37,19 @@ const section = (id, bytes) => [id, ...sized(bytes)];
 function moduleOf(locals, body) {
   const code = [...(locals ? [1, locals, V128] : [0]), ...body, 0x0b];
   return Uint8Array.from([
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-    ...section(1, [1, 0x60, 1, I32, 1, F32]), ...section(3, [1, 0]), ...section(5, [1, 0, 0x80, 0x10]),
-    ...section(7, [1, 1, 0x66, 0, 0]), ...section(10, [1, ...sized(code)]),
+    0,
+    0x61,
+    0x73,
+    0x6d,
+    1,
+    0,
+    0,
+    0,
+    ...section(1, [1, 0x60, 1, I32, 1, F32]),
+    ...section(3, [1, 0]),
+    ...section(5, [1, 0, 0x80, 0x10]),
+    ...section(7, [1, 1, 0x66, 0, 0]),
+    ...section(10, [1, ...sized(code)]),
   ]);
 }
 
@@ -43,7 +60,14 @@ function chains(multiplyAdd) {
   const turn = all.flatMap((i) => [...get(i), ...get(1), ...multiplyAdd, ...set(i)]);
   const loop = [0x03, 0x40, ...turn, ...get(0), ...i32(1), 0x6b, 0x22, 0, 0x0d, 0, 0x0b];
   const sum = [...get(3), ...all.slice(1).flatMap((i) => [...get(i), ...ADD]), ...simd(0x1f, 0)];
-  return moduleOf(CHAINS + 2, [...constant(0x00, 0x3f), ...set(1), ...constant(0x80, 0x3f), ...set(2), ...loop, ...sum]);
+  return moduleOf(CHAINS + 2, [
+    ...constant(0x00, 0x3f),
+    ...set(1),
+    ...constant(0x80, 0x3f),
+    ...set(2),
+    ...loop,
+    ...sum,
+  ]);
 }
 
 const MODULES = {

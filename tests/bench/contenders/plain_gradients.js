@@ -1,6 +1,7 @@
 // The gradient of a network in plain ONNX operators, one rule an operator, written to be fast in an inference runtime.
 //
-// A rule gets the node and the gradient dy of its first output (of all outputs, for Split) and gives each input its gradient.
+// A rule gets the node and the gradient dy of its first output (of all outputs, for Split) and gives each input its
+// gradient.
 
 const product = (dims) => dims.reduce((a, b) => a * b, 1);
 const range = (n) => Array.from({ length: n }, (_, i) => i);
@@ -12,7 +13,8 @@ export class Tape {
   constructor(graph, trains) {
     this.graph = graph;
     this.needs = new Set([...graph.weights.keys()].filter(trains));
-    for (const node of graph.nodes) if (node.inputs.some((name) => this.needs.has(name))) for (const name of node.outputs) this.needs.add(name);
+    for (const node of graph.nodes)
+      if (node.inputs.some((name) => this.needs.has(name))) for (const name of node.outputs) this.needs.add(name);
   }
 
   shape = (name) => this.graph.shapes[name];
@@ -20,19 +22,29 @@ export class Tape {
   ints = (values) => this.graph.constant('int64', [values.length], values);
   float = (value) => this.graph.constant('float32', [], [value]);
   reshape = (x, dims) => (`${this.shape(x)}` === `${dims}` ? x : this.op('Reshape', [x, this.ints(dims)], dims));
-  transpose = (x, perm) => this.op('Transpose', [x], perm.map((p) => this.shape(x)[p]), { perm });
+  transpose = (x, perm) =>
+    this.op(
+      'Transpose',
+      [x],
+      perm.map((p) => this.shape(x)[p]),
+      { perm },
+    );
   same = (op, ...inputs) => this.op(op, inputs, this.shape(inputs[0]));
 
   /** Σ over `axes`. */
   sum(x, axes, keepdims = 0, op = 'ReduceSum') {
     const dims = this.shape(x).flatMap((d, i) => (axes.includes(i) ? (keepdims ? [1] : []) : [d]));
-    return op === 'ReduceSum' ? this.op(op, [x, this.ints(axes)], dims, { keepdims }) : this.op(op, [x], dims, { axes, keepdims });
+    return op === 'ReduceSum'
+      ? this.op(op, [x, this.ints(axes)], dims, { keepdims })
+      : this.op(op, [x], dims, { axes, keepdims });
   }
 
   /** The gradient of what was broadcast to dy's dims. */
   unbroadcast(dy, dims) {
     const extra = this.shape(dy).length - dims.length;
-    const axes = range(this.shape(dy).length).filter((i) => i < extra || (dims[i - extra] === 1 && this.shape(dy)[i] !== 1));
+    const axes = range(this.shape(dy).length).filter(
+      (i) => i < extra || (dims[i - extra] === 1 && this.shape(dy)[i] !== 1),
+    );
     return axes.length ? this.reshape(this.sum(dy, axes), dims) : dy;
   }
 
@@ -95,7 +107,12 @@ const RULES = {
     t.give(x, () => t.reshape(dy, t.shape(x)));
   },
   Transpose(t, { inputs: [x], attributes: { perm } }, dy) {
-    t.give(x, () => t.transpose(dy, range(perm.length).map((i) => perm.indexOf(i))));
+    t.give(x, () =>
+      t.transpose(
+        dy,
+        range(perm.length).map((i) => perm.indexOf(i)),
+      ),
+    );
   },
   Split(t, { inputs: [x], attributes: { axis } }, dys) {
     t.give(x, () => t.op('Concat', dys, t.shape(x), { axis }));
@@ -111,7 +128,9 @@ const RULES = {
     const count = product(t.shape(tokens));
     t.give(w, () => {
       const zeros = t.op('Expand', [t.float(0), t.ints([rows, width])], [rows, width]);
-      return t.op('ScatterND', [zeros, t.reshape(tokens, [count, 1]), t.reshape(dy, [count, width])], [rows, width], { reduction: 'add' });
+      return t.op('ScatterND', [zeros, t.reshape(tokens, [count, 1]), t.reshape(dy, [count, width])], [rows, width], {
+        reduction: 'add',
+      });
     });
   },
   MaxPool(t, { inputs: [x], outputs: [, indices], attributes }, dy) {
@@ -142,7 +161,11 @@ function layerNormalization(t, { inputs: [x, scale, bias], outputs: [, mean, inv
   t.give(x, () => {
     const g = t.same('Mul', dy, scale);
     const meanOf = (value) => t.sum(value, [axis], 1, 'ReduceMean');
-    return t.same('Mul', t.same('Sub', t.same('Sub', g, meanOf(g)), t.same('Mul', normal, meanOf(t.same('Mul', g, normal)))), inverse);
+    return t.same(
+      'Mul',
+      t.same('Sub', t.same('Sub', g, meanOf(g)), t.same('Mul', normal, meanOf(t.same('Mul', g, normal)))),
+      inverse,
+    );
   });
 }
 
@@ -165,7 +188,11 @@ function seen(t, padded, place, size, strides, first) {
   const dims = t.shape(padded).map((d, i) => (i >= first ? size[i - first] : d));
   if (`${dims}` === `${t.shape(padded)}`) return padded;
   const ends = place.map((p, i) => p + (size[i] - 1) * strides[i] + 1);
-  return t.op('Slice', [padded, t.ints(place), t.ints(ends), t.ints(size.map((_, i) => i + first)), t.ints(strides)], dims);
+  return t.op(
+    'Slice',
+    [padded, t.ints(place), t.ints(ends), t.ints(size.map((_, i) => i + first)), t.ints(strides)],
+    dims,
+  );
 }
 
 function padded(t, x, pads, first) {
@@ -187,7 +214,8 @@ function denseWeightGradient(t, x, w, dy, { pads, strides, kernel_shape }) {
     const part = t.reshape(seen(t, image, place, size, strides, 2), [inputs, pixels]);
     return t.reshape(t.op('Gemm', [errors, part], [outputs, inputs], { transB: 1 }), [outputs, inputs, 1]);
   });
-  const joined = products.length === 1 ? products[0] : t.op('Concat', products, [outputs, inputs, products.length], { axis: 2 });
+  const joined =
+    products.length === 1 ? products[0] : t.op('Concat', products, [outputs, inputs, products.length], { axis: 2 });
   return t.reshape(joined, t.shape(w));
 }
 

@@ -1,4 +1,5 @@
-// Counts the useful multiply-adds of a step: forward, gradients of trainable weights, and of values on whose way a trainable weight lies.
+// Counts the useful multiply-adds of a step: forward, gradients of trainable weights, and of values on whose way a
+// trainable weight lies.
 
 const product = (dims) => dims.reduce((a, b) => a * b, 1);
 
@@ -14,9 +15,13 @@ function macs({ op, inputs, outputs, attributes }, shapes) {
 }
 
 /** Of an LSTM's states with R; all of them depend on R, so a trained R brings both gradients. */
-const stateMacs = ({ op, inputs, outputs }, shapes) => (op === 'LSTM' ? product(shapes[outputs[0]]) * shapes[inputs[2]][1] : 0);
+const stateMacs = ({ op, inputs, outputs }, shapes) =>
+  op === 'LSTM' ? product(shapes[outputs[0]]) * shapes[inputs[2]][1] : 0;
 
-/** Millions of floating-point operations; `trains` says whether a weight of this name is trained, `forward` that nothing is. */
+/**
+ * Millions of floating-point operations; `trains` says whether a weight of this name is trained, `forward` that nothing
+ * is.
+ */
 export function mflopOf({ nodes, weights, shapes }, { trains = () => true, forward = false } = {}) {
   const needsGradient = new Set(forward ? [] : [...weights.keys()].filter(trains));
   let sum = 0;

@@ -1,6 +1,7 @@
 // A network as a plain list of ONNX nodes with deterministic weights, so that every contender trains the same one.
 //
-//   graph.nodes: { op, inputs, outputs, attributes } in order;  graph.weights: name → { type, dims, data };  graph.shapes: value → dims at this batch
+//   graph.nodes: { op, inputs, outputs, attributes } in order;  graph.weights: name → { type, dims, data };
+// graph.shapes: value → dims at this batch
 
 import { batchUnit } from '../../golden/recipe.js';
 import { onnxFile } from './onnx_file.js';
@@ -23,7 +24,9 @@ export class Graph {
   op(op, inputs, attributes, ...dims) {
     const outputs = dims.map((_, i) => `${op}_${this.nodes.length}${i ? `_${i}` : ''}`);
     this.nodes.push({ op, inputs, outputs, attributes });
-    dims.forEach((d, i) => { this.shapes[outputs[i]] = d; });
+    dims.forEach((d, i) => {
+      this.shapes[outputs[i]] = d;
+    });
     return outputs[0];
   }
 
@@ -60,7 +63,10 @@ export class Graph {
   /** y = x · Wᵀ + b */
   dense(x, name, outputs, bound = 1) {
     const [batch, inputs] = this.shapes[x];
-    const weights = [this.weight(`${name}.weight`, [outputs, inputs], bound / Math.sqrt(inputs)), this.weight(`${name}.bias`, [outputs], bound / Math.sqrt(inputs))];
+    const weights = [
+      this.weight(`${name}.weight`, [outputs, inputs], bound / Math.sqrt(inputs)),
+      this.weight(`${name}.bias`, [outputs], bound / Math.sqrt(inputs)),
+    ];
     return this.op('Gemm', [x, ...weights], { transB: 1 }, [batch, outputs]);
   }
 
@@ -78,9 +84,22 @@ export class Graph {
     const pad = (kernel - 1) / 2;
     const fan = (inputs / group) * kernel ** size.length;
     const every = (value) => size.map(() => value);
-    const weights = [this.weight(`${name}.weight`, [channels, inputs / group, ...every(kernel)], gain * Math.sqrt(3 / fan)), this.weight(`${name}.bias`, [channels], 0.1)];
-    const attributes = { dilations: every(1), group, kernel_shape: every(kernel), pads: [...every(pad), ...every(pad)], strides: every(stride) };
-    return this.op('Conv', [x, ...weights], attributes, [batch, channels, ...size.map((s) => Math.floor((s - 1) / stride) + 1)]);
+    const weights = [
+      this.weight(`${name}.weight`, [channels, inputs / group, ...every(kernel)], gain * Math.sqrt(3 / fan)),
+      this.weight(`${name}.bias`, [channels], 0.1),
+    ];
+    const attributes = {
+      dilations: every(1),
+      group,
+      kernel_shape: every(kernel),
+      pads: [...every(pad), ...every(pad)],
+      strides: every(stride),
+    };
+    return this.op('Conv', [x, ...weights], attributes, [
+      batch,
+      channels,
+      ...size.map((s) => Math.floor((s - 1) / stride) + 1),
+    ]);
   }
 
   maxPool2(x) {
@@ -89,14 +108,24 @@ export class Graph {
     return this.op('MaxPool', [x], { kernel_shape: two, strides: two }, [batch, channels, ...size.map((s) => s / 2)]);
   }
 
-  /** Groups of channels, as PyTorch exports it before opset 21: InstanceNormalization over them, then a scale and a shift of each channel. */
+  /**
+   * Groups of channels, as PyTorch exports it before opset 21: InstanceNormalization over them, then a scale and a
+   * shift of each channel.
+   */
   groupNorm(x, name, groups) {
     const dims = this.shapes[x];
     const [batch, channels] = dims;
-    const each = channels / groups * product(dims.slice(2));
-    const units = [this.constant('float32', [groups], Array(groups).fill(1)), this.constant('float32', [groups], Array(groups).fill(0))];
+    const each = (channels / groups) * product(dims.slice(2));
+    const units = [
+      this.constant('float32', [groups], Array(groups).fill(1)),
+      this.constant('float32', [groups], Array(groups).fill(0)),
+    ];
     const split = this.op('Reshape', [x, this.constant('int64', [3], [0, groups, -1])], {}, [batch, groups, each]);
-    const normal = this.op('InstanceNormalization', [split, ...units], { epsilon: { float: 1e-5 } }, [batch, groups, each]);
+    const normal = this.op('InstanceNormalization', [split, ...units], { epsilon: { float: 1e-5 } }, [
+      batch,
+      groups,
+      each,
+    ]);
     const joined = this.op('Reshape', [normal, this.op('Shape', [x], {}, [dims.length])], {}, dims);
     const perChannel = [channels, ...dims.slice(2).map(() => 1)];
     const scaled = this.op('Mul', [joined, this.filled(`${name}.weight`, perChannel, 1)], {}, dims);
@@ -108,15 +137,27 @@ export class Graph {
     const dims = this.shapes[x];
     const number = (value) => this.constant('float32', [], [value]);
     const erf = this.op('Erf', [this.op('Div', [x, number(Math.SQRT2)], {}, dims)], {}, dims);
-    return this.op('Mul', [this.op('Mul', [x, this.op('Add', [erf, number(1)], {}, dims)], {}, dims), number(0.5)], {}, dims);
+    return this.op(
+      'Mul',
+      [this.op('Mul', [x, this.op('Add', [erf, number(1)], {}, dims)], {}, dims), number(0.5)],
+      {},
+      dims,
+    );
   }
 
   /** Twice as large, each pixel to 2 × 2 of its own. */
   up2(x, name, channels) {
     const [batch, inputs, ...size] = this.shapes[x];
-    const weights = [this.weight(`${name}.weight`, [inputs, channels, ...size.map(() => 2)], 1 / Math.sqrt(inputs)), this.weight(`${name}.bias`, [channels], 0.1)];
+    const weights = [
+      this.weight(`${name}.weight`, [inputs, channels, ...size.map(() => 2)], 1 / Math.sqrt(inputs)),
+      this.weight(`${name}.bias`, [channels], 0.1),
+    ];
     const two = size.map(() => 2);
-    return this.op('ConvTranspose', [x, ...weights], { kernel_shape: two, strides: two }, [batch, channels, ...size.map((s) => 2 * s)]);
+    return this.op('ConvTranspose', [x, ...weights], { kernel_shape: two, strides: two }, [
+      batch,
+      channels,
+      ...size.map((s) => 2 * s),
+    ]);
   }
 
   /** The state after the last step of (batch, steps, inputs). */
@@ -124,8 +165,18 @@ export class Graph {
     const [batch, steps, inputs] = this.shapes[x];
     const bound = 1 / Math.sqrt(hidden);
     const weight = (part, ...dims) => this.weight(`${name}.${part}`, [1, ...dims], bound);
-    const weights = [weight('weight_ih', 4 * hidden, inputs), weight('weight_hh', 4 * hidden, hidden), weight('bias', 8 * hidden)];
-    this.op('LSTM', [this.transpose(x, [1, 0, 2]), ...weights], { hidden_size: hidden }, [steps, 1, batch, hidden], [1, batch, hidden]);
+    const weights = [
+      weight('weight_ih', 4 * hidden, inputs),
+      weight('weight_hh', 4 * hidden, hidden),
+      weight('bias', 8 * hidden),
+    ];
+    this.op(
+      'LSTM',
+      [this.transpose(x, [1, 0, 2]), ...weights],
+      { hidden_size: hidden },
+      [steps, 1, batch, hidden],
+      [1, batch, hidden],
+    );
     return this.op('Squeeze', [this.nodes.at(-1).outputs[1], this.constant('int64', [1], [0])], {}, [batch, hidden]);
   }
 
@@ -144,7 +195,12 @@ export class Graph {
   }
 
   relu6(x) {
-    return this.op('Clip', [x, this.constant('float32', [], [0]), this.constant('float32', [], [6])], {}, this.shapes[x]);
+    return this.op(
+      'Clip',
+      [x, this.constant('float32', [], [0]), this.constant('float32', [], [6])],
+      {},
+      this.shapes[x],
+    );
   }
 
   add(a, b) {
@@ -163,7 +219,12 @@ export class Graph {
   }
 
   transpose(x, perm) {
-    return this.op('Transpose', [x], { perm }, perm.map((p) => this.shapes[x][p]));
+    return this.op(
+      'Transpose',
+      [x],
+      { perm },
+      perm.map((p) => this.shapes[x][p]),
+    );
   }
 
   layerNorm(x, name) {
@@ -187,7 +248,9 @@ export class Graph {
     const { name, nodes, weights, input, shapes, batch } = this;
     const ofAnyBatch = ([first, ...rest]) => [first === batch ? 'N' : 'M', ...rest];
     return onnxFile({
-      name, nodes, weights,
+      name,
+      nodes,
+      weights,
       inputs: [{ name: input.name, type: input.type, dims: ['N', ...input.dims] }],
       outputs: [{ name: 'logits', type: 'float32', dims: ofAnyBatch(shapes.logits) }],
     });

@@ -34,8 +34,19 @@ export function conv1d(batch, length = 1024) {
 
 /** Pre-LN GPT with a head of its own: token numbers (N, tokens) → scores (N · tokens, vocabulary). */
 export function gpt(batch, { width = 128, heads = 4, blocks = 2, tokens = 64, vocabulary = 256 } = {}) {
-  const g = new Graph('gpt', batch, { name: 'input', type: 'int64', dims: [tokens], low: 0, high: vocabulary, seed: 1 });
-  const embedded = g.op('Gather', [g.weight('wte.weight', [vocabulary, width], 0.5), g.input.name], { axis: 0 }, [batch, tokens, width]);
+  const g = new Graph('gpt', batch, {
+    name: 'input',
+    type: 'int64',
+    dims: [tokens],
+    low: 0,
+    high: vocabulary,
+    seed: 1,
+  });
+  const embedded = g.op('Gather', [g.weight('wte.weight', [vocabulary, width], 0.5), g.input.name], { axis: 0 }, [
+    batch,
+    tokens,
+    width,
+  ]);
   let x = g.add(embedded, g.weight('wpe.weight', [tokens, width], 0.5));
   for (let i = 0; i < blocks; i++) {
     x = g.add(x, attention(g, g.layerNorm(x, `h${i}.ln1`), `h${i}.attn`, heads));
@@ -53,19 +64,36 @@ function attention(g, x, name, heads) {
   const joined = g.linear(x, `${name}.qkv`, 3 * width);
   g.op('Split', [joined, g.constant('int64', [3], [width, width, width])], { axis: 2 }, dims, dims, dims);
   const parts = g.nodes.at(-1).outputs;
-  const perms = [[0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]];
+  const perms = [
+    [0, 2, 1, 3],
+    [0, 2, 3, 1],
+    [0, 2, 1, 3],
+  ];
   const [q, k, v] = parts.map((part, i) => g.transpose(g.reshape(part, [-1, tokens, heads, size]), perms[i]));
   const all = [batch, heads, tokens, tokens];
   const scores = g.op('Mul', [g.matmul(q, k), g.constant('float32', [], [size ** -0.5])], {}, all);
   const hidden = Array.from({ length: tokens * tokens }, (_, i) => (i % tokens > Math.floor(i / tokens) ? 1 : 0));
-  const masked = g.op('Where', [g.constant('bool', [tokens, tokens], hidden), g.constant('float32', [], [-Infinity]), scores], {}, all);
+  const masked = g.op(
+    'Where',
+    [g.constant('bool', [tokens, tokens], hidden), g.constant('float32', [], [-Infinity]), scores],
+    {},
+    all,
+  );
   const shares = g.op('Softmax', [masked], { axis: -1 }, all);
   const heard = g.reshape(g.transpose(g.matmul(shares, v), [0, 2, 1, 3]), [-1, tokens, width]);
   return g.linear(heard, `${name}.out`, width);
 }
 
 /** MobileNetV2 1.0's rows: expansion, channels, repeats, first stride. */
-const MOBILE = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]];
+const MOBILE = [
+  [1, 16, 1, 1],
+  [6, 24, 2, 2],
+  [6, 32, 3, 2],
+  [6, 64, 4, 2],
+  [6, 96, 3, 1],
+  [6, 160, 3, 2],
+  [6, 320, 1, 1],
+];
 
 /** MobileNetV2 with its normalizations folded into the convolutions: (N, 3, size, size) → 10 classes. */
 export function mobileNetV2(batch, size = 96) {
@@ -88,7 +116,10 @@ export function mobileNetV2(batch, size = 96) {
   return g.end(g.dense(g.flatten(x), 'classifier', 10));
 }
 
-/** Two convolutions at full size, two at half of it, the way back up joined with what was skipped: (N, 3, size, size) → (N · size · size, classes). */
+/**
+ * Two convolutions at full size, two at half of it, the way back up joined with what was skipped: (N, 3, size, size) →
+ * (N · size · size, classes).
+ */
 export function unet(batch, { size = 64, channels = 32, classes = 10 } = {}) {
   const g = new Graph('unet', batch, floats(3, size, size));
   const layer = (x, name, wide) => g.gelu(g.groupNorm(g.conv(x, name, wide, { kernel: 3 }), `${name}.norm`, 8));

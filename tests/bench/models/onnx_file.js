@@ -1,4 +1,5 @@
-// Writes ONNX models byte by byte: protobuf messages, and a graph of graph.js as the file that PyTorch would export at opset 17.
+// Writes ONNX models byte by byte: protobuf messages, and a graph of graph.js as the file that PyTorch would export at
+// opset 17.
 
 import { batchUnit } from '../../golden/recipe.js';
 
@@ -24,17 +25,24 @@ function join(parts) {
 
 /** A protobuf message: [field number, value]; numbers are varints, text and bytes are length-delimited. */
 export function message(...fields) {
-  return join(fields.flatMap(([field, value]) => {
-    if (typeof value === 'number') return [varint(field * 8), varint(value)];
-    const bytes = typeof value === 'string' ? encoder.encode(value) : value;
-    return [varint(field * 8 + 2), varint(bytes.length), bytes];
-  }));
+  return join(
+    fields.flatMap(([field, value]) => {
+      if (typeof value === 'number') return [varint(field * 8), varint(value)];
+      const bytes = typeof value === 'string' ? encoder.encode(value) : value;
+      return [varint(field * 8 + 2), varint(bytes.length), bytes];
+    }),
+  );
 }
 
 const bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-export const tensor = (name, { type, dims, data }) => message(...dims.map((d) => [1, d]), [2, TYPES[type]], [8, name], [9, bytesOf(data)]);
+export const tensor = (name, { type, dims, data }) =>
+  message(...dims.map((d) => [1, d]), [2, TYPES[type]], [8, name], [9, bytesOf(data)]);
 
-const FLOAT = 1, INT = 2, STRING = 3, TENSOR = 4, INTS = 7;
+const FLOAT = 1,
+  INT = 2,
+  STRING = 3,
+  TENSOR = 4,
+  INTS = 7;
 const float = (value) => join([Uint8Array.of(2 * 8 + 5), bytesOf(Float32Array.of(value))]);
 
 /** An attribute by what it is: { float }, a whole number, a text, a list of whole numbers, a tensor. */
@@ -46,12 +54,17 @@ export function attribute(name, value) {
   return join([message([1, name]), float(value.float), message([20, FLOAT])]);
 }
 
-export const node = (op, inputs, outputs, ...attributes) => message(
-  ...inputs.map((name) => [1, name]), ...[outputs].flat().map((name) => [2, name]), [3, op + [outputs].flat()[0]], [4, op],
-  ...attributes.map((a) => [5, a]),
-);
+export const node = (op, inputs, outputs, ...attributes) =>
+  message(
+    ...inputs.map((name) => [1, name]),
+    ...[outputs].flat().map((name) => [2, name]),
+    [3, op + [outputs].flat()[0]],
+    [4, op],
+    ...attributes.map((a) => [5, a]),
+  );
 const dim = (d) => (typeof d === 'string' ? message([2, d]) : message([1, d]));
-export const info = (name, type, dims) => message([1, name], [2, message([1, message([1, type], [2, message(...dims.map((d) => [1, dim(d)]))])])]);
+export const info = (name, type, dims) =>
+  message([1, name], [2, message([1, message([1, type], [2, message(...dims.map((d) => [1, dim(d)]))])])]);
 
 /** Uniform in ±1/√inputs, as PyTorch's Linear. */
 export function weight(name, dims, inputs, seed) {
@@ -63,7 +76,10 @@ export function weight(name, dims, inputs, seed) {
 /** A whole file: nodes as in graph.js, weights and values by name; inputs and outputs as { name, type, dims }. */
 export function onnxFile({ name, nodes, weights, inputs, outputs, opset = 17 }) {
   const graph = message(
-    ...nodes.map((n) => [1, node(n.op, n.inputs, n.outputs, ...Object.entries(n.attributes).map(([key, value]) => attribute(key, value)))]),
+    ...nodes.map((n) => [
+      1,
+      node(n.op, n.inputs, n.outputs, ...Object.entries(n.attributes).map(([key, value]) => attribute(key, value))),
+    ]),
     [2, name],
     ...[...weights].map(([key, value]) => [5, tensor(key, value)]),
     ...inputs.map((input) => [11, info(input.name, TYPES[input.type], input.dims)]),

@@ -5,16 +5,25 @@ import { findChromium } from '../../../wasm/tools.mjs';
 import { openRepository } from '../../browser/repository.js';
 import { processorMs, residentBytes } from './process.js';
 
-const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 /** In the page: the worker. */
 function installWorker() {
   const worker = new Worker('tests/bench/contender.js', { type: 'module' });
-  globalThis.ask = (message) => new Promise((resolve) => {
-    worker.onmessage = ({ data }) => resolve(data);
-    worker.onerror = (event) => resolve({ error: event.message || 'the worker did not start' });
-    worker.postMessage(message);
-  });
+  globalThis.ask = (message) =>
+    new Promise((resolve) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = (event) => resolve({ error: event.message || 'the worker did not start' });
+      worker.postMessage(message);
+    });
 }
 
 const launch = () => chromium.launch({ executablePath: findChromium(), args: QUIET });
@@ -26,11 +35,15 @@ async function openPage(url) {
   page.setDefaultTimeout(0);
   await page.goto(url);
   const system = await browser.newBrowserCDPSession();
-  const renderers = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+  const renderers = async () =>
+    (await system.send('SystemInfo.getProcessInfo')).processInfo
+      .filter(({ type }) => type === 'renderer')
+      .map(({ id }) => id);
   return {
     page,
     resident: async () => Math.max(...(await renderers()).map(residentBytes)),
-    processorMs: async () => (await renderers()).map((pid) => processorMs(pid, 'DedicatedWorker')).reduce((a, b) => a + b, 0),
+    processorMs: async () =>
+      (await renderers()).map((pid) => processorMs(pid, 'DedicatedWorker')).reduce((a, b) => a + b, 0),
     close: () => browser.close(),
   };
 }

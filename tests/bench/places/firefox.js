@@ -1,4 +1,5 @@
-// Contenders in headless Firefox: each in a worker of a page of a browser of its own. There is no driver: the page asks for what is to be done and posts
+// Contenders in headless Firefox: each in a worker of a page of a browser of its own. There is no driver: the page asks
+// for what is to be done and posts
 // what came of it.
 
 import { execFileSync } from 'node:child_process';
@@ -23,8 +24,15 @@ const SCRIPT = `
 
 /** Messages to the page and its answers, one after the other. */
 function conversation() {
-  let page, wake = () => {}, hear = () => {};
-  const loaded = async () => { while (!page) await new Promise((resolve) => { wake = resolve; }); };
+  let page,
+    wake = () => {},
+    hear = () => {};
+  const loaded = async () => {
+    while (!page)
+      await new Promise((resolve) => {
+        wake = resolve;
+      });
+  };
   return {
     loaded,
     talk: async (request, response) => {
@@ -61,7 +69,11 @@ function contentProcesses(browser) {
       return {}; // it has ended
     }
   };
-  const all = new Map(readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => [Number(pid), stat(pid)]));
+  const all = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((pid) => [Number(pid), stat(pid)]),
+  );
   const isBelow = (pid) => pid === browser || (all.has(pid) && isBelow(all.get(pid).parent));
   return [...all].filter(([pid, { name }]) => name?.startsWith('Isolated Web') && isBelow(pid)).map(([pid]) => pid);
 }
@@ -92,7 +104,10 @@ export async function openFirefox({ threads }) {
           const answer = await ask({ open: { contender, row, threads } });
           return { ...answer, residentBytes: resident() - blank };
         },
-        processorMs: async () => contentProcesses(browser.pid).map((pid) => processorMs(pid, 'DOM Worker')).reduce((a, b) => a + b, 0),
+        processorMs: async () =>
+          contentProcesses(browser.pid)
+            .map((pid) => processorMs(pid, 'DOM Worker'))
+            .reduce((a, b) => a + b, 0),
         measure: (steps) => ask({ measure: steps }),
         close,
       };

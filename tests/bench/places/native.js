@@ -1,4 +1,5 @@
-// Contenders without JavaScript: the engine built natively, and PyTorch where the system's Python has it; each reads the row from build/bench/ROW.
+// Contenders without JavaScript: the engine built natively, and PyTorch where the system's Python has it; each reads
+// the row from build/bench/ROW.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,8 @@ import { TYPES } from '../models/onnx_file.js';
 import { task } from '../tasks.js';
 import { processorMs, residentBytes } from './process.js';
 
-const CHECKED_STEPS = 5, PYTHON = '/usr/bin/python3';
+const CHECKED_STEPS = 5,
+  PYTHON = '/usr/bin/python3';
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Writes what a row's programs read, and gives the folder. */
@@ -22,42 +24,82 @@ async function writeRow(work) {
   if (work.forward) write('model.onnx', work.graph.onnx());
   else {
     const { trainModel, evalModel, optimizerModel, checkpointState } = await artifactsOf(work);
-    Object.entries({ 'train.onnx': trainModel, 'eval.onnx': evalModel, 'optimizer.onnx': optimizerModel, checkpoint: checkpointState }).forEach(([name, bytes]) => { write(name, bytes); });
+    Object.entries({
+      'train.onnx': trainModel,
+      'eval.onnx': evalModel,
+      'optimizer.onnx': optimizerModel,
+      checkpoint: checkpointState,
+    }).forEach(([name, bytes]) => {
+      write(name, bytes);
+    });
   }
   return folder;
 }
 
 /** The network as JSON, and its weights one after the other: for who cannot read ONNX. */
 function writeNetwork(folder, { graph, trains, optimizer, forward, feeds }) {
-  const plain = (node) => (node.op === 'Constant' ? { ...node, attributes: { value: { ...node.attributes.value, data: undefined, values: Array.from(node.attributes.value.data, String) } } } : node);
+  const plain = (node) =>
+    node.op === 'Constant'
+      ? {
+          ...node,
+          attributes: {
+            value: {
+              ...node.attributes.value,
+              data: undefined,
+              values: Array.from(node.attributes.value.data, String),
+            },
+          },
+        }
+      : node;
   const description = {
-    nodes: graph.nodes.map(plain), optimizer, forward, weights: [...graph.weights].map(([name, { dims }]) => ({ name, dims, trains: trains(name) })),
+    nodes: graph.nodes.map(plain),
+    optimizer,
+    forward,
+    weights: [...graph.weights].map(([name, { dims }]) => ({ name, dims, trains: trains(name) })),
     feeds: Object.entries(feeds).map(([name, { type, dims }]) => ({ name, type, dims })),
   };
   writeFileSync(join(folder, 'network.json'), JSON.stringify(description).replaceAll('Infinity', 'inf'));
   writeFileSync(join(folder, 'weights.bin'), Buffer.concat([...graph.weights.values()].map(bytesOf)));
 }
 
-/** Asks a program for steps, a line each. OpenBLAS under PyTorch takes all processors, whatever torch.set_num_threads says. */
+/**
+ * Asks a program for steps, a line each. OpenBLAS under PyTorch takes all processors, whatever torch.set_num_threads
+ * says.
+ */
 function programOf(command, args, threads) {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, OPENBLAS_NUM_THREADS: String(threads) } });
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, OPENBLAS_NUM_THREADS: String(threads) },
+  });
   let complaint = '';
-  child.stderr.on('data', (text) => { complaint = `${complaint}${text}`.slice(-500); });
+  child.stderr.on('data', (text) => {
+    complaint = `${complaint}${text}`.slice(-500);
+  });
   child.stdin.on('error', () => {});
   const waiting = [];
   createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line.split(' ').map(Number)));
-  child.on('close', () => { for (const { reject } of waiting) reject(new Error(complaint.trim().split('\n').at(-1) || 'the program ended')); });
-  const measure = (steps) => new Promise((resolve, reject) => {
-    waiting.push({ resolve: ([ms, loss]) => resolve({ ms, loss }), reject });
-    child.stdin.write(`${steps}\n`);
+  child.on('close', () => {
+    for (const { reject } of waiting) reject(new Error(complaint.trim().split('\n').at(-1) || 'the program ended'));
   });
+  const measure = (steps) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ resolve: ([ms, loss]) => resolve({ ms, loss }), reject });
+      child.stdin.write(`${steps}\n`);
+    });
   return { child, measure };
 }
 
-/** What PyTorch multiplies matrices with: the reference BLAS of a bare system is twenty times slower than OpenBLAS, and no yardstick. */
+/**
+ * What PyTorch multiplies matrices with: the reference BLAS of a bare system is twenty times slower than OpenBLAS, and
+ * no yardstick.
+ */
 function blasOf({ pid }) {
   const maps = readFileSync(`/proc/${pid}/maps`, 'utf8');
-  return ['mkl', 'openblas', 'blis', 'atlas', 'blas'].find((name) => new RegExp(`/lib${name}[^/]*\\.so|/${name}[^ ]*/libblas`, 'm').test(maps)) ?? 'its own BLAS';
+  return (
+    ['mkl', 'openblas', 'blis', 'atlas', 'blas'].find((name) =>
+      new RegExp(`/lib${name}[^/]*\\.so|/${name}[^ ]*/libblas`, 'm').test(maps),
+    ) ?? 'its own BLAS'
+  );
 }
 
 async function openProgram(work, contender, program, threads) {
@@ -66,7 +108,10 @@ async function openProgram(work, contender, program, threads) {
   if (contender === 'pytorch') writeNetwork(folder, work);
   const started = performance.now();
   const script = join(root, 'tests/bench/contenders/pytorch.py');
-  const { child, measure } = contender === 'pytorch' ? programOf(PYTHON, [script, folder, String(threads)], threads) : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds], threads);
+  const { child, measure } =
+    contender === 'pytorch'
+      ? programOf(PYTHON, [script, folder, String(threads)], threads)
+      : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds], threads);
   const losses = [];
   let firstStepMs, stepMs;
   while (losses.length < CHECKED_STEPS) {
@@ -94,7 +139,7 @@ export async function openNative({ threads }) {
   return {
     name: 'native',
     start: async (contender, row) => {
-      if (contender === 'pytorch' && !hasTorch) throw new Error('the system\'s Python has no torch');
+      if (contender === 'pytorch' && !hasTorch) throw new Error("the system's Python has no torch");
       let running;
       return {
         open: async () => {
@@ -103,7 +148,9 @@ export async function openNative({ threads }) {
         },
         processorMs: async () => processorMs(running.child.pid),
         measure: (steps) => running.measure(steps),
-        close: async () => { running?.child.kill(); },
+        close: async () => {
+          running?.child.kill();
+        },
       };
     },
     close: async () => {},

@@ -13,17 +13,21 @@ export async function openNode({ threads }) {
     start: async (contender, row) => {
       const child = fork(program, { execArgv: relaxed, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
       let complaints = '';
-      child.stderr.on('data', (text) => { complaints = `${complaints}${text}`.slice(-2000); });
-      const ask = (message) => new Promise((resolve, reject) => {
-        const died = (code) => reject(new Error(`the process ended with ${code}: ${complaints.trim().split('\n').at(-1)}`));
-        child.once('exit', died);
-        child.once('message', (data) => {
-          child.off('exit', died);
-          if (data.error) reject(Object.assign(new Error(data.error), { stack: data.stack }));
-          else resolve(data);
-        });
-        child.send(message);
+      child.stderr.on('data', (text) => {
+        complaints = `${complaints}${text}`.slice(-2000);
       });
+      const ask = (message) =>
+        new Promise((resolve, reject) => {
+          const died = (code) =>
+            reject(new Error(`the process ended with ${code}: ${complaints.trim().split('\n').at(-1)}`));
+          child.once('exit', died);
+          child.once('message', (data) => {
+            child.off('exit', died);
+            if (data.error) reject(Object.assign(new Error(data.error), { stack: data.stack }));
+            else resolve(data);
+          });
+          child.send(message);
+        });
       const blank = residentBytes(child.pid);
       return {
         open: async () => {
@@ -32,7 +36,9 @@ export async function openNode({ threads }) {
         },
         processorMs: async () => processorMs(child.pid),
         measure: (steps) => ask({ measure: steps }),
-        close: async () => { child.kill(); },
+        close: async () => {
+          child.kill();
+        },
       };
     },
     close: async () => {},

@@ -15,8 +15,17 @@ export function residentBytes(pid) {
  *  other threads of the process, take from it. */
 export function processorMs(pid, name) {
   try {
-    const threads = name ? readdirSync(`/proc/${pid}/task`).filter((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim() === name) : [pid];
-    return threads.reduce((sum, id) => sum + Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]), 0) / 1e6;
+    const threads = name
+      ? readdirSync(`/proc/${pid}/task`).filter(
+          (id) => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim() === name,
+        )
+      : [pid];
+    return (
+      threads.reduce(
+        (sum, id) => sum + Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),
+        0,
+      ) / 1e6
+    );
   } catch {
     return Number.NaN;
   }
