@@ -29,6 +29,7 @@ static const Wrong refused[] = {
     {"numbers from 0 to 1, 2 joined", {{"optimizer.betas", "1,0.999"}}},
     {"numbers from 0 to 1, 2 joined", {{"optimizer.betas", "0.9"}}},
     {"numbers from 0 to 1, 2 joined", {{"optimizer.betas", "0.9,0.99,0.999"}}},
+    {"'1' is not a number from 0 to 1", {{"optimizer.type", "sgd"}, {"optimizer.momentum", "1"}}},
     {"a number from 0", {{"optimizer.eps", "1e"}}},
     {"0 or 1", {{"nominal", "yes"}}},
     {"0 or 1", {{"optimizer.nesterov", "2"}}},

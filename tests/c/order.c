@@ -1,4 +1,5 @@
 /* The order of ops.def means nothing: with the table turned round and shuffled, a name finds what it found before. */
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
