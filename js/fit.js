@@ -266,7 +266,8 @@ class Fit {
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
     const failure = await this.#saveLast().catch((unsaved) => unsaved);
-    if (failure?.code === 'worker-died') return error; // the engine had to be ended: the signal's sentence says what is left
+    // The engine had to be ended: the signal's sentence says what is left.
+    if (failure?.code === 'worker-died') return error;
     if (failure instanceof TrainletError) failure.history = this.#history;
     return failure ?? error;
   }

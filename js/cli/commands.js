@@ -82,7 +82,8 @@ export const COMMANDS = {
     help: `trainlet inspect MODEL|DIR [--graph] [--train [--loss LOSS]] [options]
 Shows inputs, outputs, parameters, and the plan of memory.
 
-  --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random inputs;
+  --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random
+                       inputs;
                        where each output lies in the arena and how long: @offset+bytes [first node, last node]
   --train              the training that artifacts makes of MODEL, not its inference; with --graph also that of DIR,
                        whose predictions are shown without it
@@ -176,8 +177,9 @@ Runs on random inputs: training steps of a directory (its files stay as they are
 
   --batch-size N       what the first dim is where it is free (64)
   --steps N            steps that are timed (30)
-  --nodes              also the milliseconds of each node, by operator: its share of the step, and for products and the like
-                       its share of the peak, which is the multiply-adds that this machine does in registers alone, measured on the spot
+  --nodes              also the milliseconds of each node, by operator: its share of the step, and for products and
+                       the like its share of the peak: the multiply-adds that this machine does in registers alone,
+                       measured on the spot
   --external-data FILE in which MODEL keeps data; may be given again`,
     options: {
       'batch-size': { type: 'string', default: '64' },

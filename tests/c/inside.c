@@ -57,14 +57,15 @@ static void a_plan_is_told_as_text(const void *argument) {
   TrainletSession *s = session_of(&run, argument);
   if (!s) return;
   const char *text = trainlet_session_graph(s, TRAINLET_TRAIN);
-  check(text && strstr(text, " = SoftmaxCrossEntropyLoss '") && !strchr(text, '@'), "before a run it is %s", text);
+  check(text && strstr(text, " = SoftmaxCrossEntropyLoss '") && !strchr(text, '@'), "before a run it is %s",
+        text ? text : "NULL");
   golden_step(&run, s, 0);
   text = trainlet_session_graph(s, TRAINLET_TRAIN);
   Place places[PLACES_MAX];
   int nodes = 0, steps = 0, count = 0, node = 0;
   size_t arena = 0;
   check(text && sscanf(text, "%d nodes, %d of them run, in an arena of %zu bytes", &nodes, &steps, &arena) == 3,
-        "after a run it is %s", text);
+        "after a run it is %s", text ? text : "NULL");
   for (const char *line = text ? strchr(text, '\n') : NULL; line && line[1]; line = strchr(line + 1, '\n'), node++) {
     int number = -1;
     char copy[2000];
