@@ -1,0 +1,183 @@
+/* Artifact options: keys and values as text, a setter each. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/passes.h"
+#include "train/artifacts.h"
+
+static Status invalid(TrainletArtifacts *a, const char *key, const char *value, const char *wanted) {
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: '%.100s' is not %s", key, value, wanted);
+}
+
+static Status unknown(TrainletArtifacts *a, const char *key, Names *known) {
+  char text[LISTED_MAX];
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'; it knows %s", key,
+                   names_listed(text, known, NULL, "and"));
+}
+
+static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) {
+  return names_add(list, value, &a->arena)
+           ? STATUS_OK
+           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+}
+
+static Status set_weights(TrainletArtifacts *a, const char *key, const char *value) {
+  int count = 1, at = 0;
+  for (const char *p = value; *p; p++) count += *p == ',';
+  a->loss.weights = NULL;
+  float *weights = block_reserve(&a->weights, (size_t)count * sizeof *weights) ? a->weights.data : NULL;
+  if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  for (const char *p = value; at < count; p++) {
+    char *end;
+    weights[at++] = strtof(p, &end);
+    if (end == p || (*end && *end != ',')) return invalid(a, key, value, "numbers joined by commas");
+    p = end;
+  }
+  a->loss.weights = weights;
+  a->loss.weight_count = count;
+  return STATUS_OK;
+}
+
+static Status set_loss_type(TrainletArtifacts *a, const char *key, const char *value) {
+  char text[LISTED_MAX];
+  a->by_training_info = strcmp(value, "training-info") == 0;
+  if (a->by_training_info || loss_named(value, &a->loss.kind)) return STATUS_OK;
+  return invalid(a, key, value, names_listed(text, loss_name, "training-info", "or"));
+}
+
+static Status set_reduction(TrainletArtifacts *a, const char *key, const char *value) {
+  a->loss.sum = strcmp(value, "sum") == 0;
+  return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
+}
+
+static Status set_ignore_index(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  a->loss.ignore_index = strtoll(value, &end, 10);
+  a->loss.has_ignore_index = true;
+  return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
+}
+
+static Status set_delta(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  a->loss.delta = strtof(value, &end);
+  bool good = end != value && !*end && a->loss.delta > 0 && a->loss.delta <= 1e30f;
+  return good ? STATUS_OK : invalid(a, key, value, "a number above 0 and up to 1e30");
+}
+
+typedef struct LossOption {
+  const char *name;
+  Status (*set)(TrainletArtifacts *a, const char *key, const char *value);
+} LossOption;
+static const LossOption loss_options[] = {
+    {"type", set_loss_type},           {"reduction", set_reduction}, {"weights", set_weights},
+    {"ignoreIndex", set_ignore_index}, {"delta", set_delta},         {NULL, NULL},
+};
+static const char *loss_option(int i) { return loss_options[i].name; }
+
+static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
+  for (const LossOption *o = loss_options; o->name; o++)
+    if (strcmp(key + strlen("loss."), o->name) == 0) return o->set(a, key, value);
+  return unknown(a, key, loss_option);
+}
+
+static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
+  *to = strcmp(value, "1") == 0;
+  return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
+}
+
+static Status set_optimizer_type(TrainletArtifacts *a, const char *key, const char *value) {
+  char text[LISTED_MAX];
+  OptimizerKind kind = optimizer_named(value);
+  if (kind == OPTIMIZER_NONE) return invalid(a, key, value, names_listed(text, optimizer_choice, NULL, "or"));
+  a->has_optimizer = true;
+  a->optimizer = optimizer_default(kind);
+  return STATUS_OK;
+}
+
+/* The settings of one name, `count` from `id` on: as many numbers, joined by commas. */
+static Status set_numbers(TrainletArtifacts *a, const char *key, const char *value, SettingId id, int count) {
+  const char *at = value;
+  for (int i = 0; i < count; i++) {
+    const Setting *s = optimizer_setting(id + (SettingId)i);
+    char *end, wanted[80];
+    double x = strtod(at, &end);
+    bool good = end != at && *end == (i < count - 1 ? ',' : '\0') && x >= 0 && x <= s->max;
+    if (count > 1) snprintf(wanted, sizeof wanted, "numbers from 0 to %g, %d joined by commas", s->max, count);
+    else snprintf(wanted, sizeof wanted, "a number from 0 to %g", s->max);
+    if (!good) return invalid(a, key, value, wanted);
+    *setting_number(s, &a->optimizer) = (float)x;
+    at = end + 1;
+  }
+  return STATUS_OK;
+}
+
+static bool is_setting(SettingId id, const char *option) {
+  return id < SETTING_COUNT && optimizer_setting(id)->option && strcmp(optimizer_setting(id)->option, option) == 0;
+}
+
+static const char *optimizer_option(int i) {
+  if (i == 0) return "type";
+  for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
+    const char *option = optimizer_setting(id)->option;
+    if (option && !is_setting(id + 1, option) && --i == 0) return option;
+  }
+  return NULL;
+}
+
+/* Set the type before the others: it brings its own defaults. */
+static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
+  const char *option = key + strlen("optimizer.");
+  if (strcmp(option, "type") == 0) return set_optimizer_type(a, key, value);
+  SettingId id = SETTING_LR;
+  while (id < SETTING_COUNT && !is_setting(id, option)) id++;
+  if (id == SETTING_COUNT) return unknown(a, key, optimizer_option);
+  a->has_settings = true;
+  const Setting *s = optimizer_setting(id);
+  if (s->is_flag) return set_flag(a, key, value, setting_flag(s, &a->optimizer));
+  return set_numbers(a, key, value, id, is_setting(id + 1, option) ? 2 : 1);
+}
+
+/* Names joined by commas. */
+static Status set_passes(TrainletArtifacts *a, const char *key, const char *value) {
+  a->passes = 0;
+  for (const char *at = value; *at;) {
+    size_t length = strcspn(at, ",");
+    int i = 0;
+    while (passes_name(i) && (strlen(passes_name(i)) != length || strncmp(passes_name(i), at, length) != 0)) i++;
+    if (!passes_name(i)) return invalid(a, key, at, "names of passes joined by commas");
+    a->passes |= 1u << i;
+    at += length + (at[length] == ',');
+  }
+  return STATUS_OK;
+}
+
+static Status set_limit(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  double bytes = strtod(value, &end);
+  if (end == value || *end || !(bytes >= 0)) return invalid(a, key, value, "a number of bytes");
+  a->budget.limit_bytes = bytes;
+  return STATUS_OK;
+}
+
+static Status set(TrainletArtifacts *a, const char *key, const char *value) {
+  if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
+  if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
+  if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
+  if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
+  if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);
+  if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
+  if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
+  if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
+  if (strcmp(key, "maxMemoryBytes") == 0) return set_limit(a, key, value);
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+}
+
+Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value) {
+  artifacts_enter(a);
+  return artifacts_leave(a, set(a, key, value) == STATUS_OK);
+}
+
+const char *trainlet_loss_name(int i) { return loss_name(i); }
+const char *trainlet_optimizer_name(int i) { return optimizer_choice(i); }

@@ -1,0 +1,50 @@
+/* Artifacts: what is being made of a model, as the files that make it share it. */
+#pragma once
+#include "budget.h"
+#include "external.h"
+#include "onnx/onnx.h"
+#include "train/loss.h"
+#include "train/names.h"
+#include "train/optimizer.h"
+#include "train/training_info.h"
+#include "trainlet.h"
+
+struct TrainletArtifacts {
+  Arena arena;    /* itself, and the options' text */
+  Arena parsed;   /* the model */
+  Arena read;     /* what its training_info gives */
+  Arena building; /* of one build: marks, lists, warnings */
+  Budget budget;
+  External external;
+  Error error;
+  Graph *model;
+  LossOptions loss;
+  Optimizer optimizer;
+  NameList requires_grad, frozen, loss_inputs, additional_outputs;
+  unsigned passes; /* a bit each: passes.h */
+  bool nominal;    /* the checkpoint names the parameters without their values */
+  OnnxTraining training;
+  bool by_training_info; /* loss.type training-info */
+  bool has_optimizer;    /* its type is among the options */
+  bool has_settings;     /* others of its options are */
+  bool initialize;       /* run the training_info's initialization */
+  TrainingInfo info;
+  Block weights; /* loss.weights */
+  Block bytes[4];
+  size_t lengths[4];
+  char *warnings; /* a sentence a line; NULL: none */
+  int warned, warned_capacity;
+};
+
+/* The edge of a call: what it takes counts, and it does not fail without a sentence. */
+static inline void artifacts_enter(TrainletArtifacts *a) { budget_enter(&a->budget, &a->error); }
+static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
+  return budget_leave(&a->budget, &a->error, done);
+}
+
+/* Which parameters train (trainable.c): of the model's values, after its running statistics have been marked. */
+bool artifacts_trains(const TrainletArtifacts *a, const Value *v);
+/* Refuses a pattern of requiresGrad or frozen that matches no parameter: a slip of the pen, not a wish. */
+Status artifacts_check_patterns(TrainletArtifacts *a);
+/* The parameter of the training_info that v of a->model is; NULL where it has none such. */
+const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, const Value *v);
