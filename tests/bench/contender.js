@@ -10,6 +10,7 @@ import { task } from './tasks.js';
 const MODULES = {
   trainlet: () => import('./contenders/trainlet.js'),
   'trainlet-alone': () => import('./contenders/trainlet.js'),
+  'trainlet-beside': () => import('./contenders/trainlet.js'),
   'ort-graph': () => import('./contenders/ort_graph.js'),
   'ort-training': () => import('./contenders/ort_training.js'),
   'tfjs-wasm': () => import('./contenders/tfjs.js'),

@@ -5,6 +5,7 @@ const JS = ['chromium', 'firefox', 'node'];
 export const CONTENDERS = {
   trainlet: { title: 'trainlet', where: JS },
   'trainlet-alone': { title: 'trainlet, one thread', where: JS }, // beside ours on several
+  'trainlet-beside': { title: 'trainlet, the other checkout', where: JS }, // of --beside
   'ort-graph': { title: 'onnxruntime-web 1.30, hand-built graph', where: JS },
   'ort-training': { title: 'onnxruntime-web/training 1.19.2', where: JS },
   'jax-js': { title: 'jax-js 0.1.25', where: JS },

@@ -1,12 +1,13 @@
 // The benchmark: our training steps beside those of whoever else trains in a browser, interleaved in one run, the same
 // network for all.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../../wasm/tools.mjs';
 import { CONTENDERS, isOurs, LIMITS } from './contenders.js';
+import { BESIDE_FOLDER } from './contenders/trainlet.js';
 import { installPeers } from './install.js';
 import { measureRow } from './measure.js';
 import { plotRows, plotScaling } from './plot.js';
@@ -23,6 +24,7 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
     .join(', ')}
   --rounds 15         rounds of a quarter second each
   --threads 1         threads of ours and of onnxruntime-web's graph; from 2 on ours on one thread is measured beside them
+  --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: what a change costs
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
 `;
@@ -44,6 +46,7 @@ function optionsOf() {
       rounds: { type: 'string', default: '15' },
       threads: { type: 'string', default: '1' },
       scaling: { type: 'boolean' },
+      beside: { type: 'string' },
     },
   });
   const all = values.scaling ? Object.keys(SCALING) : taskNames;
@@ -58,9 +61,20 @@ function optionsOf() {
   known('place', where, Object.keys(PLACES));
   known('peer', peers, ['all', 'none', ...Object.keys(CONTENDERS)]);
   const threads = Number(values.threads);
-  const wanted = (name) =>
-    name === 'trainlet-alone' ? threads > 1 : isOurs(name) || peers.includes('all') || peers.includes(name);
+  const asked = { 'trainlet-alone': threads > 1, 'trainlet-beside': values.beside !== undefined };
+  const wanted = (name) => asked[name] ?? (isOurs(name) || peers.includes('all') || peers.includes(name));
   return { ...values, rows, where, rounds: Number(values.rounds), threads, wanted };
+}
+
+/** Brings the package of another checkout to where pages of ours can load it. @param {string} folder */
+function bringBeside(folder) {
+  if (!existsSync(join(folder, 'js/trainlet.wasm')))
+    throw new RangeError(
+      `There is no js/trainlet.wasm in '${folder}': it must be a checkout in which npm run build has run.`,
+    );
+  rmSync(join(root, BESIDE_FOLDER), { recursive: true, force: true });
+  for (const part of ['js', 'package.json'])
+    cpSync(join(folder, part), join(root, BESIDE_FOLDER, part), { recursive: true });
 }
 
 /** Every contender in every place that it can run in. */
@@ -144,6 +158,7 @@ async function benchScaling(options, context) {
 async function main() {
   const options = optionsOf();
   if (options.help) return console.log(HELP);
+  if (options.beside !== undefined) bringBeside(options.beside);
   options.hasPeers = Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name));
   if (options.hasPeers) await installPeers();
   const { rounds, threads } = options;

@@ -1,22 +1,23 @@
 // Ours, on the calling thread: what is measured is the engine, and a peer has no other worker either.
 
-import { generateArtifacts, InferenceSession, TrainingSession } from '../../../js/index.js';
+import * as here from '../../../js/index.js';
 
-/** The artifacts of a task, for us and for whoever else reads them. */
-export function artifactsOf({ graph, optimizer, trainable }) {
-  return generateArtifacts(graph.onnx(), {
-    loss: 'cross-entropy',
-    optimizer,
-    ...(trainable && { requiresGrad: trainable }),
-    worker: false,
-  });
+/** Where `--beside` puts the package of the other checkout, seen from this file and from the root. */
+const BESIDE = '../../../build/bench/beside/js/index.js';
+export const BESIDE_FOLDER = 'build/bench/beside';
+
+/** The artifacts of a task, for us and for whoever else reads them: what is not frozen trains, whatever reads it. */
+export function artifactsOf({ graph, optimizer, trainable = ['*'] }, { generateArtifacts } = here) {
+  return generateArtifacts(graph.onnx(), { loss: 'cross-entropy', optimizer, requiresGrad: trainable, worker: false });
 }
 
 export async function open(task, { threads, contender }) {
+  const library = contender === 'trainlet-beside' ? await import(BESIDE) : here;
+  const { InferenceSession, TrainingSession } = library;
   const options = { worker: false, threads: contender === 'trainlet-alone' ? 1 : threads };
   const session = task.forward
     ? await InferenceSession.create(task.graph.onnx(), options)
-    : await TrainingSession.create(await artifactsOf(task), options);
+    : await TrainingSession.create(await artifactsOf(task, library), options);
   return {
     step: task.forward
       ? async () => (await session.run(task.feeds)).logits.data[0]
