@@ -79,13 +79,13 @@ static bool write_nodes(Onnx__FunctionProto *f, Arena *arena) {
   return !arena->failed;
 }
 
-static bool write_function(Onnx__ModelProto *to, Arena *arena) {
+static bool write_function(Onnx__ModelProto *to, char *domain, Arena *arena) {
   Onnx__FunctionProto *f = ARENA_NEW(arena, Onnx__FunctionProto);
   if (!f || !(to->functions = ARENA_ARRAY(arena, Onnx__FunctionProto *, 1))) return false;
   onnx__function_proto__init(f);
   to->functions[to->n_functions++] = f;
   f->name = (char *)(uintptr_t)"PyTorchAdam";
-  f->domain = (char *)(uintptr_t)"ai.trainlet";
+  f->domain = domain;
   f->n_input = INPUTS, f->input = texts(inputs, INPUTS, arena);
   f->n_output = OUTPUTS, f->output = texts(outputs, OUTPUTS, arena);
   f->n_attribute = ATTRIBUTES, f->attribute = texts(attributes, ATTRIBUTES, arena);
@@ -97,6 +97,7 @@ static bool write_function(Onnx__ModelProto *to, Arena *arena) {
 
 bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx__ModelProto *to) {
   for (size_t i = 0; i < algorithm->n_node; i++)
-    if (strcmp(algorithm->node[i]->op_type, "PyTorchAdam") == 0) return write_function(to, arena);
+    if (strcmp(algorithm->node[i]->op_type, "PyTorchAdam") == 0)
+      return write_function(to, algorithm->node[i]->domain, arena);
   return true;
 }

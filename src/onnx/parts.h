@@ -40,7 +40,8 @@ Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *err
 bool onnx_constant_is(const Onnx__NodeProto *n);
 Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out);
 
-/* "" for ai.onnx under either of its names. */
+/* The name by which a domain of a file is known here: "" for ai.onnx, com.trainlet for ai.trainlet, under which earlier
+ * versions of Trainlet wrote some of its operators. */
 const char *onnx_domain(const char *domain);
 
 /* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL

@@ -11,7 +11,10 @@ enum { OPSET_MAX = 24, IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
 
-const char *onnx_domain(const char *domain) { return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain; }
+const char *onnx_domain(const char *domain) {
+  if (!domain || strcmp(domain, "ai.onnx") == 0) return "";
+  return strcmp(domain, "ai.trainlet") == 0 ? "com.trainlet" : domain;
+}
 
 static bool has_name(const char *name) { return name && *name; }
 

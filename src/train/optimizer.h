@@ -81,7 +81,7 @@ typedef struct OptimizerRow {
   const char *name;            /* "adamw" … */
   bool is_option;              /* artifacts are made with it; the others are only read */
   const OwnSetting *settings;  /* in the order of the attributes, to SETTING_END */
-  const char *op_type;         /* of the optimizer model's node in ai.trainlet */
+  const char *op_type;         /* of the optimizer model's node in com.trainlet */
   const char *runtime_op_type; /* in com.microsoft; NULL: ONNX Runtime has none */
   bool runtime_is_bare;        /* that has no attributes */
   bool reads_step;             /* the update count is among the node's inputs */
@@ -117,7 +117,7 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
 /* ---- files ---- */
 
 /* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with
- * InplaceClipGradNorm before it when clipping, laid out as ONNX Runtime's; ai.trainlet's for what ONNX Runtime lacks
+ * InplaceClipGradNorm before it when clipping, laid out as ONNX Runtime's; com.trainlet's for what ONNX Runtime lacks
  * (Adagrad, momentum, Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts from 0). The initial
  * learning rate is in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
 Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out);

@@ -304,7 +304,7 @@ function stepModel(exported) {
     ...Object.keys(STEP).map((name) => field(1, name)),
     ...outputs.map((name) => field(2, name)),
     field(4, 'PyTorchAdam'),
-    field(7, 'ai.trainlet'),
+    field(7, 'com.trainlet'),
     ...attributes,
   ];
   const value = (number, name) => {

@@ -1,7 +1,8 @@
-/* PyTorchAdam (ai.trainlet): one step of PyTorch's Adam and AdamW, whose ε stands beside the corrected root, which
- * ONNX's Adam cannot say. x *= 1 − R·weight_decay;  g += norm_coefficient·x;  v = α·v + (1−α)·g;  h = β·h + (1−β)·g² x
- * −= R/(1−αᵀ) · v / (√h/√(1−βᵀ) + ε) Exported models define it for other runtimes as a function of ONNX operators
- * (onnx/training.c). */
+/* PyTorchAdam (com.trainlet): one step of PyTorch's Adam and AdamW. Their ε is added to the corrected root, for which
+ * ONNX's Adam has no attribute.
+ *   x *= 1 − R·weight_decay;  g += norm_coefficient·x;  v = α·v + (1−α)·g;  h = β·h + (1−β)·g²
+ *   x −= R/(1−αᵀ) · v / (√h/√(1−βᵀ) + ε)
+ * Exported models define it for other runtimes as a function of ONNX operators (onnx/functions.c). */
 #include <math.h>
 
 #include "kernels/power.h"
@@ -41,7 +42,7 @@ CASES_OF(py_torch_adam_cases) = {{"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0
 
 OPERATOR(py_torch_adam) = {
     .name = "PyTorchAdam",
-    .domain = "ai.trainlet",
+    .domain = "com.trainlet",
     .since = {1},
     .min_in = 6,
     .max_in = 6,

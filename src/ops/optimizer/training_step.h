@@ -1,5 +1,5 @@
-/* Training step: what ai.onnx.preview.training's Adam, Adagrad and Momentum (and ai.trainlet's Adam) share, the layout
- * of their ports.
+/* Training step: what ai.onnx.preview.training's Adam, Adagrad and Momentum (and com.trainlet's PyTorchAdam) share, the
+ * layout of their ports.
  *
  *   (R, T, X₁ … Xₙ, G₁ … Gₙ, state₁ … stateₙ, …) → (new X₁ … Xₙ, new state₁ … stateₙ, …)
  *     R: learning rate, T: update count; G: gradients of the tensors X; Adam has two sorts of state, the others one
