@@ -230,12 +230,13 @@ static int version_in_force(Graph *g, const Op *op) {
 
 static Status check_counts(const Node *n) {
   const Op *op = n->op;
-  if (n->in_count < op->min_in || (op->max_in >= 0 && n->in_count > op->max_in))
-    return node_invalid(n, "takes %d to %d inputs, %d came", op->min_in, op->max_in, n->in_count);
-  if (n->out_count < op->min_out)
-    return node_invalid(n, "has at least %d outputs, %d are asked for", op->min_out, n->out_count);
-  if (n->out_count > op->max_out && op->max_out >= 0)
-    return node_invalid(n, "has at most %d outputs, %d are asked for", op->max_out, n->out_count);
+  OpCount inputs = op->inputs, outputs = op->outputs.max ? op->outputs : (OpCount){1, 1};
+  if (n->in_count < inputs.min || (inputs.max >= 0 && n->in_count > inputs.max))
+    return node_invalid(n, "takes %d to %d inputs, %d came", inputs.min, inputs.max, n->in_count);
+  if (n->out_count < outputs.min)
+    return node_invalid(n, "has at least %d outputs, %d are asked for", outputs.min, n->out_count);
+  if (n->out_count > outputs.max && outputs.max >= 0)
+    return node_invalid(n, "has at most %d outputs, %d are asked for", outputs.max, n->out_count);
   for (int i = 0; i < n->attr_count; i++)
     if (n->attrs[i].kind == ATTR_GRAPH && !(op->flags & OP_SUBGRAPHS))
       return node_invalid(n, "it carries a subgraph, '%.64s'", n->attrs[i].name);
@@ -246,7 +247,7 @@ static Status check_counts(const Node *n) {
   for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES | OP_STRINGS)); i++)
     if (n->in[i] && n->in[i]->type == DTYPE_STRING)
       return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is string, it takes numbers", i, n->in[i]->name);
-  for (int i = 0; i < op->min_in && !(op->flags & OP_SUBGRAPHS); i++)
+  for (int i = 0; i < inputs.min && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;
 }

@@ -67,12 +67,16 @@ enum {
 
 enum { SINCE_MAX = 12, UPDATES_MAX = 8 };
 
+typedef struct OpCount {
+  signed char min, max; /* max -1: any number */
+} OpCount;
+
 struct Op {
   const char *name;
-  const char *domain;           /* NULL is ai.onnx */
-  short since[SINCE_MAX];       /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
-  signed char min_in, max_in;   /* inputs; the first min_in must be there. max_in -1: any number */
-  signed char min_out, max_out; /* outputs */
+  const char *domain;     /* NULL is ai.onnx */
+  short since[SINCE_MAX]; /* versions of the domain's opset at which its meaning changed, ascending, 0 ends */
+  OpCount inputs;         /* the first `min` must be there */
+  OpCount outputs;        /* left out: one */
   unsigned flags;
   unsigned
       in_place; /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
@@ -91,13 +95,12 @@ struct Op {
   const Case *cases;  /* ends with in == NULL */
 };
 
-/* The wasm build leaves the cases out: they are text for the harness. */
+/* The cases of an operator, each in braces. The wasm build leaves them out: they are text for the harness. */
 #ifdef TRAINLET_NO_CASES
-#define CASES(list) NULL
+#define CASES(...) NULL
 #else
-#define CASES(list) (list)
+#define CASES(...) ((const Case[]){__VA_ARGS__, {0}})
 #endif
-#define CASES_OF(name) static const Case name[] __attribute__((unused))
 
 /* Defines an operator; its line in ops.def puts it into the table. Who names other operators includes ops/ops.h. */
 #define OPERATOR(name)                                                                                                 \

@@ -56,23 +56,18 @@ static Status attention_contrib_compose(Compose *c) {
   return compose_done(c, attention_tokens(c, y));
 }
 
-CASES_OF(attention_contrib_cases) = {
-    {"f32[2,4,5] f32[5,18] f32[18]", "num_heads=3"},
-    {"f32[2,4,5] f32[5,18] f32[18] v:i32[2,4]=1,1,1,1,1,1,0,0", "num_heads=2 unidirectional=1 scale=0.4"},
-    {"f32[2,2,5] f32[5,18] f32[18] v:i32[2]=4,5 f32[2,2,3,3,2]", "num_heads=3", 0, 2},
-    {"f32[2,3,5] f32[5,20] f32[20] v:i32[2,3,3]=1,1,0,1,0,1,1,1,1,1,1,1,0,1,1,1,1,1 - f32[1,2,3,3]",
-     "num_heads=2 qkv_hidden_sizes=[6,6,8] mask_filter_value=-5.0"},
-    {"f32[2,4,5] f32[5,6]", "num_heads=1"},
-    {0}};
-
 OPERATOR(attention_contrib) = {
     .name = "Attention",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 7,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {2, 7},
+    .outputs = {1, 2},
     .compose = attention_contrib_compose,
-    .cases = CASES(attention_contrib_cases),
+    .cases = CASES({"f32[2,4,5] f32[5,18] f32[18]", "num_heads=3"},
+                   {"f32[2,4,5] f32[5,18] f32[18] v:i32[2,4]=1,1,1,1,1,1,0,0",
+                    "num_heads=2 unidirectional=1 scale=0.4"},
+                   {"f32[2,2,5] f32[5,18] f32[18] v:i32[2]=4,5 f32[2,2,3,3,2]", "num_heads=3", 0, 2},
+                   {"f32[2,3,5] f32[5,20] f32[20] v:i32[2,3,3]=1,1,0,1,0,1,1,1,1,1,1,1,0,1,1,1,1,1 - f32[1,2,3,3]",
+                    "num_heads=2 qkv_hidden_sizes=[6,6,8] mask_filter_value=-5.0"},
+                   {"f32[2,4,5] f32[5,6]", "num_heads=1"}),
 };

@@ -25,20 +25,15 @@ static void attention_grad_run(const Node *n) {
                          has_in(n, 6) ? in_f32(n, 6) : NULL, wanted(n, 0), wanted(n, 1), wanted(n, 2), n->scratch);
 }
 
-CASES_OF(attention_grad_cases) = {
-    {"f32[2,1,3,4] f32[2,1,3,4] f32[2,1,5,4] f32[2,1,5,4] f32[2,1,3,4] f32[2,1,3]", "scale=0.5", 0, 3}, {0}};
-
 OPERATOR(attention_grad) = {
     .name = "AttentionGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 6,
-    .max_in = 7,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {6, 7},
+    .outputs = {1, 3},
     .flags = OP_OURS | OP_COSTLY,
     .infer = attention_grad_infer,
     .run = attention_grad_run,
     .work = attention_gradient_work,
-    .cases = CASES(attention_grad_cases),
+    .cases = CASES({"f32[2,1,3,4] f32[2,1,3,4] f32[2,1,5,4] f32[2,1,5,4] f32[2,1,3,4] f32[2,1,3]", "scale=0.5", 0, 3}),
 };

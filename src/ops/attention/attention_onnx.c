@@ -54,30 +54,24 @@ static Status attention_onnx_compose(Compose *c) {
   return compose_done(c, flat ? attention_tokens(c, y) : y);
 }
 
-CASES_OF(attention_onnx_cases) = {
-    {"f32[2,3,4,8] f32[2,3,6,8] f32[2,3,6,10]", NULL, 23},
-    {"f32[2,4,24] f32[2,6,24] f32[2,6,30]", "q_num_heads=3 kv_num_heads=3 scale=0.25", 23},
-    {"f32[2,4,4,8] f32[2,2,4,8] f32[2,2,4,6]", "is_causal=1", 23},
-    {"f32[2,3,24] f32[2,5,8] f32[2,5,16] bool[3,5]=1,1,0,0,1,0,1,1,0,0,1,1,1,1,1",
-     "q_num_heads=6 kv_num_heads=2 softcap=2.0", 23},
-    {"f32[2,2,3,4] f32[2,2,3,4] f32[2,2,3,4] f32[2,1,1,3]", "is_causal=1", 23},
-    {"f32[2,3,2,4] f32[2,3,2,4] f32[2,3,2,6] - f32[2,3,4,4] f32[2,3,4,6]", "is_causal=1", 23, 4},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[1,2,3,4]", "softcap=1.5 qk_matmul_output_mode=1", 23, 4,
-     .no_grad = "also of its second output"},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,4]", "softcap=1.5 qk_matmul_output_mode=2", 23, 4,
-     .no_grad = "also of its second output"},
-    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4]", "qk_matmul_output_mode=3 softmax_precision=1", 23, 4,
-     .no_grad = "also of its second output"},
-    {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24},
-    {0}};
-
 OPERATOR(attention_onnx) = {
     .name = "Attention",
     .since = {23, 24},
-    .min_in = 3,
-    .max_in = 7,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {3, 7},
+    .outputs = {1, 4},
     .compose = attention_onnx_compose,
-    .cases = CASES(attention_onnx_cases),
+    .cases = CASES({"f32[2,3,4,8] f32[2,3,6,8] f32[2,3,6,10]", NULL, 23},
+                   {"f32[2,4,24] f32[2,6,24] f32[2,6,30]", "q_num_heads=3 kv_num_heads=3 scale=0.25", 23},
+                   {"f32[2,4,4,8] f32[2,2,4,8] f32[2,2,4,6]", "is_causal=1", 23},
+                   {"f32[2,3,24] f32[2,5,8] f32[2,5,16] bool[3,5]=1,1,0,0,1,0,1,1,0,0,1,1,1,1,1",
+                    "q_num_heads=6 kv_num_heads=2 softcap=2.0", 23},
+                   {"f32[2,2,3,4] f32[2,2,3,4] f32[2,2,3,4] f32[2,1,1,3]", "is_causal=1", 23},
+                   {"f32[2,3,2,4] f32[2,3,2,4] f32[2,3,2,6] - f32[2,3,4,4] f32[2,3,4,6]", "is_causal=1", 23, 4},
+                   {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[1,2,3,4]", "softcap=1.5 qk_matmul_output_mode=1", 23, 4,
+                    .no_grad = "also of its second output"},
+                   {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,4]", "softcap=1.5 qk_matmul_output_mode=2", 23, 4,
+                    .no_grad = "also of its second output"},
+                   {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4]", "qk_matmul_output_mode=3 softmax_precision=1", 23, 4,
+                    .no_grad = "also of its second output"},
+                   {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24}),
 };

@@ -72,24 +72,19 @@ static Status group_query_attention_compose(Compose *c) {
   return compose_done(c, attention_tokens(c, y));
 }
 
-CASES_OF(group_query_attention_cases) = {
-    {"f32[2,4,32] f32[2,4,16] f32[2,4,16] - - v:i32[2]=3,3 v:i32[]=4", "num_heads=4 kv_num_heads=2", 0, 3},
-    {"f32[2,3,64] - - - - v:i32[2]=2,2 v:i32[]=3 f32[8,8] f32[8,8]", "num_heads=2 kv_num_heads=1 do_rotary=1 scale=0.4",
-     0, 3},
-    {"f32[1,1,64] f32[1,1,32] f32[1,1,32] f32[1,2,5,16] f32[1,2,5,16] v:i32[1]=5 v:i32[]=6 f32[8,8] f32[8,8]",
-     "num_heads=4 kv_num_heads=2 do_rotary=1 rotary_interleaved=1 local_window_size=3", 0, 3},
-    {"f32[1,6,32] f32[1,6,16] f32[1,6,16] - - v:i32[1]=5 v:i32[]=6",
-     "num_heads=4 kv_num_heads=2 local_window_size=2 softcap=3.0", 0, 3},
-    {0}};
-
 OPERATOR(group_query_attention) = {
     .name = "GroupQueryAttention",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = 14,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {1, 14},
+    .outputs = {1, 4},
     .compose = group_query_attention_compose,
-    .cases = CASES(group_query_attention_cases),
+    .cases =
+        CASES({"f32[2,4,32] f32[2,4,16] f32[2,4,16] - - v:i32[2]=3,3 v:i32[]=4", "num_heads=4 kv_num_heads=2", 0, 3},
+              {"f32[2,3,64] - - - - v:i32[2]=2,2 v:i32[]=3 f32[8,8] f32[8,8]",
+               "num_heads=2 kv_num_heads=1 do_rotary=1 scale=0.4", 0, 3},
+              {"f32[1,1,64] f32[1,1,32] f32[1,1,32] f32[1,2,5,16] f32[1,2,5,16] v:i32[1]=5 v:i32[]=6 f32[8,8] f32[8,8]",
+               "num_heads=4 kv_num_heads=2 do_rotary=1 rotary_interleaved=1 local_window_size=3", 0, 3},
+              {"f32[1,6,32] f32[1,6,16] f32[1,6,16] - - v:i32[1]=5 v:i32[]=6",
+               "num_heads=4 kv_num_heads=2 local_window_size=2 softcap=3.0", 0, 3}),
 };

@@ -47,23 +47,18 @@ static Status multi_head_attention_compose(Compose *c) {
   return compose_done(c, attention_tokens(c, y));
 }
 
-CASES_OF(multi_head_attention_cases) = {
-    {"f32[2,4,12] f32[2,5,12] f32[2,5,18]", "num_heads=3"},
-    {"f32[2,4,12] f32[2,4,12] f32[2,4,12] f32[36]", "num_heads=2 scale=0.3 unidirectional=1"},
-    {"f32[2,4,12] f32[2,5,12] f32[2,5,12] - v:i32[2,5]=1,1,1,0,0,1,1,1,1,0 f32[1,3,4,5]",
-     "num_heads=3 mask_filter_value=-7.5"},
-    {"f32[2,2,12] f32[2,2,12] f32[2,2,12] - v:i32[2]=5,3 - f32[2,3,3,4] f32[2,3,3,4]", "num_heads=3", 0, 3},
-    {"f32[2,4,12] f32[2,3,6,4] f32[2,3,6,4]", "num_heads=3"},
-    {0}};
-
 OPERATOR(multi_head_attention) = {
     .name = "MultiHeadAttention",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = 8,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {1, 8},
+    .outputs = {1, 4},
     .compose = multi_head_attention_compose,
-    .cases = CASES(multi_head_attention_cases),
+    .cases = CASES({"f32[2,4,12] f32[2,5,12] f32[2,5,18]", "num_heads=3"},
+                   {"f32[2,4,12] f32[2,4,12] f32[2,4,12] f32[36]", "num_heads=2 scale=0.3 unidirectional=1"},
+                   {"f32[2,4,12] f32[2,5,12] f32[2,5,12] - v:i32[2,5]=1,1,1,0,0,1,1,1,1,0 f32[1,3,4,5]",
+                    "num_heads=3 mask_filter_value=-7.5"},
+                   {"f32[2,2,12] f32[2,2,12] f32[2,2,12] - v:i32[2]=5,3 - f32[2,3,3,4] f32[2,3,3,4]", "num_heads=3", 0,
+                    3},
+                   {"f32[2,4,12] f32[2,3,6,4] f32[2,3,6,4]", "num_heads=3"}),
 };

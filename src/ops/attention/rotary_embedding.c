@@ -22,21 +22,15 @@ static Status rotary_embedding_compose(Compose *c) {
   return compose_done(c, flat ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, -1}, 3)) : y);
 }
 
-CASES_OF(rotary_embedding_cases) = {
-    {"f32[2,3,4,8] f32[2,4,4] f32[2,4,4]", NULL, 23},
-    {"f32[2,4,24] f32[9,4] f32[9,4] v:i64[2,4]=0,1,2,3,8,7,3,3", "num_heads=3", 23},
-    {"f32[2,4,24] f32[2,4,4] f32[2,4,4]", "num_heads=3 interleaved=1", 23},
-    {"f32[2,3,4,10] f32[5,3] f32[5,3] v:i64[2,4]=0,1,2,3,0,2,4,4", "interleaved=1 rotary_embedding_dim=6", 23},
-    {"f32[1,3,4,10] f32[1,4,2] f32[1,4,2]", "rotary_embedding_dim=4", 23},
-    {0}};
-
 OPERATOR(rotary_embedding) = {
     .name = "RotaryEmbedding",
     .since = {23},
-    .min_in = 3,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 4},
     .compose = rotary_embedding_compose,
-    .cases = CASES(rotary_embedding_cases),
+    .cases = CASES({"f32[2,3,4,8] f32[2,4,4] f32[2,4,4]", NULL, 23},
+                   {"f32[2,4,24] f32[9,4] f32[9,4] v:i64[2,4]=0,1,2,3,8,7,3,3", "num_heads=3", 23},
+                   {"f32[2,4,24] f32[2,4,4] f32[2,4,4]", "num_heads=3 interleaved=1", 23},
+                   {"f32[2,3,4,10] f32[5,3] f32[5,3] v:i64[2,4]=0,1,2,3,0,2,4,4",
+                    "interleaved=1 rotary_embedding_dim=6", 23},
+                   {"f32[1,3,4,10] f32[1,4,2] f32[1,4,2]", "rotary_embedding_dim=4", 23}),
 };

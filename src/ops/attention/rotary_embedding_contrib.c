@@ -28,20 +28,13 @@ static Status rotary_embedding_contrib_compose(Compose *c) {
   return compose_done(c, flat ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, -1}, 3)) : y);
 }
 
-CASES_OF(rotary_embedding_contrib_cases) = {
-    {"f32[2,3,12] v:i64[2,3]=0,1,2,4,0,1 f32[5,2] f32[5,2]"},
-    {"f32[2,3,4,6] v:i64[1]=1 f32[5,3] f32[5,3]", "interleaved=1"},
-    {"f32[1,3,12] v:i64[1]=0 f32[5,2] f32[5,2]", "num_heads=2 rotary_embedding_dim=4"},
-    {0}};
-
 OPERATOR(rotary_embedding_contrib) = {
     .name = "RotaryEmbedding",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {4, 4},
     .compose = rotary_embedding_contrib_compose,
-    .cases = CASES(rotary_embedding_contrib_cases),
+    .cases = CASES({"f32[2,3,12] v:i64[2,3]=0,1,2,4,0,1 f32[5,2] f32[5,2]"},
+                   {"f32[2,3,4,6] v:i64[1]=1 f32[5,3] f32[5,3]", "interleaved=1"},
+                   {"f32[1,3,12] v:i64[1]=0 f32[5,2] f32[5,2]", "num_heads=2 rotary_embedding_dim=4"}),
 };

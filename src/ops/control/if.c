@@ -31,10 +31,8 @@ static Status if_compose(Compose *c) {
 OPERATOR(if) = {
     .name = "If",
     .since = {1, 11, 13, 16, 19, 21},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {1, -1},
+    .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = if_compose,
 };

@@ -144,10 +144,8 @@ static Status loop_compose(Compose *c) {
 OPERATOR(loop) = {
     .name = "Loop",
     .since = {1, 11, 13, 16, 19, 21},
-    .min_in = 2,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {2, -1},
+    .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = loop_compose,
 };

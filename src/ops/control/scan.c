@@ -145,10 +145,8 @@ static Status scan_compose(Compose *c) {
 #define SCAN(...)                                                                                                      \
   {.name = "Scan",                                                                                                     \
    .since = {__VA_ARGS__},                                                                                             \
-   .min_in = 1,                                                                                                        \
-   .max_in = -1,                                                                                                       \
-   .min_out = 1,                                                                                                       \
-   .max_out = -1,                                                                                                      \
+   .inputs = {1, -1},                                                                                                  \
+   .outputs = {1, -1},                                                                                                 \
    .flags = OP_ANY_TYPE | OP_SUBGRAPHS,                                                                                \
    .upgrade = scan_upgrade,                                                                                            \
    .compose = scan_compose}

@@ -79,20 +79,13 @@ static Status col2_im_compose(Compose *c) {
                               emit_ints(g, axes, b.w.rank)));
 }
 
-CASES_OF(col2_im_cases) = {{"f32[2,12,6] i64[2]=3,4 i64[2]=2,2", "", 18},
-                           {"f32[1,18,25] i64[2]=5,6 i64[2]=3,3", "pads=[1,0,1,1] strides=[1,1] dilations=[1,1]", 18},
-                           {"f32[1,6,12] i64[2]=6,6 i64[2]=2,3", "strides=[2,1] dilations=[1,2] pads=[0,1,0,1]", 18},
-                           {"f32[2,6,4] i64[1]=6 i64[1]=3", "", 18},
-                           {"f32[1,8,4] i64[3]=2,3,3 i64[3]=2,2,2", "", 18},
-                           {0}};
-
 OPERATOR(col2_im) = {
     .name = "Col2Im",
     .since = {18},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .compose = col2_im_compose,
-    .cases = CASES(col2_im_cases),
+    .cases = CASES({"f32[2,12,6] i64[2]=3,4 i64[2]=2,2", "", 18},
+                   {"f32[1,18,25] i64[2]=5,6 i64[2]=3,3", "pads=[1,0,1,1] strides=[1,1] dilations=[1,1]", 18},
+                   {"f32[1,6,12] i64[2]=6,6 i64[2]=2,3", "strides=[2,1] dilations=[1,2] pads=[0,1,0,1]", 18},
+                   {"f32[2,6,4] i64[1]=6 i64[1]=3", "", 18}, {"f32[1,8,4] i64[3]=2,3,3 i64[3]=2,2,2", "", 18}),
 };

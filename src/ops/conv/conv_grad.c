@@ -61,22 +61,17 @@ static bool conv_grad_reads(const Node *n, int input) { return input == 0 || has
 
 static double conv_grad_work(const Node *n) { return 2 * conv_work_of(n->in[0], n->in[2]); }
 
-CASES_OF(conv_grad_cases) = {{"f32[2,4,5,7] f32[2,3,5,7] f32[4,3,3,3]", "pads=[1,1,1,1]", 0, 3},
-                             {"f32[1,4,3,3] f32[1,2,6,6] f32[4,1,2,2]", "group=2 strides=[2,2]", 0, 3},
-                             {0}};
-
 OPERATOR(conv_grad) = {
     .name = "ConvGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {3, 3},
+    .outputs = {1, 3},
     .flags = OP_COSTLY,
     .infer = conv_grad_infer,
     .run = conv_grad_run,
     .reads = conv_grad_reads,
     .work = conv_grad_work,
-    .cases = CASES(conv_grad_cases),
+    .cases = CASES({"f32[2,4,5,7] f32[2,3,5,7] f32[4,3,3,3]", "pads=[1,1,1,1]", 0, 3},
+                   {"f32[1,4,3,3] f32[1,2,6,6] f32[4,1,2,2]", "group=2 strides=[2,2]", 0, 3}),
 };

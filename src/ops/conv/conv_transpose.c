@@ -142,31 +142,25 @@ static Status conv_transpose_grad(Grad *grad) {
 
 static double conv_transpose_work(const Node *n) { return conv_work_of(n->in[0], n->in[1]); }
 
-CASES_OF(conv_transpose_cases) = {
-    {"f32[2,3,4,5] f32[3,2,3,3] f32[2]", ""},
-    {"f32[1,4,3,5] f32[4,3,3,2] f32[6]", "group=2 strides=[3,2] output_padding=[2,1] pads=[1,0,2,1]"},
-    {"f32[2,3,5,6] f32[3,1,4,4]", "group=3 strides=[2,2] pads=[1,1,1,1]"},
-    {"f32[2,1,4,4] f32[1,3,2,2]", "strides=[2,2]"},
-    {"f32[1,2,4,5] f32[2,3,2,3]", "dilations=[3,2] strides=[2,1] output_padding=[2,1]"},
-    {"f32[1,2,4,5] f32[2,2,3,2]", "auto_pad=SAME_UPPER strides=[2,3]"},
-    {"f32[1,2,4,5] f32[2,2,4,2]", "auto_pad=SAME_LOWER strides=[1,1]"},
-    {"f32[1,2,3,3] f32[2,2,3,3]", "strides=[3,2] output_shape=[8,9]"},
-    {"f32[2,3,7] f32[3,2,4] f32[2]", "strides=[3] pads=[2,1]", 1},
-    {"f32[1,2,3,2,4] f32[2,3,2,3,2] f32[3]", "strides=[2,1,2] pads=[0,1,1,1,0,0] output_padding=[1,0,1]"},
-    {"f32[2,4,2,3,3] f32[4,1,2,2,3]", "group=2 dilations=[2,1,1]"},
-    {"f32[1,2,2,3,2] f32[2,1,2,2,2]", "dilations=[2,2,1] output_padding=[1,1,0]"},
-    {0}};
-
 OPERATOR(conv_transpose) = {
     .name = "ConvTranspose",
     .since = {1, 11, 22},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .infer = conv_transpose_infer,
     .run = conv_transpose_run,
     .grad = conv_transpose_grad,
     .work = conv_transpose_work,
-    .cases = CASES(conv_transpose_cases),
+    .cases = CASES({"f32[2,3,4,5] f32[3,2,3,3] f32[2]", ""},
+                   {"f32[1,4,3,5] f32[4,3,3,2] f32[6]", "group=2 strides=[3,2] output_padding=[2,1] pads=[1,0,2,1]"},
+                   {"f32[2,3,5,6] f32[3,1,4,4]", "group=3 strides=[2,2] pads=[1,1,1,1]"},
+                   {"f32[2,1,4,4] f32[1,3,2,2]", "strides=[2,2]"},
+                   {"f32[1,2,4,5] f32[2,3,2,3]", "dilations=[3,2] strides=[2,1] output_padding=[2,1]"},
+                   {"f32[1,2,4,5] f32[2,2,3,2]", "auto_pad=SAME_UPPER strides=[2,3]"},
+                   {"f32[1,2,4,5] f32[2,2,4,2]", "auto_pad=SAME_LOWER strides=[1,1]"},
+                   {"f32[1,2,3,3] f32[2,2,3,3]", "strides=[3,2] output_shape=[8,9]"},
+                   {"f32[2,3,7] f32[3,2,4] f32[2]", "strides=[3] pads=[2,1]", 1},
+                   {"f32[1,2,3,2,4] f32[2,3,2,3,2] f32[3]",
+                    "strides=[2,1,2] pads=[0,1,1,1,0,0] output_padding=[1,0,1]"},
+                   {"f32[2,4,2,3,3] f32[4,1,2,2,3]", "group=2 dilations=[2,1,1]"},
+                   {"f32[1,2,2,3,2] f32[2,1,2,2,2]", "dilations=[2,2,1] output_padding=[1,1,0]"}),
 };

@@ -112,21 +112,14 @@ static Status deform_conv_compose(Compose *c) {
   return compose_done(c, y);
 }
 
-CASES_OF(deform_conv_cases) = {
-    {"f32[1,1,3,3] f32[1,1,2,2] f32[1,8,4,4]:-0.4..0.4 f32[1]", "kernel_shape=[2,2] pads=[1,1,1,1]", 19},
-    {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]",
-     "group=2 offset_group=2 strides=[2,1] pads=[0,0,0,1] dilations=[1,2]", 19},
-    {"f32[1,2,3,4] f32[3,2,2,2] f32[1,8,2,3]:-1.3..1.3 - f32[1,4,2,3]", "", 22},
-    {"f32[1,1,2,3,3] f32[2,1,1,2,2] f32[1,12,2,2,2]:-0.7..0.7", "", 22},
-    {0}};
-
 OPERATOR(deform_conv) = {
     .name = "DeformConv",
     .since = {19, 22},
-    .min_in = 3,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 5},
     .compose = deform_conv_compose,
-    .cases = CASES(deform_conv_cases),
+    .cases = CASES({"f32[1,1,3,3] f32[1,1,2,2] f32[1,8,4,4]:-0.4..0.4 f32[1]", "kernel_shape=[2,2] pads=[1,1,1,1]", 19},
+                   {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]",
+                    "group=2 offset_group=2 strides=[2,1] pads=[0,0,0,1] dilations=[1,2]", 19},
+                   {"f32[1,2,3,4] f32[3,2,2,2] f32[1,8,2,3]:-1.3..1.3 - f32[1,4,2,3]", "", 22},
+                   {"f32[1,1,2,3,3] f32[2,1,1,2,2] f32[1,12,2,2,2]:-0.7..0.7", "", 22}),
 };

@@ -14,23 +14,17 @@ static Status fused_conv_infer(Node *n) {
   return STATUS_OK;
 }
 
-CASES_OF(fused_conv_cases) = {
-    {"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1] activation=Relu"},
-    {"f32[2,5,6,7] f32[5,1,3,3] f32[5]", "group=5 pads=[1,1,1,1] activation=Clip activation_params=[-0.5,0.75]"},
-    {"f32[2,3,4,5] f32[6,3,1,1]", "activation=Clip activation_params=[0.0,0.25]"},
-    {0}};
-
 OPERATOR(fused_conv) = {
     .name = "FusedConv",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_OURS | OP_COSTLY,
     .infer = fused_conv_infer,
     .run = conv_op_run,
     .work = conv_work,
-    .cases = CASES(fused_conv_cases),
+    .cases = CASES({"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1] activation=Relu"},
+                   {"f32[2,5,6,7] f32[5,1,3,3] f32[5]",
+                    "group=5 pads=[1,1,1,1] activation=Clip activation_params=[-0.5,0.75]"},
+                   {"f32[2,3,4,5] f32[6,3,1,1]", "activation=Clip activation_params=[0.0,0.25]"}),
 };

@@ -10,20 +10,14 @@ static Status fused_conv_contrib_compose(Compose *c) {
   return compose_done(c, activation_compose(c, y, numbers ? numbers->floats : NULL, numbers ? numbers->count : 0));
 }
 
-CASES_OF(fused_conv_contrib_cases) = {
-    {"f32[2,3,5,5] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1] activation=HardSigmoid activation_params=[0.25,0.4]"},
-    {"f32[2,3,5,5] f32[4,3,3,3] - f32[2,4,3,3]", "activation=Relu"},
-    {"f32[2,3,5,5] f32[4,3,3,3] f32[4]", "activation=Clip activation_params=[-0.5,2.5] strides=[2,2]"},
-    {0}};
-
 OPERATOR(fused_conv_contrib) = {
     .name = "FusedConv",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 4},
     .compose = fused_conv_contrib_compose,
-    .cases = CASES(fused_conv_contrib_cases),
+    .cases = CASES({"f32[2,3,5,5] f32[4,3,3,3] f32[4]",
+                    "pads=[1,1,1,1] activation=HardSigmoid activation_params=[0.25,0.4]"},
+                   {"f32[2,3,5,5] f32[4,3,3,3] - f32[2,4,3,3]", "activation=Relu"},
+                   {"f32[2,3,5,5] f32[4,3,3,3] f32[4]", "activation=Clip activation_params=[-0.5,2.5] strides=[2,2]"}),
 };

@@ -15,19 +15,14 @@ static Status abs_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(abs_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = true}, {0}};
-
 OPERATOR(abs) = {
     .name = "Abs",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = abs_infer,
     .run = abs_run,
     .grad = abs_grad,
-    .cases = CASES(abs_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

@@ -7,15 +7,10 @@ static Status acos_compose(Compose *c) {
   return compose_done(c, emit(g, "Sub", compose_number(c, x, 1.5707963267948966), emit(g, "Asin", x)));
 }
 
-CASES_OF(acos_cases) = {{"f32[2,3]:-0.9..0.9"}, {0}};
-
 OPERATOR(acos) = {
     .name = "Acos",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = acos_compose,
-    .cases = CASES(acos_cases),
+    .cases = CASES({"f32[2,3]:-0.9..0.9"}),
 };

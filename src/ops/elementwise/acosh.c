@@ -9,16 +9,11 @@ static Status acosh_compose(Compose *c) {
   return compose_done(c, emit(g, "Log", emit(g, "Add", x, root)));
 }
 
-CASES_OF(acosh_cases) = {{"f32[2,3]:1.2..9"}, {0}};
-
 OPERATOR(acosh) = {
     .name = "Acosh",
     .since = {9, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = acosh_compose,
-    .cases = CASES(acosh_cases),
+    .cases = CASES({"f32[2,3]:1.2..9"}),
 };

@@ -11,17 +11,12 @@ static Status and_infer(Node *n) {
 
 static void and_run(const Node *n) { broadcast_run(n, 2, and_row); }
 
-CASES_OF(and_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,0,1,0,1,0 v:bool[3]=0,1,1"}, {0}};
-
 OPERATOR(and) = {
     .name = "And",
     .since = {1, 7},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = and_infer,
     .run = and_run,
-    .cases = CASES(and_cases),
+    .cases = CASES({"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,0,1,0,1,0 v:bool[3]=0,1,1"}),
 };

@@ -30,18 +30,13 @@ static Status atan_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(atan_cases) = {{"f32[2,3]"}, {"f32[40]:-9..9"}, {"v:f32[4]=inf,-inf,0,1e30", .no_grad = "infinite"}, {0}};
-
 OPERATOR(atan) = {
     .name = "Atan",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = atan_infer,
     .run = atan_run,
     .grad = atan_grad,
-    .cases = CASES(atan_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"}, {"v:f32[4]=inf,-inf,0,1e30", .no_grad = "infinite"}),
 };

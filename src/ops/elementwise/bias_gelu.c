@@ -18,19 +18,14 @@ static Status bias_gelu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(bias_gelu_cases) = {{"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}, {0}};
-
 OPERATOR(bias_gelu) = {
     .name = "BiasGelu",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1,
     .infer = bias_gelu_infer,
     .run = bias_gelu_run,
     .grad = bias_gelu_grad,
-    .cases = CASES(bias_gelu_cases),
+    .cases = CASES({"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}),
 };

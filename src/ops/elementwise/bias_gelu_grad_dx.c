@@ -13,18 +13,13 @@ GELU_BIAS_GRAD_ROW(bias_gelu_grad_dx_row, f32x4_gelu_slope(x))
 
 static void bias_gelu_grad_dx_run(const Node *n) { broadcast_run(n, 3, bias_gelu_grad_dx_row); }
 
-CASES_OF(bias_gelu_grad_dx_cases) = {{"f32[2,3] f32[2,3] f32[3]"}, {"f32[2,2,5] f32[2,2,5]:-5..5 f32[5]"}, {0}};
-
 OPERATOR(bias_gelu_grad_dx) = {
     .name = "BiasGeluGrad_dX",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .in_place = 1 | 2,
     .infer = bias_gelu_grad_dx_infer,
     .run = bias_gelu_grad_dx_run,
-    .cases = CASES(bias_gelu_grad_dx_cases),
+    .cases = CASES({"f32[2,3] f32[2,3] f32[3]"}, {"f32[2,2,5] f32[2,2,5]:-5..5 f32[5]"}),
 };

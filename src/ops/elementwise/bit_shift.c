@@ -19,17 +19,11 @@ static Status bit_shift_infer(Node *n) {
 
 static void bit_shift_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
 
-CASES_OF(bit_shift_cases) = {
-    {"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"}, {0}};
-
 OPERATOR(bit_shift) = {
     .name = "BitShift",
     .since = {11},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .infer = bit_shift_infer,
     .run = bit_shift_run,
-    .cases = CASES(bit_shift_cases),
+    .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"}),
 };

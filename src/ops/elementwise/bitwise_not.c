@@ -12,16 +12,11 @@ static Status bitwise_not_infer(Node *n) {
 
 static void bitwise_not_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
 
-CASES_OF(bitwise_not_cases) = {{"v:i64[3]=5,-1,12", NULL, 18}, {"u8[4]:0..255", NULL, 18}, {0}};
-
 OPERATOR(bitwise_not) = {
     .name = "BitwiseNot",
     .since = {18},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .infer = bitwise_not_infer,
     .run = bitwise_not_run,
-    .cases = CASES(bitwise_not_cases),
+    .cases = CASES({"v:i64[3]=5,-1,12", NULL, 18}, {"u8[4]:0..255", NULL, 18}),
 };

@@ -12,16 +12,11 @@ static Status bitwise_or_infer(Node *n) {
 
 static void bitwise_or_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
 
-CASES_OF(bitwise_or_cases) = {{"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:0..255 u8[4]:0..255", NULL, 18}, {0}};
-
 OPERATOR(bitwise_or) = {
     .name = "BitwiseOr",
     .since = {18},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .infer = bitwise_or_infer,
     .run = bitwise_or_run,
-    .cases = CASES(bitwise_or_cases),
+    .cases = CASES({"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:0..255 u8[4]:0..255", NULL, 18}),
 };

@@ -12,16 +12,11 @@ static Status bitwise_xor_infer(Node *n) {
 
 static void bitwise_xor_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
 
-CASES_OF(bitwise_xor_cases) = {{"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:0..255 u8[4]:0..255", NULL, 18}, {0}};
-
 OPERATOR(bitwise_xor) = {
     .name = "BitwiseXor",
     .since = {18},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .infer = bitwise_xor_infer,
     .run = bitwise_xor_run,
-    .cases = CASES(bitwise_xor_cases),
+    .cases = CASES({"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:0..255 u8[4]:0..255", NULL, 18}),
 };

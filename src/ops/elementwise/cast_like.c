@@ -5,19 +5,12 @@ static Status cast_like_compose(Compose *c) {
   return compose_done(c, emit_with(c->graph, "Cast", ATTRS(attr_of_int("to", c->node->in[1]->type)), c->node->in[0]));
 }
 
-CASES_OF(cast_like_cases) = {{"f32[2,3] f32[1]"},
-                             {"f32[2,3] i64[1]", .no_grad = "ints"},
-                             {"v:i64[2,3]=1,2,3,4,5,6 f32[1]", .no_grad = "ints"},
-                             {0}};
-
 OPERATOR(cast_like) = {
     .name = "CastLike",
     .since = {15, 19, 21},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .compose = cast_like_compose,
-    .cases = CASES(cast_like_cases),
+    .cases = CASES({"f32[2,3] f32[1]"}, {"f32[2,3] i64[1]", .no_grad = "ints"},
+                   {"v:i64[2,3]=1,2,3,4,5,6 f32[1]", .no_grad = "ints"}),
 };

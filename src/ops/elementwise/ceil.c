@@ -13,19 +13,14 @@ static Status ceil_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(ceil_cases) = {{"f32[4]:0.2..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"}, {0}};
-
 OPERATOR(ceil) = {
     .name = "Ceil",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = ceil_infer,
     .run = ceil_run,
     .grad = ceil_grad,
-    .cases = CASES(ceil_cases),
+    .cases = CASES({"f32[4]:0.2..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"}),
 };

@@ -28,18 +28,13 @@ static Status celu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(celu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {0}};
-
 OPERATOR(celu) = {
     .name = "Celu",
     .since = {12},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = celu_infer,
     .run = celu_run,
     .grad = celu_grad,
-    .cases = CASES(celu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}),
 };

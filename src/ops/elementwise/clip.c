@@ -61,28 +61,18 @@ static Status clip_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(clip_cases) = {{"f32[2,3] f32[]=-0.5 f32[]=0.7"},
-                        {"f32[7] - f32[]=0.3"},
-                        {"f32[7] f32[]=-0.2"},
-                        {"f32[7]"},
-                        {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
-                        {"f32[7]", "min=-0.5 max=0.25", 10},
-                        {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
-                        {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
-                        {0}};
-
 OPERATOR(clip) = {
     .name = "Clip",
     .since = {1, 6, 11, 12, 13},
-    .min_in = 1,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 3},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = clip_infer,
     .run = clip_run,
     .grad = clip_grad,
     .upgrade = clip_upgrade,
-    .cases = CASES(clip_cases),
+    .cases = CASES({"f32[2,3] f32[]=-0.5 f32[]=0.7"}, {"f32[7] - f32[]=0.3"}, {"f32[7] f32[]=-0.2"}, {"f32[7]"},
+                   {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
+                   {"f32[7]", "min=-0.5 max=0.25", 10}, {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
+                   {"f32[7]", "max=0.25 consumed_inputs=[0]", 1}),
 };

@@ -23,22 +23,15 @@ BROADCAST_ROW_2(clip_grad_row, clip_grad(n, a, b))
 
 static void clip_grad_run(const Node *n) { broadcast_run(n, 2, clip_grad_row); }
 
-CASES_OF(clip_grad_cases) = {{"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"},
-                             {"f32[7] f32[7]", "min=0.0"},
-                             {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"},
-                             {0}};
-
 OPERATOR(clip_grad) = {
     .name = "ClipGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_OURS,
     .in_place = 1 | 2,
     .infer = clip_grad_infer,
     .run = clip_grad_run,
-    .cases = CASES(clip_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7] f32[7]", "min=0.0"},
+                   {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"}),
 };

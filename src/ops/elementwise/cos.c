@@ -16,21 +16,14 @@ static Status cos_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(cos_cases) = {{"f32[2,3]"},
-                       {"f32[40]:-9..9"},
-                       {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"},
-                       {0}};
-
 OPERATOR(cos) = {
     .name = "Cos",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = cos_infer,
     .run = cos_run,
     .grad = cos_grad,
-    .cases = CASES(cos_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"},
+                   {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"}),
 };

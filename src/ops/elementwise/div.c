@@ -19,25 +19,15 @@ static Status div_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(div_cases) = {{"f32[2,3] f32[2,3]:0.5..2"},
-                       {"f32[2,5] f32[5]:-2..-0.5"},
-                       {"f32[3,1] f32[]:0.5..2"},
-                       {"i64[3]=-7,7,7 i64[3]=2,-1,0"},
-                       {"v:i64[3]=-7,7,7 v:i64[3]=2,-1,0"},
-                       {"v:i32[2]=9,7 v:i32[]=2"},
-                       {0}};
-
 OPERATOR(div) = {
     .name = "Div",
     .since = {1, 6, 7, 13, 14},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
     .infer = div_infer,
     .run = div_run,
     .grad = div_grad,
-    .cases = CASES(div_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]:0.5..2"}, {"f32[2,5] f32[5]:-2..-0.5"}, {"f32[3,1] f32[]:0.5..2"},
+                   {"i64[3]=-7,7,7 i64[3]=2,-1,0"}, {"v:i64[3]=-7,7,7 v:i64[3]=2,-1,0"}, {"v:i32[2]=9,7 v:i32[]=2"}),
 };

@@ -25,19 +25,13 @@ static Status elu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(elu_cases) = {
-    {"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}, {0}};
-
 OPERATOR(elu) = {
     .name = "Elu",
     .since = {1, 6, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = elu_infer,
     .run = elu_run,
     .grad = elu_grad,
-    .cases = CASES(elu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}),
 };

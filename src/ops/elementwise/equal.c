@@ -47,18 +47,13 @@ static void equal_run(const Node *n) {
                                         : bool_row);
 }
 
-CASES_OF(equal_cases) = {{"f32[2,3] f32[3]"},          {"i64[3]=1,-1,3 i64[1]=-1"},    {"v:i64[3]=1,2,3 v:i64[]=2"},
-                         {"v:i32[3]=1,2,3 v:i32[]=2"}, {"v:bool[3]=1,0,1 v:bool[]=1"}, {0}};
-
 OPERATOR(equal) = {
     .name = "Equal",
     .since = {1, 7, 11, 13, 19},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_FLOAT64 | OP_STRINGS,
     .infer = equal_infer,
     .run = equal_run,
-    .cases = CASES(equal_cases),
+    .cases = CASES({"f32[2,3] f32[3]"}, {"i64[3]=1,-1,3 i64[1]=-1"}, {"v:i64[3]=1,2,3 v:i64[]=2"},
+                   {"v:i32[3]=1,2,3 v:i32[]=2"}, {"v:bool[3]=1,0,1 v:bool[]=1"}),
 };

@@ -17,18 +17,13 @@ static Status erf_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(erf_cases) = {{"f32[2,3]"}, {"f32[4,2]:-5..5"}, {0}};
-
 OPERATOR(erf) = {
     .name = "Erf",
     .since = {9, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = erf_infer,
     .run = erf_run,
     .grad = erf_grad,
-    .cases = CASES(erf_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-5..5"}),
 };

@@ -14,19 +14,14 @@ static Status exp_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(exp_cases) = {{"f32[2,3]"}, {"f32[4,2]:-20..4"}, {0}};
-
 OPERATOR(exp) = {
     .name = "Exp",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = exp_infer,
     .run = exp_run,
     .grad = exp_grad,
-    .cases = CASES(exp_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-20..4"}),
 };

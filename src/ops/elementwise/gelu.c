@@ -30,21 +30,14 @@ static Status gelu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gelu_cases) = {{"f32[2,3]", NULL, 20},
-                        {"f32[4,3]:-5..5", "approximate=none", 20},
-                        {"f32[4,3]:-5..5", "approximate=tanh", 20},
-                        {0}};
-
 OPERATOR(gelu) = {
     .name = "Gelu",
     .since = {20},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = gelu_infer,
     .run = gelu_run,
     .grad = gelu_grad,
-    .cases = CASES(gelu_cases),
+    .cases = CASES({"f32[2,3]", NULL, 20}, {"f32[4,3]:-5..5", "approximate=none", 20},
+                   {"f32[4,3]:-5..5", "approximate=tanh", 20}),
 };

@@ -13,18 +13,13 @@ BROADCAST_ROW_2(gelu_grad_row, a *f32x4_gelu_slope(b))
 
 static void gelu_grad_run(const Node *n) { broadcast_run(n, 2, gelu_grad_row); }
 
-CASES_OF(gelu_grad_cases) = {{"f32[2,3] f32[2,3]"}, {"f32[7] f32[7]:-5..5"}, {0}};
-
 OPERATOR(gelu_grad) = {
     .name = "GeluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = gelu_grad_infer,
     .run = gelu_grad_run,
-    .cases = CASES(gelu_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[7] f32[7]:-5..5"}),
 };

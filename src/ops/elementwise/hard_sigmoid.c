@@ -28,18 +28,13 @@ static Status hard_sigmoid_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(hard_sigmoid_cases) = {{"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0.25"}, {0}};
-
 OPERATOR(hard_sigmoid) = {
     .name = "HardSigmoid",
     .since = {1, 6, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = hard_sigmoid_infer,
     .run = hard_sigmoid_run,
     .grad = hard_sigmoid_grad,
-    .cases = CASES(hard_sigmoid_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0.25"}),
 };

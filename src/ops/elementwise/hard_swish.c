@@ -20,18 +20,13 @@ static Status hard_swish_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(hard_swish_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}, {0}};
-
 OPERATOR(hard_swish) = {
     .name = "HardSwish",
     .since = {14, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = hard_swish_infer,
     .run = hard_swish_run,
     .grad = hard_swish_grad,
-    .cases = CASES(hard_swish_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}),
 };

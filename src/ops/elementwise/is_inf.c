@@ -14,19 +14,13 @@ static Status is_inf_compose(Compose *c) {
   return compose_done(c, high || low ? y : emit(g, "And", y, emit(g, "Not", y)));
 }
 
-CASES_OF(is_inf_cases) = {{"v:f32[4]=nan,0,inf,-inf", .no_grad = "bool"},
-                          {"v:f32[4]=nan,0,inf,-inf", "detect_negative=0", .no_grad = "bool"},
-                          {"v:f32[4]=nan,0,inf,-inf", "detect_positive=0", .no_grad = "bool"},
-                          {0}};
-
 OPERATOR(is_inf) = {
     .name = "IsInf",
     .since = {10, 20},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = is_inf_compose,
-    .cases = CASES(is_inf_cases),
+    .cases = CASES({"v:f32[4]=nan,0,inf,-inf", .no_grad = "bool"},
+                   {"v:f32[4]=nan,0,inf,-inf", "detect_negative=0", .no_grad = "bool"},
+                   {"v:f32[4]=nan,0,inf,-inf", "detect_positive=0", .no_grad = "bool"}),
 };

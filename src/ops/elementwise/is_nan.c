@@ -6,16 +6,11 @@ static Status is_nan_compose(Compose *c) {
   return compose_done(c, emit(c->graph, "Not", emit(c->graph, "Equal", x, x)));
 }
 
-CASES_OF(is_nan_cases) = {{"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}, {0}};
-
 OPERATOR(is_nan) = {
     .name = "IsNaN",
     .since = {9, 13, 20},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = is_nan_compose,
-    .cases = CASES(is_nan_cases),
+    .cases = CASES({"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}),
 };

@@ -26,23 +26,14 @@ static Status leaky_relu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(leaky_relu_cases) = {{"f32[2,3]"},
-                              {"f32[5]", "alpha=0.3"},
-                              {"f32[5]", "alpha=-0.3"},
-                              {"f32[5]", "alpha=0.0"},
-                              {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true},
-                              {0}};
-
 OPERATOR(leaky_relu) = {
     .name = "LeakyRelu",
     .since = {1, 6, 16},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = leaky_relu_infer,
     .run = leaky_relu_run,
     .grad = leaky_relu_grad,
-    .cases = CASES(leaky_relu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"},
+                   {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}),
 };

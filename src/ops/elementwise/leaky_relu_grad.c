@@ -18,18 +18,13 @@ BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *((co
 
 static void leaky_relu_grad_run(const Node *n) { broadcast_run(n, 2, leaky_relu_grad_row); }
 
-CASES_OF(leaky_relu_grad_cases) = {{"f32[2,3] f32[2,3]", "alpha=0.3"}, {0}};
-
 OPERATOR(leaky_relu_grad) = {
     .name = "LeakyReluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = leaky_relu_grad_infer,
     .run = leaky_relu_grad_run,
-    .cases = CASES(leaky_relu_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]", "alpha=0.3"}),
 };

@@ -22,17 +22,12 @@ static void less_run(const Node *n) {
                                         : int32_row);
 }
 
-CASES_OF(less_cases) = {{"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}, {0}};
-
 OPERATOR(less) = {
     .name = "Less",
     .since = {1, 7, 9, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_FLOAT64,
     .infer = less_infer,
     .run = less_run,
-    .cases = CASES(less_cases),
+    .cases = CASES({"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}),
 };

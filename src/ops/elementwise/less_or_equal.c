@@ -22,17 +22,12 @@ static void less_or_equal_run(const Node *n) {
                                         : int32_row);
 }
 
-CASES_OF(less_or_equal_cases) = {{"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}, {0}};
-
 OPERATOR(less_or_equal) = {
     .name = "LessOrEqual",
     .since = {12, 16},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_FLOAT64,
     .infer = less_or_equal_infer,
     .run = less_or_equal_run,
-    .cases = CASES(less_or_equal_cases),
+    .cases = CASES({"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}),
 };

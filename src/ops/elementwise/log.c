@@ -14,19 +14,14 @@ static Status log_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(log_cases) = {{"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}, {0}};
-
 OPERATOR(log) = {
     .name = "Log",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = log_infer,
     .run = log_run,
     .grad = log_grad,
-    .cases = CASES(log_cases),
+    .cases = CASES({"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}),
 };

@@ -24,19 +24,14 @@ static Status max_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(max_cases) = {{"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}, {0}};
-
 OPERATOR(max) = {
     .name = "Max",
     .since = {1, 6, 8, 12, 13},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .in_place = ~0u,
     .flags = OP_FLOAT64,
     .infer = max_infer,
     .run = max_run,
     .grad = max_grad,
-    .cases = CASES(max_cases),
+    .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}),
 };

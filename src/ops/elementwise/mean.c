@@ -9,16 +9,11 @@ static Status mean_compose(Compose *c) {
   return compose_done(c, emit(g, "Div", sum, compose_number(c, x, count)));
 }
 
-CASES_OF(mean_cases) = {{"f32[2,3]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {0}};
-
 OPERATOR(mean) = {
     .name = "Mean",
     .since = {1, 6, 8, 13},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .flags = OP_FLOAT64,
     .compose = mean_compose,
-    .cases = CASES(mean_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}),
 };

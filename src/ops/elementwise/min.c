@@ -25,19 +25,14 @@ static Status min_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(min_cases) = {{"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}, {0}};
-
 OPERATOR(min) = {
     .name = "Min",
     .since = {1, 6, 8, 12, 13},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .in_place = ~0u,
     .flags = OP_FLOAT64,
     .infer = min_infer,
     .run = min_run,
     .grad = min_grad,
-    .cases = CASES(min_cases),
+    .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}),
 };

@@ -7,15 +7,10 @@ static Status mish_compose(Compose *c) {
   return compose_done(c, emit(g, "Mul", x, emit(g, "Tanh", emit(g, "Softplus", x))));
 }
 
-CASES_OF(mish_cases) = {{"f32[2,3]", NULL, 18}, {"f32[9]:-5..5", NULL, 18}, {0}};
-
 OPERATOR(mish) = {
     .name = "Mish",
     .since = {18, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = mish_compose,
-    .cases = CASES(mish_cases),
+    .cases = CASES({"f32[2,3]", NULL, 18}, {"f32[9]:-5..5", NULL, 18}),
 };

@@ -16,25 +16,15 @@ static Status mul_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(mul_cases) = {{"f32[2,3] f32[2,3]"},
-                       {"f32[2,3,2] f32[3,1]"},
-                       {"f32[] f32[5]"},
-                       {"i64[2]=5,7 i64[2]=-3,9"},
-                       {"v:i64[2]=5,7 v:i64[2]=-3,9"},
-                       {"v:i32[2]=5,7 v:i32[2]=3,9"},
-                       {0}};
-
 OPERATOR(mul) = {
     .name = "Mul",
     .since = {1, 6, 7, 13, 14},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
     .infer = mul_infer,
     .run = mul_run,
     .grad = mul_grad,
-    .cases = CASES(mul_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,2] f32[3,1]"}, {"f32[] f32[5]"}, {"i64[2]=5,7 i64[2]=-3,9"},
+                   {"v:i64[2]=5,7 v:i64[2]=-3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),
 };

@@ -14,19 +14,14 @@ static Status neg_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(neg_cases) = {{"f32[2,3]"}, {"f32[4,2]"}, {0}};
-
 OPERATOR(neg) = {
     .name = "Neg",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = neg_infer,
     .run = neg_run,
     .grad = neg_grad,
-    .cases = CASES(neg_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}),
 };

@@ -12,17 +12,12 @@ static void not_run(const Node *n) {
   for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = !x[i];
 }
 
-CASES_OF(not_cases) = {{"v:bool[5]=1,0,0,1,1"}, {0}};
-
 OPERATOR(not) = {
     .name = "Not",
     .since = {1},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = not_infer,
     .run = not_run,
-    .cases = CASES(not_cases),
+    .cases = CASES({"v:bool[5]=1,0,0,1,1"}),
 };

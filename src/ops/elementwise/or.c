@@ -11,17 +11,12 @@ static Status or_infer(Node *n) {
 
 static void or_run(const Node *n) { broadcast_run(n, 2, or_row); }
 
-CASES_OF(or_cases) = {{"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,0,1,0,1,0 v:bool[3]=0,1,1"}, {0}};
-
 OPERATOR(or) = {
     .name = "Or",
     .since = {1, 7},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = or_infer,
     .run = or_run,
-    .cases = CASES(or_cases),
+    .cases = CASES({"v:bool[4]=1,0,1,0 v:bool[4]=1,1,0,0"}, {"v:bool[2,3]=1,0,1,0,1,0 v:bool[3]=0,1,1"}),
 };

@@ -25,25 +25,15 @@ static Status p_relu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(p_relu_cases) = {{"f32[2,3] f32[2,3]"},
-                          {"f32[2,3,4] f32[3,1]"},
-                          {"f32[5] f32[1]"},
-                          {"f64[2,3] f64[3]"},
-                          {"v:i32[4]=-2,-1,0,7 v:i32[]=3"},
-                          {"v:f32[3]=0,-1,2 f32[1]", .kink = true},
-                          {0}};
-
 OPERATOR(p_relu) = {
     .name = "PRelu",
     .since = {1, 6, 7, 9, 16},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = p_relu_infer,
     .run = p_relu_run,
     .grad = p_relu_grad,
-    .cases = CASES(p_relu_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"},
+                   {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {"v:f32[3]=0,-1,2 f32[1]", .kink = true}),
 };

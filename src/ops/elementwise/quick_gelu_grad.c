@@ -16,18 +16,13 @@ BROADCAST_ROW_2(quick_gelu_grad_row, a *f32x4_quick_gelu_slope(b, *(const float 
 
 static void quick_gelu_grad_run(const Node *n) { broadcast_run(n, 2, quick_gelu_grad_row); }
 
-CASES_OF(quick_gelu_grad_cases) = {{"f32[2,3] f32[2,3]", "alpha=0.5"}, {"f32[7] f32[7]:-5..5"}, {0}};
-
 OPERATOR(quick_gelu_grad) = {
     .name = "QuickGeluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = quick_gelu_grad_infer,
     .run = quick_gelu_grad_run,
-    .cases = CASES(quick_gelu_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]", "alpha=0.5"}, {"f32[7] f32[7]:-5..5"}),
 };

@@ -14,19 +14,14 @@ static Status reciprocal_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(reciprocal_cases) = {{"f32[2,3]:0.3..2"}, {"f32[4,2]:-3..-1"}, {0}};
-
 OPERATOR(reciprocal) = {
     .name = "Reciprocal",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = reciprocal_infer,
     .run = reciprocal_run,
     .grad = reciprocal_grad,
-    .cases = CASES(reciprocal_cases),
+    .cases = CASES({"f32[2,3]:0.3..2"}, {"f32[4,2]:-3..-1"}),
 };

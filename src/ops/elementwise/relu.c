@@ -16,21 +16,15 @@ static Status relu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(relu_cases) = {
-    {"f32[2,3]"},        {"f32[5]"}, {"f32[]"}, {"v:f64[3]=-1,0,1e300"}, {"v:i64[3]=-5,0,9007199254740993"},
-    {"i8[4]:-100..100"}, {0}};
-
 OPERATOR(relu) = {
     .name = "Relu",
     .since = {1, 6, 13, 14},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = relu_infer,
     .run = relu_run,
     .grad = relu_grad,
-    .cases = CASES(relu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[5]"}, {"f32[]"}, {"v:f64[3]=-1,0,1e300"}, {"v:i64[3]=-5,0,9007199254740993"},
+                   {"i8[4]:-100..100"}),
 };

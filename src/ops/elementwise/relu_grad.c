@@ -13,18 +13,13 @@ BROADCAST_ROW_2(row_relu_grad, f32x4_select(b > f32x4_splat(0), a, f32x4_splat(0
 
 static void relu_grad_run(const Node *n) { broadcast_run(n, 2, row_relu_grad); }
 
-CASES_OF(relu_grad_cases) = {{"f32[2,3] f32[2,3]"}, {0}};
-
 OPERATOR(relu_grad) = {
     .name = "ReluGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = relu_grad_infer,
     .run = relu_grad_run,
-    .cases = CASES(relu_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}),
 };

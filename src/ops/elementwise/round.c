@@ -13,22 +13,15 @@ static Status round_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(round_cases) = {{"f32[4]:0.6..0.8"},
-                         {"f32[2,5]:-3..3", .no_grad = "jumps"},
-                         {"v:f32[4]=0.5,1.5,-0.5,-2.5", .no_grad = "jumps"},
-                         {0}};
-
 OPERATOR(round) = {
     .name = "Round",
     .since = {11, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = round_infer,
     .run = round_run,
     .grad = round_grad,
-    .cases = CASES(round_cases),
+    .cases = CASES({"f32[4]:0.6..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"},
+                   {"v:f32[4]=0.5,1.5,-0.5,-2.5", .no_grad = "jumps"}),
 };

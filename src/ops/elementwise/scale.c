@@ -26,19 +26,13 @@ static void run_range(void *context, size_t from, size_t to) {
 
 static void scale_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n); }
 
-CASES_OF(scale_cases) = {
-    {"f32[2,3] f32[]=2"}, {"f32[2,3] f32[1]=3", "scale_down=1"}, {"f32[5] v:i64[]=4", "scale_down=1"}, {0}};
-
 OPERATOR(scale) = {
     .name = "Scale",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1,
     .infer = scale_infer,
     .run = scale_run,
-    .cases = CASES(scale_cases),
+    .cases = CASES({"f32[2,3] f32[]=2"}, {"f32[2,3] f32[1]=3", "scale_down=1"}, {"f32[5] v:i64[]=4", "scale_down=1"}),
 };

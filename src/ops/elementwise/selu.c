@@ -29,18 +29,13 @@ static Status selu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(selu_cases) = {{"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {"v:f32[3]=0,-1,2", .kink = true}, {0}};
-
 OPERATOR(selu) = {
     .name = "Selu",
     .since = {1, 6, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = selu_infer,
     .run = selu_run,
     .grad = selu_grad,
-    .cases = CASES(selu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

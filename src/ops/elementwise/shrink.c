@@ -10,16 +10,11 @@ static Status shrink_compose(Compose *c) {
   return compose_done(c, emit(g, "Where", emit(g, "Less", x, emit(g, "Neg", lambd)), emit(g, "Add", x, bias), high));
 }
 
-CASES_OF(shrink_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5", "lambd=1.5 bias=1.5"}, {0}};
-
 OPERATOR(shrink) = {
     .name = "Shrink",
     .since = {9},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = shrink_compose,
-    .cases = CASES(shrink_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5", "lambd=1.5 bias=1.5"}),
 };

@@ -15,18 +15,13 @@ static Status sigmoid_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(sigmoid_cases) = {{"f32[2,3]"}, {"f32[4,2]:-9..9"}, {0}};
-
 OPERATOR(sigmoid) = {
     .name = "Sigmoid",
     .since = {1, 6, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = sigmoid_infer,
     .run = sigmoid_run,
     .grad = sigmoid_grad,
-    .cases = CASES(sigmoid_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-9..9"}),
 };

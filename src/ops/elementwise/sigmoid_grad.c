@@ -11,18 +11,13 @@ BROADCAST_ROW_2(sigmoid_grad_row, a *b * (1.0f - b))
 
 static void sigmoid_grad_run(const Node *n) { broadcast_run(n, 2, sigmoid_grad_row); }
 
-CASES_OF(sigmoid_grad_cases) = {{"f32[2,3] f32[2,3]"}, {0}};
-
 OPERATOR(sigmoid_grad) = {
     .name = "SigmoidGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = sigmoid_grad_infer,
     .run = sigmoid_grad_run,
-    .cases = CASES(sigmoid_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}),
 };

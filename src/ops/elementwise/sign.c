@@ -19,19 +19,14 @@ static Status sign_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(sign_cases) = {{"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}, {0}};
-
 OPERATOR(sign) = {
     .name = "Sign",
     .since = {9, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = sign_infer,
     .run = sign_run,
     .grad = sign_grad,
-    .cases = CASES(sign_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}),
 };

@@ -16,21 +16,14 @@ static Status sin_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(sin_cases) = {{"f32[2,3]"},
-                       {"f32[40]:-9..9"},
-                       {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"},
-                       {0}};
-
 OPERATOR(sin) = {
     .name = "Sin",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = sin_infer,
     .run = sin_run,
     .grad = sin_grad,
-    .cases = CASES(sin_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"},
+                   {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"}),
 };

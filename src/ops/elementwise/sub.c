@@ -15,25 +15,15 @@ static Status sub_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(sub_cases) = {{"f32[2,3] f32[2,3]"},
-                       {"f32[] f32[6]"},
-                       {"f32[4,1] f32[1,3]"},
-                       {"f32[5] f32[2,5]"},
-                       {"i64[2]=5,7 i64[2]=3,9"},
-                       {"v:i32[2]=5,7 v:i32[2]=3,9"},
-                       {0}};
-
 OPERATOR(sub) = {
     .name = "Sub",
     .since = {1, 6, 7, 13, 14},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
     .infer = sub_infer,
     .run = sub_run,
     .grad = sub_grad,
-    .cases = CASES(sub_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"}, {"f32[4,1] f32[1,3]"}, {"f32[5] f32[2,5]"},
+                   {"i64[2]=5,7 i64[2]=3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),
 };

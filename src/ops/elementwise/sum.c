@@ -13,24 +13,15 @@ static Status sum_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(sum_cases) = {{"f32[5]"},
-                       {"f32[2,3] f32[2,3]"},
-                       {"f32[3,7] f32[3,7] f32[3,7]"},
-                       {"f32[3] f32[2,1] f32[2,3] f32[]"},
-                       {"f32[2100] f32[2100] f32[2100] f32[2100]"},
-                       {0}};
-
 OPERATOR(sum) = {
     .name = "Sum",
     .since = {1, 6, 8, 13},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .in_place = ~0u,
     .flags = OP_FLOAT64,
     .infer = sum_infer,
     .run = sum_run,
     .grad = sum_grad,
-    .cases = CASES(sum_cases),
+    .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3,7] f32[3,7] f32[3,7]"},
+                   {"f32[3] f32[2,1] f32[2,3] f32[]"}, {"f32[2100] f32[2100] f32[2100] f32[2100]"}),
 };

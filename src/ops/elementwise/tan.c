@@ -7,15 +7,10 @@ static Status tan_compose(Compose *c) {
   return compose_done(c, emit(g, "Div", emit(g, "Sin", x), emit(g, "Cos", x)));
 }
 
-CASES_OF(tan_cases) = {{"f32[2,3]:-1.2..1.2"}, {0}};
-
 OPERATOR(tan) = {
     .name = "Tan",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = tan_compose,
-    .cases = CASES(tan_cases),
+    .cases = CASES({"f32[2,3]:-1.2..1.2"}),
 };

@@ -11,18 +11,13 @@ BROADCAST_ROW_2(tanh_grad_row, a * (1.0f - b * b))
 
 static void tanh_grad_run(const Node *n) { broadcast_run(n, 2, tanh_grad_row); }
 
-CASES_OF(tanh_grad_cases) = {{"f32[2,3] f32[2,3]"}, {0}};
-
 OPERATOR(tanh_grad) = {
     .name = "TanhGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = tanh_grad_infer,
     .run = tanh_grad_run,
-    .cases = CASES(tanh_grad_cases),
+    .cases = CASES({"f32[2,3] f32[2,3]"}),
 };

@@ -8,16 +8,11 @@ static Status thresholded_relu_compose(Compose *c) {
   return compose_done(c, emit(g, "Where", emit(g, "Greater", x, alpha), x, compose_number(c, x, 0)));
 }
 
-CASES_OF(thresholded_relu_cases) = {{"f32[2,3]"}, {"f32[9]:-5..5", "alpha=2.5"}, {0}};
-
 OPERATOR(thresholded_relu) = {
     .name = "ThresholdedRelu",
     .since = {10, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = thresholded_relu_compose,
-    .cases = CASES(thresholded_relu_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5", "alpha=2.5"}),
 };

@@ -46,21 +46,16 @@ static Status where_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(where_cases) = {{"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"},  {"v:bool[2,1]=1,0 f32[3] f32[]"},
-                         {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"},  {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
-                         {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}, {0}};
-
 OPERATOR(where) = {
     .name = "Where",
     .since = {9, 16},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .in_place = 2 | 4,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = where_infer,
     .run = where_run,
     .grad = where_grad,
-    .cases = CASES(where_cases),
+    .cases = CASES({"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"}, {"v:bool[2,1]=1,0 f32[3] f32[]"},
+                   {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"}, {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
+                   {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}),
 };

@@ -22,16 +22,11 @@ static Status compress_compose(Compose *c) {
       c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, kept, (int)kept_count)));
 }
 
-CASES_OF(compress_cases) = {{"f32[3,2] bool[3]=1,0,1", "axis=0"}, {"f32[3,2] bool[5]=0,1,0,0,1"}, {0}};
-
 OPERATOR(compress) = {
     .name = "Compress",
     .since = {9, 11},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE,
     .compose = compress_compose,
-    .cases = CASES(compress_cases),
+    .cases = CASES({"f32[3,2] bool[3]=1,0,1", "axis=0"}, {"f32[3,2] bool[5]=0,1,0,0,1"}),
 };

@@ -69,26 +69,16 @@ static Status gather_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gather_cases) = {{"f32[5,3] v:i64[2,2]=0,4,4,-1"},
-                          {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
-                          {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"},
-                          {"f32[5,3] v:i64[]=2"},
-                          {"i64[3]=7,8,9 i64[1]=-1"},
-                          {"f32[4,9] v:i64[3]=1,3,1"},
-                          {"u8[4,2] v:i64[2]=3,0"},
-                          {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"},
-                          {0}};
-
 OPERATOR(gather) = {
     .name = "Gather",
     .since = {1, 11, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_infer,
     .run = gather_run,
     .grad = gather_grad,
-    .cases = CASES(gather_cases),
+    .cases = CASES({"f32[5,3] v:i64[2,2]=0,4,4,-1"}, {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
+                   {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"}, {"f32[5,3] v:i64[]=2"}, {"i64[3]=7,8,9 i64[1]=-1"},
+                   {"f32[4,9] v:i64[3]=1,3,1"}, {"u8[4,2] v:i64[2]=3,0"},
+                   {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"}),
 };

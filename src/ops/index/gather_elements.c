@@ -30,23 +30,15 @@ static Status gather_elements_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gather_elements_cases) = {{"f32[3,4] v:i64[2,4]=0,1,2,0,-1,1,1,2"},
-                                   {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,1", "axis=1"},
-                                   {"f32[2,3,2] v:i32[2,1,2]=0,2,1,1", "axis=-2"},
-                                   {"i64[4] v:i64[2]=3,0", NULL, 11},
-                                   {"f32[3] v:i64[2]=3,1", .no_grad = "an index out of range is NaN"},
-                                   {0}};
-
 OPERATOR(gather_elements) = {
     .name = "GatherElements",
     .since = {11, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_elements_infer,
     .run = gather_elements_run,
     .grad = gather_elements_grad,
-    .cases = CASES(gather_elements_cases),
+    .cases = CASES({"f32[3,4] v:i64[2,4]=0,1,2,0,-1,1,1,2"}, {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,1", "axis=1"},
+                   {"f32[2,3,2] v:i32[2,1,2]=0,2,1,1", "axis=-2"}, {"i64[4] v:i64[2]=3,0", NULL, 11},
+                   {"f32[3] v:i64[2]=3,1", .no_grad = "an index out of range is NaN"}),
 };

@@ -62,22 +62,15 @@ static Status gather_grad_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gather_grad_cases) = {{"i64[2]=5,3 v:i64[2,2]=0,4,4,-1 f32[2,2,3]"},
-                               {"i64[3]=2,5,6 v:i32[2]=1,-5 f32[2,2,6]", "axis=1"},
-                               {"i64[2]=3,2 v:i64[]=1 f32[2]"},
-                               {"i64[2]=3,2 v:i64[2]=3,1 f32[2,2]", .no_grad = "a row out of range is left out"},
-                               {0}};
-
 OPERATOR(gather_grad) = {
     .name = "GatherGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .infer = gather_grad_infer,
     .run = gather_grad_run,
     .grad = gather_grad_grad,
-    .cases = CASES(gather_grad_cases),
+    .cases = CASES({"i64[2]=5,3 v:i64[2,2]=0,4,4,-1 f32[2,2,3]"}, {"i64[3]=2,5,6 v:i32[2]=1,-5 f32[2,2,6]", "axis=1"},
+                   {"i64[2]=3,2 v:i64[]=1 f32[2]"},
+                   {"i64[2]=3,2 v:i64[2]=3,1 f32[2,2]", .no_grad = "a row out of range is left out"}),
 };

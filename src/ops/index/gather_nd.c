@@ -41,26 +41,17 @@ static Status gather_nd_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gather_nd_cases) = {{"f32[3,4] v:i64[2,2]=0,3,2,-1"},
-                             {"f32[3,4,2] v:i64[2,3,1]=0,2,1,1,-3,0"},
-                             {"f32[2,3,4] v:i64[2,2]=1,0,1,2"},
-                             {"f32[2,3,4] v:i64[2,1]=1,-1", "batch_dims=1"},
-                             {"f32[2,3,4] v:i64[2,3,1,1]=0,1,2,3,0,1", "batch_dims=2"},
-                             {"f32[3,4] v:i64[3,2]=0,3,2,-1,0,3", NULL, 15},
-                             {"i64[3,2] v:i32[2,1]=2,0", NULL, 11},
-                             {"f32[3,2] v:i64[2,1]=1,3", .no_grad = "a slice out of range is NaN"},
-                             {0}};
-
 OPERATOR(gather_nd) = {
     .name = "GatherND",
     .since = {11, 12, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_nd_infer,
     .run = gather_nd_run,
     .grad = gather_nd_grad,
-    .cases = CASES(gather_nd_cases),
+    .cases = CASES({"f32[3,4] v:i64[2,2]=0,3,2,-1"}, {"f32[3,4,2] v:i64[2,3,1]=0,2,1,1,-3,0"},
+                   {"f32[2,3,4] v:i64[2,2]=1,0,1,2"}, {"f32[2,3,4] v:i64[2,1]=1,-1", "batch_dims=1"},
+                   {"f32[2,3,4] v:i64[2,3,1,1]=0,1,2,3,0,1", "batch_dims=2"},
+                   {"f32[3,4] v:i64[3,2]=0,3,2,-1,0,3", NULL, 15}, {"i64[3,2] v:i32[2,1]=2,0", NULL, 11},
+                   {"f32[3,2] v:i64[2,1]=1,3", .no_grad = "a slice out of range is NaN"}),
 };

@@ -34,20 +34,14 @@ static void gather_nd_grad_run(const Node *n) {
   }
 }
 
-CASES_OF(gather_nd_grad_cases) = {{"i64[2]=3,4 v:i64[3,1]=0,2,0 f32[3,4]"},
-                                  {"i64[3]=2,3,4 v:i64[2,1]=1,5 f32[2,4]", "batch_dims=1"}, /* out of range: left out */
-                                  {0}};
-
 OPERATOR(gather_nd_grad) = {
     .name = "GatherNDGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_OURS, /* without a kernel for the CPU there */
     .infer = gather_nd_grad_infer,
     .run = gather_nd_grad_run,
-    .cases = CASES(gather_nd_grad_cases),
+    .cases = CASES({"i64[2]=3,4 v:i64[3,1]=0,2,0 f32[3,4]"},
+                   {"i64[3]=2,3,4 v:i64[2,1]=1,5 f32[2,4]", "batch_dims=1"}), /* out of range: left out */
 };

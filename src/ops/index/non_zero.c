@@ -32,16 +32,11 @@ static Status non_zero_compose(Compose *c) {
   return compose_done(c, name ? graph_constant(c->graph, name, DTYPE_INT64, &y, at) : NULL);
 }
 
-CASES_OF(non_zero_cases) = {{"f32[2,2]=1,0,1,1", .no_grad = "positions"}, {0}};
-
 OPERATOR(non_zero) = {
     .name = "NonZero",
     .since = {9, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .compose = non_zero_compose,
-    .cases = CASES(non_zero_cases),
+    .cases = CASES({"f32[2,2]=1,0,1,1", .no_grad = "positions"}),
 };

@@ -68,20 +68,13 @@ static void one_hot_run(const Node *n) {
   }
 }
 
-CASES_OF(one_hot_cases) = {{"v:i64[3]=0,2,-1 i64[]=4 f32[2]=0,1"},
-                           {"v:i64[2,3]=0,1,2,1,7,0 i64[1]=3 f32[2]=-0.5,2", "axis=1"},
-                           {"v:i32[2]=1,0 i64[]=2 v:i64[2]=5,6", "axis=0"},
-                           {0}};
-
 OPERATOR(one_hot) = {
     .name = "OneHot",
     .since = {9, 11},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_ANY_TYPE,
     .infer = one_hot_infer,
     .run = one_hot_run,
-    .cases = CASES(one_hot_cases),
+    .cases = CASES({"v:i64[3]=0,2,-1 i64[]=4 f32[2]=0,1"}, {"v:i64[2,3]=0,1,2,1,7,0 i64[1]=3 f32[2]=-0.5,2", "axis=1"},
+                   {"v:i32[2]=1,0 i64[]=2 v:i64[2]=5,6", "axis=0"}),
 };

@@ -11,16 +11,11 @@ static Status scatter_compose(Compose *c) {
   return graph_compose(c->graph, &added, c->out);
 }
 
-CASES_OF(scatter_cases) = {{"f32[3,3] v:i64[2,3]=1,0,2,0,2,1 f32[2,3]", "axis=0", 10}, {0}};
-
 OPERATOR(scatter) = {
     .name = "Scatter",
     .since = {9},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_ANY_TYPE,
     .compose = scatter_compose,
-    .cases = CASES(scatter_cases),
+    .cases = CASES({"f32[3,3] v:i64[2,3]=1,0,2,0,2,1 f32[2,3]", "axis=0", 10}),
 };

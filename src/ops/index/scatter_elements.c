@@ -35,25 +35,18 @@ static Status scatter_elements_grad(Grad *g) {
   return scatter_grad(g, "GatherElements", ATTRS(attr_of_int("axis", elements_axis(g->node))));
 }
 
-CASES_OF(scatter_elements_cases) = {
-    {"f32[3,4] v:i64[2,4]=0,1,2,0,1,2,-3,2 f32[2,4]"},
-    {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,0 f32[3,2]", "axis=1"},
-    {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=add", 16},
-    {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
-    {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
-    {"v:i64[4]=1,2,3,4 v:i32[2]=0,2 v:i64[2]=9,8", NULL, 11},
-    {0}};
-
 OPERATOR(scatter_elements) = {
     .name = "ScatterElements",
     .since = {11, 13, 16, 18},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_ANY_TYPE,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,
     .grad = scatter_elements_grad,
-    .cases = CASES(scatter_elements_cases),
+    .cases = CASES({"f32[3,4] v:i64[2,4]=0,1,2,0,1,2,-3,2 f32[2,4]"},
+                   {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,0 f32[3,2]", "axis=1"},
+                   {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=add", 16},
+                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
+                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
+                   {"v:i64[4]=1,2,3,4 v:i32[2]=0,2 v:i64[2]=9,8", NULL, 11}),
 };

@@ -30,27 +30,19 @@ static void scatter_nd_run(const Node *n) {
 
 static Status scatter_nd_grad(Grad *g) { return scatter_grad(g, "GatherND", NO_ATTRS); }
 
-CASES_OF(scatter_nd_cases) = {
-    {"f32[4,3] v:i64[2,1]=3,1 f32[2,3]"},
-    {"f32[4,3] v:i64[2,2]=3,1,0,-1 f32[2]"},
-    {"f32[4,3] v:i64[3,1]=3,1,3 f32[3,3]", "reduction=add", 16},
-    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
-    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
-    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=min", 18, 0, "its gradient is not written"},
-    {"v:i64[4]=1,2,3,4 v:i64[2,1]=0,2 v:i64[2]=9,8", NULL, 11},
-    {"f32[2] v:i64[1,1]=2 f32[1]", .no_grad = "an index out of range"},
-    {0}};
-
 OPERATOR(scatter_nd) = {
     .name = "ScatterND",
     .since = {11, 13, 16, 18},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_ANY_TYPE,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,
     .grad = scatter_nd_grad,
-    .cases = CASES(scatter_nd_cases),
+    .cases = CASES({"f32[4,3] v:i64[2,1]=3,1 f32[2,3]"}, {"f32[4,3] v:i64[2,2]=3,1,0,-1 f32[2]"},
+                   {"f32[4,3] v:i64[3,1]=3,1,3 f32[3,3]", "reduction=add", 16},
+                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
+                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
+                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=min", 18, 0, "its gradient is not written"},
+                   {"v:i64[4]=1,2,3,4 v:i64[2,1]=0,2 v:i64[2]=9,8", NULL, 11},
+                   {"f32[2] v:i64[1,1]=2 f32[1]", .no_grad = "an index out of range"}),
 };

@@ -105,25 +105,18 @@ static double top_k_work(const Node *n) { return work_elements(n->in[0]) * 64; }
 
 static Status top_k_upgrade(Upgrade *u) { return upgrade_move(u, "k", 1, 10), STATUS_OK; }
 
-CASES_OF(top_k_cases) = {{"f32[3,5] i64[1]=2", NULL, 0, 2},
-                         {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2},
-                         {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
-                         {"v:i64[5]=1,3,-3,0,9 i64[1]=5", "largest=0", 0, 2},
-                         {"v:u64[3]=1,9e18,3 i64[1]=1", NULL, 0, 2},
-                         {0}};
-
 OPERATOR(top_k) = {
     .name = "TopK",
     .since = {1, 10, 11},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 2,
-    .max_out = 2,
+    .inputs = {1, 2},
+    .outputs = {2, 2},
     .flags = OP_ANY_TYPE,
     .infer = top_k_infer,
     .run = top_k_run,
     .grad = top_k_grad,
     .work = top_k_work,
     .upgrade = top_k_upgrade,
-    .cases = CASES(top_k_cases),
+    .cases = CASES({"f32[3,5] i64[1]=2", NULL, 0, 2}, {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2},
+                   {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
+                   {"v:i64[5]=1,3,-3,0,9 i64[1]=5", "largest=0", 0, 2}, {"v:u64[3]=1,9e18,3 i64[1]=1", NULL, 0, 2}),
 };

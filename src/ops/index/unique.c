@@ -101,20 +101,14 @@ static Status unique_compose(Compose *c) {
       c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, found.first, (int)found.groups)));
 }
 
-CASES_OF(unique_cases) = {{"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"},
-                          {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
-                          {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},
-                          {"u8[2,4,2]=1,1,0,1,2,1,0,1,1,1,0,1,2,1,0,1", "axis=1", 0, 4, "constant"},
-                          {0}};
-
 OPERATOR(unique) = {
     .name = "Unique",
     .since = {11},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {1, 1},
+    .outputs = {1, 4},
     .flags = OP_ANY_TYPE,
     .compose = unique_compose,
-    .cases = CASES(unique_cases),
+    .cases = CASES({"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"}, {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
+                   {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},
+                   {"u8[2,4,2]=1,1,0,1,2,1,0,1,1,1,0,1,2,1,0,1", "axis=1", 0, 4, "constant"}),
 };

@@ -44,21 +44,14 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
   return compose_done(c, mean ? emit(g, "Div", sum, emit_with(g, "ReduceSum", whole, weight)) : sum);
 }
 
-CASES_OF(negative_log_likelihood_loss_cases) = {{"f32[3,4] v:i64[3]=0,3,1"},
-                                                {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"},
-                                                {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
-                                                {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"},
-                                                {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"},
-                                                {0}};
-
 OPERATOR(negative_log_likelihood_loss) = {
     .name = "NegativeLogLikelihoodLoss",
     .since = {12, 13, 22},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_FLOAT64,
     .compose = negative_log_likelihood_loss_compose,
-    .cases = CASES(negative_log_likelihood_loss_cases),
+    .cases = CASES({"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"},
+                   {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
+                   {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"},
+                   {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"}),
 };

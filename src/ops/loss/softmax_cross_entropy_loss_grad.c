@@ -1,21 +1,14 @@
 /* SoftmaxCrossEntropyLossGrad (com.microsoft): the gradient of SoftmaxCrossEntropyLoss from its log-probabilities. */
 #include "ops/loss/cross_entropy.h"
 
-CASES_OF(softmax_cross_entropy_loss_grad_cases) = {
-    {"f32[] f32[3,5]:-3..0 v:i64[3]=0,4,2"},
-    {"f32[3] f32[3,5]:-3..0 v:i64[3]=0,4,2 f32[5]=1,2,0.5,1,3", "reduction=none"},
-    {0}};
-
 OPERATOR(softmax_cross_entropy_loss_grad) = {
     .name = "SoftmaxCrossEntropyLossGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 5},
     .in_place = 2,
     .infer = cross_entropy_gradient_infer,
     .run = cross_entropy_gradient_run,
-    .cases = CASES(softmax_cross_entropy_loss_grad_cases),
+    .cases = CASES({"f32[] f32[3,5]:-3..0 v:i64[3]=0,4,2"},
+                   {"f32[3] f32[3,5]:-3..0 v:i64[3]=0,4,2 f32[5]=1,2,0.5,1,3", "reduction=none"}),
 };

@@ -20,19 +20,14 @@ static void run_channels(void *context, size_t from, size_t to) {
 
 static void batch_norm_again_run(const Node *n) { batch_norm_channels(n, 0, run_channels, (void *)n); }
 
-CASES_OF(batch_norm_again_cases) = {
-    {"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2"}, {0}};
-
 OPERATOR(batch_norm_again) = {
     .name = "BatchNormAgain",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {5, 5},
     .flags = OP_OURS,
     .infer = batch_norm_again_infer,
     .run = batch_norm_again_run,
-    .cases = CASES(batch_norm_again_cases),
+    .cases = CASES({"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
+                   {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2"}),
 };

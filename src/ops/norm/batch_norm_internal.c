@@ -31,23 +31,17 @@ static Status batch_norm_internal_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(batch_norm_internal_cases) = {
-    {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75 epsilon=0.01", 0, 5},
-    {"f32[5,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 5},
-    {0}};
-
 OPERATOR(batch_norm_internal) = {
     .name = "BatchNormInternal",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 5,
+    .inputs = {5, 5},
+    .outputs = {1, 5},
     .flags = OP_UPDATES | OP_FIRST_ALONE,
     .updates = {0, 3, 4},
     .infer = batch_norm_internal_infer,
     .run = batch_norm_internal_run,
     .grad = batch_norm_internal_grad,
-    .cases = CASES(batch_norm_internal_cases),
+    .cases = CASES({"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75 epsilon=0.01", 0, 5},
+                   {"f32[5,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 5}),
 };

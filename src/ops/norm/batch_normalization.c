@@ -123,27 +123,21 @@ static Status batch_normalization_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(batch_normalization_cases) = {{"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2", ""},
-                                       {"f32[2,3,4] f32[3] f32[3] f32[3] f32[3]:0.5..2", "epsilon=0.5", 9},
-                                       {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "spatial=1", 7},
-                                       {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2",
-                                        "training_mode=1 momentum=0.75 epsilon=0.01", 14, 3,
-                                        "training goes through BatchNormInternal"},
-                                       {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1,
-                                        "training goes through BatchNormInternal"},
-                                       {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"},
-                                       {0}};
-
 OPERATOR(batch_normalization) = {
     .name = "BatchNormalization",
     .since = {1, 6, 7, 9, 14, 15},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 5,
+    .inputs = {5, 5},
+    .outputs = {1, 5},
     .flags = OP_FIRST_ALONE,
     .infer = batch_normalization_infer,
     .run = batch_normalization_run,
     .grad = batch_normalization_grad,
-    .cases = CASES(batch_normalization_cases),
+    .cases = CASES({"f32[2,3,4,5] f32[3] f32[3] f32[3] f32[3]:0.5..2", ""},
+                   {"f32[2,3,4] f32[3] f32[3] f32[3] f32[3]:0.5..2", "epsilon=0.5", 9},
+                   {"f32[4,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "spatial=1", 7},
+                   {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1 momentum=0.75 epsilon=0.01", 14,
+                    3, "training goes through BatchNormInternal"},
+                   {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1,
+                    "training goes through BatchNormInternal"},
+                   {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"}),
 };

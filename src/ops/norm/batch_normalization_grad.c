@@ -35,21 +35,16 @@ static void run_channels(void *context, size_t from, size_t to) {
 
 static void batch_normalization_grad_run(const Node *n) { batch_norm_channels(n, 1, run_channels, (void *)n); }
 
-CASES_OF(batch_normalization_grad_cases) = {{"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3},
-                                            {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2"},
-                                            {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 2},
-                                            {"f32[1,2] f32[1,2] f32[2] f32[2] f32[2]:0.5..2"},
-                                            {0}};
-
 OPERATOR(batch_normalization_grad) = {
     .name = "BatchNormalizationGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {5, 5},
+    .outputs = {1, 3},
     .infer = batch_normalization_grad_infer,
     .run = batch_normalization_grad_run,
-    .cases = CASES(batch_normalization_grad_cases),
+    .cases = CASES({"f32[3,2,3,4] f32[3,2,3,4] f32[2] f32[2] f32[2]:0.5..2", "", 0, 3},
+                   {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2"},
+                   {"f32[2,3,3] f32[2,3,3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 2},
+                   {"f32[1,2] f32[1,2] f32[2] f32[2] f32[2]:0.5..2"}),
 };

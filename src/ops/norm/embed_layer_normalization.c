@@ -27,21 +27,16 @@ static Status embed_layer_normalization_compose(Compose *c) {
   return compose_done(c, emit_with(g, "LayerNormalization", attrs, sum, n->in[5], n->in[6]));
 }
 
-CASES_OF(embed_layer_normalization_cases) = {
-    {"v:i32[2,3]=0,4,2,1,1,3 v:i32[2,3]=0,1,1,0,0,0 f32[5,4] f32[6,4] f32[2,4] f32[4] f32[4] v:i32[2,3]=1,1,0,1,1,1",
-     "epsilon=0.1", 0, 3},
-    {"v:i32[2,3]=0,4,2,1,1,3 - f32[5,4] f32[6,4] - f32[4] f32[4]", NULL, 0, 2},
-    {"v:i32[1,3]=0,4,2 - f32[5,4] f32[6,4] - f32[4] f32[4] - v:i32[1,3]=5,0,1", "epsilon=0.5", 0, 2},
-    {0}};
-
 OPERATOR(embed_layer_normalization) = {
     .name = "EmbedLayerNormalization",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = 9,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {1, 9},
+    .outputs = {1, 3},
     .compose = embed_layer_normalization_compose,
-    .cases = CASES(embed_layer_normalization_cases),
+    .cases = CASES({"v:i32[2,3]=0,4,2,1,1,3 v:i32[2,3]=0,1,1,0,0,0 f32[5,4] f32[6,4] f32[2,4] f32[4] f32[4] "
+                    "v:i32[2,3]=1,1,0,1,1,1",
+                    "epsilon=0.1", 0, 3},
+                   {"v:i32[2,3]=0,4,2,1,1,3 - f32[5,4] f32[6,4] - f32[4] f32[4]", NULL, 0, 2},
+                   {"v:i32[1,3]=0,4,2 - f32[5,4] f32[6,4] - f32[4] f32[4] - v:i32[1,3]=5,0,1", "epsilon=0.5", 0, 2}),
 };

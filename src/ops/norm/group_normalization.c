@@ -24,17 +24,11 @@ static Status group_normalization_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", y, emit_shape(g, x)));
 }
 
-CASES_OF(group_normalization_cases) = {{"f32[2,4,2,3] f32[2] f32[2]", "num_groups=2", 18},
-                                       {"f32[2,6,5] f32[6] f32[6]", "num_groups=3 epsilon=0.1", 21},
-                                       {0}};
-
 OPERATOR(group_normalization) = {
     .name = "GroupNormalization",
     .since = {18, 21},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .compose = group_normalization_compose,
-    .cases = CASES(group_normalization_cases),
+    .cases = CASES({"f32[2,4,2,3] f32[2] f32[2]", "num_groups=2", 18},
+                   {"f32[2,6,5] f32[6] f32[6]", "num_groups=3 epsilon=0.1", 21}),
 };

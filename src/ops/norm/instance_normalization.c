@@ -18,16 +18,10 @@ static Status instance_normalization_compose(Compose *c) {
   return compose_done(c, emit(g, "Add", y, compose_reshape(c, c->node->in[2], channel, NULL)));
 }
 
-CASES_OF(instance_normalization_cases) = {
-    {"f32[2,3,2,3] f32[3] f32[3]"}, {"f32[2,3,5] f32[3] f32[3]", "epsilon=0.1"}, {0}};
-
 OPERATOR(instance_normalization) = {
     .name = "InstanceNormalization",
     .since = {1, 6, 22},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .compose = instance_normalization_compose,
-    .cases = CASES(instance_normalization_cases),
+    .cases = CASES({"f32[2,3,2,3] f32[3] f32[3]"}, {"f32[2,3,5] f32[3] f32[3]", "epsilon=0.1"}),
 };

@@ -36,26 +36,17 @@ static Status layer_normalization_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(layer_normalization_cases) = {{"f32[3,6] f32[6] f32[6]"},
-                                       {"f32[2,3,5] f32[5] f32[5]", "epsilon=0.25", 17, 3},
-                                       {"f32[2,3,5] f32[3,5]", "axis=1"},
-                                       {"f32[3,7] f32[3,7] f32[3,7]", "axis=0 stash_type=1"},
-                                       {"f32[130,5] f32[5] f32[5]", "axis=-1", 17},
-                                       {"f32[2,3,5] f32[5] f32[5]", "axis=-1", 12, 3},
-                                       {"f32[2,900]:-1..9 f32[900] f32[900]", "epsilon=1e-12", 1, 1},
-                                       {"f32[3,1] f32[1] f32[1]"},
-                                       {0}};
-
 OPERATOR(layer_normalization) = {
     .name = "LayerNormalization",
     .since = {1, 17},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {2, 3},
+    .outputs = {1, 3},
     .in_place = 1,
     .infer = layer_normalization_infer,
     .run = layer_normalization_run,
     .grad = layer_normalization_grad,
-    .cases = CASES(layer_normalization_cases),
+    .cases = CASES({"f32[3,6] f32[6] f32[6]"}, {"f32[2,3,5] f32[5] f32[5]", "epsilon=0.25", 17, 3},
+                   {"f32[2,3,5] f32[3,5]", "axis=1"}, {"f32[3,7] f32[3,7] f32[3,7]", "axis=0 stash_type=1"},
+                   {"f32[130,5] f32[5] f32[5]", "axis=-1", 17}, {"f32[2,3,5] f32[5] f32[5]", "axis=-1", 12, 3},
+                   {"f32[2,900]:-1..9 f32[900] f32[900]", "epsilon=1e-12", 1, 1}, {"f32[3,1] f32[1] f32[1]"}),
 };

@@ -18,20 +18,15 @@ static void layer_normalization_grad_run(const Node *n) {
   layer_norm_gradient_run(n, in_f32(n, 3), in_f32(n, 4), wanted(n, 0), wanted(n, 1), wanted(n, 2));
 }
 
-CASES_OF(layer_normalization_grad_cases) = {{"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1] f32[2,3,1]:0.5..2", NULL, 0, 3},
-                                            {"f32[3,4] f32[3,4] f32[3,4] f32[1,1] f32[1,1]:0.5..2", "axis=0", 0, 3},
-                                            {0}};
-
 OPERATOR(layer_normalization_grad) = {
     .name = "LayerNormalizationGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {5, 5},
+    .outputs = {1, 3},
     .in_place = 1 | 2,
     .infer = layer_normalization_grad_infer,
     .run = layer_normalization_grad_run,
-    .cases = CASES(layer_normalization_grad_cases),
+    .cases = CASES({"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1] f32[2,3,1]:0.5..2", NULL, 0, 3},
+                   {"f32[3,4] f32[3,4] f32[3,4] f32[1,1] f32[1,1]:0.5..2", "axis=0", 0, 3}),
 };

@@ -9,16 +9,11 @@ static Status lp_normalization_compose(Compose *c) {
   return compose_done(c, emit(g, "Div", x, compose_reduce(c, p == 1 ? "ReduceL1" : "ReduceL2", x, &axis, 1, true)));
 }
 
-CASES_OF(lp_normalization_cases) = {{"f32[2,3,4]", "axis=1"}, {"f32[3,5]", "p=1"}, {0}};
-
 OPERATOR(lp_normalization) = {
     .name = "LpNormalization",
     .since = {1, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = lp_normalization_compose,
-    .cases = CASES(lp_normalization_cases),
+    .cases = CASES({"f32[2,3,4]", "axis=1"}, {"f32[3,5]", "p=1"}),
 };

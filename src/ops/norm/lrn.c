@@ -19,15 +19,10 @@ static Status lrn_compose(Compose *c) {
   return compose_done(c, emit(g, "Mul", x, emit(g, "Pow", base, compose_number(c, x, -beta))));
 }
 
-CASES_OF(lrn_cases) = {{"f32[2,5,3,2]", "size=3 alpha=0.5 bias=2.0"}, {"f32[1,4,3]", "size=2 alpha=0.9 beta=0.5"}, {0}};
-
 OPERATOR(lrn) = {
     .name = "LRN",
     .since = {1, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = lrn_compose,
-    .cases = CASES(lrn_cases),
+    .cases = CASES({"f32[2,5,3,2]", "size=3 alpha=0.5 bias=2.0"}, {"f32[1,4,3]", "size=2 alpha=0.9 beta=0.5"}),
 };

@@ -13,15 +13,10 @@ static Status mean_variance_normalization_compose(Compose *c) {
   return compose_done(c, emit(g, "Div", d, emit(g, "Add", deviation, compose_number(c, x, 1e-9))));
 }
 
-CASES_OF(mean_variance_normalization_cases) = {{"f32[2,3,2,3]"}, {"f32[2,5]", "axes=[1]"}, {0}};
-
 OPERATOR(mean_variance_normalization) = {
     .name = "MeanVarianceNormalization",
     .since = {9, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = mean_variance_normalization_compose,
-    .cases = CASES(mean_variance_normalization_cases),
+    .cases = CASES({"f32[2,3,2,3]"}, {"f32[2,5]", "axes=[1]"}),
 };

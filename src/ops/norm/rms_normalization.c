@@ -25,21 +25,14 @@ static Status rms_normalization_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(rms_normalization_cases) = {{"f32[3,6] f32[6]", "epsilon=0.25", 23},
-                                     {"f32[2,3,5] f32[3,5]", "axis=1", 23},
-                                     {"f32[70,5] f32[5]", NULL, 23},
-                                     {0}};
-
 OPERATOR(rms_normalization) = {
     .name = "RMSNormalization",
     .since = {23},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .in_place = 1,
     .infer = rms_normalization_infer,
     .run = rms_normalization_run,
     .grad = rms_normalization_grad,
-    .cases = CASES(rms_normalization_cases),
+    .cases = CASES({"f32[3,6] f32[6]", "epsilon=0.25", 23}, {"f32[2,3,5] f32[3,5]", "axis=1", 23},
+                   {"f32[70,5] f32[5]", NULL, 23}),
 };

@@ -28,19 +28,15 @@ static Status simplified_layer_normalization_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(simplified_layer_normalization_cases) = {
-    {"f32[3,6] f32[6]", "epsilon=0.25", 0, 2}, {"f32[2,3,5] f32[3,5]", "axis=1"}, {"f32[70,5] f32[5]", "axis=-1"}, {0}};
-
 OPERATOR(simplified_layer_normalization) = {
     .name = "SimplifiedLayerNormalization",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {2, 2},
+    .outputs = {1, 2},
     .in_place = 1,
     .infer = simplified_layer_normalization_infer,
     .run = simplified_layer_normalization_run,
     .grad = simplified_layer_normalization_grad,
-    .cases = CASES(simplified_layer_normalization_cases),
+    .cases = CASES({"f32[3,6] f32[6]", "epsilon=0.25", 0, 2}, {"f32[2,3,5] f32[3,5]", "axis=1"},
+                   {"f32[70,5] f32[5]", "axis=-1"}),
 };

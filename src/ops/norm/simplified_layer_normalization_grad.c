@@ -17,20 +17,15 @@ static void simplified_layer_normalization_grad_run(const Node *n) {
                           has_out(n, 1) ? out_f32(n, 1) : NULL, NULL);
 }
 
-CASES_OF(simplified_layer_normalization_grad_cases) = {{"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2},
-                                                       {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2"},
-                                                       {0}};
-
 OPERATOR(simplified_layer_normalization_grad) = {
     .name = "SimplifiedLayerNormalizationGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {4, 4},
+    .outputs = {1, 2},
     .in_place = 1 | 2,
     .infer = simplified_layer_normalization_grad_infer,
     .run = simplified_layer_normalization_grad_run,
-    .cases = CASES(simplified_layer_normalization_grad_cases),
+    .cases = CASES({"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2", NULL, 0, 2},
+                   {"f32[2,3,5] f32[2,3,5] f32[5] f32[2,3,1]:0.5..2"}),
 };

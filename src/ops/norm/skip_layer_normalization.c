@@ -13,17 +13,12 @@ static Status skip_layer_normalization_compose(Compose *c) {
                                       : emit_with(g, "LayerNormalization", attrs, sum, n->in[2]));
 }
 
-CASES_OF(skip_layer_normalization_cases) = {
-    {"f32[2,3,6] f32[2,3,6] f32[6] f32[6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6]"}, {0}};
-
 OPERATOR(skip_layer_normalization) = {
     .name = "SkipLayerNormalization",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {3, 5},
+    .outputs = {1, 4},
     .compose = skip_layer_normalization_compose,
-    .cases = CASES(skip_layer_normalization_cases),
+    .cases = CASES({"f32[2,3,6] f32[2,3,6] f32[6] f32[6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6]"}),
 };

@@ -12,17 +12,12 @@ static Status skip_simplified_layer_normalization_compose(Compose *c) {
   return compose_done(c, emit_with(g, "SimplifiedLayerNormalization", attrs, sum, n->in[2]));
 }
 
-CASES_OF(skip_simplified_layer_normalization_cases) = {
-    {"f32[2,3,6] f32[2,3,6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6] f32[6]"}, {0}};
-
 OPERATOR(skip_simplified_layer_normalization) = {
     .name = "SkipSimplifiedLayerNormalization",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 4,
+    .inputs = {3, 4},
+    .outputs = {1, 4},
     .compose = skip_simplified_layer_normalization_compose,
-    .cases = CASES(skip_simplified_layer_normalization_cases),
+    .cases = CASES({"f32[2,3,6] f32[2,3,6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6] f32[6]"}),
 };

@@ -30,20 +30,15 @@ static void adagrad_run(const Node *n) {
   for (int i = 0; i < training_step_tensors(n, 1); i++) adagrad_step(p, (float)rate, training_step_at(n, 1, i));
 }
 
-CASES_OF(adagrad_cases) = {
-    {"f32[] v:i64[]=3 f32[2,3] f32[2,3] f32[2,3]:0.1..2", "decay_factor=0.1 norm_coefficient=0.01 epsilon=0.001", 0, 2},
-    {"f32[1] v:i64[1]=0 f32[2] f32[3] f32[2] f32[3] f32[2]:0.1..2 f32[3]:0.1..2", NULL, 0, 4},
-    {0}};
-
 OPERATOR(adagrad) = {
     .name = "Adagrad",
     .domain = TRAINING_DOMAIN,
     .since = {1},
-    .min_in = 3,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {3, -1},
+    .outputs = {1, -1},
     .infer = adagrad_infer,
     .run = adagrad_run,
-    .cases = CASES(adagrad_cases),
+    .cases = CASES({"f32[] v:i64[]=3 f32[2,3] f32[2,3] f32[2,3]:0.1..2",
+                    "decay_factor=0.1 norm_coefficient=0.01 epsilon=0.001", 0, 2},
+                   {"f32[1] v:i64[1]=0 f32[2] f32[3] f32[2] f32[3] f32[2]:0.1..2 f32[3]:0.1..2", NULL, 0, 4}),
 };

@@ -38,21 +38,16 @@ static void adam_run(const Node *n) {
     adam_step(p, (float)(training_step_rate(n) * correction), training_step_at(n, 2, i));
 }
 
-CASES_OF(adam_cases) = {
-    {"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2", "norm_coefficient=0.01 norm_coefficient_post=0.1", 0, 3},
-    {"f32[1] v:i64[]=0 f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3]:0.1..2 f32[4]:0.1..2",
-     "alpha=0.8 beta=0.9 epsilon=0.01", 0, 6},
-    {0}};
-
 OPERATOR(adam) = {
     .name = "Adam",
     .domain = TRAINING_DOMAIN,
     .since = {1},
-    .min_in = 3,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {3, -1},
+    .outputs = {1, -1},
     .infer = adam_infer,
     .run = adam_run,
-    .cases = CASES(adam_cases),
+    .cases = CASES({"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2",
+                    "norm_coefficient=0.01 norm_coefficient_post=0.1", 0, 3},
+                   {"f32[1] v:i64[]=0 f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3]:0.1..2 f32[4]:0.1..2",
+                    "alpha=0.8 beta=0.9 epsilon=0.01", 0, 6}),
 };

@@ -33,19 +33,13 @@ static void in_place_accumulator_v2_run(const Node *n) {
   *(uint8_t *)n->out[0]->data = 1;
 }
 
-CASES_OF(in_place_accumulator_v2_cases) = {
-    {"f32[2,3] f32[2,3] v:bool[1]=1"}, {"f32[2,3] f32[2,3] v:bool[1]=0"}, {"f32[7] f32[7]"}, {0}};
-
 OPERATOR(in_place_accumulator_v2) = {
     .name = "InPlaceAccumulatorV2",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_UPDATES,
     .infer = in_place_accumulator_v2_infer,
     .run = in_place_accumulator_v2_run,
-    .cases = CASES(in_place_accumulator_v2_cases),
+    .cases = CASES({"f32[2,3] f32[2,3] v:bool[1]=1"}, {"f32[2,3] f32[2,3] v:bool[1]=0"}, {"f32[7] f32[7]"}),
 };

@@ -37,20 +37,15 @@ static void momentum_run(const Node *n) {
     momentum_step(p, training_step_rate(n), beta, training_step_at(n, 1, i));
 }
 
-CASES_OF(momentum_cases) = {
-    {"f32[] v:i64[]=0 f32[2,3] f32[2,3] f32[2,3]", "alpha=0.9 beta=0.5 norm_coefficient=0.01 mode=standard", 0, 2},
-    {"f32[1] v:i64[1]=2 f32[2] f32[3] f32[2] f32[3] f32[2] f32[3]", "alpha=0.9 beta=0.5 mode=nesterov", 0, 4},
-    {0}};
-
 OPERATOR(momentum) = {
     .name = "Momentum",
     .domain = TRAINING_DOMAIN,
     .since = {1},
-    .min_in = 3,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {3, -1},
+    .outputs = {1, -1},
     .infer = momentum_infer,
     .run = momentum_run,
-    .cases = CASES(momentum_cases),
+    .cases = CASES(
+        {"f32[] v:i64[]=0 f32[2,3] f32[2,3] f32[2,3]", "alpha=0.9 beta=0.5 norm_coefficient=0.01 mode=standard", 0, 2},
+        {"f32[1] v:i64[1]=2 f32[2] f32[3] f32[2] f32[3] f32[2] f32[3]", "alpha=0.9 beta=0.5 mode=nesterov", 0, 4}),
 };

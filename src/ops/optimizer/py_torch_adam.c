@@ -36,20 +36,15 @@ static void py_torch_adam_run(const Node *n) {
   }
 }
 
-CASES_OF(py_torch_adam_cases) = {{"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2",
-                                  "norm_coefficient=0.01 weight_decay=0.1 epsilon=0.001", 0, 3},
-                                 {0}};
-
 OPERATOR(py_torch_adam) = {
     .name = "PyTorchAdam",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 6,
-    .max_in = 6,
-    .min_out = 1,
-    .max_out = 3,
+    .inputs = {6, 6},
+    .outputs = {1, 3},
     .flags = OP_OURS,
     .infer = py_torch_adam_infer,
     .run = py_torch_adam_run,
-    .cases = CASES(py_torch_adam_cases),
+    .cases = CASES({"f32[] v:i64[]=3 f32[5] f32[5] f32[5] f32[5]:0.1..2",
+                    "norm_coefficient=0.01 weight_decay=0.1 epsilon=0.001", 0, 3}),
 };

@@ -117,35 +117,27 @@ static Status average_pool_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(average_pool_cases) = {
-    {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},
-    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]"},
-    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1] count_include_pad=1"},
-    {"f32[1,2,5,8]", "kernel_shape=[2,3] strides=[2,2] ceil_mode=1 pads=[0,1,0,1]", 10},
-    {"f32[1,2,6,8]", "kernel_shape=[3,3] strides=[2,2] ceil_mode=1 pads=[1,1,1,1] count_include_pad=1", 11},
-    {"f32[1,2,5,6]", "kernel_shape=[3,3] strides=[2,2] auto_pad=SAME_UPPER"},
-    {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=SAME_LOWER count_include_pad=1"},
-    {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID"},
-    {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]"},
-    {"f32[2,3,8]", "kernel_shape=[4] strides=[4]"},
-    {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
-    {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]"},
-    {"f32[1,2,5,4,6]", "kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,1,1,0,1] ceil_mode=1 count_include_pad=1"},
-    {"f32[1,2,10,9]", "kernel_shape=[3,2] dilations=[2,3] strides=[2,2] ceil_mode=1", 19},
-    {"f32[1,2,5,6]", "kernel_shape=[2,2] pads=[1,0,0,0]"},
-    {"f32[2,3,1,1]", "kernel_shape=[1,1]"},
-    {0}};
-
 OPERATOR(average_pool) = {
     .name = "AveragePool",
     .since = {1, 7, 10, 11, 19},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .infer = average_pool_infer,
     .run = average_pool_run,
     .grad = average_pool_grad,
     .work = pool_work,
-    .cases = CASES(average_pool_cases),
+    .cases = CASES(
+        {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},
+        {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]"},
+        {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1] count_include_pad=1"},
+        {"f32[1,2,5,8]", "kernel_shape=[2,3] strides=[2,2] ceil_mode=1 pads=[0,1,0,1]", 10},
+        {"f32[1,2,6,8]", "kernel_shape=[3,3] strides=[2,2] ceil_mode=1 pads=[1,1,1,1] count_include_pad=1", 11},
+        {"f32[1,2,5,6]", "kernel_shape=[3,3] strides=[2,2] auto_pad=SAME_UPPER"},
+        {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=SAME_LOWER count_include_pad=1"},
+        {"f32[1,2,5,6]", "kernel_shape=[2,4] auto_pad=VALID"},
+        {"f32[2,3,9]", "kernel_shape=[3] strides=[2] pads=[1,1]"}, {"f32[2,3,8]", "kernel_shape=[4] strides=[4]"},
+        {"f32[2,3,7,6]", "kernel_shape=[7,6]"},
+        {"f32[2,2,4,5,6]", "kernel_shape=[2,3,2] strides=[2,1,2] pads=[1,0,1,0,1,0]"},
+        {"f32[1,2,5,4,6]", "kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,1,1,0,1] ceil_mode=1 count_include_pad=1"},
+        {"f32[1,2,10,9]", "kernel_shape=[3,2] dilations=[2,3] strides=[2,2] ceil_mode=1", 19},
+        {"f32[1,2,5,6]", "kernel_shape=[2,2] pads=[1,0,0,0]"}, {"f32[2,3,1,1]", "kernel_shape=[1,1]"}),
 };

@@ -46,18 +46,13 @@ static void average_pool_grad_run(const Node *n) {
     }
 }
 
-CASES_OF(average_pool_grad_cases) = {{"f32[2,3,2,3] i64[4]=2,3,4,6", "kernel_shape=[2,2] strides=[2,2]"}, {0}};
-
 OPERATOR(average_pool_grad) = {
     .name = "AveragePoolGrad",
     .since = {1, 9},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_OURS, /* its AveragePoolGrad has dY alone */
     .infer = average_pool_grad_infer,
     .run = average_pool_grad_run,
     .work = pool_gradient_work,
-    .cases = CASES(average_pool_grad_cases),
+    .cases = CASES({"f32[2,3,2,3] i64[4]=2,3,4,6", "kernel_shape=[2,2] strides=[2,2]"}),
 };

@@ -44,17 +44,12 @@ static Status global_average_pool_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(global_average_pool_cases) = {{"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[1,2,2,3,2]", ""}, {0}};
-
 OPERATOR(global_average_pool) = {
     .name = "GlobalAveragePool",
     .since = {1},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .infer = global_average_pool_infer,
     .run = global_average_pool_run,
     .grad = global_average_pool_grad,
-    .cases = CASES(global_average_pool_cases),
+    .cases = CASES({"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[1,2,2,3,2]", ""}),
 };

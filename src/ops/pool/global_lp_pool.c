@@ -23,17 +23,12 @@ static Status global_lp_pool_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(global_lp_pool_cases) = {{"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {"f32[1,2,3]", "p=3.0", 1}, {0}};
-
 OPERATOR(global_lp_pool) = {
     .name = "GlobalLpPool",
     .since = {1, 2, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = global_lp_pool_compose,
     .upgrade = global_lp_pool_upgrade,
-    .cases = CASES(global_lp_pool_cases),
+    .cases = CASES({"f32[2,3,2,3]"}, {"f32[2,3,4]", "p=3"}, {"f32[1,2,3]", "p=3.0", 1}),
 };

@@ -47,18 +47,12 @@ static Status global_max_pool_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(global_max_pool_cases) = {
-    {"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}, {0}};
-
 OPERATOR(global_max_pool) = {
     .name = "GlobalMaxPool",
     .since = {1},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .infer = global_max_pool_infer,
     .run = global_max_pool_run,
     .grad = global_max_pool_grad,
-    .cases = CASES(global_max_pool_cases),
+    .cases = CASES({"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}),
 };

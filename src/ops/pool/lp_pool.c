@@ -22,17 +22,11 @@ static Status lp_pool_compose(Compose *c) {
   return compose_done(c, emit(g, "Pow", emit(g, "Mul", mean, compose_number(c, x, size)), compose_number(c, x, 1 / p)));
 }
 
-CASES_OF(lp_pool_cases) = {{"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1]"},
-                           {"f32[1,2,5,4]", "kernel_shape=[2,2] p=3 pads=[0,1,0,1]"},
-                           {0}};
-
 OPERATOR(lp_pool) = {
     .name = "LpPool",
     .since = {1, 2, 11, 18, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = lp_pool_compose,
-    .cases = CASES(lp_pool_cases),
+    .cases = CASES({"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1]"},
+                   {"f32[1,2,5,4]", "kernel_shape=[2,2] p=3 pads=[0,1,0,1]"}),
 };

@@ -38,10 +38,7 @@ static void max_pool_grad_run(const Node *n) {
 OPERATOR(max_pool_grad) = {
     .name = "MaxPoolGrad",
     .since = {1, 9},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .infer = max_pool_grad_infer,
     .run = max_pool_grad_run,
 };

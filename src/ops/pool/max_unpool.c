@@ -40,17 +40,11 @@ static Status max_unpool_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", y, shape));
 }
 
-CASES_OF(max_unpool_cases) = {{"f32[1,1,2,2] v:i64[1,1,2,2]=5,7,13,15", "kernel_shape=[2,2] strides=[2,2]"},
-                              {"f32[1,2,2] v:i64[1,2,2]=1,2,5,9 i64[3]=1,2,5", "kernel_shape=[2] strides=[2]"},
-                              {0}};
-
 OPERATOR(max_unpool) = {
     .name = "MaxUnpool",
     .since = {9, 11, 22},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .compose = max_unpool_compose,
-    .cases = CASES(max_unpool_cases),
+    .cases = CASES({"f32[1,1,2,2] v:i64[1,1,2,2]=5,7,13,15", "kernel_shape=[2,2] strides=[2,2]"},
+                   {"f32[1,2,2] v:i64[1,2,2]=1,2,5,9 i64[3]=1,2,5", "kernel_shape=[2] strides=[2]"}),
 };

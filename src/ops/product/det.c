@@ -29,24 +29,14 @@ static Status det_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(det_cases) = {{"f32[3,3]"},
-                       {"f32[2,2,4,4]"},
-                       {"f32[3,1,1]"},
-                       {"v:f32[3,3]=1,2,3,2,4,6,1,1,1"},
-                       {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"},
-                       {"v:f32[5,5]=1*"},
-                       {0}};
-
 OPERATOR(det) = {
     .name = "Det",
     .since = {11, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .infer = det_infer,
     .run = det_run,
     .grad = det_grad,
     .work = gauss_work,
-    .cases = CASES(det_cases),
+    .cases = CASES({"f32[3,3]"}, {"f32[2,2,4,4]"}, {"f32[3,1,1]"}, {"v:f32[3,3]=1,2,3,2,4,6,1,1,1"},
+                   {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"}, {"v:f32[5,5]=1*"}),
 };

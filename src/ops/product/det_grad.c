@@ -27,19 +27,14 @@ static void det_grad_run(const Node *n) {
   }
 }
 
-CASES_OF(det_grad_cases) = {{"f32[2] f32[2,3,3]"}, {0}};
-
 OPERATOR(det_grad) = {
     .name = "DetGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_OURS,
     .infer = det_grad_infer,
     .run = det_grad_run,
     .work = gauss_work,
-    .cases = CASES(det_grad_cases),
+    .cases = CASES({"f32[2] f32[2,3,3]"}),
 };

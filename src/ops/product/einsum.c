@@ -239,28 +239,17 @@ static Status einsum_compose(Compose *c) {
   return compose_done(c, f[0].value);
 }
 
-CASES_OF(einsum_cases) = {{"f32[2,3] f32[3,4]", "equation=ij,jk->ik"},
-                          {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
-                          {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"},
-                          {"f32[2,3]", "equation=ij->ji"},
-                          {"f32[2,3]", "equation=ij->i"},
-                          {"f32[2,2,3,3]", "equation=b...ii->b...i"},
-                          {"f32[3] f32[3]", "equation=i,i"},
-                          {"f32[3] f32[2]", "equation=i,j->ij"},
-                          {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"},
-                          {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
-                          {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."},
-                          {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"},
-                          {0}};
-
 OPERATOR(einsum) = {
     .name = "Einsum",
     .since = {12},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .flags = OP_FLOAT64,
     .compose = einsum_compose,
-    .cases = CASES(einsum_cases),
+    .cases = CASES({"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
+                   {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"},
+                   {"f32[2,3]", "equation=ij->i"}, {"f32[2,2,3,3]", "equation=b...ii->b...i"},
+                   {"f32[3] f32[3]", "equation=i,i"}, {"f32[3] f32[2]", "equation=i,j->ij"},
+                   {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"},
+                   {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
+                   {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}),
 };

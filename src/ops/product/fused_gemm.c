@@ -13,24 +13,17 @@ static Status fused_gemm_infer(Node *n) {
   return STATUS_OK;
 }
 
-CASES_OF(fused_gemm_cases) = {
-    {"f32[7,13] f32[11,13] f32[11]", "transB=1 activation=Relu"},
-    {"f32[6,9] f32[9,10] f32[6,10]", "activation=Clip activation_alpha=-0.5 activation_beta=0.75"},
-    {"f32[1,9] f32[9,21]", "activation=Relu alpha=0.5"},
-    {0}};
-
 OPERATOR(fused_gemm) = {
     .name = "FusedGemm",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_ALONE | OP_OURS | OP_COSTLY,
     .in_place = 4,
     .infer = fused_gemm_infer,
     .run = gemm_op_run,
     .work = work_product,
-    .cases = CASES(fused_gemm_cases),
+    .cases = CASES({"f32[7,13] f32[11,13] f32[11]", "transB=1 activation=Relu"},
+                   {"f32[6,9] f32[9,10] f32[6,10]", "activation=Clip activation_alpha=-0.5 activation_beta=0.75"},
+                   {"f32[1,9] f32[9,21]", "activation=Relu alpha=0.5"}),
 };

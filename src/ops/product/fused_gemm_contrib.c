@@ -9,19 +9,12 @@ static Status fused_gemm_contrib_compose(Compose *c) {
   return compose_done(c, activation_compose(c, y, numbers, alpha ? 2 : 0));
 }
 
-CASES_OF(fused_gemm_contrib_cases) = {
-    {"f32[3,4] f32[4,5] f32[5]", "activation=LeakyRelu activation_alpha=0.25 alpha=0.5"},
-    {"f32[4,3] f32[5,4]", "activation=Tanh transA=1 transB=1"},
-    {0}};
-
 OPERATOR(fused_gemm_contrib) = {
     .name = "FusedGemm",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .compose = fused_gemm_contrib_compose,
-    .cases = CASES(fused_gemm_contrib_cases),
+    .cases = CASES({"f32[3,4] f32[4,5] f32[5]", "activation=LeakyRelu activation_alpha=0.25 alpha=0.5"},
+                   {"f32[4,3] f32[5,4]", "activation=Tanh transA=1 transB=1"}),
 };

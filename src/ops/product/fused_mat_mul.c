@@ -50,28 +50,19 @@ static Status fused_mat_mul_grad(Grad *g) {
   return g->graph->error->status;
 }
 
-CASES_OF(fused_mat_mul_cases) = {
-    {"f32[2,3,4] f32[2,4,5]", "alpha=0.5"},
-    {"f32[2,4,3] f32[2,4,5]", "transA=1"},
-    {"f32[2,3,4] f32[5,4]", "transB=1 alpha=2.0"},
-    {"f32[3,1,4,3] f32[2,5,4]", "transA=1 transB=1"},
-    {"f32[3,2,4] f32[2,4,5]", "transBatchA=1"},
-    {"f32[4,2,3,6] f32[5,2,3,4]", "transA=1 transB=1 transBatchA=1 transBatchB=1 alpha=0.5"},
-    {"f32[2,3,4] f32[4,2,5]", "transBatchB=1"},
-    {0}};
-
 OPERATOR(fused_mat_mul) = {
     .name = "FusedMatMul",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_COSTLY,
     .infer = fused_mat_mul_infer,
     .run = mat_mul_run,
     .grad = fused_mat_mul_grad,
     .work = work_product,
-    .cases = CASES(fused_mat_mul_cases),
+    .cases = CASES({"f32[2,3,4] f32[2,4,5]", "alpha=0.5"}, {"f32[2,4,3] f32[2,4,5]", "transA=1"},
+                   {"f32[2,3,4] f32[5,4]", "transB=1 alpha=2.0"}, {"f32[3,1,4,3] f32[2,5,4]", "transA=1 transB=1"},
+                   {"f32[3,2,4] f32[2,4,5]", "transBatchA=1"},
+                   {"f32[4,2,3,6] f32[5,2,3,4]", "transA=1 transB=1 transBatchA=1 transBatchB=1 alpha=0.5"},
+                   {"f32[2,3,4] f32[4,2,5]", "transBatchB=1"}),
 };

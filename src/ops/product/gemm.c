@@ -83,33 +83,22 @@ static Status gemm_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(gemm_cases) = {{"f32[3,4] f32[4,5]", ""},
-                        {"f32[7,13] f32[13,11] f32[11]", "alpha=0.5 beta=2.0"},
-                        {"f32[4,3] f32[4,5] f32[3,5]", "transA=1", 7},
-                        {"f32[6,9] f32[10,9] f32[6,1]", "transB=1 alpha=-1.5", 9},
-                        {"f32[9,6] f32[10,9] f32[1,10]", "transA=1 transB=1 beta=0.5", 11},
-                        {"f32[1,9] f32[9,21] f32[21]", ""},
-                        {"f32[1,9] f32[7,9] f32[]", "transB=1"},
-                        {"f32[9,7] f32[9,1] f32[1]", "transA=1"},
-                        {"f32[6,1] f32[1,17]", ""},
-                        {"f32[4,400] f32[400,9] f32[4,9]", "beta=0.5"},
-                        {"f32[5,3] f32[3,800]", "alpha=2.0"},
-                        {"f32[130,3] f32[3,4]", ""},
-                        {"f32[2,3] f32[3,2] f32[2]", "beta=0.0"},
-                        {0}};
-
 OPERATOR(gemm) = {
     .name = "Gemm",
     .since = {1, 6, 7, 9, 11, 13},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .in_place = 4,
     .flags = OP_ALONE | OP_COSTLY,
     .infer = gemm_op_infer,
     .run = gemm_op_run,
     .grad = gemm_grad,
     .work = work_product,
-    .cases = CASES(gemm_cases),
+    .cases = CASES({"f32[3,4] f32[4,5]", ""}, {"f32[7,13] f32[13,11] f32[11]", "alpha=0.5 beta=2.0"},
+                   {"f32[4,3] f32[4,5] f32[3,5]", "transA=1", 7},
+                   {"f32[6,9] f32[10,9] f32[6,1]", "transB=1 alpha=-1.5", 9},
+                   {"f32[9,6] f32[10,9] f32[1,10]", "transA=1 transB=1 beta=0.5", 11},
+                   {"f32[1,9] f32[9,21] f32[21]", ""}, {"f32[1,9] f32[7,9] f32[]", "transB=1"},
+                   {"f32[9,7] f32[9,1] f32[1]", "transA=1"}, {"f32[6,1] f32[1,17]", ""},
+                   {"f32[4,400] f32[400,9] f32[4,9]", "beta=0.5"}, {"f32[5,3] f32[3,800]", "alpha=2.0"},
+                   {"f32[130,3] f32[3,4]", ""}, {"f32[2,3] f32[3,2] f32[2]", "beta=0.0"}),
 };

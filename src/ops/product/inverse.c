@@ -34,26 +34,16 @@ static Status inverse_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(inverse_cases) = {{"f32[3,3]"},
-                           {"f32[2,2,4,4]"},
-                           {"f32[3,1,1]"},
-                           {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"},
-                           {"v:f32[2,2,2]=1,2,2,4,1,2,3,4", .no_grad = "the first matrix is singular: NaN"},
-                           {"f32[0,2,2]"},
-                           {0}};
-
 OPERATOR(inverse) = {
     .name = "Inverse",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_COSTLY,
     .infer = inverse_infer,
     .run = inverse_run,
     .grad = inverse_grad,
     .work = gauss_work,
-    .cases = CASES(inverse_cases),
+    .cases = CASES({"f32[3,3]"}, {"f32[2,2,4,4]"}, {"f32[3,1,1]"}, {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"},
+                   {"v:f32[2,2,2]=1,2,2,4,1,2,3,4", .no_grad = "the first matrix is singular: NaN"}, {"f32[0,2,2]"}),
 };

@@ -49,18 +49,12 @@ static Status conv_integer_compose(Compose *c) {
   return compose_done(c, all);
 }
 
-CASES_OF(conv_integer_cases) = {{"u8[1,2,4,4]:0..255 u8[3,2,2,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
-                                {"u8[1,4,5]:0..255 i8[2,2,3]:-128..127", "group=2 pads=[1,1]", .no_grad = "ints"},
-                                {0}};
-
 OPERATOR(conv_integer) = {
     .name = "ConvInteger",
     .since = {10},
-    .min_in = 2,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 4},
     .flags = OP_ANY_TYPE,
     .compose = conv_integer_compose,
-    .cases = CASES(conv_integer_cases),
+    .cases = CASES({"u8[1,2,4,4]:0..255 u8[3,2,2,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
+                   {"u8[1,4,5]:0..255 i8[2,2,3]:-128..127", "group=2 pads=[1,1]", .no_grad = "ints"}),
 };

@@ -36,24 +36,17 @@ static Status dequantize_linear_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(dequantize_linear_cases) = {
-    {"u8[2,6]:0..255 f32[]=0.02 u8[]=128", .no_grad = "ints"},
-    {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"},
-    {"i32[2,3,2]:-1000..1000 f32[3]=0.02,0.5,1", "axis=1", .no_grad = "ints"},
-    {"i8[2,5]:-100..100 f32[2,3] i8[2,3]=0,1,-2,4,4,5", "axis=1 block_size=2", 21, .no_grad = "ints"},
-    {"u8[5,3]:0..255 f32[2,3]", "axis=0 block_size=3", 21, .no_grad = "ints"},
-    {0}};
-
 OPERATOR(dequantize_linear) = {
     .name = "DequantizeLinear",
     .since = {10, 13, 19, 21},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_STEPS,
     .infer = dequantize_linear_infer,
     .run = dequantize_linear_run,
     .grad = dequantize_linear_grad,
-    .cases = CASES(dequantize_linear_cases),
+    .cases = CASES({"u8[2,6]:0..255 f32[]=0.02 u8[]=128", .no_grad = "ints"},
+                   {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"},
+                   {"i32[2,3,2]:-1000..1000 f32[3]=0.02,0.5,1", "axis=1", .no_grad = "ints"},
+                   {"i8[2,5]:-100..100 f32[2,3] i8[2,3]=0,1,-2,4,4,5", "axis=1 block_size=2", 21, .no_grad = "ints"},
+                   {"u8[5,3]:0..255 f32[2,3]", "axis=0 block_size=3", 21, .no_grad = "ints"}),
 };

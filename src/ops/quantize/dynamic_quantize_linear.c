@@ -15,15 +15,11 @@ static Status dynamic_quantize_linear_compose(Compose *c) {
   return compose_done(c, emit(g, "QuantizeLinear", x, scale, point));
 }
 
-CASES_OF(dynamic_quantize_linear_cases) = {{"f32[2,3]", NULL, 0, 3, .no_grad = "uint8"}, {0}};
-
 OPERATOR(dynamic_quantize_linear) = {
     .name = "DynamicQuantizeLinear",
     .since = {11},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 3,
-    .max_out = 3,
+    .inputs = {1, 1},
+    .outputs = {3, 3},
     .compose = dynamic_quantize_linear_compose,
-    .cases = CASES(dynamic_quantize_linear_cases),
+    .cases = CASES({"f32[2,3]", NULL, 0, 3, .no_grad = "uint8"}),
 };

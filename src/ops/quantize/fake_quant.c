@@ -37,21 +37,16 @@ static Status fake_quant_gradient(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(fake_quant_cases) = {{"f32[3,7]:-3..3 f32[]=0.02 f32[]=100", NULL, 0, 2, .no_grad = "steps"},
-                              {"f32[3,7]:-3..3 f32[1]=0.05 f32[1]=0", "quant_min=-8 quant_max=7", .no_grad = "steps"},
-                              {0}};
-
 OPERATOR(fake_quant) = {
     .name = "FakeQuant",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {3, 3},
+    .outputs = {1, 2},
     .flags = OP_STEPS,
     .infer = fake_quant_infer,
     .run = fake_quant_run,
     .grad = fake_quant_gradient,
-    .cases = CASES(fake_quant_cases),
+    .cases = CASES({"f32[3,7]:-3..3 f32[]=0.02 f32[]=100", NULL, 0, 2, .no_grad = "steps"},
+                   {"f32[3,7]:-3..3 f32[1]=0.05 f32[1]=0", "quant_min=-8 quant_max=7", .no_grad = "steps"}),
 };

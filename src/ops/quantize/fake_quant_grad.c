@@ -5,16 +5,11 @@ static Status fake_quant_grad_compose(Compose *c) {
   return compose_done(c, emit(c->graph, "Where", c->node->in[1], c->node->in[0], compose_number(c, c->node->in[0], 0)));
 }
 
-CASES_OF(fake_quant_grad_cases) = {{"f32[2,3] bool[2,3]"}, {0}};
-
 OPERATOR(fake_quant_grad) = {
     .name = "FakeQuantGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .compose = fake_quant_grad_compose,
-    .cases = CASES(fake_quant_grad_cases),
+    .cases = CASES({"f32[2,3] bool[2,3]"}),
 };

@@ -20,19 +20,13 @@ static Status mat_mul_integer_compose(Compose *c) {
   return compose_done(c, y);
 }
 
-CASES_OF(mat_mul_integer_cases) = {{"u8[4,3]:0..255 u8[3,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
-                                   {"u8[2,300]:0..255 i8[300,2]:-128..127", .no_grad = "ints"},
-                                   {"u8[2,3]:0..255 u8[3,2]:0..255 u8[2]=12,7 u8[2]=3,9", .no_grad = "ints"},
-                                   {0}};
-
 OPERATOR(mat_mul_integer) = {
     .name = "MatMulInteger",
     .since = {10},
-    .min_in = 2,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 4},
     .flags = OP_ANY_TYPE,
     .compose = mat_mul_integer_compose,
-    .cases = CASES(mat_mul_integer_cases),
+    .cases = CASES({"u8[4,3]:0..255 u8[3,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
+                   {"u8[2,300]:0..255 i8[300,2]:-128..127", .no_grad = "ints"},
+                   {"u8[2,3]:0..255 u8[3,2]:0..255 u8[2]=12,7 u8[2]=3,9", .no_grad = "ints"}),
 };

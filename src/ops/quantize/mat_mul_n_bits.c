@@ -52,28 +52,22 @@ static Status mat_mul_n_bits_gradient(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(mat_mul_n_bits_cases) = {
-    {"f32[2,3,40] u8[5,3,8]:0..256 f32[15]=0.1,0.2,0.15,0.3*", "K=40 N=5 block_size=16"},
-    {"f32[3,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15* u8[140]:0..256 - f32[140]",
-     "K=32 N=140 block_size=16 bits=4"},
-    {"f32[3,40] u8[4,3,16]:0..256 f32[4,3]=0.01,0.03,0.02* u8[4,3]:0..256", "K=40 N=4 block_size=16 bits=8"},
-    {"f32[2,48] u8[6,3,8]:0..256 f32[18]=0.1,0.3,0.2* f32[18]=5,9,6.5*", "K=48 N=6 block_size=16 bits=4"},
-    {"f32[2,48] u8[6,3,4]:0..256 f32[18]=0.1,0.3,0.2* u8[6]:0..64", "K=48 N=6 block_size=16 bits=2"},
-    {"f32[85,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15*", "K=32 N=140 block_size=16 bits=4"},
-    {0}};
-
 OPERATOR(mat_mul_n_bits) = {
     .name = "MatMulNBits",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 3,
-    .max_in = 6,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 6},
     .flags = OP_ANY_TYPE | OP_COSTLY,
     .infer = mat_mul_n_bits_infer,
     .run = mat_mul_n_bits_run,
     .grad = mat_mul_n_bits_gradient,
     .work = work_product,
-    .cases = CASES(mat_mul_n_bits_cases),
+    .cases =
+        CASES({"f32[2,3,40] u8[5,3,8]:0..256 f32[15]=0.1,0.2,0.15,0.3*", "K=40 N=5 block_size=16"},
+              {"f32[3,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15* u8[140]:0..256 - f32[140]",
+               "K=32 N=140 block_size=16 bits=4"},
+              {"f32[3,40] u8[4,3,16]:0..256 f32[4,3]=0.01,0.03,0.02* u8[4,3]:0..256", "K=40 N=4 block_size=16 bits=8"},
+              {"f32[2,48] u8[6,3,8]:0..256 f32[18]=0.1,0.3,0.2* f32[18]=5,9,6.5*", "K=48 N=6 block_size=16 bits=4"},
+              {"f32[2,48] u8[6,3,4]:0..256 f32[18]=0.1,0.3,0.2* u8[6]:0..64", "K=48 N=6 block_size=16 bits=2"},
+              {"f32[85,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15*", "K=32 N=140 block_size=16 bits=4"}),
 };

@@ -40,20 +40,15 @@ static void mat_mul_n_bits_grad_run(const Node *n) {
   }
 }
 
-CASES_OF(mat_mul_n_bits_grad_cases) = {
-    {"f32[3,140] u8[140,2,8]:0..256 f32[280]:0.1..0.3 u8[140]:0..256", "K=32 N=140 block_size=16 bits=4"}, {0}};
-
 OPERATOR(mat_mul_n_bits_grad) = {
     .name = "MatMulNBitsGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 4},
     .flags = OP_ANY_TYPE | OP_OURS | OP_COSTLY,
     .infer = mat_mul_n_bits_grad_infer,
     .run = mat_mul_n_bits_grad_run,
     .work = work_product,
-    .cases = CASES(mat_mul_n_bits_grad_cases),
+    .cases = CASES({"f32[3,140] u8[140,2,8]:0..256 f32[280]:0.1..0.3 u8[140]:0..256",
+                    "K=32 N=140 block_size=16 bits=4"}),
 };

@@ -17,19 +17,13 @@ static Status q_linear_conv_compose(Compose *c) {
   return compose_done(c, emit(g, "QuantizeLinear", y, in[6], in[7]));
 }
 
-CASES_OF(q_linear_conv_cases) = {
-    {"u8[1,1,4,4]:0..255 f32[]=0.00369 u8[]=132 u8[1,1,1,1]=0 f32[1]=0.00172 u8[1]=255 f32[]=0.00162 u8[]=123",
-     .no_grad = "ints"},
-    {0}};
-
 OPERATOR(q_linear_conv) = {
     .name = "QLinearConv",
     .since = {10},
-    .min_in = 8,
-    .max_in = 9,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {8, 9},
     .flags = OP_ANY_TYPE,
     .compose = q_linear_conv_compose,
-    .cases = CASES(q_linear_conv_cases),
+    .cases = CASES(
+        {"u8[1,1,4,4]:0..255 f32[]=0.00369 u8[]=132 u8[1,1,1,1]=0 f32[1]=0.00172 u8[1]=255 f32[]=0.00162 u8[]=123",
+         .no_grad = "ints"}),
 };

@@ -9,19 +9,13 @@ static Status q_linear_mat_mul_compose(Compose *c) {
   return compose_done(c, emit(g, "QuantizeLinear", y, in[6], in[7]));
 }
 
-CASES_OF(q_linear_mat_mul_cases) = {
-    {"u8[2,4]:0..255 f32[1]=0.0066 u8[1]=113 u8[4,3]:0..255 f32[1]=0.00705 u8[1]=114 f32[1]=0.0107 u8[1]=118",
-     .no_grad = "ints"},
-    {0}};
-
 OPERATOR(q_linear_mat_mul) = {
     .name = "QLinearMatMul",
     .since = {10, 21},
-    .min_in = 8,
-    .max_in = 8,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {8, 8},
     .flags = OP_ANY_TYPE,
     .compose = q_linear_mat_mul_compose,
-    .cases = CASES(q_linear_mat_mul_cases),
+    .cases =
+        CASES({"u8[2,4]:0..255 f32[1]=0.0066 u8[1]=113 u8[4,3]:0..255 f32[1]=0.00705 u8[1]=114 f32[1]=0.0107 u8[1]=118",
+               .no_grad = "ints"}),
 };

@@ -57,25 +57,20 @@ static Status quantize_linear_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(quantize_linear_cases) = {
-    {"f32[2,6]:-3..3 f32[]=0.02 u8[]=128", .no_grad = "steps"},
-    {"f32[2,3]:-3..3 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "steps"},
-    {"f32[4]:0..9 f32[]=0.1", .no_grad = "steps"},
-    {"f32[2,3,2]:-300..300 f32[3]=0.02,0.5,1 i16[3]=0,1,-2", "axis=1", 21, .no_grad = "steps"},
-    {"f32[2,5]:-3..3 f32[2,3]=0.02,0.5,1,0.03,0.1,0.4", "axis=1 block_size=2 output_dtype=3", 21, .no_grad = "steps"},
-    {"f32[3,2]:-3..3 f32[2,2]=0.02,0.5,1,0.03 u8[2,2]=3,0,0,9", "axis=0 block_size=2", 21, .no_grad = "steps"},
-    {0}};
-
 OPERATOR(quantize_linear) = {
     .name = "QuantizeLinear",
     .since = {10, 13, 19, 21},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH | OP_STEPS,
     .infer = quantize_linear_infer,
     .run = quantize_linear_run,
     .grad = quantize_linear_grad,
-    .cases = CASES(quantize_linear_cases),
+    .cases = CASES({"f32[2,6]:-3..3 f32[]=0.02 u8[]=128", .no_grad = "steps"},
+                   {"f32[2,3]:-3..3 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "steps"},
+                   {"f32[4]:0..9 f32[]=0.1", .no_grad = "steps"},
+                   {"f32[2,3,2]:-300..300 f32[3]=0.02,0.5,1 i16[3]=0,1,-2", "axis=1", 21, .no_grad = "steps"},
+                   {"f32[2,5]:-3..3 f32[2,3]=0.02,0.5,1,0.03,0.1,0.4", "axis=1 block_size=2 output_dtype=3", 21,
+                    .no_grad = "steps"},
+                   {"f32[3,2]:-3..3 f32[2,2]=0.02,0.5,1,0.03 u8[2,2]=3,0,0,9", "axis=0 block_size=2", 21,
+                    .no_grad = "steps"}),
 };

@@ -12,16 +12,11 @@ static Status bernoulli_compose(Compose *c) {
   return compose_done(c, compose_cast(c, y, (DType)node_int(c->node, "dtype", x->type)));
 }
 
-CASES_OF(bernoulli_cases) = {{"v:f32[4]=0,1,1,0", .no_grad = "a draw"}, {0}};
-
 OPERATOR(bernoulli) = {
     .name = "Bernoulli",
     .since = {15, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = bernoulli_compose,
-    .cases = CASES(bernoulli_cases),
+    .cases = CASES({"v:f32[4]=0,1,1,0", .no_grad = "a draw"}),
 };

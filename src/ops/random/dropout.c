@@ -72,29 +72,19 @@ static Status dropout_grad(Grad *g) {
 
 static Status dropout_upgrade(Upgrade *u) { return upgrade_move(u, "ratio", 1, 12), STATUS_OK; }
 
-CASES_OF(dropout_cases) = {{"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2},
-                           {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
-                           {"f32[11] - bool[]=1", NULL, 13, 2},
-                           {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
-                           {"f32[3,5] f32[]=0.4"},
-                           {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2},
-                           {"f32[3,5]", "ratio=0.4", 10, 2},
-                           {"f32[3,5]", "ratio=0.4", 7},
-                           {"f32[3,5]", "ratio=0.4 is_test=1", 6},
-                           {0}};
-
 OPERATOR(dropout) = {
     .name = "Dropout",
     .since = {1, 7, 10, 12, 13, 22},
-    .min_in = 1,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {1, 3},
+    .outputs = {1, 2},
     .flags = OP_RANDOM,
     .in_place = 1,
     .infer = dropout_infer,
     .run = dropout_run,
     .grad = dropout_grad,
     .upgrade = dropout_upgrade,
-    .cases = CASES(dropout_cases),
+    .cases = CASES({"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2}, {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
+                   {"f32[11] - bool[]=1", NULL, 13, 2}, {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},
+                   {"f32[3,5] f32[]=0.4"}, {"f32[5] f32[]=1 bool[]=1", NULL, 0, 2}, {"f32[3,5]", "ratio=0.4", 10, 2},
+                   {"f32[3,5]", "ratio=0.4", 7}, {"f32[3,5]", "ratio=0.4 is_test=1", 6}),
 };

@@ -34,22 +34,15 @@ static void dropout_grad_run(const Node *n) {
   else threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n);
 }
 
-CASES_OF(dropout_grad_cases) = {{"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4 bool[]=1"},
-                                {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 - v:bool[]=0"},
-                                {"f32[5] v:bool[5]=1,0,0,1,1"},
-                                {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4"},
-                                {0}};
-
 OPERATOR(dropout_grad) = {
     .name = "DropoutGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 4},
     .in_place = 1,
     .infer = dropout_grad_infer,
     .run = dropout_grad_run,
-    .cases = CASES(dropout_grad_cases),
+    .cases = CASES({"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4 bool[]=1"},
+                   {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 - v:bool[]=0"}, {"f32[5] v:bool[5]=1,0,0,1,1"},
+                   {"f32[2,3] v:bool[2,3]=1,0,0,1,1,0 f32[]=0.4"}),
 };

@@ -27,17 +27,11 @@ static Status multinomial_compose(Compose *c) {
   return compose_done(c, compose_cast(c, y, (DType)node_int(n, "dtype", DTYPE_INT32)));
 }
 
-CASES_OF(multinomial_cases) = {{"v:f32[2,3]=90,1,2,0,1,80", "sample_size=4", 7, 0, "a draw"},
-                               {"v:f32[1,1]=3", "sample_size=2 dtype=7", 22, 0, "a draw"},
-                               {0}};
-
 OPERATOR(multinomial) = {
     .name = "Multinomial",
     .since = {7, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = multinomial_compose,
-    .cases = CASES(multinomial_cases),
+    .cases = CASES({"v:f32[2,3]=90,1,2,0,1,80", "sample_size=4", 7, 0, "a draw"},
+                   {"v:f32[1,1]=3", "sample_size=2 dtype=7", 22, 0, "a draw"}),
 };

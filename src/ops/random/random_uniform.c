@@ -6,17 +6,12 @@ static Status random_uniform_infer(Node *n) {
   return random_infer_shaped(n, low, high - low);
 }
 
-CASES_OF(random_uniform_cases) = {{"", "shape=[3,5] low=-2.0"}, {"", "shape=[7] seed=4.0"}, {0}};
-
 OPERATOR(random_uniform) = {
     .name = "RandomUniform",
     .since = {1, 22},
-    .min_in = 0,
-    .max_in = 0,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {0, 0},
     .flags = OP_RANDOM,
     .infer = random_uniform_infer,
     .run = random_uniform,
-    .cases = CASES(random_uniform_cases),
+    .cases = CASES({"", "shape=[3,5] low=-2.0"}, {"", "shape=[7] seed=4.0"}),
 };

@@ -6,17 +6,12 @@ static Status random_uniform_like_infer(Node *n) {
   return random_infer(n, &n->in[0]->shape, n->in[0]->type, low, high - low);
 }
 
-CASES_OF(random_uniform_like_cases) = {{"f32[3,5]", "low=-2.0"}, {"i32[2,3]", "dtype=11"}, {"f16[5]"}, {0}};
-
 OPERATOR(random_uniform_like) = {
     .name = "RandomUniformLike",
     .since = {1, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_RANDOM | OP_ANY_TYPE,
     .infer = random_uniform_like_infer,
     .run = random_uniform,
-    .cases = CASES(random_uniform_like_cases),
+    .cases = CASES({"f32[3,5]", "low=-2.0"}, {"i32[2,3]", "dtype=11"}, {"f16[5]"}),
 };

@@ -107,33 +107,29 @@ const RecurrentCell *gru_cell(const Node *n) {
 static Status gru_infer(Node *n) { return recurrent_infer(n, gru_cell(n)); }
 static Status gru_grad(Grad *g) { return recurrent_grad(g, "GRUGrad", 1); }
 
-CASES_OF(gru_cases) = {
-    {"f32[4,3,5] f32[1,12,5] f32[1,12,4]", "hidden_size=4", 14, 2},
-    {"f32[5,2,3] f32[1,27,3] f32[1,27,9] f32[1,54] - f32[1,2,9]", "direction=reverse linear_before_reset=1", 7, 2},
-    {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]",
-     "direction=bidirectional linear_before_reset=1", 3, 2},
-    {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]", "direction=bidirectional", 1, 2},
-    {"f32[6,3,2] f32[1,9,2] f32[1,9,3] f32[1,18] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]",
-     "layout=1 activations=[HardSigmoid,Softsign]", 14, 2},
-    {"f32[2,3,2] f32[2,9,2] f32[2,9,3] f32[2,18]", "layout=1 direction=bidirectional clip=0.9 linear_before_reset=1",
-     14, 2},
-    {"f32[3,2,2] f32[1,9,2] f32[1,9,3]",
-     "clip=0.9 activations=[Sigmoid,Affine] activation_alpha=[0.75] activation_beta=[0.125]", 7},
-    {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "", 14, 2},
-    {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "linear_before_reset=1", 14, 2},
-    {"f32[3,2,2] f32[2,9,2] f32[2,9,3]", "direction=bidirectional activations=[Sigmoid,Tanh,HardSigmoid,Softsign]"},
-    {0}};
-
 OPERATOR(gru) = {
     .name = "GRU",
     .since = {1, 3, 7, 14},
-    .min_in = 3,
-    .max_in = 6,
-    .min_out = 0,
-    .max_out = 3,
+    .inputs = {3, 6},
+    .outputs = {0, 3},
     .infer = gru_infer,
     .run = recurrent_run,
     .grad = gru_grad,
     .work = recurrent_work,
-    .cases = CASES(gru_cases),
+    .cases = CASES(
+        {"f32[4,3,5] f32[1,12,5] f32[1,12,4]", "hidden_size=4", 14, 2},
+        {"f32[5,2,3] f32[1,27,3] f32[1,27,9] f32[1,54] - f32[1,2,9]", "direction=reverse linear_before_reset=1", 7, 2},
+        {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]",
+         "direction=bidirectional linear_before_reset=1", 3, 2},
+        {"f32[3,4,2] f32[2,15,2] f32[2,15,5] f32[2,30] v:i32[4]=3,1,2,3 f32[2,4,5]", "direction=bidirectional", 1, 2},
+        {"f32[6,3,2] f32[1,9,2] f32[1,9,3] f32[1,18] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]",
+         "layout=1 activations=[HardSigmoid,Softsign]", 14, 2},
+        {"f32[2,3,2] f32[2,9,2] f32[2,9,3] f32[2,18]",
+         "layout=1 direction=bidirectional clip=0.9 linear_before_reset=1", 14, 2},
+        {"f32[3,2,2] f32[1,9,2] f32[1,9,3]",
+         "clip=0.9 activations=[Sigmoid,Affine] activation_alpha=[0.75] activation_beta=[0.125]", 7},
+        {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "", 14, 2},
+        {"f32[2,7,130] f32[1,210,130]:-0.1..0.1 f32[1,210,70]:-0.1..0.1 f32[1,420]", "linear_before_reset=1", 14, 2},
+        {"f32[3,2,2] f32[2,9,2] f32[2,9,3]",
+         "direction=bidirectional activations=[Sigmoid,Tanh,HardSigmoid,Softsign]"}),
 };

@@ -4,20 +4,15 @@
 
 static Status lstm_grad_infer(Node *n) { return recurrent_gradient_infer(n, &lstm_cell); }
 
-CASES_OF(lstm_grad_cases) = {{"f32[2,3,2] f32[1,8,2] f32[1,8,2] - - - - f32[1,6] f32[1,2,3,12] f32[2,1,3,2]", "", 0, 7},
-                             {0}};
-
 OPERATOR(lstm_grad) = {
     .name = "LSTMGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3,
-    .max_in = 12,
-    .min_out = 0,
-    .max_out = 7,
+    .inputs = {3, 12},
+    .outputs = {0, 7},
     .flags = OP_OURS,
     .infer = lstm_grad_infer,
     .run = recurrent_gradient_run,
     .work = recurrent_gradient_work,
-    .cases = CASES(lstm_grad_cases),
+    .cases = CASES({"f32[2,3,2] f32[1,8,2] f32[1,8,2] - - - - f32[1,6] f32[1,2,3,12] f32[2,1,3,2]", "", 0, 7}),
 };

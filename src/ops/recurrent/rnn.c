@@ -31,33 +31,28 @@ const RecurrentCell rnn_cell = {
 static Status rnn_infer(Node *n) { return recurrent_infer(n, &rnn_cell); }
 static Status rnn_grad(Grad *g) { return recurrent_grad(g, "RNNGrad", 1); }
 
-CASES_OF(rnn_cases) = {
-    {"f32[4,3,5] f32[1,4,5] f32[1,4,4]", "hidden_size=4", 14, 2},
-    {"f32[5,2,3] f32[1,9,3] f32[1,9,9] f32[1,18] - f32[1,2,9]", "direction=reverse activations=[Relu]", 7, 2},
-    {"f32[3,4,2] f32[2,5,2] f32[2,5,5] f32[2,10] v:i32[4]=3,1,2,3 f32[2,4,5]",
-     "direction=bidirectional activations=[Tanh,Sigmoid]", 1, 2},
-    {"f32[6,3,2] f32[1,3,2] f32[1,3,3] f32[1,6] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]", "layout=1", 14, 2},
-    {"f32[2,3,2] f32[2,3,2] f32[2,3,3] f32[2,6]", "layout=1 direction=bidirectional clip=0.9", 14, 2},
-    {"f32[3,2,2] f32[1,3,2] f32[1,3,3]", "activations=[ThresholdedRelu] activation_alpha=[0.2]"},
-    {"f32[2,7,130] f32[1,70,130]:-0.1..0.1 f32[1,70,70]:-0.1..0.1 f32[1,140]", "", 14, 2},
-    {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[LeakyRelu] activation_alpha=[0.25]"},
-    {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[Elu] activation_alpha=[0.5]"},
-    {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[Elu] activation_alpha=[0.5]", .kink = true},
-    {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[LeakyRelu] activation_alpha=[0.25]", .kink = true},
-    {"f32[1,1,3] f32[2,4,3] f32[2,4,4]", "direction=bidirectional"},
-    {"f32[3,2,2] f32[1,3,2] f32[1,3,3] - v:i32[2]=3,1"},
-    {0}};
-
 OPERATOR(rnn) = {
     .name = "RNN",
     .since = {1, 7, 14},
-    .min_in = 3,
-    .max_in = 6,
-    .min_out = 0,
-    .max_out = 3,
+    .inputs = {3, 6},
+    .outputs = {0, 3},
     .infer = rnn_infer,
     .run = recurrent_run,
     .grad = rnn_grad,
     .work = recurrent_work,
-    .cases = CASES(rnn_cases),
+    .cases = CASES(
+        {"f32[4,3,5] f32[1,4,5] f32[1,4,4]", "hidden_size=4", 14, 2},
+        {"f32[5,2,3] f32[1,9,3] f32[1,9,9] f32[1,18] - f32[1,2,9]", "direction=reverse activations=[Relu]", 7, 2},
+        {"f32[3,4,2] f32[2,5,2] f32[2,5,5] f32[2,10] v:i32[4]=3,1,2,3 f32[2,4,5]",
+         "direction=bidirectional activations=[Tanh,Sigmoid]", 1, 2},
+        {"f32[6,3,2] f32[1,3,2] f32[1,3,3] f32[1,6] v:i32[6]=3,1,2,3,2,1 f32[6,1,3]", "layout=1", 14, 2},
+        {"f32[2,3,2] f32[2,3,2] f32[2,3,3] f32[2,6]", "layout=1 direction=bidirectional clip=0.9", 14, 2},
+        {"f32[3,2,2] f32[1,3,2] f32[1,3,3]", "activations=[ThresholdedRelu] activation_alpha=[0.2]"},
+        {"f32[2,7,130] f32[1,70,130]:-0.1..0.1 f32[1,70,70]:-0.1..0.1 f32[1,140]", "", 14, 2},
+        {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[LeakyRelu] activation_alpha=[0.25]"},
+        {"f32[3,4,2] f32[1,5,2] f32[1,5,5]", "activations=[Elu] activation_alpha=[0.5]"},
+        {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[Elu] activation_alpha=[0.5]", .kink = true},
+        {"v:f32[1,1,2]=0,0 f32[1,3,2] f32[1,3,3]", "activations=[LeakyRelu] activation_alpha=[0.25]", .kink = true},
+        {"f32[1,1,3] f32[2,4,3] f32[2,4,4]", "direction=bidirectional"},
+        {"f32[3,2,2] f32[1,3,2] f32[1,3,3] - v:i32[2]=3,1"}),
 };

@@ -53,22 +53,13 @@ static void arg_max_run(const Node *n) {
   }
 }
 
-CASES_OF(arg_max_cases) = {{"f32[2,3,4]", "axis=1"},
-                           {"f32[3,5]", "axis=-1 keepdims=0"},
-                           {"f32[4,2]"},
-                           {"v:f32[4]=1,3,3,2", "select_last_index=1", 13},
-                           {"v:f32[4]=1,3,3,2", "axis=0 keepdims=0"},
-                           {0}};
-
 OPERATOR(arg_max) = {
     .name = "ArgMax",
     .since = {1, 11, 12, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64 | OP_WIDE_OUT,
     .infer = arg_max_infer,
     .run = arg_max_run,
-    .cases = CASES(arg_max_cases),
+    .cases = CASES({"f32[2,3,4]", "axis=1"}, {"f32[3,5]", "axis=-1 keepdims=0"}, {"f32[4,2]"},
+                   {"v:f32[4]=1,3,3,2", "select_last_index=1", 13}, {"v:f32[4]=1,3,3,2", "axis=0 keepdims=0"}),
 };

@@ -6,18 +6,12 @@ static Status arg_min_compose(Compose *c) {
   return compose_done(c, emit_with(c->graph, "ArgMax", attrs, emit(c->graph, "Neg", c->node->in[0])));
 }
 
-CASES_OF(arg_min_cases) = {{"f32[2,3,4]", "axis=1", .no_grad = "positions"},
-                           {"v:f32[4]=2,1,1,3", "select_last_index=1", 13, .no_grad = "positions"},
-                           {0}};
-
 OPERATOR(arg_min) = {
     .name = "ArgMin",
     .since = {1, 11, 12, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64 | OP_WIDE_OUT,
     .compose = arg_min_compose,
-    .cases = CASES(arg_min_cases),
+    .cases = CASES({"f32[2,3,4]", "axis=1", .no_grad = "positions"},
+                   {"v:f32[4]=2,1,1,3", "select_last_index=1", 13, .no_grad = "positions"}),
 };

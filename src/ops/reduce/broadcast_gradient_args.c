@@ -60,23 +60,15 @@ static void broadcast_gradient_args_run(const Node *n) {
   if (has_out(n, 1)) memcpy(n->out[1]->data, axes.b, out_count(n, 1) * sizeof *axes.b);
 }
 
-CASES_OF(broadcast_gradient_args_cases) = {{"i64[3]=2,3,4 i64[1]=4", NULL, 0, 2},
-                                           {"i64[4]=1,3,1,1 i64[4]=5,3,2,1", NULL, 0, 2},
-                                           {"i64[2]=3,1 i64[3]=1,1,4", NULL, 0, 2},
-                                           {"i64[1]=4 i64[1]=4", NULL, 0, 2},
-                                           {"i64[2]=1,4 i64[1]=4", NULL, 0, 2},
-                                           {"i64[1]=4 i64[3]=2,3,4"},
-                                           {0}};
-
 OPERATOR(broadcast_gradient_args) = {
     .name = "BroadcastGradientArgs",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {2, 2},
+    .outputs = {1, 2},
     .infer = broadcast_gradient_args_infer,
     .run = broadcast_gradient_args_run,
-    .cases = CASES(broadcast_gradient_args_cases),
+    .cases = CASES({"i64[3]=2,3,4 i64[1]=4", NULL, 0, 2}, {"i64[4]=1,3,1,1 i64[4]=5,3,2,1", NULL, 0, 2},
+                   {"i64[2]=3,1 i64[3]=1,1,4", NULL, 0, 2}, {"i64[1]=4 i64[1]=4", NULL, 0, 2},
+                   {"i64[2]=1,4 i64[1]=4", NULL, 0, 2}, {"i64[1]=4 i64[3]=2,3,4"}),
 };

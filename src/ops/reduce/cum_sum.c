@@ -67,24 +67,15 @@ static Status cum_sum_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(cum_sum_cases) = {{"f32[2,5] i64[]=1"},
-                           {"f32[4,3] i32[]=0", "exclusive=1"},
-                           {"f32[2,3,2] i64[1]=-2", "reverse=1"},
-                           {"f32[5] i64[]=0", "exclusive=1 reverse=1"},
-                           {"v:i64[4]=1,2,3,9223372036854775807 i64[]=0"},
-                           {"v:i32[2,2]=1,2,3,4 i64[]=1", "reverse=1"},
-                           {0}};
-
 OPERATOR(cum_sum) = {
     .name = "CumSum",
     .since = {11, 14},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_FLOAT64,
     .infer = cum_sum_infer,
     .run = cum_sum_run,
     .grad = cum_sum_grad,
-    .cases = CASES(cum_sum_cases),
+    .cases = CASES({"f32[2,5] i64[]=1"}, {"f32[4,3] i32[]=0", "exclusive=1"}, {"f32[2,3,2] i64[1]=-2", "reverse=1"},
+                   {"f32[5] i64[]=0", "exclusive=1 reverse=1"}, {"v:i64[4]=1,2,3,9223372036854775807 i64[]=0"},
+                   {"v:i32[2,2]=1,2,3,4 i64[]=1", "reverse=1"}),
 };

@@ -53,25 +53,15 @@ static Status reduce_l2_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(reduce_l2_cases) = {{"f32[2,3,4]", "axes=[1]"},
-                             {"f32[3,5]", "axes=[-1] keepdims=0"},
-                             {"f32[2,3]", "keepdims=0"},
-                             {"f32[2,3,4] i64[2]=0,2", NULL, 18},
-                             {"f64[2,3,4]", "axes=[1]"},
-                             {"v:i32[2,2]=3,-4,5,5", "axes=[1]"},
-                             {"v:f32[2,2]=0,0,3,4", "axes=[1]", .kink = true},
-                             {0}};
-
 OPERATOR(reduce_l2) = {
     .name = "ReduceL2",
     .since = {1, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .infer = reduce_l2_infer,
     .run = reduce_l2_run,
     .grad = reduce_l2_grad,
-    .cases = CASES(reduce_l2_cases),
+    .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
+                   {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f64[2,3,4]", "axes=[1]"}, {"v:i32[2,2]=3,-4,5,5", "axes=[1]"},
+                   {"v:f32[2,2]=0,0,3,4", "axes=[1]", .kink = true}),
 };

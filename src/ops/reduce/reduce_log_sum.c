@@ -8,20 +8,12 @@ static Status reduce_log_sum_compose(Compose *c) {
   return compose_done(c, emit(g, "Log", y));
 }
 
-CASES_OF(reduce_log_sum_cases) = {{"f32[2,3,4]:0.5..2", "axes=[1]"},
-                                  {"f32[2,3,4]:0.5..2", "axes=[-1] keepdims=0"},
-                                  {"f32[2,3,4]:0.5..2", "keepdims=0"},
-                                  {"f32[2,3,4]:0.5..2 i64[2]=0,2", NULL, 18},
-                                  {0}};
-
 OPERATOR(reduce_log_sum) = {
     .name = "ReduceLogSum",
     .since = {1, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .compose = reduce_log_sum_compose,
-    .cases = CASES(reduce_log_sum_cases),
+    .cases = CASES({"f32[2,3,4]:0.5..2", "axes=[1]"}, {"f32[2,3,4]:0.5..2", "axes=[-1] keepdims=0"},
+                   {"f32[2,3,4]:0.5..2", "keepdims=0"}, {"f32[2,3,4]:0.5..2 i64[2]=0,2", NULL, 18}),
 };

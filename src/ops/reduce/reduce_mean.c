@@ -60,30 +60,17 @@ static Status reduce_mean_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(reduce_mean_cases) = {{"f32[2,3]", "axes=[1]"},
-                               {"f32[2,3]", "axes=[0] keepdims=0"},
-                               {"f32[2,3,2,3]", "axes=[2,3]"},
-                               {"f32[2,3,2,3]", "axes=[0,2,3] keepdims=0"},
-                               {"f32[2,3,4]", "axes=[-2] keepdims=0"},
-                               {"f32[2,3]", "keepdims=0"},
-                               {"f32[2,3] i64[1]=-1", NULL, 18},
-                               {"f32[2,3,2] i64[2]=0,1", "keepdims=0", 18},
-                               {"f32[2,3]", "noop_with_empty_axes=1", 18},
-                               {"f64[2,3,4]", "axes=[0,2]"},
-                               {"v:i32[2,2]=3,-6,5,-9", "axes=[1]"},
-                               {"f32[2,3]", "axes=[1]", 1},
-                               {0}};
-
 OPERATOR(reduce_mean) = {
     .name = "ReduceMean",
     .since = {1, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .infer = reduce_mean_infer,
     .run = reduce_mean_run,
     .grad = reduce_mean_grad,
-    .cases = CASES(reduce_mean_cases),
+    .cases = CASES({"f32[2,3]", "axes=[1]"}, {"f32[2,3]", "axes=[0] keepdims=0"}, {"f32[2,3,2,3]", "axes=[2,3]"},
+                   {"f32[2,3,2,3]", "axes=[0,2,3] keepdims=0"}, {"f32[2,3,4]", "axes=[-2] keepdims=0"},
+                   {"f32[2,3]", "keepdims=0"}, {"f32[2,3] i64[1]=-1", NULL, 18},
+                   {"f32[2,3,2] i64[2]=0,1", "keepdims=0", 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
+                   {"f64[2,3,4]", "axes=[0,2]"}, {"v:i32[2,2]=3,-6,5,-9", "axes=[1]"}, {"f32[2,3]", "axes=[1]", 1}),
 };

@@ -30,24 +30,15 @@ static void reduce_min_run(const Node *n) {
   reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, reduce_min_row);
 }
 
-CASES_OF(reduce_min_cases) = {{"f32[2,3,4]", "axes=[1]"},
-                              {"f32[3,5]", "axes=[-1] keepdims=0"},
-                              {"f32[2,3,4]", "keepdims=0"},
-                              {"f32[2,3,4] i64[2]=0,2", NULL, 18},
-                              {"f32[2,3]", "noop_with_empty_axes=1", 18},
-                              {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .no_grad = "ties"},
-                              {0}};
-
 OPERATOR(reduce_min) = {
     .name = "ReduceMin",
     .since = {1, 11, 12, 13, 18, 20},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .infer = reduce_min_infer,
     .run = reduce_min_run,
     .grad = reduce_fold_gradient,
-    .cases = CASES(reduce_min_cases),
+    .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
+                   {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
+                   {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .no_grad = "ties"}),
 };

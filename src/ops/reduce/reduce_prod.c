@@ -47,24 +47,15 @@ static Status reduce_prod_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-CASES_OF(reduce_prod_cases) = {{"f32[2,3,4]", "axes=[1]"},
-                               {"f32[3,5]", "axes=[-1] keepdims=0"},
-                               {"f32[2,3]", "keepdims=0"},
-                               {"f32[2,3,4] i64[2]=0,2", NULL, 18},
-                               {"v:f32[3,3]=0,2,3,0,0,5,1,2,3", "axes=[1]"},
-                               {"v:i64[2,3]=1,2,3,4,5,6", "axes=[1]"},
-                               {0}};
-
 OPERATOR(reduce_prod) = {
     .name = "ReduceProd",
     .since = {1, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .infer = reduce_prod_infer,
     .run = reduce_prod_run,
     .grad = reduce_prod_grad,
-    .cases = CASES(reduce_prod_cases),
+    .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
+                   {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"v:f32[3,3]=0,2,3,0,0,5,1,2,3", "axes=[1]"},
+                   {"v:i64[2,3]=1,2,3,4,5,6", "axes=[1]"}),
 };

@@ -8,20 +8,12 @@ static Status reduce_sum_square_compose(Compose *c) {
   return compose_done(c, y);
 }
 
-CASES_OF(reduce_sum_square_cases) = {{"f32[2,3,4]", "axes=[1]"},
-                                     {"f32[2,3,4]", "axes=[-1] keepdims=0"},
-                                     {"f32[2,3,4]", "keepdims=0"},
-                                     {"f32[2,3,4] i64[2]=0,2", NULL, 18},
-                                     {0}};
-
 OPERATOR(reduce_sum_square) = {
     .name = "ReduceSumSquare",
     .since = {1, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_FLOAT64,
     .compose = reduce_sum_square_compose,
-    .cases = CASES(reduce_sum_square_cases),
+    .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[2,3,4]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
+                   {"f32[2,3,4] i64[2]=0,2", NULL, 18}),
 };

@@ -17,10 +17,7 @@ static Status concat_from_sequence_compose(Compose *c) {
 OPERATOR(concat_from_sequence) = {
     .name = "ConcatFromSequence",
     .since = {11},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = concat_from_sequence_compose,
 };

@@ -11,10 +11,7 @@ static Status optional_compose(Compose *c) {
 OPERATOR(optional) = {
     .name = "Optional",
     .since = {15},
-    .min_in = 0,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {0, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = optional_compose,
 };

@@ -10,10 +10,7 @@ static Status optional_get_element_compose(Compose *c) {
 OPERATOR(optional_get_element) = {
     .name = "OptionalGetElement",
     .since = {15, 18},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = optional_get_element_compose,
 };

@@ -10,10 +10,7 @@ static Status optional_has_element_compose(Compose *c) {
 OPERATOR(optional_has_element) = {
     .name = "OptionalHasElement",
     .since = {15, 18},
-    .min_in = 0,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {0, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = optional_has_element_compose,
 };

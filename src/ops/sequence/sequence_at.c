@@ -13,10 +13,7 @@ static Status sequence_at_compose(Compose *c) {
 OPERATOR(sequence_at) = {
     .name = "SequenceAt",
     .since = {11},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_at_compose,
 };

@@ -13,10 +13,7 @@ static Status sequence_construct_compose(Compose *c) {
 OPERATOR(sequence_construct) = {
     .name = "SequenceConstruct",
     .since = {11},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_construct_compose,
 };

@@ -12,10 +12,7 @@ static Status sequence_empty_compose(Compose *c) {
 OPERATOR(sequence_empty) = {
     .name = "SequenceEmpty",
     .since = {11},
-    .min_in = 0,
-    .max_in = 0,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {0, 0},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_empty_compose,
 };

@@ -17,10 +17,7 @@ static Status sequence_erase_compose(Compose *c) {
 OPERATOR(sequence_erase) = {
     .name = "SequenceErase",
     .since = {11},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_erase_compose,
 };

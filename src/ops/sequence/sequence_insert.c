@@ -20,10 +20,7 @@ static Status sequence_insert_compose(Compose *c) {
 OPERATOR(sequence_insert) = {
     .name = "SequenceInsert",
     .since = {11},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = sequence_insert_compose,
 };

@@ -40,10 +40,8 @@ static Status sequence_map_compose(Compose *c) {
 OPERATOR(sequence_map) = {
     .name = "SequenceMap",
     .since = {17},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {1, -1},
+    .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
     .compose = sequence_map_compose,
 };

@@ -56,10 +56,7 @@ static Status split_to_sequence_compose(Compose *c) {
 OPERATOR(split_to_sequence) = {
     .name = "SplitToSequence",
     .since = {11},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
     .compose = split_to_sequence_compose,
 };

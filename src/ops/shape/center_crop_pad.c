@@ -55,23 +55,15 @@ static Status center_crop_pad_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(center_crop_pad_cases) = {{"f32[5,4,3] i64[3]=2,7,3", "", 18},
-                                   {"f32[2,7,4] i64[2]=4,9", "axes=[1,-1]", 18},
-                                   {"f32[2,7,4] i64[2]=10,3", "axes=[2,1]", 18},
-                                   {"f32[3,4,2] i64[1]=7", "axes=[0]", 18},
-                                   {"i64[3] i64[1]=5", "", 18},
-                                   {0}};
-
 OPERATOR(center_crop_pad) = {
     .name = "CenterCropPad",
     .since = {18},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE,
     .infer = center_crop_pad_infer,
     .run = center_crop_pad_run,
     .grad = center_crop_pad_grad,
-    .cases = CASES(center_crop_pad_cases),
+    .cases = CASES({"f32[5,4,3] i64[3]=2,7,3", "", 18}, {"f32[2,7,4] i64[2]=4,9", "axes=[1,-1]", 18},
+                   {"f32[2,7,4] i64[2]=10,3", "axes=[2,1]", 18}, {"f32[3,4,2] i64[1]=7", "axes=[0]", 18},
+                   {"i64[3] i64[1]=5", "", 18}),
 };

@@ -13,22 +13,16 @@ static Status concat_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(concat_cases) = {
-    {"f32[2,3] f32[2,1] f32[2,4]", "axis=1"}, {"f32[2,3] f32[4,3]", "axis=0"}, {"f32[2,2,3] f32[2,1,3]", "axis=-2"},
-    {"f32[2,3] f32[2,2]", NULL, 1},           {"f32[2,3]", "axis=0"},          {"i64[2] i64[1]", "axis=0"},
-    {"f32[2,0] f32[2,3]", "axis=1"},          {"bool[3] bool[2]", "axis=0"},   {0}};
-
 OPERATOR(concat) = {
     .name = "Concat",
     .since = {1, 4, 11, 13},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = infer,
     .run = concat_run,
     .grad = concat_grad,
     .upgrade = concat_upgrade,
-    .cases = CASES(concat_cases),
+    .cases = CASES({"f32[2,3] f32[2,1] f32[2,4]", "axis=1"}, {"f32[2,3] f32[4,3]", "axis=0"},
+                   {"f32[2,2,3] f32[2,1,3]", "axis=-2"}, {"f32[2,3] f32[2,2]", NULL, 1}, {"f32[2,3]", "axis=0"},
+                   {"i64[2] i64[1]", "axis=0"}, {"f32[2,0] f32[2,3]", "axis=1"}, {"bool[3] bool[2]", "axis=0"}),
 };

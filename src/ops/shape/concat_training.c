@@ -18,19 +18,15 @@ static void concat_training_run(const Node *n) {
   for (int i = 0; lengths && i < n->in_count; i++) lengths[i] = n->in[i]->shape.dim[concat_axis(n)];
 }
 
-CASES_OF(concat_training_cases) = {{"f32[2,3] f32[2,1]", "axis=1", 0, 2}, {"f32[2,3] f32[4,3]", "axis=-2"}, {0}};
-
 OPERATOR(concat_training) = {
     .name = "ConcatTraining",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {1, -1},
+    .outputs = {1, 2},
     .flags = OP_FLOAT64,
     .infer = concat_training_infer,
     .run = concat_training_run,
     .grad = concat_grad,
-    .cases = CASES(concat_training_cases),
+    .cases = CASES({"f32[2,3] f32[2,1]", "axis=1", 0, 2}, {"f32[2,3] f32[4,3]", "axis=-2"}),
 };

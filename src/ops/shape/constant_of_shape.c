@@ -51,17 +51,12 @@ static void constant_of_shape_run(const Node *n) {
   strided_copy(n->out[0]->data, n->params, s, dtype_bytes(n->out[0]->type));
 }
 
-CASES_OF(constant_of_shape_cases) = {{"i64[2]=2,3"}, {"i64[0]="}, {"i64[1]=0"}, {0}};
-
 OPERATOR(constant_of_shape) = {
     .name = "ConstantOfShape",
     .since = {9, 20, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .infer = constant_of_shape_infer,
     .run = constant_of_shape_run,
-    .cases = CASES(constant_of_shape_cases),
+    .cases = CASES({"i64[2]=2,3"}, {"i64[0]="}, {"i64[1]=0"}),
 };

@@ -19,16 +19,11 @@ static Status depth_to_space_compose(Compose *c) {
   return compose_done(c, compose_reshape(c, y, SHAPE(x->dim[0], depth, h * b, w * b), y));
 }
 
-CASES_OF(depth_to_space_cases) = {{"f32[2,8,2,3]", "blocksize=2"}, {"f32[1,12,2,3]", "blocksize=2 mode=CRD"}, {0}};
-
 OPERATOR(depth_to_space) = {
     .name = "DepthToSpace",
     .since = {1, 11, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .compose = depth_to_space_compose,
-    .cases = CASES(depth_to_space_cases),
+    .cases = CASES({"f32[2,8,2,3]", "blocksize=2"}, {"f32[1,12,2,3]", "blocksize=2 mode=CRD"}),
 };

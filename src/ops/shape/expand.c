@@ -44,20 +44,14 @@ static Status expand_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(expand_cases) = {
-    {"f32[3,1] i64[3]=2,1,4"}, {"f32[2,3] i64[2]=1,1"},  {"f32[] i64[2]=2,3"}, {"f32[1,3] i64[2]=4,3"},
-    {"i64[1] i64[1]=3"},       {"bool[2,1] i64[2]=2,3"}, {"f32[1] i64[1]=0"},  {0}};
-
 OPERATOR(expand) = {
     .name = "Expand",
     .since = {8, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = expand_infer,
     .run = expand_run,
     .grad = expand_grad,
-    .cases = CASES(expand_cases),
+    .cases = CASES({"f32[3,1] i64[3]=2,1,4"}, {"f32[2,3] i64[2]=1,1"}, {"f32[] i64[2]=2,3"}, {"f32[1,3] i64[2]=4,3"},
+                   {"i64[1] i64[1]=3"}, {"bool[2,1] i64[2]=2,3"}, {"f32[1] i64[1]=0"}),
 };

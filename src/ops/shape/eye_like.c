@@ -12,19 +12,12 @@ static Status eye_like_compose(Compose *c) {
   return compose_done(c, compose_cast(c, emit(g, "Equal", row, column), type));
 }
 
-CASES_OF(eye_like_cases) = {{"f32[3,4]", "k=1", .no_grad = "constant"},
-                            {"i64[2,2]", .no_grad = "constant"},
-                            {"f32[3,2]", "k=-1 dtype=11", .no_grad = "constant"},
-                            {0}};
-
 OPERATOR(eye_like) = {
     .name = "EyeLike",
     .since = {9, 22},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .compose = eye_like_compose,
-    .cases = CASES(eye_like_cases),
+    .cases = CASES({"f32[3,4]", "k=1", .no_grad = "constant"}, {"i64[2,2]", .no_grad = "constant"},
+                   {"f32[3,2]", "k=-1 dtype=11", .no_grad = "constant"}),
 };

@@ -15,19 +15,14 @@ static Status flatten_infer(Node *n) {
   return view_output(n, &y);
 }
 
-CASES_OF(flatten_cases) = {{"f32[2,3,4]"},           {"f32[2,3,4]", "axis=2"},  {"f32[2,3,4]", "axis=0"},
-                           {"f32[2,3,4]", "axis=3"}, {"f32[2,3,4]", "axis=-1"}, {0}};
-
 OPERATOR(flatten) = {
     .name = "Flatten",
     .since = {1, 9, 11, 13, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = flatten_infer,
     .run = view_run,
     .grad = view_grad,
-    .cases = CASES(flatten_cases),
+    .cases = CASES({"f32[2,3,4]"}, {"f32[2,3,4]", "axis=2"}, {"f32[2,3,4]", "axis=0"}, {"f32[2,3,4]", "axis=3"},
+                   {"f32[2,3,4]", "axis=-1"}),
 };

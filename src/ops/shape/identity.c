@@ -13,20 +13,15 @@ static Status identity_grad(Grad *g) {
 static bool identity_composes(const Added *a) { return a->in_count == 1 && value_is_sequence(a->in[0]); }
 static Status identity_compose(Compose *c) { return c->out[0] = c->node->in[0], STATUS_OK; }
 
-CASES_OF(identity_cases) = {{"f32[2,3]"}, {"i64[3]"}, {"f32[]"}, {0}};
-
 OPERATOR(identity) = {
     .name = "Identity",
     .since = {1, 13, 14, 16, 19, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_VIEW | OP_SEQUENCES | OP_STRINGS,
     .infer = identity_infer,
     .compose = identity_compose,
     .composes = identity_composes,
     .run = view_run,
     .grad = identity_grad,
-    .cases = CASES(identity_cases),
+    .cases = CASES({"f32[2,3]"}, {"i64[3]"}, {"f32[]"}),
 };

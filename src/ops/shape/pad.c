@@ -204,32 +204,21 @@ static Status pad_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(pad_cases) = {{"f32[2,3] i64[4]=1,0,2,3"},
-                       {"f32[2,5] i64[4]=0,-2,1,-1 f32[]=0.5"},
-                       {"f32[2,3,4,5] i64[8]=0,0,1,2,0,0,0,1", "mode=constant"},
-                       {"f32[2,3,4] i64[6]=0,1,2,0,1,3", "mode=reflect"},
-                       {"f32[2,3,4] i64[6]=0,1,2,0,4,-3", "mode=edge"},
-                       {"f32[2,3] i64[4]=0,2,0,4", "mode=wrap", 19},
-                       {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
-                       {"f32[3] i64[2]=5,-7"},
-                       {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
-                       {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2},
-                       {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
-                       {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
-                       {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true},
-                       {0}};
-
 OPERATOR(pad) = {
     .name = "Pad",
     .since = {1, 2, 11, 13, 18, 19, 21},
-    .min_in = 1,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 4},
     .flags = OP_ANY_TYPE,
     .infer = pad_infer,
     .run = pad_run,
     .grad = pad_grad,
     .upgrade = pad_upgrade,
-    .cases = CASES(pad_cases),
+    .cases = CASES({"f32[2,3] i64[4]=1,0,2,3"}, {"f32[2,5] i64[4]=0,-2,1,-1 f32[]=0.5"},
+                   {"f32[2,3,4,5] i64[8]=0,0,1,2,0,0,0,1", "mode=constant"},
+                   {"f32[2,3,4] i64[6]=0,1,2,0,1,3", "mode=reflect"}, {"f32[2,3,4] i64[6]=0,1,2,0,4,-3", "mode=edge"},
+                   {"f32[2,3] i64[4]=0,2,0,4", "mode=wrap", 19}, {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
+                   {"f32[3] i64[2]=5,-7"}, {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
+                   {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2}, {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
+                   {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
+                   {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true}),
 };

@@ -24,20 +24,16 @@ static Status pass_through_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(pass_through_cases) = {{"f32[2,3] v:i64[2]=4,5", NULL, 0, 2}, {"f32[2] f32[3] v:bool[1]=1", NULL, 0, 2}, {0}};
-
 OPERATOR(pass_through) = {
     .name = "PassThrough",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 1,
-    .max_in = -1,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {1, -1},
+    .outputs = {1, -1},
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = pass_through_infer,
     .run = pass_through_run,
     .grad = pass_through_grad,
-    .cases = CASES(pass_through_cases),
+    .cases = CASES({"f32[2,3] v:i64[2]=4,5", NULL, 0, 2}, {"f32[2] f32[3] v:bool[1]=1", NULL, 0, 2}),
 };

@@ -75,18 +75,13 @@ static void range_run(const Node *n) {
   }
 }
 
-CASES_OF(range_cases) = {{"i64[]=2 i64[]=9 i64[]=3"},      {"i64[]=5 i64[]=-2 i64[]=-1"},   {"i32[]=3 i32[]=3 i32[]=1"},
-                         {"f32[]=0.5 f32[]=2 f32[]=0.25"}, {"f64[]=1 f64[]=-1 f64[]=-0.3"}, {0}};
-
 OPERATOR(range) = {
     .name = "Range",
     .since = {11},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .flags = OP_FLOAT64,
     .infer = range_infer,
     .run = range_run,
-    .cases = CASES(range_cases),
+    .cases = CASES({"i64[]=2 i64[]=9 i64[]=3"}, {"i64[]=5 i64[]=-2 i64[]=-1"}, {"i32[]=3 i32[]=3 i32[]=1"},
+                   {"f32[]=0.5 f32[]=2 f32[]=0.25"}, {"f64[]=1 f64[]=-1 f64[]=-0.3"}),
 };

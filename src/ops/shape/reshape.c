@@ -52,32 +52,19 @@ static Status reshape_infer(Node *n) {
 
 static Status reshape_upgrade(Upgrade *u) { return upgrade_move(u, "shape", 1, 5), STATUS_OK; }
 
-CASES_OF(reshape_cases) = {{"f32[2,3] i64[2]=3,2"},
-                           {"f32[2,3,4] i64[3]=0,-1,2"},
-                           {"f32[6] i64[3]=1,6,1"},
-                           {"f32[2,3] i64[1]=-1"},
-                           {"f32[1] i64[0]="},
-                           {"f32[0,3] i64[2]=3,0", "allowzero=1", 14, 0, "nothing is learned from an empty batch"},
-                           {"f32[2,3,4] i64[2]=0,-1", NULL, 5},
-                           {"f32[2,3]", "shape=[6,1]", 1},
-                           {"i64[4] i64[2]=2,2"},
-                           {"f32[2,0] i64[2]=0,7", "allowzero=1", 14},
-                           {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
-                           {"f32[0,0] i64[2]=5,0", "allowzero=1", 14},
-                           {"f32[0,2] i64[2]=7,0", "allowzero=1", 14},
-                           {0}};
-
 OPERATOR(reshape) = {
     .name = "Reshape",
     .since = {1, 5, 13, 14, 19, 21},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = reshape_infer,
     .run = view_run,
     .grad = view_grad,
     .upgrade = reshape_upgrade,
-    .cases = CASES(reshape_cases),
+    .cases = CASES({"f32[2,3] i64[2]=3,2"}, {"f32[2,3,4] i64[3]=0,-1,2"}, {"f32[6] i64[3]=1,6,1"},
+                   {"f32[2,3] i64[1]=-1"}, {"f32[1] i64[0]="},
+                   {"f32[0,3] i64[2]=3,0", "allowzero=1", 14, 0, "nothing is learned from an empty batch"},
+                   {"f32[2,3,4] i64[2]=0,-1", NULL, 5}, {"f32[2,3]", "shape=[6,1]", 1}, {"i64[4] i64[2]=2,2"},
+                   {"f32[2,0] i64[2]=0,7", "allowzero=1", 14}, {"f32[2,0,3] i64[2]=0,7", "allowzero=1", 14},
+                   {"f32[0,0] i64[2]=5,0", "allowzero=1", 14}, {"f32[0,2] i64[2]=7,0", "allowzero=1", 14}),
 };

@@ -42,19 +42,13 @@ static Status reverse_sequence_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(reverse_sequence_cases) = {
-    {"f32[4,3] v:i64[3]=4,1,3"}, {"f32[3,4,2] v:i64[3]=4,0,3", "time_axis=1 batch_axis=0"}, {0}};
-
 OPERATOR(reverse_sequence) = {
     .name = "ReverseSequence",
     .since = {10},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE,
     .infer = reverse_sequence_infer,
     .run = reverse_sequence_run,
     .grad = reverse_sequence_grad,
-    .cases = CASES(reverse_sequence_cases),
+    .cases = CASES({"f32[4,3] v:i64[3]=4,1,3"}, {"f32[3,4,2] v:i64[3]=4,0,3", "time_axis=1 batch_axis=0"}),
 };

@@ -29,23 +29,14 @@ static void shape_run(const Node *n) {
   if (bytes) memcpy(n->out[0]->data, n->in[0]->shape.dim + *start, bytes);
 }
 
-CASES_OF(shape_cases) = {{"f32[2,3,4]"},
-                         {"f32[2,3,4]", "start=1"},
-                         {"f32[2,3,4]", "start=-2 end=-1"},
-                         {"f32[2,3,4]", "start=2 end=1"},
-                         {"f32[2,3,4]", "start=1", 13}, /* not yet an attribute */
-                         {"f32[]"},
-                         {0}};
-
 OPERATOR(shape) = {
     .name = "Shape",
     .since = {1, 13, 15, 19, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = shape_infer,
     .run = shape_run,
-    .cases = CASES(shape_cases),
+    .cases = CASES({"f32[2,3,4]"}, {"f32[2,3,4]", "start=1"}, {"f32[2,3,4]", "start=-2 end=-1"},
+                   {"f32[2,3,4]", "start=2 end=1"}, {"f32[2,3,4]", "start=1", 13}, /* not yet an attribute */
+                   {"f32[]"}),
 };

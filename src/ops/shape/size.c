@@ -12,17 +12,12 @@ static Status size_infer(Node *n) {
 
 static void size_run(const Node *n) { *(int64_t *)n->out[0]->data = (int64_t)in_count(n, 0); }
 
-CASES_OF(size_cases) = {{"f32[2,3]"}, {"f32[]"}, {"f32[0,3]"}, {0}};
-
 OPERATOR(size) = {
     .name = "Size",
     .since = {1, 13, 19, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = size_infer,
     .run = size_run,
-    .cases = CASES(size_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[]"}, {"f32[0,3]"}),
 };

@@ -37,21 +37,15 @@ static void slice_grad_run(const Node *n) {
   strided_copy((char *)dx->data + at * (ptrdiff_t)item, n->in[0]->data, layout, item);
 }
 
-CASES_OF(slice_grad_cases) = {{"f32[2,4] i64[2]=4,5 i64[2]=1,0 i64[2]=3,4"},
-                              {"f32[3] i64[1]=6 i64[1]=-1 i64[1]=-7 i64[1]=0 i64[1]=-2"},
-                              {"f32[4,2] i64[2]=4,5 i64[1]=0 i64[1]=99 i64[1]=1 i64[1]=3"},
-                              {0}};
-
 OPERATOR(slice_grad) = {
     .name = "SliceGrad",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 4,
-    .max_in = 6,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {4, 6},
     .flags = OP_FLOAT64,
     .infer = slice_grad_infer,
     .run = slice_grad_run,
-    .cases = CASES(slice_grad_cases),
+    .cases = CASES({"f32[2,4] i64[2]=4,5 i64[2]=1,0 i64[2]=3,4"},
+                   {"f32[3] i64[1]=6 i64[1]=-1 i64[1]=-7 i64[1]=0 i64[1]=-2"},
+                   {"f32[4,2] i64[2]=4,5 i64[1]=0 i64[1]=99 i64[1]=1 i64[1]=3"}),
 };

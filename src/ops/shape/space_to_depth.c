@@ -15,16 +15,11 @@ static Status space_to_depth_compose(Compose *c) {
   return compose_done(c, compose_reshape(c, y, SHAPE(x->dim[0], depth * b * b, h, w), y));
 }
 
-CASES_OF(space_to_depth_cases) = {{"f32[2,3,4,6]", "blocksize=2"}, {0}};
-
 OPERATOR(space_to_depth) = {
     .name = "SpaceToDepth",
     .since = {1, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .compose = space_to_depth_compose,
-    .cases = CASES(space_to_depth_cases),
+    .cases = CASES({"f32[2,3,4,6]", "blocksize=2"}),
 };

@@ -98,26 +98,18 @@ Status split_grad(Grad *g) {
 
 static Status split_upgrade(Upgrade *u) { return upgrade_move(u, "split", 1, 13), STATUS_OK; }
 
-CASES_OF(split_cases) = {{"f32[2,6]", "axis=1", 13, 3},
-                         {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
-                         {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3},
-                         {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},
-                         {"f32[4,2]", NULL, 2, 2},
-                         {"f32[7,2]", "num_outputs=3", 18, 3},
-                         {"i64[4]=1,2,3,4 i64[2]=1,3", NULL, 13, 2},
-                         {0}};
-
 OPERATOR(split) = {
     .name = "Split",
     .since = {1, 2, 11, 13, 18},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {1, 2},
+    .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = split_infer,
     .run = split_run,
     .grad = split_grad,
     .upgrade = split_upgrade,
-    .cases = CASES(split_cases),
+    .cases = CASES({"f32[2,6]", "axis=1", 13, 3}, {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
+                   {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3}, {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},
+                   {"f32[4,2]", NULL, 2, 2}, {"f32[7,2]", "num_outputs=3", 18, 3},
+                   {"i64[4]=1,2,3,4 i64[2]=1,3", NULL, 13, 2}),
 };

@@ -3,20 +3,15 @@
 
 static Status split_training_infer(Node *n) { return split_infer(n); }
 
-CASES_OF(split_training_cases) = {
-    {"f32[6,2] i64[2]=2,4", NULL, 0, 2}, {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 0, 3}, {0}};
-
 OPERATOR(split_training) = {
     .name = "SplitTraining",
     .domain = "com.microsoft",
     .since = {1},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = -1,
+    .inputs = {2, 2},
+    .outputs = {1, -1},
     .flags = OP_FLOAT64,
     .infer = split_training_infer,
     .run = split_run,
     .grad = split_grad,
-    .cases = CASES(split_training_cases),
+    .cases = CASES({"f32[6,2] i64[2]=2,4", NULL, 0, 2}, {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 0, 3}),
 };

@@ -22,25 +22,15 @@ static Status squeeze_infer(Node *n) {
 
 static Status squeeze_upgrade(Upgrade *u) { return upgrade_move(u, "axes", 1, 13), STATUS_OK; }
 
-CASES_OF(squeeze_cases) = {{"f32[2,1,3,1] i64[1]=1"},
-                           {"f32[2,1,3,1] i64[2]=-1,1"},
-                           {"f32[2,1,3,1]"},
-                           {"f32[2,1,3,1]", "axes=[1,3]", 11},
-                           {"f32[2,1,3,1]", NULL, 1},
-                           {"i64[1] i64[1]=0"},
-                           {0}};
-
 OPERATOR(squeeze) = {
     .name = "Squeeze",
     .since = {1, 11, 13, 21},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = squeeze_infer,
     .run = view_run,
     .grad = view_grad,
     .upgrade = squeeze_upgrade,
-    .cases = CASES(squeeze_cases),
+    .cases = CASES({"f32[2,1,3,1] i64[1]=1"}, {"f32[2,1,3,1] i64[2]=-1,1"}, {"f32[2,1,3,1]"},
+                   {"f32[2,1,3,1]", "axes=[1,3]", 11}, {"f32[2,1,3,1]", NULL, 1}, {"i64[1] i64[1]=0"}),
 };

@@ -110,27 +110,16 @@ static Status tile_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(tile_cases) = {{"f32[2,3] i64[2]=2,4"},
-                        {"f32[2,1,3] i64[3]=1,5,2"},
-                        {"f32[3] i64[1]=1"},
-                        {"f32[2,3] i64[2]=0,2"},
-                        {"i64[2,2] i64[2]=1,3"},
-                        {"bool[3] i64[1]=2"},
-                        {"f32[2,3] f32[]=3 f32[]=1", NULL, 1},
-                        {"f32[] i64[0]="},
-                        {0}};
-
 OPERATOR(tile) = {
     .name = "Tile",
     .since = {1, 6, 13},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = tile_infer,
     .run = tile_run,
     .grad = tile_grad,
     .upgrade = tile_upgrade,
-    .cases = CASES(tile_cases),
+    .cases = CASES({"f32[2,3] i64[2]=2,4"}, {"f32[2,1,3] i64[3]=1,5,2"}, {"f32[3] i64[1]=1"}, {"f32[2,3] i64[2]=0,2"},
+                   {"i64[2,2] i64[2]=1,3"}, {"bool[3] i64[1]=2"}, {"f32[2,3] f32[]=3 f32[]=1", NULL, 1},
+                   {"f32[] i64[0]="}),
 };

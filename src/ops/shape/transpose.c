@@ -48,30 +48,17 @@ static Status transpose_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(transpose_cases) = {{"f32[2,3]"},
-                             {"f32[37,22]"}, /* tiles, bands and both remainders */
-                             {"f32[2,3,4]"},
-                             {"f32[2,3,4,5]", "perm=[0,2,1,3]"}, /* rows stay whole */
-                             {"f32[3,6,2,7]", "perm=[0,3,1,2]"}, /* a plane inside loops, two dims as one */
-                             {"f32[5,6,7]", "perm=[2,1,0]"},
-                             {"f32[4,2,5,3]", "perm=[1,3,0,2]"},
-                             {"f32[2,1,3]", "perm=[1,2,0]"},
-                             {"i64[6,5]"},
-                             {"u8[3,4]"},
-                             {"f32[0,3]"},
-                             {"f32[]"},
-                             {0}};
-
 OPERATOR(transpose) = {
     .name = "Transpose",
     .since = {1, 13, 21},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = transpose_infer,
     .run = transpose_run,
     .grad = transpose_grad,
-    .cases = CASES(transpose_cases),
+    .cases = CASES({"f32[2,3]"}, {"f32[37,22]"},                       /* tiles, bands and both remainders */
+                   {"f32[2,3,4]"}, {"f32[2,3,4,5]", "perm=[0,2,1,3]"}, /* rows stay whole */
+                   {"f32[3,6,2,7]", "perm=[0,3,1,2]"},                 /* a plane inside loops, two dims as one */
+                   {"f32[5,6,7]", "perm=[2,1,0]"}, {"f32[4,2,5,3]", "perm=[1,3,0,2]"}, {"f32[2,1,3]", "perm=[1,2,0]"},
+                   {"i64[6,5]"}, {"u8[3,4]"}, {"f32[0,3]"}, {"f32[]"}),
 };

@@ -45,26 +45,16 @@ static Status trilu_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(trilu_cases) = {{"f32[3,4]"},
-                         {"f32[2,4,3] i64[]=-1", "upper=0"},
-                         {"f32[3,4] i64[]=1", "upper=1"},
-                         {"f32[2,2] v:i64[]=9"},
-                         {"f32[2,2] v:i64[]=-9", "upper=0"},
-                         {"bool[3,3] i64[]=1", "upper=0"},
-                         {"i64[2,3]", "upper=0"},
-                         {0}};
-
 OPERATOR(trilu) = {
     .name = "Trilu",
     .since = {14},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .in_place = 1,
     .flags = OP_ANY_TYPE,
     .infer = trilu_infer,
     .run = trilu_run,
     .grad = trilu_grad,
-    .cases = CASES(trilu_cases),
+    .cases = CASES({"f32[3,4]"}, {"f32[2,4,3] i64[]=-1", "upper=0"}, {"f32[3,4] i64[]=1", "upper=1"},
+                   {"f32[2,2] v:i64[]=9"}, {"f32[2,2] v:i64[]=-9", "upper=0"}, {"bool[3,3] i64[]=1", "upper=0"},
+                   {"i64[2,3]", "upper=0"}),
 };

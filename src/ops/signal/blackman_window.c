@@ -3,16 +3,10 @@
 
 static Status blackman_window_compose(Compose *c) { return cosine_window_compose(c, 0.42f, 0.5f, 0.08f); }
 
-CASES_OF(blackman_window_cases) = {
-    {"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}, {0}};
-
 OPERATOR(blackman_window) = {
     .name = "BlackmanWindow",
     .since = {17},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = blackman_window_compose,
-    .cases = CASES(blackman_window_cases),
+    .cases = CASES({"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}),
 };

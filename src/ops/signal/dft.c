@@ -41,29 +41,18 @@ static Status dft_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(dft_cases) = {{"f32[2,6,3,1]", "", 17},
-                       {"f32[2,5,2]", "inverse=1", 17},
-                       {"f32[3,4,8,2]", "axis=2", 17},
-                       {"f32[2,7,1] i64[]=10", "onesided=1", 17},
-                       {"f32[1,14,2,1] i64[]=11", "onesided=1 axis=-3", 17},
-                       {"f32[2,3,60,1]", "", 20},
-                       {"f32[2,24,2] i64[]=28", "inverse=1", 20},
-                       {"f32[5,4,2] - i64[]=0", "", 20},
-                       {"f32[2,16,1]", "onesided=1", 20},
-                       {"f32[3,5,2]", "onesided=1 inverse=1", 20},
-                       {"f32[3,6,2,2] i64[]=7 i64[]=1", "onesided=1 inverse=1", 20},
-                       {0}};
-
 OPERATOR(dft) = {
     .name = "DFT",
     .since = {17, 20},
-    .min_in = 1,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 3},
     .infer = dft_infer,
     .run = dft_run,
     .grad = dft_grad,
     .work = dft_node_work,
-    .cases = CASES(dft_cases),
+    .cases = CASES({"f32[2,6,3,1]", "", 17}, {"f32[2,5,2]", "inverse=1", 17}, {"f32[3,4,8,2]", "axis=2", 17},
+                   {"f32[2,7,1] i64[]=10", "onesided=1", 17}, {"f32[1,14,2,1] i64[]=11", "onesided=1 axis=-3", 17},
+                   {"f32[2,3,60,1]", "", 20}, {"f32[2,24,2] i64[]=28", "inverse=1", 20},
+                   {"f32[5,4,2] - i64[]=0", "", 20}, {"f32[2,16,1]", "onesided=1", 20},
+                   {"f32[3,5,2]", "onesided=1 inverse=1", 20},
+                   {"f32[3,6,2,2] i64[]=7 i64[]=1", "onesided=1 inverse=1", 20}),
 };

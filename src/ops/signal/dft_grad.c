@@ -19,19 +19,14 @@ static Status dft_grad_infer(Node *n) {
 
 static void dft_grad_run(const Node *n) { dft_gradient(n->params, in_f32(n, 0), out_f32(n, 0), n->scratch); }
 
-CASES_OF(dft_grad_cases) = {{"f32[2,5,2] i64[3]=2,8,1", "onesided=1 axis=1"}, {0}};
-
 OPERATOR(dft_grad) = {
     .name = "DFTGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 2,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 3},
     .flags = OP_OURS,
     .infer = dft_grad_infer,
     .run = dft_grad_run,
     .work = dft_node_work,
-    .cases = CASES(dft_grad_cases),
+    .cases = CASES({"f32[2,5,2] i64[3]=2,8,1", "onesided=1 axis=1"}),
 };

@@ -3,16 +3,10 @@
 
 static Status hamming_window_compose(Compose *c) { return cosine_window_compose(c, 0.543478261f, 0.456521739f, 0); }
 
-CASES_OF(hamming_window_cases) = {
-    {"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}, {0}};
-
 OPERATOR(hamming_window) = {
     .name = "HammingWindow",
     .since = {17},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = hamming_window_compose,
-    .cases = CASES(hamming_window_cases),
+    .cases = CASES({"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}),
 };

@@ -3,16 +3,10 @@
 
 static Status hann_window_compose(Compose *c) { return cosine_window_compose(c, 0.5f, 0.5f, 0); }
 
-CASES_OF(hann_window_cases) = {
-    {"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}, {0}};
-
 OPERATOR(hann_window) = {
     .name = "HannWindow",
     .since = {17},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .compose = hann_window_compose,
-    .cases = CASES(hann_window_cases),
+    .cases = CASES({"i64[]=10", .no_grad = "constant"}, {"i32[]=7", "periodic=0", .no_grad = "constant"}),
 };

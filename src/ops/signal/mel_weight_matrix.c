@@ -50,19 +50,12 @@ static Status mel_weight_matrix_compose(Compose *c) {
   return compose_done(c, compose_cast(c, matrix, (DType)node_int(n, "output_datatype", DTYPE_FLOAT32)));
 }
 
-CASES_OF(mel_weight_matrix_cases) = {
-    {"i32[]=8 i32[]=16 i32[]=8192 f32[]=0 f32[]=4096", "", .no_grad = "constant"},
-    {"i64[]=5 i64[]=33 i64[]=16000 f32[]=20 f32[]=7600.5", "output_datatype=11", .no_grad = "constant"},
-    {0}};
-
 OPERATOR(mel_weight_matrix) = {
     .name = "MelWeightMatrix",
     .since = {17},
-    .min_in = 5,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {5, 5},
     .flags = OP_ANY_TYPE,
     .compose = mel_weight_matrix_compose,
-    .cases = CASES(mel_weight_matrix_cases),
+    .cases = CASES({"i32[]=8 i32[]=16 i32[]=8192 f32[]=0 f32[]=4096", "", .no_grad = "constant"},
+                   {"i64[]=5 i64[]=33 i64[]=16000 f32[]=20 f32[]=7600.5", "output_datatype=11", .no_grad = "constant"}),
 };

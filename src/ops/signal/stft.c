@@ -48,19 +48,11 @@ static Status stft_compose(Compose *c) {
   return compose_done(c, emit_with(g, "DFT", attrs, frames));
 }
 
-CASES_OF(stft_cases) = {{"f32[2,20,1] i64[]=4 f32[8] i64[]=8"},
-                        {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
-                        {"f32[1,20] i64[]=6 f32[6]"},
-                        {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"},
-                        {0}};
-
 OPERATOR(stft) = {
     .name = "STFT",
     .since = {17},
-    .min_in = 2,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 4},
     .compose = stft_compose,
-    .cases = CASES(stft_cases),
+    .cases = CASES({"f32[2,20,1] i64[]=4 f32[8] i64[]=8"}, {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
+                   {"f32[1,20] i64[]=6 f32[6]"}, {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"}),
 };

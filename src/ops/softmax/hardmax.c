@@ -20,20 +20,14 @@ static Status hardmax_compose(Compose *c) {
 
 SOFTMAX_FLAT(hardmax, "Hardmax")
 
-CASES_OF(hardmax_cases) = {{"f32[2,3,4]", "axis=1", .no_grad = "constant steps"},
-                           {"f32[2,3,4]", "axis=1", 11, .no_grad = "constant steps"},
-                           {"f32[3,5]", .no_grad = "constant steps"},
-                           {0}};
-
 OPERATOR(hardmax) = {
     .name = "Hardmax",
     .since = {1, 11, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_FLOAT64,
     .compose = hardmax_compose,
     .upgrade = hardmax_upgrade,
-    .cases = CASES(hardmax_cases),
+    .cases = CASES({"f32[2,3,4]", "axis=1", .no_grad = "constant steps"},
+                   {"f32[2,3,4]", "axis=1", 11, .no_grad = "constant steps"},
+                   {"f32[3,5]", .no_grad = "constant steps"}),
 };

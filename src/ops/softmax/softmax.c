@@ -12,29 +12,16 @@ static Status softmax_grad(Grad *g) {
 
 SOFTMAX_FLAT(softmax, "Softmax")
 
-CASES_OF(softmax_cases) = {{"f32[3,5]"},
-                           {"f32[2,3,4]", "axis=1"},
-                           {"f32[2,7]", "axis=0"},
-                           {"f32[2,3,70]", "axis=1"},
-                           {"f32[9]:90..110"},
-                           {"f32[2,300]:-4..4"},
-                           {"f32[2,3,4]", NULL, 12},
-                           {"f32[2,3,4]", "axis=-1", 12},
-                           {"f32[2,3]", "axis=0", 12},
-                           {"f32[0,3]"},
-                           {0}};
-
 OPERATOR(softmax) = {
     .name = "Softmax",
     .since = {1, 11, 13},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .in_place = 1,
     .infer = softmax_infer,
     .run = softmax_run,
     .grad = softmax_grad,
     .upgrade = softmax_upgrade,
-    .cases = CASES(softmax_cases),
+    .cases = CASES({"f32[3,5]"}, {"f32[2,3,4]", "axis=1"}, {"f32[2,7]", "axis=0"}, {"f32[2,3,70]", "axis=1"},
+                   {"f32[9]:90..110"}, {"f32[2,300]:-4..4"}, {"f32[2,3,4]", NULL, 12}, {"f32[2,3,4]", "axis=-1", 12},
+                   {"f32[2,3]", "axis=0", 12}, {"f32[0,3]"}),
 };

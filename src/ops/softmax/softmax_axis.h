@@ -14,11 +14,5 @@ Value *softmax_axis_gradient(Grad *g, const char *op_name);
 Status softmax_axis_flatten(Compose *c, const char *op_name);
 #define SOFTMAX_FLAT(lower, Name)                                                                                      \
   static Status lower##_flat_compose(Compose *c) { return softmax_axis_flatten(c, Name); }                             \
-  static const Op op_##lower##_flat = {.name = Name,                                                                   \
-                                       .since = {1},                                                                   \
-                                       .min_in = 1,                                                                    \
-                                       .max_in = 1,                                                                    \
-                                       .min_out = 1,                                                                   \
-                                       .max_out = 1,                                                                   \
-                                       .compose = lower##_flat_compose};                                               \
+  static const Op op_##lower##_flat = {.name = Name, .since = {1}, .inputs = {1, 1}, .compose = lower##_flat_compose}; \
   static Status lower##_upgrade(Upgrade *u) { return u->node->op = &op_##lower##_flat, STATUS_OK; }

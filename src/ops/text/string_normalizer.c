@@ -82,10 +82,7 @@ static Status string_normalizer_compose(Compose *c) {
 OPERATOR(string_normalizer) = {
     .name = "StringNormalizer",
     .since = {10},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .compose = string_normalizer_compose,
 };

@@ -136,23 +136,17 @@ static double tf_idf_work(const Node *n) {
   return work_elements(n->in[0]) * (strings ? strings->count : ints) * (skips < columns ? skips : columns) * 2;
 }
 
-CASES_OF(tf_idf_cases) = {
-    {"v:i64[12]=1,1,3,3,3,7,8,6,7,5,6,8", "mode=TF max_gram_length=2 max_skip_count=5 ngram_counts=[0,4] "
-                                          "ngram_indexes=[0,1,2,3,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7]"},
-    {"v:i32[2,3]=5,6,5,7,5,6",
-     "mode=IDF min_gram_length=2 max_gram_length=2 ngram_counts=[0,1] ngram_indexes=[2,0] pool_int64s=[5,5,6]"},
-    {0}};
-
 OPERATOR(tf_idf_vectorizer) = {
     .name = "TfIdfVectorizer",
     .since = {9},
-    .min_in = 1,
-    .max_in = 1,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 1},
     .flags = OP_STRINGS,
     .infer = tf_idf_infer,
     .run = tf_idf_run,
     .work = tf_idf_work,
-    .cases = CASES(tf_idf_cases),
+    .cases = CASES(
+        {"v:i64[12]=1,1,3,3,3,7,8,6,7,5,6,8", "mode=TF max_gram_length=2 max_skip_count=5 ngram_counts=[0,4] "
+                                              "ngram_indexes=[0,1,2,3,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7]"},
+        {"v:i32[2,3]=5,6,5,7,5,6",
+         "mode=IDF min_gram_length=2 max_gram_length=2 ngram_counts=[0,1] ngram_indexes=[2,0] pool_int64s=[5,5,6]"}),
 };

@@ -51,19 +51,11 @@ static Status affine_grid_compose(Compose *c) {
   return compose_done(c, emit(g, "Reshape", grid, shape));
 }
 
-CASES_OF(affine_grid_cases) = {{"f32[2,2,3] i64[4]=2,3,4,5", "", 20},
-                               {"f32[1,2,3] i64[4]=1,1,3,1", "align_corners=1", 20},
-                               {"f32[2,3,4] i64[5]=2,1,2,3,4", "align_corners=1", 20},
-                               {"f32[1,3,4] i64[5]=1,2,1,3,2", "", 20},
-                               {0}};
-
 OPERATOR(affine_grid) = {
     .name = "AffineGrid",
     .since = {20},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .compose = affine_grid_compose,
-    .cases = CASES(affine_grid_cases),
+    .cases = CASES({"f32[2,2,3] i64[4]=2,3,4,5", "", 20}, {"f32[1,2,3] i64[4]=1,1,3,1", "align_corners=1", 20},
+                   {"f32[2,3,4] i64[5]=2,1,2,3,4", "align_corners=1", 20}, {"f32[1,3,4] i64[5]=1,2,1,3,2", "", 20}),
 };

@@ -42,31 +42,24 @@ static Status grid_sample_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(grid_sample_cases) = {
-    {"f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "", 16},
-    {"f32[1,2,3,4] f32[1,3,5,2]:-1.4..1.4", "mode=bilinear padding_mode=border align_corners=1", 16},
-    {"f32[1,2,3,4] f32[1,3,5,2]:-3..3", "mode=bilinear padding_mode=reflection", 16},
-    {"f32[1,2,1,4] f32[1,3,5,2]:-3..3", "mode=linear padding_mode=reflection align_corners=1", 20},
-    {"f32[1,2,5,4] f32[1,3,5,2]:-1.4..1.4", "mode=nearest padding_mode=border", 20},
-    {"f32[1,2,5,4] f32[1,3,5,2]:-2..2", "mode=bicubic", 16},
-    {"f32[2,2,5,4] f32[2,3,3,2]:-2..2", "mode=cubic padding_mode=border align_corners=1", 22},
-    {"f32[1,1,5,4] f32[1,3,5,2]:-2.5..2.5", "mode=cubic padding_mode=reflection", 20},
-    {"f32[1,2,3,4,5] f32[1,2,3,2,3]:-1.3..1.3", "", 20},
-    {"f32[2,2,3,2,3] f32[2,2,1,2,3]:-2..2", "padding_mode=reflection align_corners=1", 22},
-    {"f32[1,2,3,4,5] f32[1,2,3,2,3]:-1.3..1.3", "mode=nearest", 20},
-    {"f32[1,1,3,4,2] f32[1,2,2,2,3]:-1.3..1.3", "mode=cubic padding_mode=border", 20},
-    {0}};
-
 OPERATOR(grid_sample) = {
     .name = "GridSample",
     .since = {16, 20, 22},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 2},
     .infer = grid_sample_infer,
     .run = grid_sample_run,
     .grad = grid_sample_grad,
     .work = grid_work,
-    .cases = CASES(grid_sample_cases),
+    .cases = CASES({"f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "", 16},
+                   {"f32[1,2,3,4] f32[1,3,5,2]:-1.4..1.4", "mode=bilinear padding_mode=border align_corners=1", 16},
+                   {"f32[1,2,3,4] f32[1,3,5,2]:-3..3", "mode=bilinear padding_mode=reflection", 16},
+                   {"f32[1,2,1,4] f32[1,3,5,2]:-3..3", "mode=linear padding_mode=reflection align_corners=1", 20},
+                   {"f32[1,2,5,4] f32[1,3,5,2]:-1.4..1.4", "mode=nearest padding_mode=border", 20},
+                   {"f32[1,2,5,4] f32[1,3,5,2]:-2..2", "mode=bicubic", 16},
+                   {"f32[2,2,5,4] f32[2,3,3,2]:-2..2", "mode=cubic padding_mode=border align_corners=1", 22},
+                   {"f32[1,1,5,4] f32[1,3,5,2]:-2.5..2.5", "mode=cubic padding_mode=reflection", 20},
+                   {"f32[1,2,3,4,5] f32[1,2,3,2,3]:-1.3..1.3", "", 20},
+                   {"f32[2,2,3,2,3] f32[2,2,1,2,3]:-2..2", "padding_mode=reflection align_corners=1", 22},
+                   {"f32[1,2,3,4,5] f32[1,2,3,2,3]:-1.3..1.3", "mode=nearest", 20},
+                   {"f32[1,1,3,4,2] f32[1,2,2,2,3]:-1.3..1.3", "mode=cubic padding_mode=border", 20}),
 };

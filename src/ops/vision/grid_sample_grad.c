@@ -55,20 +55,15 @@ static void grid_sample_grad_run(const Node *n) {
   threads_split(g->batch, threads_grain(g->points * (16 + 16 * g->channels)), run_pictures, (void *)n);
 }
 
-CASES_OF(grid_sample_grad_cases) = {{"f32[2,3,3,2] f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "padding_mode=border", 0, 2},
-                                    {0}};
-
 OPERATOR(grid_sample_grad) = {
     .name = "GridSampleGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 0,
-    .max_out = 2,
+    .inputs = {3, 3},
+    .outputs = {0, 2},
     .flags = OP_OURS,
     .infer = grid_sample_grad_infer,
     .run = grid_sample_grad_run,
     .work = grid_work,
-    .cases = CASES(grid_sample_grad_cases),
+    .cases = CASES({"f32[2,3,3,2] f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "padding_mode=border", 0, 2}),
 };

@@ -98,21 +98,15 @@ static double max_roi_pool_work(const Node *n) {
   return (double)y[0] * (double)y[1] * ((double)x[2] + 2 * (double)y[2]) * ((double)x[3] + 2 * (double)y[3]);
 }
 
-CASES_OF(max_roi_pool_cases) = {
-    {"f32[2,3,6,7] f32[3,5]=0,1,1,5,4,1,0,2,3,3,1,4,4,9,9", "pooled_shape=[2,3]", 0, 1},
-    {"f32[1,2,6,7] f32[2,5]=0,2,2,9,8,0,-9,-9,-4,-4", "pooled_shape=[3,2] spatial_scale=0.5", 22, 1},
-    {0}};
-
 OPERATOR(max_roi_pool) = {
     .name = "MaxRoiPool",
     .since = {1, 22},
-    .min_in = 2,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 2,
+    .inputs = {2, 2},
+    .outputs = {1, 2},
     .infer = max_roi_pool_infer,
     .run = max_roi_pool_run,
     .grad = max_roi_pool_grad,
     .work = max_roi_pool_work,
-    .cases = CASES(max_roi_pool_cases),
+    .cases = CASES({"f32[2,3,6,7] f32[3,5]=0,1,1,5,4,1,0,2,3,3,1,4,4,9,9", "pooled_shape=[2,3]", 0, 1},
+                   {"f32[1,2,6,7] f32[2,5]=0,2,2,9,8,0,-9,-9,-4,-4", "pooled_shape=[3,2] spatial_scale=0.5", 22, 1}),
 };

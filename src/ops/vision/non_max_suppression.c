@@ -132,22 +132,15 @@ static Status non_max_suppression_compose(Compose *c) {
   return suppress(c, &rule, boxes, scores, &c->out[0]);
 }
 
-CASES_OF(non_max_suppression_cases) = {
-    {"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 "
-     "f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4",
-     "", .no_grad = "places"},
-    {"f32[1,3,4]=1,1,0,0,0.5,0.6,1,1,0.5,0.5,1,1 f32[1,2,3]=0.5,0.5,0.9,0.1,0.2,0.3 i64[]=2", "center_point_box=1",
-     .no_grad = "places"},
-    {"f32[1,2,4]=0,0,1,1,2,2,3,3 f32[1,1,2]=0.5,0.6", "", .no_grad = "places"},
-    {0}};
-
 OPERATOR(non_max_suppression) = {
     .name = "NonMaxSuppression",
     .since = {10, 11},
-    .min_in = 2,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 5},
     .compose = non_max_suppression_compose,
-    .cases = CASES(non_max_suppression_cases),
+    .cases = CASES({"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 "
+                    "f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4",
+                    "", .no_grad = "places"},
+                   {"f32[1,3,4]=1,1,0,0,0.5,0.6,1,1,0.5,0.5,1,1 f32[1,2,3]=0.5,0.5,0.9,0.1,0.2,0.3 i64[]=2",
+                    "center_point_box=1", .no_grad = "places"},
+                   {"f32[1,2,4]=0,0,1,1,2,2,3,3 f32[1,1,2]=0.5,0.6", "", .no_grad = "places"}),
 };

@@ -21,18 +21,13 @@ static Status resize_grad_infer(Node *n) {
 
 static void resize_grad_run(const Node *n) { resize_gradient(n->params, in_f32(n, 0), out_f32(n, 0), n->scratch); }
 
-CASES_OF(resize_grad_cases) = {{"f32[1,2,6,9] i64[4]=1,2,3,4 - - i64[4]=1,2,6,9", "mode=linear"}, {0}};
-
 OPERATOR(resize_grad) = {
     .name = "ResizeGrad",
     .since = {7, 9, 10, 11, 13, 18, 19},
-    .min_in = 2,
-    .max_in = 5,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {2, 5},
     .flags = OP_OURS,
     .infer = resize_grad_infer,
     .run = resize_grad_run,
     .work = resize_work,
-    .cases = CASES(resize_grad_cases),
+    .cases = CASES({"f32[1,2,6,9] i64[4]=1,2,3,4 - - i64[4]=1,2,6,9", "mode=linear"}),
 };

@@ -73,31 +73,25 @@ static Status roi_align_grad(Grad *g) {
   return STATUS_OK;
 }
 
-CASES_OF(roi_align_cases) = {
-    {"f32[2,3,8,9] f32[3,4]=1,0.5,6,5.5,-3,-2,3,7,4,4,12,11 i64[3]=0,1,1",
-     "output_height=2 output_width=3 sampling_ratio=2", 16},
-    {"f32[2,2,7,6] f32[2,4]=2,1,9,13,3,3,3.5,3 i64[2]=1,0", "output_height=3 output_width=2 spatial_scale=0.5", 10},
-    {"f32[2,2,7,6] f32[2,4]=2,1,9,13,-4,-3,8,7 i32[2]=1,0",
-     "output_height=2 output_width=2 spatial_scale=0.5 coordinate_transformation_mode=output_half_pixel", 22},
-    {"f32[1,2,8,7]:0.1..1 f32[2,4]=1.3,0.7,6,6.2,0,0,3,3 i64[2]=0,0",
-     "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
-    {"f32[1,1,2,2] f32[1,4]=0,0,1,1 i64[1]=1", "", 16, 0, "a picture that is not there gives NaN"},
-    {"f32[1,2,4,4]:-2..-0.5 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
-     "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
-    {"f32[1,2,4,4]:0.1..0.9 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
-     "mode=max output_height=1 output_width=2 sampling_ratio=4", 16},
-    {0}};
-
 OPERATOR(roi_align) = {
     .name = "RoiAlign",
     .since = {10, 16, 22},
-    .min_in = 3,
-    .max_in = 3,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {3, 3},
     .infer = roi_align_infer,
     .run = roi_align_run,
     .grad = roi_align_grad,
     .work = roi_align_work,
-    .cases = CASES(roi_align_cases),
+    .cases = CASES(
+        {"f32[2,3,8,9] f32[3,4]=1,0.5,6,5.5,-3,-2,3,7,4,4,12,11 i64[3]=0,1,1",
+         "output_height=2 output_width=3 sampling_ratio=2", 16},
+        {"f32[2,2,7,6] f32[2,4]=2,1,9,13,3,3,3.5,3 i64[2]=1,0", "output_height=3 output_width=2 spatial_scale=0.5", 10},
+        {"f32[2,2,7,6] f32[2,4]=2,1,9,13,-4,-3,8,7 i32[2]=1,0",
+         "output_height=2 output_width=2 spatial_scale=0.5 coordinate_transformation_mode=output_half_pixel", 22},
+        {"f32[1,2,8,7]:0.1..1 f32[2,4]=1.3,0.7,6,6.2,0,0,3,3 i64[2]=0,0",
+         "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
+        {"f32[1,1,2,2] f32[1,4]=0,0,1,1 i64[1]=1", "", 16, 0, "a picture that is not there gives NaN"},
+        {"f32[1,2,4,4]:-2..-0.5 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
+         "mode=max output_height=2 output_width=2 sampling_ratio=3", 16},
+        {"f32[1,2,4,4]:0.1..0.9 f32[2,4]=-3,-3,3,3,1,1,6,6 i64[2]=0,0",
+         "mode=max output_height=1 output_width=2 sampling_ratio=4", 16}),
 };

@@ -66,20 +66,14 @@ static void roi_align_grad_run(const Node *n) {
                 run_channels, (void *)n);
 }
 
-CASES_OF(roi_align_grad_cases) = {{"f32[2,3,1,2] f32[2,3,4,5] f32[2,4]=0,0,3,3,1,1,4,2 i64[2]=1,0", "output_width=2"},
-                                  {0}};
-
 OPERATOR(roi_align_grad) = {
     .name = "RoiAlignGrad",
     .domain = "com.trainlet",
     .since = {1},
-    .min_in = 4,
-    .max_in = 4,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {4, 4},
     .flags = OP_OURS,
     .infer = roi_align_grad_infer,
     .run = roi_align_grad_run,
     .work = roi_align_work,
-    .cases = CASES(roi_align_grad_cases),
+    .cases = CASES({"f32[2,3,1,2] f32[2,3,4,5] f32[2,4]=0,0,3,3,1,1,4,2 i64[2]=1,0", "output_width=2"}),
 };

@@ -28,20 +28,14 @@ static Status upsample_upgrade(Upgrade *u) {
   return STATUS_OK;
 }
 
-CASES_OF(upsample_cases) = {{"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
-                            {"f32[1,2,3,2]", "mode=bilinear height_scale=2.0 width_scale=3.0", 1},
-                            {"f32[1,2,3,4]", "mode=linear scales=[1.0,1.0,2.0,2.0]", 7},
-                            {0}};
-
 OPERATOR(upsample) = {
     .name = "Upsample",
     .since = {1, 7, 9},
-    .min_in = 1,
-    .max_in = 2,
-    .min_out = 1,
-    .max_out = 1,
+    .inputs = {1, 2},
     .flags = OP_SMALL_IN_FLOAT,
     .compose = upsample_compose,
     .upgrade = upsample_upgrade,
-    .cases = CASES(upsample_cases),
+    .cases = CASES({"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
+                   {"f32[1,2,3,2]", "mode=bilinear height_scale=2.0 width_scale=3.0", 1},
+                   {"f32[1,2,3,4]", "mode=linear scales=[1.0,1.0,2.0,2.0]", 7}),
 };
