@@ -121,7 +121,7 @@ export async function contentOf(file) {
   if (!isSealed(file)) return file;
   const stored = await unseal(file);
   if (typeof stored === 'string') throw new TrainletError('checkpoint-corrupt', `the file ${stored}`);
-  return /** @type {Uint8Array<ArrayBuffer>} */ (stored.bytes);
+  return stored.bytes;
 }
 
 /** @param {unknown} error */

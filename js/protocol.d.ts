@@ -84,10 +84,10 @@ export interface Protocol {
   artifacts: {
     in: { model: Uint8Array; external: ExternalFile[]; settings: [string, string][] };
     out: {
-      trainModel: Uint8Array;
-      evalModel: Uint8Array;
-      optimizerModel: Uint8Array;
-      checkpointState: Uint8Array;
+      trainModel: Uint8Array<ArrayBuffer>;
+      evalModel: Uint8Array<ArrayBuffer>;
+      optimizerModel: Uint8Array<ArrayBuffer>;
+      checkpointState: Uint8Array<ArrayBuffer>;
       warnings: string[];
     };
   };
@@ -131,8 +131,8 @@ export interface Protocol {
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
   /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
-  save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array };
-  export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array };
+  save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
+  export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array<ArrayBuffer> };
   memoryPlan: { in: void; out: MemoryPlan };
   graphText: { in: GraphName; out: string };
   /** Whether the nodes of the runs that follow are timed. */

@@ -7,7 +7,8 @@ import { checkKeys, checkSignal, TrainletError } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
-/** @import { Feeds, Fetches, FetchStructure, OutputValue, RunOptions, TensorLike, TypedArray } from './types.js' */
+/** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from './types.js' */
+/** @import { TensorLike, TypedArray } from './types.js' */
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
@@ -130,7 +131,7 @@ function filled(own) {
 }
 
 /** @param {PlainTensor} plain */
-const tensorOf = ({ type, data, dims }) => new Tensor(type, data, dims);
+const tensorOf = ({ type, data, dims }) => new Tensor(/** @type {NumberType} or string */ (type), data, dims);
 
 /** @param {Outputs} outputs @returns {Tensors} */
 const tensorsOf = (outputs) =>

@@ -15,7 +15,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
-/** @import { RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
+/** @import { NumberType, RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
 /** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
@@ -226,7 +226,7 @@ export class TrainingSession {
   /** @param {string} name */
   async getParameter(name) {
     const { type, data, dims } = await this.#ask('getParameter', this.#indexOf(name));
-    return new Tensor(type, data, dims);
+    return new Tensor(/** @type {NumberType} */ (type), data, dims);
   }
 
   /** @param {string} name @param {TensorLike} value */

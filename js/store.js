@@ -3,7 +3,7 @@
 import { checkKeys, checkWhole, sentenceOf, TrainletError } from './errors.js';
 
 /**
- * @typedef {{ bytes: Uint8Array, meta: Record<string, unknown>, savedAt: Date }} Stored
+ * @typedef {{ bytes: Uint8Array<ArrayBuffer>, meta: Record<string, unknown>, savedAt: Date }} Stored
  * @typedef {{ name: string, bytes: number, savedAt: Date }} Listed
  * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole
  * without meta

@@ -3,7 +3,7 @@
 import { TrainletError } from './errors.js';
 import { flatten } from './structure.js';
 
-/** @import { DataType, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from './types.js' */
+/** @import { DataType, DataTypeMap, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
 
 /** The class that holds each type's data, as in onnxruntime-common; that of strings is an array. */
@@ -55,21 +55,19 @@ const TYPES = [...Object.keys(ARRAYS), 'string'].join(', ');
  */
 /** @typedef {TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[]} Values */
 
-/** @template {TypedArray | string[]} [D=TypedArray] */
+/** @template {DataType} [T=NumberType] */
 export class Tensor {
   /**
-   * @param {[DataType, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out,
+   * @param {[T, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out,
    * as in ONNX Runtime
    */
   constructor(...args) {
     const [type, data, dims = [data.length]] =
       typeof args[0] === 'string'
-        ? /** @type {[DataType, Values, (readonly number[])?]} */ (args)
-        : /** @type {[DataType, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
-    /** @type {DataType} */
+        ? /** @type {[T, Values, (readonly number[])?]} */ (args)
+        : /** @type {[T, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
     this.type = type;
-    /** @type {D} */
-    this.data = /** @type {D} */ (Array.isArray(data) ? convert(type, data) : data);
+    this.data = /** @type {DataTypeMap[T]} */ (Array.isArray(data) ? convert(type, data) : data);
     /** @type {readonly number[]} */
     this.dims = Object.freeze([...dims]);
     this.size = this.data.length;

@@ -2,6 +2,7 @@
  * What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked
  * against it.
  */
+/// <reference lib="esnext.disposable" />
 
 /**
  * Where bytes come from, under 4 GB of them. A string is a URL (in Node also a path, of a regular file: no pipe, no
@@ -38,30 +39,65 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array;
 
+/** The class that holds the data of each type, as in onnxruntime-common; float16 and bfloat16 are bits. */
+export interface DataTypeMap {
+  float32: Float32Array;
+  float64: Float64Array;
+  float16: Uint16Array;
+  bfloat16: Uint16Array;
+  int8: Int8Array;
+  uint8: Uint8Array;
+  int16: Int16Array;
+  uint16: Uint16Array;
+  int32: Int32Array;
+  uint32: Uint32Array;
+  int64: BigInt64Array;
+  uint64: BigUint64Array;
+  bool: Uint8Array;
+  string: string[];
+}
+
+/** The class of a tensor's data: of `'float32'` as of `Float32Array` itself. */
+export type DataOf<T> = T extends DataType ? DataTypeMap[T] : T;
+/** The type of a tensor's elements, or those that a tensor with such data may have. */
+export type TypeOf<T> = T extends DataType
+  ? T
+  : { [K in DataType]: T extends DataTypeMap[K] ? K : DataTypeMap[K] extends T ? K : never }[DataType];
+
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
  * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is
- * converted, and refused
- * where a value does not fit the type. Strings are an array, without zero characters or halves of surrogate pairs in
- * them; only an
- * `InferenceSession` takes them.
- * `dims` defaults to `[data.length]`.
+ * converted, and refused where a value does not fit the type. Strings are an array, without zero characters or halves
+ * of surrogate pairs in them; only an `InferenceSession` takes them. `dims` defaults to `[data.length]`.
+ *
+ * `Tensor<'float32'>` and `Tensor<Float32Array>` are the same; `Tensor` alone is one of numbers, of any type.
  */
-export class Tensor<D extends TypedArray | string[] = TypedArray> implements TensorLike {
-  constructor(type: 'string', data: D & string[], dims?: readonly number[]);
-  constructor(
-    type: DataType,
-    data: TypedArray | readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[],
-    dims?: readonly number[],
-  );
-  /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
-  constructor(data: TypedArray | readonly boolean[] | readonly string[], dims?: readonly number[]);
-  readonly type: DataType;
-  readonly data: D;
+export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = TypedTensor<TypeOf<T>, DataOf<T>>;
+export const Tensor: TensorConstructor;
+
+export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
+  readonly type: Type;
+  readonly data: Data;
   readonly dims: readonly number[];
   /** The number of elements. */
   readonly size: number;
 }
+
+type Values = readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[];
+export interface TensorConstructor {
+  new <T extends DataType>(type: T, data: DataTypeMap[T] | Values, dims?: readonly number[]): Tensor<T>;
+  new <D extends TypedArray | string[]>(
+    type: TypeOf<NoInfer<D>>,
+    data: D | Values,
+    dims?: readonly number[],
+  ): Tensor<D>;
+  /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
+  new <D extends TypedArray>(data: D, dims?: readonly number[]): TypedTensor<ClassType<D>, D>;
+  new (data: readonly boolean[], dims?: readonly number[]): Tensor<'bool'>;
+  new (data: readonly string[], dims?: readonly number[]): Tensor<'string'>;
+  readonly prototype: Tensor;
+}
+type ClassType<D> = Exclude<TypeOf<D>, 'bool' | 'float16' | 'bfloat16'>;
 
 /** What is accepted wherever a Tensor is, onnxruntime's own Tensor included. */
 export interface TensorLike {
@@ -92,7 +128,7 @@ export type FetchStructure = readonly FetchName[] | { readonly [key: string]: Fe
 export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 /** What an output may be: a tensor, a sequence of them, or an optional without an element. */
-export type OutputValue = Tensor | Tensor<string[]> | Tensor[] | Tensor<string[]>[] | null;
+export type OutputValue = Tensor | Tensor<'string'> | Tensor[] | Tensor<'string'>[] | null;
 /**
  * Of ONNX Runtime's options, all but `terminate` are accepted, so that code written for it runs, and without a meaning
  * here.
@@ -247,7 +283,10 @@ export class InferenceSession {
   startProfiling(): Promise<void>;
   /** What the nodes took; `invalid-argument` where there was no run. */
   endProfiling(): Promise<NodeTimes>;
-  /** `run<Tensor[]>(…)` and the like say that the outputs are of another kind than tensors of numbers. */
+  /**
+   * `run<Tensor<'float32'>>(…)` says what type the outputs are of; `run<Tensor[]>(…)` and the like, that they are of
+   * another kind than tensors of numbers.
+   */
   run<V extends OutputValue = Tensor>(
     feeds: Feeds,
     fetches?: Fetches | RunOptions,
@@ -312,10 +351,10 @@ export interface MemoryPlan {
  * indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
  */
 export interface Artifacts {
-  readonly trainModel: Uint8Array;
-  readonly evalModel: Uint8Array;
-  readonly optimizerModel: Uint8Array;
-  readonly checkpointState: Uint8Array;
+  readonly trainModel: Uint8Array<ArrayBuffer>;
+  readonly evalModel: Uint8Array<ArrayBuffer>;
+  readonly optimizerModel: Uint8Array<ArrayBuffer>;
+  readonly checkpointState: Uint8Array<ArrayBuffer>;
   /** What is worth knowing about them, a sentence each. */
   readonly warnings: readonly string[];
 }
@@ -405,9 +444,18 @@ export class TrainingSession {
   static create(artifacts: ArtifactSources, options?: SessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
-  runTrainStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs are of. */
+  runTrainStep<V extends Tensor = Tensor>(
+    feeds: Feeds,
+    fetches?: Fetches | RunOptions,
+    options?: RunOptions,
+  ): Promise<Record<string, V>>;
   runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
-  runEvalStep(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  runEvalStep<V extends Tensor = Tensor>(
+    feeds: Feeds,
+    fetches?: Fetches | RunOptions,
+    options?: RunOptions,
+  ): Promise<Record<string, V>>;
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /** An optimizer's step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
@@ -415,7 +463,7 @@ export class TrainingSession {
   /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
   getParametersSize(trainableOnly?: boolean): Promise<number>;
   /** One float32 tensor of them all, in the order of the training graph's inputs. */
-  getContiguousParameters(trainableOnly?: boolean): Promise<Tensor>;
+  getContiguousParameters(trainableOnly?: boolean): Promise<Tensor<'float32'>>;
   /** The bytes of such a tensor: four times as many as there are elements. */
   loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean): Promise<void>;
   readonly trainingInputNames: readonly string[];
@@ -456,7 +504,11 @@ export class TrainingSession {
   /** Mean loss over the examples, and the metrics. */
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Forward without labels; the model's own outputs unless `fetches` says which. */
-  predict(feeds: Feeds, fetches?: Fetches | RunOptions, options?: RunOptions): Promise<Record<string, Tensor>>;
+  predict<V extends Tensor = Tensor>(
+    feeds: Feeds,
+    fetches?: Fetches | RunOptions,
+    options?: RunOptions,
+  ): Promise<Record<string, V>>;
   predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
@@ -480,9 +532,9 @@ export class TrainingSession {
    * that training has made infinite or NaN are not saved: `non-finite-loss`. What was not finite when it was loaded, a
    * mask for one, is.
    */
-  saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array>;
+  saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
-  exportModel(options?: ExportOptions): Promise<Uint8Array>;
+  exportModel(options?: ExportOptions): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export interface ExportOptions {
@@ -700,7 +752,7 @@ export class CheckpointStore {
 }
 
 export interface StoredCheckpoint {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly meta: Record<string, unknown>;
   readonly savedAt: Date;
   readonly version: number;
