@@ -4,7 +4,7 @@
  */
 
 import { compileEngine } from './compile.js';
-import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { abortedBy, askedAt, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
 import { openHere, openWorker } from './line.js';
 import { isNode, locate } from './platform.js';
 import { threadsFor } from './threads.js';
@@ -87,7 +87,17 @@ export class Client {
   ask = async (method, args, transfer = [], signal = undefined) => {
     if (this.#ended) throw new TrainletError(this.#ended.code, this.#ended.message);
     checkSignal(signal);
-    return await new Promise((resolve, reject) => {
+    const here = new Error();
+    try {
+      return await this.#queue(method, args, transfer, signal);
+    } catch (error) {
+      throw askedAt(here, error);
+    }
+  };
+
+  /** @param {string} method @param {unknown} args @param {ArrayBuffer[]} transfer @param {AbortSignal} [signal] */
+  #queue(method, args, transfer, signal) {
+    return new Promise((resolve, reject) => {
       const abort = () => this.#abort(call);
       const settled = (/** @type {(value: any) => void} */ settle) => (/** @type {unknown} */ value) => {
         signal?.removeEventListener('abort', abort);
@@ -98,7 +108,7 @@ export class Client {
       signal?.addEventListener('abort', abort);
       if (this.#calls.push(call) === 1) this.#send();
     });
-  };
+  }
 
   /** Asks the first of the questions. */
   #send() {
@@ -263,6 +273,7 @@ function after(ms, callback) {
 export async function withClient(options, make) {
   const { signal } = options;
   checkSignal(signal);
+  const here = new Error();
   /** @type {Client | undefined} */
   let client;
   const making = async () => {
@@ -287,7 +298,7 @@ export async function withClient(options, make) {
     };
     signal?.addEventListener('abort', abort);
     making()
-      .then(resolve, reject)
+      .then(resolve, (error) => reject(askedAt(here, error)))
       .finally(() => signal?.removeEventListener('abort', abort));
   });
 }

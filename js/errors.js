@@ -19,6 +19,19 @@ export class TrainletError extends Error {
   }
 }
 
+/**
+ * The error of what a worker did, as one of the place that asked for it: there the caller's code is on the stack.
+ * @param {Error} place made when it was asked
+ * @param {unknown} error
+ */
+export function askedAt({ stack = '' }, error) {
+  if (!(error instanceof TrainletError)) return error;
+  const [title, ...frames] = stack.split('\n');
+  // only V8 begins it with the error's name and message
+  error.stack = title === 'Error' ? [`${error.name}: ${error.message}`, ...frames].join('\n') : stack;
+  return error;
+}
+
 /** @param {unknown} error */
 export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@
 
 import { checkEngineOptions } from './artifacts.js';
 import { withClient } from './client.js';
-import { checkKeys, checkWhole, TrainletError } from './errors.js';
+import { askedAt, checkKeys, checkWhole, TrainletError } from './errors.js';
 import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { Place } from './place.js';
@@ -187,8 +187,11 @@ export class TrainingSession {
     this.#needOptimizer();
     if (this.#fitting) throw new TrainletError('invalid-argument', 'a fit of this session is running already');
     this.#fitting = true;
+    const here = new Error();
     try {
       return await fit({ ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place }, data, options);
+    } catch (error) {
+      throw askedAt(here, error);
     } finally {
       this.#fitting = false;
     }
@@ -197,7 +200,12 @@ export class TrainingSession {
   /** @param {Dataset} data @param {EvaluateOptions} [options] */
   async evaluate(data, options = {}) {
     this.#eval();
-    return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
+    const here = new Error();
+    try {
+      return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
+    } catch (error) {
+      throw askedAt(here, error);
+    }
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
