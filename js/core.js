@@ -120,6 +120,21 @@ export class Core {
   }
 
   /**
+   * What the file of a checkpoint says, without a model; undefined where it is none.
+   * @param {Uint8Array} bytes @param {ExternalFile[]} external
+   * @returns {import('./protocol.js').CheckpointContents | undefined}
+   */
+  checkpoint(bytes, external) {
+    this.#session = this.#pointer('abi_session_new');
+    const at = this.#placed('abi_session_file', this.#session, bytes);
+    const writer = this.#call('abi_checkpoint_writer', at, bytes.length);
+    if (!writer) return undefined;
+    this.#takeExternal('abi_session_external', this.#session, external);
+    this.#run('abi_session_load', this.#session, this.#constants.artifacts.checkpoint, at, bytes.length);
+    return { writer: this.#text(writer), ...this.#json('abi_session_checkpoint') };
+  }
+
+  /**
    * Hands files over, the largest part of a model: each is let go of here as soon as the engine has it.
    * @param {string} name @param {number} owner @param {ExternalFile[]} files
    */

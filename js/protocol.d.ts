@@ -22,6 +22,17 @@ export type Outputs = Record<string, PlainTensor | PlainTensor[] | null>;
 /** Those of a graph that trains. */
 export type NumberOutputs = Record<string, PlainTensor<TypedArray>>;
 
+/** What a checkpoint says by itself. */
+export interface CheckpointContents {
+  /** Whose format it has: Trainlet or ONNX Runtime. */
+  writer: string;
+  parameters: { name: string; type: DataType; dims: number[]; trainable: boolean }[];
+  optimizer: { learningRate: number; initialLearningRate: number; steps: number; moments: number } | null;
+  properties: PropertyEntry[];
+  nominal: boolean;
+  position: Position;
+}
+
 export interface GraphInfo {
   inputs: ValueInfo[];
   outputs: ValueInfo[];

@@ -73,6 +73,16 @@ function checkLength(bytes) {
     throw new Error(`it has ${bytes} bytes, more than the ${MOST_BYTES} that the engine can hold`);
 }
 
+/** @type {Record<string, string>} */
+const REASONS = {
+  ENOENT: 'there is no such file',
+  EACCES: 'it may not be read',
+  ENOTDIR: 'there is no such directory',
+};
+
+/** Why the system does not open a file. @param {NodeJS.ErrnoException} error */
+export const reasonOf = ({ code = '', message, path }) => (REASONS[code] ? `${REASONS[code]}, ${path}` : message);
+
 /**
  * A file of Node, if it is one that ends: as many bytes as it has when it is opened, which does not wait for a pipe's
  * other end.
@@ -81,7 +91,9 @@ function checkLength(bytes) {
  */
 export async function readFile(url, signal) {
   const { constants, open } = await nodeModule('fs/promises');
-  const file = await open(url, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const file = await open(url, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
+    throw new Error(reasonOf(error), { cause: error });
+  });
   try {
     const found = await file.stat();
     if (!found.isFile())

@@ -205,6 +205,13 @@ void trainlet_session_property_delete(TrainletSession *s, const char *name); /* 
 const char *
 trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL when memory is out */
 
+/* What the loaded checkpoint says, as JSON: parameters, optimizer, properties, the place in the data. Valid until the
+ * next call; NULL when memory is out and, with STATUS_INVALID_ARGUMENT, before a checkpoint is loaded or after ready.
+ */
+const char *trainlet_session_checkpoint(TrainletSession *s);
+/* Who writes checkpoints that begin like these bytes, "Trainlet" or "ONNX Runtime"; NULL: they are none. */
+const char *trainlet_checkpoint_writer(const void *bytes, size_t count);
+
 /* ---- files out ---- */
 
 /* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */

@@ -331,6 +331,15 @@ EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSessio
   session_status(s);
   return text;
 }
+EXPORT(abi_session_checkpoint) const char *abi_session_checkpoint(TrainletSession *s) {
+  const char *text = trainlet_session_checkpoint(s);
+  session_status(s);
+  return text;
+}
+EXPORT(abi_checkpoint_writer) const char *abi_checkpoint_writer(const void *bytes, size_t count) {
+  error_clear(&last_error);
+  return trainlet_checkpoint_writer(bytes, count);
+}
 
 EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);

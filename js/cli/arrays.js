@@ -8,12 +8,13 @@ import path from 'node:path';
 import { TrainletError } from '../errors.js';
 import { ARRAYS, sizeOf, Tensor } from '../tensor.js';
 import { readData } from './files.js';
+import { UsageError } from './run-main.js';
+import { say } from './terminal.js';
 
 /** @import { NumberType, TypedArray, ValueInfo } from '../types.js' */
 /** @import { Arrays } from '../data.js' */
 /**
- * @typedef {{ type: NumberType, dims: number[], data: TypedArray, pixels: boolean }} Raw pixels are bytes that mean 0 …
- * 1
+ * @typedef {{ type: NumberType, dims: number[], data: TypedArray }} Raw
  */
 
 const MNIST_FILES = {
@@ -60,15 +61,26 @@ export function mnistFolder() {
  */
 export async function readArrays(spec, part, wanted) {
   const files = spec === 'mnist' ? MNIST_FILES[part].map((file) => path.join(mnistFolder(), file)) : spec.split(',');
-  if (files.length !== 2) throw bad(`data are 'mnist' or two files INPUTS,LABELS, not '${spec}'`);
+  if (files.length !== 2) throw new UsageError(`--data must be mnist or two files INPUTS,LABELS, not '${spec}'`);
   const label = wanted.find(({ name }) => name === 'labels' || name === 'target') ?? wanted.at(-1);
   const inputs = wanted.filter((value) => value !== label);
   if (inputs.length !== 1 || !label) throw bad(`the command line feeds models of one input, not of ${inputs.length}`);
   const [x, y] = await Promise.all(files.map(readRaw));
+  if (spec !== 'mnist') tellOfPixels(files, [x, y], [inputs[0], label]);
   return {
     inputs: { [inputs[0].name]: shape(files[0], x, inputs[0]) },
     labels: { [label.name]: shape(files[1], y, label) },
   };
+}
+
+/** Bytes that mean 0 … 1 where they go. @param {Raw} raw @param {string} wanted */
+const isPixels = ({ type, dims }, wanted) =>
+  type === 'uint8' && dims.length > 1 && (wanted === 'float32' || wanted === 'float64');
+
+/** @param {string[]} files @param {Raw[]} raws @param {ValueInfo[]} inputs */
+function tellOfPixels(files, raws, inputs) {
+  const scaled = files.filter((_, i) => isPixels(raws[i], inputs[i].type));
+  for (const file of scaled) say(`${file}: its unsigned bytes are divided by 255, to be 0 … 1`);
 }
 
 /** @param {string} file @returns {Promise<Raw>} */
@@ -92,7 +104,7 @@ function parseIdx(file, bytes) {
   const dims = Array.from({ length: rank }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
   const data = new Uint8Array(bytes.subarray(4 + 4 * rank));
   checkRoom(file, dims, data.length);
-  return { type: 'uint8', dims, data, pixels: rank > 1 };
+  return { type: 'uint8', dims, data };
 }
 
 /**
@@ -119,7 +131,7 @@ function parseNpy(file, bytes) {
     .map(Number);
   const { buffer } = new Uint8Array(bytes.subarray(end));
   checkRoom(file, dims, buffer.byteLength / ARRAYS[type].BYTES_PER_ELEMENT);
-  return { type, dims, data: new ARRAYS[type](buffer), pixels: false };
+  return { type, dims, data: new ARRAYS[type](buffer) };
 }
 
 /** @param {string} file @param {number[]} dims @param {number} elements that follow */
@@ -129,27 +141,27 @@ function checkRoom(file, dims, elements) {
 }
 
 /** The array in the type and shape of an input. @param {string} file @param {Raw} raw @param {ValueInfo} input */
-function shape(file, { type, dims, data, pixels }, input) {
+function shape(file, { type, dims, data }, input) {
   const rest = input.dims.slice(1).map((d, i) => (typeof d === 'number' ? d : (dims[i + 1] ?? 1)));
   const shaped = dims.length && sizeOf(rest) === sizeOf(dims.slice(1)) ? [dims[0], ...rest] : dims;
-  const values = type === input.type ? data : convert(file, { type, dims, data, pixels }, input);
+  const values = type === input.type ? data : convert(file, { type, dims, data }, input);
   return new Tensor(/** @type {NumberType} */ (input.type), values, shaped);
 }
 
 /**
- * The values in another type; pixels become 0 … 1 where that has fractions.
+ * The values in another type.
  * @param {string} file
  * @param {Raw} raw
  * @param {ValueInfo} input
  */
-function convert(file, { type, data, pixels }, input) {
+function convert(file, { type, dims, data }, input) {
   const unfit = (/** @type {string} */ why) =>
     bad(`${file} does not fit the input '${input.name}' of type ${input.type}: ${why}`);
   if (CONVERTED_TO.every((known) => known !== input.type)) throw unfit(`it is ${type}, and would have to be converted`);
   const converted = /** @type {any} */ (new ARRAYS[/** @type {NumberType} */ (input.type)](data.length));
   const big = converted instanceof BigInt64Array || converted instanceof BigUint64Array;
   const real = converted instanceof Float32Array || converted instanceof Float64Array;
-  const scale = pixels && input.type === 'float32' ? 255 : 1;
+  const scale = isPixels({ type, dims, data }, input.type) ? 255 : 1;
   for (let i = 0; i < data.length; i++) {
     const value = Number(data[i]) / scale;
     if (!real && !Number.isSafeInteger(value)) throw unfit(`element ${i} is ${data[i]}`);

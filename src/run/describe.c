@@ -1,4 +1,4 @@
-/* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties. */
+/* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties; and a checkpoint by itself. */
 #include <string.h>
 
 #include "run/session.h"
@@ -132,11 +132,57 @@ static void put_property(Printer *p, const Property *it) {
   else printer_float(p, (double)it->f);
 }
 
+static void put_properties(Printer *p, const Property *properties, int count) {
+  printer_put(p, "[");
+  for (int i = 0; i < count; i++) printer_put(p, i ? ",{" : "{"), put_property(p, &properties[i]), printer_put(p, "}");
+  printer_put(p, "]");
+}
+
 const char *trainlet_session_properties(TrainletSession *s) {
   Printer p = session_begin_text(s);
-  printer_put(&p, "[");
-  for (int i = 0; i < s->property_count; i++)
-    printer_put(&p, i ? ",{" : "{"), put_property(&p, &s->properties[i]), printer_put(&p, "}");
-  printer_put(&p, "]");
+  put_properties(&p, s->properties, s->property_count);
   return session_end_text(s, &p);
+}
+
+/* ---- a checkpoint by itself ---- */
+
+static void put_tensors(Printer *p, const CheckpointTensor *tensors, int count, const char *before, bool trainable) {
+  for (int i = 0; i < count; i++, before = ",") {
+    printer_put(p, before), printer_put(p, "{");
+    put_value(p, NULL, tensors[i].name, tensors[i].type, &tensors[i].shape);
+    printer_put(p, ","), printer_key(p, "trainable"), printer_put(p, trainable ? "true}" : "false}");
+  }
+}
+
+static void put_optimizer(Printer *p, const Checkpoint *c) {
+  int moments = 0;
+  for (int i = 0; i < c->moment_count; i++) moments += c->moments[i].count;
+  printer_put(p, "{"), printer_key(p, "learningRate"), printer_float(p, (double)c->learning_rate);
+  printer_put(p, ","), printer_key(p, "initialLearningRate"), printer_float(p, (double)c->initial_learning_rate);
+  printer_field(p, "steps", c->step), printer_field(p, "moments", moments), printer_put(p, "}");
+}
+
+static void put_checkpoint(Printer *p, const Checkpoint *c) {
+  printer_put(p, "{"), printer_key(p, "parameters"), printer_put(p, "[");
+  put_tensors(p, c->trainable, c->trainable_count, "", true);
+  put_tensors(p, c->frozen, c->frozen_count, c->trainable_count ? "," : "", false);
+  printer_put(p, "],"), printer_key(p, "optimizer");
+  if (c->has_optimizer) put_optimizer(p, c);
+  else printer_put(p, "null");
+  printer_put(p, ","), printer_key(p, "properties"), put_properties(p, c->properties, c->property_count);
+  printer_put(p, ","), printer_key(p, "nominal"), printer_put(p, c->nominal ? "true" : "false");
+  printer_put(p, ","), printer_key(p, "position"), printer_put(p, "[");
+  for (int i = 0; i < POSITION_COUNT; i++) printer_put(p, i ? "," : ""), printer_int(p, c->position[i]);
+  printer_put(p, "]}");
+}
+
+const char *trainlet_session_checkpoint(TrainletSession *s) {
+  Printer p = session_begin_text(s);
+  if (s->has_checkpoint && !s->ready) put_checkpoint(&p, &s->checkpoint);
+  else error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a checkpoint is described between its loading and ready");
+  return session_end_text(s, &p);
+}
+
+const char *trainlet_checkpoint_writer(const void *bytes, size_t count) {
+  return trainlet_checkpoint_is(bytes, count) ? "Trainlet" : ort_checkpoint_is(bytes, count) ? "ONNX Runtime" : NULL;
 }

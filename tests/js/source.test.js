@@ -50,7 +50,7 @@ test('a file by path or URL, and a missing one', async () => {
   assert.deepEqual(await readSource('model', self, {}), await readSource('model', new URL(import.meta.url), {}));
   await assert.rejects(readSource('model', file, {}), {
     code: 'source-unreadable',
-    message: /^model could not be loaded from file:.*ENOENT/,
+    message: /^model could not be loaded from file:.*: there is no such file, \/.*/,
   });
 });
 

@@ -1,0 +1,73 @@
+/** What is in the file of a checkpoint, whoever wrote it: parameters, optimizer, properties, the place in the data. */
+
+import { Core } from '../core.js';
+import { compileEngine } from '../compile.js';
+import { copyExternal, readSource } from '../source.js';
+import { describeInfo } from '../tensor.js';
+
+/** @import { EngineOptions } from '../types.js' */
+/** @import { CheckpointContents, PropertyEntry } from '../protocol.js' */
+
+/** An engine in this thread, for what needs no session. */
+export async function engine() {
+  const place = { threads: 1, reproducible: true };
+  return await Core.create({ ...place, module: await compileEngine(place) });
+}
+
+/**
+ * @param {string} file
+ * @param {EngineOptions} options with the external data
+ * @returns {Promise<string[] | undefined>} lines; undefined: it is no checkpoint
+ */
+export async function describeCheckpoint(file, options) {
+  const bytes = await readSource('checkpoint', file, {});
+  const contents = (await engine()).checkpoint(bytes, copyExternal(options));
+  return contents && linesOf(contents, bytes.length);
+}
+
+const count = (/** @type {number} */ number) => number.toLocaleString('en');
+const line = (/** @type {string} */ what, /** @type {string} */ text) => `${what.padEnd(17)} ${text}`;
+
+/** @param {CheckpointContents} contents @param {number} bytes */
+function linesOf({ writer, nominal, parameters, optimizer, properties, position }, bytes) {
+  const [epoch, batches, , examples, batchSize] = position;
+  return [
+    line('checkpoint', `${writer}'s format, ${count(bytes)} bytes`),
+    ...parameters.map((it) => line('parameter', nominal ? `${it.name}  ${it.type}` : parameterOf(it))),
+    line('parameters', nominal ? `${parameters.length} by name alone: it is nominal` : sizes(parameters)),
+    line('optimizer', optimizer ? optimizerOf(optimizer) : 'no state'),
+    ...(examples
+      ? [
+          line(
+            'data',
+            `epoch ${epoch + 1}, ${count(batches)} batches of ${batchSize} done, of ${count(examples)} examples`,
+          ),
+        ]
+      : []),
+    ...properties.map((property) => line('property', `${property.name}  ${shown(property)}`)),
+  ];
+}
+
+/** @param {CheckpointContents['parameters'][number]} parameter */
+const parameterOf = (parameter) =>
+  `${parameter.name}  ${describeInfo(parameter)}${parameter.trainable ? '' : '  frozen'}`;
+
+/** @param {CheckpointContents['parameters']} parameters */
+function sizes(parameters) {
+  const sum = (/** @type {typeof parameters} */ of) =>
+    count(of.reduce((all, { dims }) => all + dims.reduce((size, d) => size * d, 1), 0));
+  return `${sum(parameters)}, of which ${sum(parameters.filter(({ trainable }) => trainable))} are trained`;
+}
+
+/** @param {NonNullable<CheckpointContents['optimizer']>} optimizer */
+function optimizerOf({ steps, learningRate, initialLearningRate, moments }) {
+  const first = learningRate === initialLearningRate ? '' : `, ${shortest(initialLearningRate)} at first`;
+  return `${count(steps)} steps done, learning rate ${shortest(learningRate)}${first}, ${count(moments)} moments`;
+}
+
+/** A float32 in as few digits as say it. @param {number} value */
+const shortest = (value) => String(Number(value.toPrecision(7)));
+
+/** @param {PropertyEntry} property */
+const shown = ({ type, value }) =>
+  type === 'string' ? JSON.stringify(value) : type === 'float' ? shortest(Number(value)) : value;
