@@ -92,6 +92,7 @@ struct Op {
   Status (*upgrade)(Upgrade *u); /* a node of an opset before 13 becomes one of 13 (graph/upgrade.h); NULL: it is one */
   double (*work)(
       const Node *n); /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
+  const void *own;    /* what an infer or run that several operators share asks of this one: its Arithmetic, say */
   const Case *cases;  /* ends with in == NULL */
 };
 

@@ -76,6 +76,7 @@ static double element(DType type, const void *data, size_t i) {
     case DTYPE_INT64: return (double)((const int64_t *)data)[i];
     case DTYPE_INT32: return ((const int32_t *)data)[i];
     case DTYPE_UINT32: return ((const uint32_t *)data)[i];
+    case DTYPE_UINT64: return (double)((const uint64_t *)data)[i];
     case DTYPE_INT16: return ((const int16_t *)data)[i];
     case DTYPE_UINT16:
     case DTYPE_FLOAT16: return ((const uint16_t *)data)[i];
@@ -98,8 +99,8 @@ static void check_tensor(const OpCase *c, const char *what, DType type, const vo
     sum_size += fabs(term);
   }
   double allowed = 1e-5 * max + 2e-7; /* small numbers may be the difference of large ones */
-  check(fabs(sum - want_sum) <= 1e-5 * sum_size + allowed, "%s: golden %s: the weighted sum is %.8g, ours %.8g", c->key,
-        what, want_sum, sum);
+  check(isnan(sum) ? isnan(want_sum) : fabs(sum - want_sum) <= 1e-5 * sum_size + allowed,
+        "%s: golden %s: the weighted sum is %.8g, ours %.8g", c->key, what, want_sum, sum);
   s = strchr(s, ':') + 1;
   size_t samples = strtoull(s, &s, 10);
   for (size_t k = 0; k < samples; k++) {

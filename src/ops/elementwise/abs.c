@@ -4,11 +4,7 @@
 static int64_t abs_ints(int64_t a, int64_t b) { return a < 0 ? (int64_t)(0 - (uint64_t)a) : a; }
 static double abs_floats(double a, double b) { return fabs(a); }
 static uint64_t abs_naturals(uint64_t a, uint64_t b) { return a; }
-static const Arithmetic arithmetic = {abs_floats, abs_ints, abs_naturals};
 BROADCAST_ROW_1(abs_row, f32x4_abs(x))
-
-static Status abs_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void abs_run(const Node *n) { arithmetic_run(n, abs_row); }
 
 static Status abs_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit(g->graph, "Sign", g->node->in[0]));
@@ -21,8 +17,9 @@ OPERATOR(abs) = {
     .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
-    .infer = abs_infer,
-    .run = abs_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){abs_row, abs_floats, abs_ints, abs_naturals},
     .grad = abs_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

@@ -3,11 +3,7 @@
 
 static int64_t add_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static double add_floats(double a, double b) { return a + b; }
-static const Arithmetic arithmetic = {add_floats, add_ints, NULL};
 BROADCAST_ROW_2(add_row, a + b)
-
-static Status add_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void add_run(const Node *n) { arithmetic_run(n, add_row); }
 
 static Status add_grad(Grad *g) {
   g->dx[0] = g->dx[1] = g->dy[0];
@@ -20,8 +16,9 @@ OPERATOR(add) = {
     .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
-    .infer = add_infer,
-    .run = add_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){add_row, add_floats, add_ints},
     .grad = add_grad,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,5] f32[]"}, {"f32[1] f32[7]"}, {"f32[3,5] f32[5]"},
                    {"f32[2,3,2,3] f32[3,1,1]"}, {"f32[2,1,3] f32[4,1]"}, {"f32[3,1] f32[2,3,5]"}, {"f32[0,3] f32[3]"},

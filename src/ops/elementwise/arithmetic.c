@@ -1,48 +1,44 @@
-/* Arithmetic: what Add, Sub, Mul, Div and their kin share. */
+/* Arithmetic: what Add, Exp, Max and their kin share. */
 #include "ops/elementwise/arithmetic.h"
 
+#include "graph/same_shape.h"
 #include "kernels/number.h"
 
-static const Arithmetic *of(const Node *n) { return *(const Arithmetic *const *)n->params; }
+static const Arithmetic *own(const Node *n) { return n->op->own; }
 
-static void output_known(Node *n) {
-  int count = n->in_count == 2 && of(n)->ints ? broadcast_known_count(n) : -1;
+static void output_known(Node *n, const Arithmetic *arithmetic) {
+  int count = n->in_count == 2 && arithmetic->ints ? broadcast_known_count(n) : -1;
   Dim y[BROADCAST_KNOWN];
   if (count < 0) return;
   for (int i = 0; i < count; i++) {
     Dim a = broadcast_known_at(n, 0, i), b = broadcast_known_at(n, 1, i);
     if (dim_is_symbol(a) || dim_is_symbol(b)) return;
-    y[i] = of(n)->ints(a, b);
+    y[i] = arithmetic->ints(a, b);
   }
   node_output_known(n, 0, y, count);
 }
 
-static Status check_types(const Node *n) {
+static Status check_types(const Node *n, const Arithmetic *arithmetic) {
   DType type = n->in[0]->type;
   for (int i = 1; i < n->in_count; i++)
     if (has_in(n, i) && n->in[i]->type != type)
       return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
                           dtype_name(n->in[i]->type));
-  bool computed = type == DTYPE_FLOAT32 ||
-                  (dtype_is_number(type) && (dtype_is_float(type) ? of(n)->floats != NULL : of(n)->ints != NULL));
+  bool computed = dtype_is_float(type) ? arithmetic->floats || (arithmetic->row && type == DTYPE_FLOAT32)
+                                       : arithmetic->ints && dtype_is_number(type);
   return computed
            ? STATUS_OK
            : node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));
 }
 
-static Status take(Node *n, const Arithmetic *arithmetic) {
-  const Arithmetic **p = NODE_PARAMS(n, const Arithmetic *);
-  if (!p) return STATUS_OUT_OF_MEMORY;
-  *p = arithmetic;
-  return check_types(n);
-}
-
-Status arithmetic_infer(Node *n, const Arithmetic *arithmetic) {
-  TRY(take(n, arithmetic));
+Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic) {
+  TRY(check_types(n, arithmetic));
   TRY(broadcast_infer(n, n->in[0]->type));
-  output_known(n);
+  output_known(n, arithmetic);
   return STATUS_OK;
 }
+
+Status arithmetic_infer(Node *n) { return arithmetic_infer_as(n, own(n)); }
 
 static void compute(const Arithmetic *f, DType type, const Numbers *a, const Numbers *b, Numbers *y, size_t count) {
   if (dtype_is_float(type))
@@ -53,28 +49,44 @@ static void compute(const Arithmetic *f, DType type, const Numbers *a, const Num
     for (size_t i = 0; i < count; i++) y->ints[i] = f->ints(a->ints[i], b->ints[i]);
 }
 
-void arithmetic_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {
+void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const void *const *in, unsigned moves,
+                    size_t total) {
   DType type = n->in[0]->type;
   Numbers a, b;
   for (size_t at = 0; at < total; at += NUMBERS) {
     size_t count = total - at < NUMBERS ? total - at : NUMBERS;
     numbers_load(&a, in[0], type, moves & 1 ? at : 0, moves & 1, count);
     if (n->in_count > 1) numbers_load(&b, in[1], type, moves & 2 ? at : 0, moves >> 1 & 1, count);
-    compute(of(n), type, &a, n->in_count > 1 ? &b : &a, &a, count);
+    compute(arithmetic, type, &a, n->in_count > 1 ? &b : &a, &a, count);
     if (dtype_is_float(type)) numbers_store_floats(&a, y, type, at, count);
     else numbers_store_ints(&a, y, type, at, count);
   }
 }
 
-void arithmetic_run(const Node *n, BroadcastRow *floats) {
-  broadcast_run(n, n->in_count, n->in[0]->type == DTYPE_FLOAT32 ? floats : arithmetic_row);
+static void own_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  arithmetic_row(own(n), n, y, in, moves, count);
 }
 
-Status arithmetic_fold_infer(Node *n, const Arithmetic *arithmetic) {
-  TRY(take(n, arithmetic));
+static BroadcastRow *row_of(const Node *n) {
+  return own(n)->row && n->in[0]->type == DTYPE_FLOAT32 ? own(n)->row : own_row;
+}
+
+void arithmetic_run(const Node *n) { broadcast_run(n, n->in_count, row_of(n)); }
+
+Status arithmetic_fold_infer(Node *n) {
+  TRY(check_types(n, own(n)));
   return broadcast_fold_infer(n);
 }
 
-void arithmetic_fold_run(const Node *n, BroadcastRow *floats) {
-  broadcast_fold_run(n, n->in[0]->type == DTYPE_FLOAT32 ? floats : arithmetic_row);
+void arithmetic_fold_run(const Node *n) { broadcast_fold_run(n, row_of(n)); }
+
+Status arithmetic_gradient_infer(Node *n) {
+  TRY(check_types(n, own(n)));
+  TRY(same_shape_want(n, 0, 1));
+  return node_output(n, 0, n->in[1]->type, &n->in[1]->shape);
+}
+
+Status arithmetic_flat_gradient(Grad *g) {
+  g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0));
+  return STATUS_OK;
 }

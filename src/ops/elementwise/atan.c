@@ -1,10 +1,5 @@
 /* Atan: y = atan x.  dx = dy / (1 + x²). */
-#include "ops/elementwise/broadcast.h"
-
-static Status atan_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
+#include "ops/elementwise/arithmetic.h"
 
 /* Brought to |x| ≤ tan(π/8) by atan x = π/2 - atan(1/x) and π/4 + atan((x - 1)/(x + 1)), there Cephes' polynomial. */
 static f32x4 atan_of(f32x4 x) {
@@ -21,8 +16,6 @@ static f32x4 atan_of(f32x4 x) {
 }
 BROADCAST_ROW_1(atan_row, atan_of(x))
 
-static void atan_run(const Node *n) { broadcast_run(n, 1, atan_row); }
-
 static Status atan_grad(Grad *grad) {
   Graph *g = grad->graph;
   Value *x = grad->node->in[0];
@@ -35,8 +28,9 @@ OPERATOR(atan) = {
     .since = {7, 22},
     .inputs = {1, 1},
     .in_place = 1,
-    .infer = atan_infer,
-    .run = atan_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){atan_row},
     .grad = atan_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"}, {"v:f32[4]=inf,-inf,0,1e30", .no_grad = "infinite"}),
 };

@@ -10,8 +10,6 @@ static Status bias_gelu_infer(Node *n) {
 
 BROADCAST_ROW_2(bias_gelu_row, f32x4_gelu(a + b))
 
-static void bias_gelu_run(const Node *n) { broadcast_run(n, 2, bias_gelu_row); }
-
 static Status bias_gelu_grad(Grad *g) {
   Node *n = g->node;
   g->dx[0] = g->dx[1] = emit(g->graph, "BiasGeluGrad_dX", g->dy[0], n->in[0], n->in[1]);
@@ -25,7 +23,8 @@ OPERATOR(bias_gelu) = {
     .inputs = {2, 2},
     .in_place = 1,
     .infer = bias_gelu_infer,
-    .run = bias_gelu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){bias_gelu_row},
     .grad = bias_gelu_grad,
     .cases = CASES({"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}),
 };

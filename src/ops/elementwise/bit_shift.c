@@ -5,19 +5,22 @@
 
 static int64_t left(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a << b) : 0; }
 static int64_t right(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a >> b) : 0; }
-static const Arithmetic lefts = {NULL, left, NULL}, rights = {NULL, right, NULL};
+static const Arithmetic lefts = {.ints = left}, rights = {.ints = right};
+static const Arithmetic *of(const Node *n) {
+  return strcmp(node_string(n, "direction", ""), "LEFT") == 0 ? &lefts : &rights;
+}
 
 static Status bit_shift_infer(Node *n) {
   const char *direction = node_string(n, "direction", "");
-  bool to_left = strcmp(direction, "LEFT") == 0;
-  if (!to_left && strcmp(direction, "RIGHT") != 0)
+  if (of(n) == &rights && strcmp(direction, "RIGHT") != 0)
     return node_invalid(n, "direction is '%.40s', not LEFT or RIGHT", direction);
-  if (n->in[0]->type == DTYPE_FLOAT32)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are float32, which it does not shift");
-  return arithmetic_infer(n, to_left ? &lefts : &rights);
+  return arithmetic_infer_as(n, of(n));
 }
 
-static void bit_shift_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
+static void bit_shift_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  arithmetic_row(of(n), n, y, in, moves, count);
+}
+static void bit_shift_run(const Node *n) { broadcast_run(n, 2, bit_shift_row); }
 
 OPERATOR(bit_shift) = {
     .name = "BitShift",

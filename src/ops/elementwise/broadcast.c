@@ -187,16 +187,6 @@ Status broadcast_fold_infer(Node *n) {
   return STATUS_OK;
 }
 
-Status broadcast_want_types(const Node *n, const DType *types) {
-  DType type = n->in[0]->type;
-  if (n->in[1]->type != type)
-    return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
-                        dtype_name(n->in[1]->type));
-  for (; *types; types++)
-    if (*types == type) return STATUS_OK;
-  return node_fail(n, STATUS_UNSUPPORTED_OP, "its inputs are %s, which it does not compute", dtype_name(type));
-}
-
 int broadcast_known_count(const Node *n) {
   if (!has_out(n, 0) || !shape_is_concrete(&n->out[0]->shape)) return -1;
   size_t count = out_count(n, 0);

@@ -17,8 +17,6 @@ enum { BROADCAST_OPERANDS = 3 };
 
 /* Output 0 gets the shape of all inputs broadcast together. */
 Status broadcast_infer(Node *n, DType type);
-/* Inputs 0 and 1 must be of one type, one of `types` (ended by 0). */
-Status broadcast_want_types(const Node *n, const DType *types);
 /* y = row(inputs 0 … operands-1). */
 void broadcast_run(const Node *n, int operands, BroadcastRow *row);
 

@@ -1,5 +1,5 @@
 /* Celu: y = x where x > 0, else alpha·(e^(x/alpha) - 1).  dx = dy where x > 0, else dy·(y / alpha + 1). */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct Celu {
   float alpha;
@@ -9,15 +9,12 @@ static Status celu_infer(Node *n) {
   Celu *p = NODE_PARAMS(n, Celu);
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (Celu){node_float(n, "alpha", 1)};
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(celu_row, f32x4_select(x > f32x4_splat(0), x,
                                        (f32x4_exp(x / ((const Celu *)n->params)->alpha) - 1.0f) *
                                            ((const Celu *)n->params)->alpha))
-
-static void celu_run(const Node *n) { broadcast_run(n, 1, celu_row); }
 
 static Status celu_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -34,7 +31,8 @@ OPERATOR(celu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = celu_infer,
-    .run = celu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){celu_row},
     .grad = celu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}),
 };

@@ -1,17 +1,13 @@
 /* ClipGrad (ours; dY, Y): dx = dy where low < y < high, else 0. The pass `clip_grad` makes it of the gradient of Clip
  * in bound graphs. */
-#include "ops/elementwise/broadcast.h"
-#include "graph/same_shape.h"
+#include "ops/elementwise/arithmetic.h"
 
 static Status clip_grad_infer(Node *n) {
   float *bounds = node_params(n, 2 * sizeof *bounds);
   if (!bounds) return STATUS_OUT_OF_MEMORY;
   bounds[0] = node_float(n, "min", -INFINITY);
   bounds[1] = node_float(n, "max", INFINITY);
-  TRY(node_want_float(n, 0));
-  TRY(node_want_float(n, 1));
-  TRY(same_shape_want(n, 0, 1));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[1]->shape);
+  return arithmetic_gradient_infer(n);
 }
 
 static f32x4 clip_grad(const Node *n, f32x4 dy, f32x4 y) {
@@ -21,8 +17,6 @@ static f32x4 clip_grad(const Node *n, f32x4 dy, f32x4 y) {
 }
 BROADCAST_ROW_2(clip_grad_row, clip_grad(n, a, b))
 
-static void clip_grad_run(const Node *n) { broadcast_run(n, 2, clip_grad_row); }
-
 OPERATOR(clip_grad) = {
     .name = "ClipGrad",
     .domain = "com.trainlet",
@@ -31,7 +25,8 @@ OPERATOR(clip_grad) = {
     .flags = OP_OURS,
     .in_place = 1 | 2,
     .infer = clip_grad_infer,
-    .run = clip_grad_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){clip_grad_row},
     .cases = CASES({"f32[2,3] f32[2,3]", "min=-0.5 max=0.5"}, {"f32[7] f32[7]", "min=0.0"},
                    {"f32[4] v:f32[4]=-0.5,0.5,0.25,0.75", "min=-0.5 max=0.5"}),
 };

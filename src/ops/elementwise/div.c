@@ -6,11 +6,7 @@
 static int64_t div_ints(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
 static double div_floats(double a, double b) { return a / b; }
 static uint64_t div_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
-static const Arithmetic arithmetic = {div_floats, div_ints, div_naturals};
 BROADCAST_ROW_2(div_row, a / b)
-
-static Status div_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void div_run(const Node *n) { arithmetic_run(n, div_row); }
 
 static Status div_grad(Grad *g) {
   Value *b = g->node->in[1], *y = g->node->out[0], *dy = g->dy[0];
@@ -25,8 +21,9 @@ OPERATOR(div) = {
     .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
-    .infer = div_infer,
-    .run = div_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){div_row, div_floats, div_ints, div_naturals},
     .grad = div_grad,
     .cases = CASES({"f32[2,3] f32[2,3]:0.5..2"}, {"f32[2,5] f32[5]:-2..-0.5"}, {"f32[3,1] f32[]:0.5..2"},
                    {"i64[3]=-7,7,7 i64[3]=2,-1,0"}, {"v:i64[3]=-7,7,7 v:i64[3]=2,-1,0"}, {"v:i32[2]=9,7 v:i32[]=2"}),

@@ -1,5 +1,5 @@
 /* Elu: y = x where x > 0, else alpha·(e^x - 1).  dx = dy where x > 0, else dy·(y + alpha). */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct Elu {
   float alpha;
@@ -9,13 +9,10 @@ static Status elu_infer(Node *n) {
   Elu *p = NODE_PARAMS(n, Elu);
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (Elu){node_float(n, "alpha", 1)};
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(elu_row, f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x) - 1.0f) * ((const Elu *)n->params)->alpha))
-
-static void elu_run(const Node *n) { broadcast_run(n, 1, elu_row); }
 
 static Status elu_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -31,7 +28,8 @@ OPERATOR(elu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = elu_infer,
-    .run = elu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){elu_row},
     .grad = elu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}),
 };

@@ -1,12 +1,8 @@
 /* Equal: y = (a = b) as bool, with NumPy broadcasting. */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/comparison.h"
 #include "graph/strings.h"
 
-BROADCAST_ROW_OF(floats_row, float, uint8_t, a == b)
-BROADCAST_ROW_OF(doubles_row, double, uint8_t, a == b)
-BROADCAST_ROW_OF(uint64_row, uint64_t, uint8_t, a == b)
-BROADCAST_ROW_OF(int64_row, int64_t, uint8_t, a == b)
-BROADCAST_ROW_OF(int32_row, int32_t, uint8_t, a == b)
+COMPARISON_ROWS(a == b)
 BROADCAST_ROW_OF(bool_row, uint8_t, uint8_t, !a == !b)
 typedef const char *Text;
 BROADCAST_ROW_OF(strings_row, Text, uint8_t, strings_equal(a, b))
@@ -28,23 +24,9 @@ static void equal_known(Node *n) {
 }
 
 static Status equal_infer(Node *n) {
-  TRY(broadcast_want_types(
-      n, (DType[]){DTYPE_FLOAT32, DTYPE_INT64, DTYPE_INT32, DTYPE_FLOAT64, DTYPE_UINT64, DTYPE_BOOL, DTYPE_STRING, 0}));
-  TRY(broadcast_infer(n, DTYPE_BOOL));
+  TRY(comparison_infer(n));
   equal_known(n);
   return STATUS_OK;
-}
-
-static void equal_run(const Node *n) {
-  DType type = n->in[0]->type;
-  broadcast_run(n, 2,
-                type == DTYPE_FLOAT32   ? floats_row
-                : type == DTYPE_FLOAT64 ? doubles_row
-                : type == DTYPE_UINT64  ? uint64_row
-                : type == DTYPE_INT64   ? int64_row
-                : type == DTYPE_INT32   ? int32_row
-                : type == DTYPE_STRING  ? strings_row
-                                        : bool_row);
 }
 
 OPERATOR(equal) = {
@@ -53,7 +35,8 @@ OPERATOR(equal) = {
     .inputs = {2, 2},
     .flags = OP_FLOAT64 | OP_STRINGS,
     .infer = equal_infer,
-    .run = equal_run,
+    .run = comparison_run,
+    .own = &(const Comparison){COMPARISON_OF_NUMBERS, bool_row, strings_row},
     .cases = CASES({"f32[2,3] f32[3]"}, {"i64[3]=1,-1,3 i64[1]=-1"}, {"v:i64[3]=1,2,3 v:i64[]=2"},
                    {"v:i32[3]=1,2,3 v:i32[]=2"}, {"v:bool[3]=1,0,1 v:bool[]=1"}),
 };

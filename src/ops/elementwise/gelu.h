@@ -6,7 +6,7 @@
  * 0.134145·x²) quick gelu  x·s,  s = 1 / (1 + e^(-α·x))                   slope  s + α·x·s·(1 - s)
  */
 #pragma once
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 /* Φ(x) to 2.2e-7; far out in the tail, where x² is rounded, to 4e-7·x² of itself. e is e^(-x²/2). With t = 1 / (1 +
  * 0.3·|x|): Φ(-|x|) = e·t·p(t), p a polynomial of degree 7. */

@@ -1,5 +1,5 @@
 /* HardSigmoid: y = alpha·x + beta, cut to 0 … 1.  dx = dy·alpha between, else 0. */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct HardSigmoid {
   float alpha, beta;
@@ -9,15 +9,12 @@ static Status hard_sigmoid_infer(Node *n) {
   HardSigmoid *p = NODE_PARAMS(n, HardSigmoid);
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (HardSigmoid){node_float(n, "alpha", 0.2f), node_float(n, "beta", 0.5f)};
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(hard_sigmoid_row,
                 f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x *((const HardSigmoid *)n->params)->alpha +
                                                                         ((const HardSigmoid *)n->params)->beta)))
-
-static void hard_sigmoid_run(const Node *n) { broadcast_run(n, 1, hard_sigmoid_row); }
 
 static Status hard_sigmoid_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -34,7 +31,8 @@ OPERATOR(hard_sigmoid) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = hard_sigmoid_infer,
-    .run = hard_sigmoid_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){hard_sigmoid_row},
     .grad = hard_sigmoid_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0.25"}),
 };

@@ -1,14 +1,7 @@
 /* HardSwish: y = x·h, h = x / 6 + ½ cut to 0 … 1.  dx = dy·(x / 3 + ½) where |x| ≤ 3, as in PyTorch, else dy·h. */
-#include "ops/elementwise/broadcast.h"
-
-static Status hard_swish_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
-}
+#include "ops/elementwise/arithmetic.h"
 
 BROADCAST_ROW_1(hard_swish_row, x *f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x * 0.166666667f + 0.5f)))
-
-static void hard_swish_run(const Node *n) { broadcast_run(n, 1, hard_swish_row); }
 
 static Status hard_swish_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -25,8 +18,9 @@ OPERATOR(hard_swish) = {
     .since = {14, 22},
     .inputs = {1, 1},
     .in_place = 1,
-    .infer = hard_swish_infer,
-    .run = hard_swish_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){hard_swish_row},
     .grad = hard_swish_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}),
 };

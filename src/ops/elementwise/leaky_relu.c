@@ -1,5 +1,5 @@
 /* LeakyRelu: y = x where x > 0, else alpha·x.  dx = dy where x > 0, else alpha·dy. */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct LeakyRelu {
   float alpha;
@@ -9,13 +9,10 @@ static Status leaky_relu_infer(Node *n) {
   LeakyRelu *p = NODE_PARAMS(n, LeakyRelu);
   if (!p) return STATUS_OUT_OF_MEMORY;
   p->alpha = node_float(n, "alpha", 0.01f);
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x *((const LeakyRelu *)n->params)->alpha))
-
-static void leaky_relu_run(const Node *n) { broadcast_run(n, 1, leaky_relu_row); }
 
 /* y has x's sign unless alpha < 0; then the gradient looks at x itself. */
 static Status leaky_relu_grad(Grad *g) {
@@ -32,7 +29,8 @@ OPERATOR(leaky_relu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = leaky_relu_infer,
-    .run = leaky_relu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){leaky_relu_row},
     .grad = leaky_relu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"},
                    {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}),

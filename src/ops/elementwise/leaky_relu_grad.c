@@ -1,5 +1,5 @@
 /* LeakyReluGrad (com.microsoft): dx = dy where y > 0, else alpha·dy; y is the output of LeakyRelu, or its input. */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct LeakyReluGrad {
   float alpha;
@@ -9,14 +9,10 @@ static Status leaky_relu_grad_infer(Node *n) {
   LeakyReluGrad *p = NODE_PARAMS(n, LeakyReluGrad);
   if (!p) return STATUS_OUT_OF_MEMORY;
   p->alpha = node_float(n, "alpha", 0.01f);
-  TRY(node_want_float(n, 0));
-  TRY(node_want_float(n, 1));
-  return broadcast_infer(n, DTYPE_FLOAT32);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *((const LeakyReluGrad *)n->params)->alpha))
-
-static void leaky_relu_grad_run(const Node *n) { broadcast_run(n, 2, leaky_relu_grad_row); }
 
 OPERATOR(leaky_relu_grad) = {
     .name = "LeakyReluGrad",
@@ -25,6 +21,7 @@ OPERATOR(leaky_relu_grad) = {
     .inputs = {2, 2},
     .in_place = 1 | 2,
     .infer = leaky_relu_grad_infer,
-    .run = leaky_relu_grad_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){leaky_relu_grad_row},
     .cases = CASES({"f32[2,3] f32[2,3]", "alpha=0.3"}),
 };

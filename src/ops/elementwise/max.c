@@ -5,11 +5,7 @@
 static int64_t max_ints(int64_t a, int64_t b) { return b > a ? b : a; }
 static double max_floats(double a, double b) { return b > a || b != b ? b : a; }
 static uint64_t max_naturals(uint64_t a, uint64_t b) { return b > a ? b : a; }
-static const Arithmetic arithmetic = {max_floats, max_ints, max_naturals};
 BROADCAST_ROW_2(max_row, f32x4_select((b > a) | (b != b), b, a))
-
-static Status max_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
-static void max_run(const Node *n) { arithmetic_fold_run(n, max_row); }
 
 /* dxi = rest where xi = y, else 0, and the rest goes on: rest0 = dy; the last input takes what is left. */
 static Status max_grad(Grad *g) {
@@ -30,8 +26,9 @@ OPERATOR(max) = {
     .inputs = {1, -1},
     .in_place = ~0u,
     .flags = OP_FLOAT64,
-    .infer = max_infer,
-    .run = max_run,
+    .infer = arithmetic_fold_infer,
+    .run = arithmetic_fold_run,
+    .own = &(const Arithmetic){max_row, max_floats, max_ints, max_naturals},
     .grad = max_grad,
     .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}),
 };

@@ -6,11 +6,7 @@
 static int64_t min_ints(int64_t a, int64_t b) { return b < a ? b : a; }
 static double min_floats(double a, double b) { return b < a || b != b ? b : a; }
 static uint64_t min_naturals(uint64_t a, uint64_t b) { return b < a ? b : a; }
-static const Arithmetic arithmetic = {min_floats, min_ints, min_naturals};
 BROADCAST_ROW_2(min_row, f32x4_select((b < a) | (b != b), b, a))
-
-static Status min_infer(Node *n) { return arithmetic_fold_infer(n, &arithmetic); }
-static void min_run(const Node *n) { arithmetic_fold_run(n, min_row); }
 
 /* dxi = rest where xi = y, else 0, and the rest goes on: rest0 = dy; the last input takes what is left. */
 static Status min_grad(Grad *g) {
@@ -31,8 +27,9 @@ OPERATOR(min) = {
     .inputs = {1, -1},
     .in_place = ~0u,
     .flags = OP_FLOAT64,
-    .infer = min_infer,
-    .run = min_run,
+    .infer = arithmetic_fold_infer,
+    .run = arithmetic_fold_run,
+    .own = &(const Arithmetic){min_row, min_floats, min_ints, min_naturals},
     .grad = min_grad,
     .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"}),
 };

@@ -10,16 +10,19 @@ static int64_t mod_ints(int64_t a, int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 static uint64_t mod_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
-static const Arithmetic of_a = {fmod, fmod_ints, mod_naturals}, of_b = {NULL, mod_ints, mod_naturals};
+static const Arithmetic fmods = {.floats = fmod, .ints = fmod_ints, .naturals = mod_naturals};
+static const Arithmetic mods = {.ints = mod_ints, .naturals = mod_naturals};
+static const Arithmetic *of(const Node *n) { return node_int(n, "fmod", 0) ? &fmods : &mods; }
 
 static Status mod_infer(Node *n) {
-  bool fmods = node_int(n, "fmod", 0) != 0;
-  if (!fmods && (n->in[0]->type == DTYPE_FLOAT32 || n->in[0]->type == DTYPE_FLOAT64))
-    return node_invalid(n, "floats need fmod = 1");
-  return arithmetic_infer(n, fmods ? &of_a : &of_b);
+  if (of(n) == &mods && dtype_is_float(n->in[0]->type)) return node_invalid(n, "floats need fmod = 1");
+  return arithmetic_infer_as(n, of(n));
 }
 
-static void mod_run(const Node *n) { arithmetic_run(n, arithmetic_row); }
+static void mod_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  arithmetic_row(of(n), n, y, in, moves, count);
+}
+static void mod_run(const Node *n) { broadcast_run(n, 2, mod_row); }
 
 static Status mod_grad(Grad *grad) {
   Graph *g = grad->graph;

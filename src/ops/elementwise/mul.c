@@ -3,11 +3,7 @@
 
 static int64_t mul_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static double mul_floats(double a, double b) { return a * b; }
-static const Arithmetic arithmetic = {mul_floats, mul_ints, NULL};
 BROADCAST_ROW_2(mul_row, a *b)
-
-static Status mul_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void mul_run(const Node *n) { arithmetic_run(n, mul_row); }
 
 static Status mul_grad(Grad *g) {
   Value *a = g->node->in[0], *b = g->node->in[1], *dy = g->dy[0];
@@ -22,8 +18,9 @@ OPERATOR(mul) = {
     .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
-    .infer = mul_infer,
-    .run = mul_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){mul_row, mul_floats, mul_ints},
     .grad = mul_grad,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,2] f32[3,1]"}, {"f32[] f32[5]"}, {"i64[2]=5,7 i64[2]=-3,9"},
                    {"v:i64[2]=5,7 v:i64[2]=-3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),

@@ -3,11 +3,7 @@
 
 static int64_t neg_ints(int64_t a, int64_t b) { return (int64_t)(0 - (uint64_t)a); }
 static double neg_floats(double a, double b) { return -a; }
-static const Arithmetic arithmetic = {neg_floats, neg_ints, NULL};
 BROADCAST_ROW_1(neg_row, -x)
-
-static Status neg_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void neg_run(const Node *n) { arithmetic_run(n, neg_row); }
 
 static Status neg_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "Neg", g->dy[0]);
@@ -20,8 +16,9 @@ OPERATOR(neg) = {
     .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
-    .infer = neg_infer,
-    .run = neg_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){neg_row, neg_floats, neg_ints},
     .grad = neg_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}),
 };

@@ -3,18 +3,15 @@
 
 static double p_relu_floats(double a, double b) { return a > 0 ? a : a * b; }
 static int64_t p_relu_ints(int64_t a, int64_t b) { return a > 0 ? a : (int64_t)((uint64_t)a * (uint64_t)b); }
-static const Arithmetic arithmetic = {p_relu_floats, p_relu_ints, NULL};
 
 static Status p_relu_infer(Node *n) {
   Shape y;
   TRY(node_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &y));
   if (node_is_concrete(n) && !shape_equal(&y, &n->in[0]->shape)) return node_invalid(n, "the slope is larger than x");
-  return arithmetic_infer(n, &arithmetic);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_2(p_relu_row, f32x4_select(a > f32x4_splat(0), a, a *b))
-
-static void p_relu_run(const Node *n) { arithmetic_run(n, p_relu_row); }
 
 static Status p_relu_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -32,7 +29,8 @@ OPERATOR(p_relu) = {
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = p_relu_infer,
-    .run = p_relu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){p_relu_row, p_relu_floats, p_relu_ints},
     .grad = p_relu_grad,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"},
                    {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {"v:f32[3]=0,-1,2 f32[1]", .kink = true}),

@@ -5,13 +5,10 @@ static Status quick_gelu_infer(Node *n) {
   float *alpha = NODE_PARAMS(n, float);
   if (!alpha) return STATUS_OUT_OF_MEMORY;
   *alpha = node_float(n, "alpha", 1.702f);
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(quick_gelu_row, f32x4_quick_gelu(x, *(const float *)n->params))
-
-static void quick_gelu_run(const Node *n) { broadcast_run(n, 1, quick_gelu_row); }
 
 static Status quick_gelu_grad(Grad *g) {
   AttrList alpha = ATTRS(attr_of_float("alpha", *(const float *)g->node->params));
@@ -26,7 +23,8 @@ OPERATOR(quick_gelu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = quick_gelu_infer,
-    .run = quick_gelu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){quick_gelu_row},
     .grad = quick_gelu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[5,3]:-5..5", "alpha=1.0"}, {"f32[5]", "alpha=-0.5"}),
 };

@@ -3,13 +3,8 @@
 
 static double relu_floats(double a, double b) { return a < 0 ? 0 : a; }
 static int64_t relu_ints(int64_t a, int64_t b) { return a < 0 ? 0 : a; }
-static const Arithmetic arithmetic = {relu_floats, relu_ints, NULL};
-
-static Status relu_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
 
 BROADCAST_ROW_1(row_relu, f32x4_select(x < f32x4_splat(0), f32x4_splat(0), x)) /* NaN stays NaN */
-
-static void relu_run(const Node *n) { arithmetic_run(n, row_relu); }
 
 static Status relu_grad(Grad *g) {
   g->dx[0] = emit(g->graph, "ReluGrad", g->dy[0], g->node->out[0]);
@@ -22,8 +17,9 @@ OPERATOR(relu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
-    .infer = relu_infer,
-    .run = relu_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){row_relu, relu_floats, relu_ints},
     .grad = relu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[5]"}, {"f32[]"}, {"v:f64[3]=-1,0,1e300"}, {"v:i64[3]=-5,0,9007199254740993"},
                    {"i8[4]:-100..100"}),

@@ -1,5 +1,5 @@
 /* Selu: y = gamma·x where x > 0, else gamma·alpha·(e^x - 1).  dx = dy·gamma where x > 0, else dy·(y + gamma·alpha). */
-#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/arithmetic.h"
 
 typedef struct Selu {
   float alpha, gamma;
@@ -9,15 +9,12 @@ static Status selu_infer(Node *n) {
   Selu *p = NODE_PARAMS(n, Selu);
   if (!p) return STATUS_OUT_OF_MEMORY;
   *p = (Selu){node_float(n, "alpha", 1.67326319f), node_float(n, "gamma", 1.05070102f)};
-  TRY(node_want_float(n, 0));
-  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
+  return arithmetic_infer(n);
 }
 
 BROADCAST_ROW_1(selu_row,
                 f32x4_select(x > f32x4_splat(0), x, (f32x4_exp(x) - 1.0f) * ((const Selu *)n->params)->alpha) *
                     ((const Selu *)n->params)->gamma)
-
-static void selu_run(const Node *n) { broadcast_run(n, 1, selu_row); }
 
 static Status selu_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -35,7 +32,8 @@ OPERATOR(selu) = {
     .inputs = {1, 1},
     .in_place = 1,
     .infer = selu_infer,
-    .run = selu_run,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){selu_row},
     .grad = selu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

@@ -1,15 +1,7 @@
 /* SigmoidGrad (com.microsoft): dx = dy·y·(1 - y), y is the output of Sigmoid. */
-#include "ops/elementwise/broadcast.h"
-
-static Status sigmoid_grad_infer(Node *n) {
-  TRY(node_want_float(n, 0));
-  TRY(node_want_float(n, 1));
-  return broadcast_infer(n, DTYPE_FLOAT32);
-}
+#include "ops/elementwise/arithmetic.h"
 
 BROADCAST_ROW_2(sigmoid_grad_row, a *b * (1.0f - b))
-
-static void sigmoid_grad_run(const Node *n) { broadcast_run(n, 2, sigmoid_grad_row); }
 
 OPERATOR(sigmoid_grad) = {
     .name = "SigmoidGrad",
@@ -17,7 +9,8 @@ OPERATOR(sigmoid_grad) = {
     .since = {1},
     .inputs = {2, 2},
     .in_place = 1 | 2,
-    .infer = sigmoid_grad_infer,
-    .run = sigmoid_grad_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){sigmoid_grad_row},
     .cases = CASES({"f32[2,3] f32[2,3]"}),
 };

@@ -8,16 +8,7 @@ static f32x4 sign(f32x4 x) {
 static int64_t sign_ints(int64_t a, int64_t b) { return (a > 0) - (a < 0); }
 static double sign_floats(double a, double b) { return (a > 0) - (a < 0); }
 static uint64_t sign_naturals(uint64_t a, uint64_t b) { return (a > 0); }
-static const Arithmetic arithmetic = {sign_floats, sign_ints, sign_naturals};
 BROADCAST_ROW_1(sign_row, sign(x))
-
-static Status sign_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void sign_run(const Node *n) { arithmetic_run(n, sign_row); }
-
-static Status sign_grad(Grad *g) {
-  g->dx[0] = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0));
-  return STATUS_OK;
-}
 
 OPERATOR(sign) = {
     .name = "Sign",
@@ -25,8 +16,9 @@ OPERATOR(sign) = {
     .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
-    .infer = sign_infer,
-    .run = sign_run,
-    .grad = sign_grad,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){sign_row, sign_floats, sign_ints, sign_naturals},
+    .grad = arithmetic_flat_gradient,
     .cases = CASES({"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}),
 };

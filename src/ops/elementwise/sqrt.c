@@ -2,11 +2,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 static double sqrt_floats(double a, double b) { return sqrt(a); }
-static const Arithmetic arithmetic = {sqrt_floats, NULL, NULL};
 BROADCAST_ROW_1(sqrt_row, f32x4_sqrt(x))
-
-static Status sqrt_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void sqrt_run(const Node *n) { arithmetic_run(n, sqrt_row); }
 
 static Status sqrt_grad(Grad *g) {
   Value *half = emit(g->graph, "Mul", g->dy[0], emit_float(g->graph, 0.5f));
@@ -20,8 +16,9 @@ OPERATOR(sqrt) = {
     .inputs = {1, 1},
     .in_place = 1,
     .flags = OP_FLOAT64,
-    .infer = sqrt_infer,
-    .run = sqrt_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){sqrt_row, sqrt_floats},
     .grad = sqrt_grad,
     .cases = CASES({"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}),
 };

@@ -3,11 +3,7 @@
 
 static int64_t sub_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static double sub_floats(double a, double b) { return a - b; }
-static const Arithmetic arithmetic = {sub_floats, sub_ints, NULL};
 BROADCAST_ROW_2(sub_row, a - b)
-
-static Status sub_infer(Node *n) { return arithmetic_infer(n, &arithmetic); }
-static void sub_run(const Node *n) { arithmetic_run(n, sub_row); }
 
 static Status sub_grad(Grad *g) {
   g->dx[0] = g->dy[0];
@@ -21,8 +17,9 @@ OPERATOR(sub) = {
     .inputs = {2, 2},
     .in_place = 1 | 2,
     .flags = OP_FLOAT64,
-    .infer = sub_infer,
-    .run = sub_run,
+    .infer = arithmetic_infer,
+    .run = arithmetic_run,
+    .own = &(const Arithmetic){sub_row, sub_floats, sub_ints},
     .grad = sub_grad,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"}, {"f32[4,1] f32[1,3]"}, {"f32[5] f32[2,5]"},
                    {"i64[2]=5,7 i64[2]=3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),
