@@ -19,7 +19,7 @@ from torch_transformer import TRANSFORMER
 
 SAMPLES = 16
 TYPES = {"float32": torch.float64, "float64": torch.float64, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool,
-         "uint8": torch.uint8, "int8": torch.int8, "int16": torch.int16}
+         "uint8": torch.uint8, "int8": torch.int8, "int16": torch.int16, "uint64": torch.float64}  # PyTorch has no uint64
 
 
 def tensor_of(entry):

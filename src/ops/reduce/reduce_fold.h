@@ -6,6 +6,15 @@
  */
 typedef void FoldRow(const float *x, const float *center, float *y, size_t step, size_t n);
 
+/* Defines the row `name`: y[i·step] = EXPR of a, which is y[i·step], and b, which is x[i]. */
+#define FOLD_ROW(name, EXPR)                                                                                           \
+  static void name(const float *x, const float *center, float *y, size_t step, size_t n) {                             \
+    for (size_t i = 0; i < n; i++) {                                                                                   \
+      float a = y[i * step], b = x[i];                                                                                 \
+      y[i * step] = EXPR;                                                                                              \
+    }                                                                                                                  \
+  }
+
 /* y, which holds start values, over the dims in `axes`; y has the other dims in their order. */
 void reduce_fold(const Shape *shape, unsigned axes, const float *x, const float *center, float *y, FoldRow *row);
 

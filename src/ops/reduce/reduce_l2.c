@@ -2,27 +2,18 @@
 #include <math.h>
 
 #include "kernels/number.h"
-#include "ops/reduce/reduce_fold.h"
 #include "ops/reduce/reduce_numbers.h"
 
 static double square_floats(double a, double x) { return a + x * x; }
 static int64_t square_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x * (uint64_t)x); }
-static const ReduceNumbers squares = {0, square_floats, square_ints};
 
-static Status reduce_l2_infer(Node *n) {
-  TRY(reduce_numbers_check(n, &squares));
-  return reduce_infer(n, n->version >= 18, n->version >= 18);
-}
-
-static void reduce_l2_row(const float *x, const float *center, float *y, size_t step, size_t n) {
-  for (size_t i = 0; i < n; i++) y[i * step] += x[i] * x[i];
-}
+FOLD_ROW(reduce_l2_row, a + b * b)
 
 /* Of integers the root is cut. */
 static void roots_of_numbers(const Node *n) {
   DType type = n->in[0]->type;
   Numbers y;
-  reduce_numbers(n, &squares);
+  reduce_numbers(n);
   for (size_t i = 0, count = out_count(n, 0); i < count; i++) {
     numbers_load(&y, n->out[0]->data, type, i, 1, 1);
     *y.floats = sqrt(type == DTYPE_FLOAT64  ? *y.floats
@@ -58,8 +49,9 @@ OPERATOR(reduce_l2) = {
     .since = {1, 11, 13, 18},
     .inputs = {1, 2},
     .flags = OP_FLOAT64,
-    .infer = reduce_l2_infer,
+    .infer = reduce_numbers_infer,
     .run = reduce_l2_run,
+    .own = &(const ReduceNumbers){0, NULL, square_floats, square_ints},
     .grad = reduce_l2_grad,
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f64[2,3,4]", "axes=[1]"}, {"v:i32[2,2]=3,-4,5,5", "axes=[1]"},

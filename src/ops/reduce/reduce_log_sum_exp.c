@@ -3,7 +3,6 @@
 
 #include "kernels/double_math.h"
 #include "ops/reduce/reduce_numbers.h"
-#include "ops/reduce/reduce_fold.h"
 #include "kernels/vector_math.h"
 
 static double log_sum_exp_floats(double a, double x) {
@@ -11,18 +10,14 @@ static double log_sum_exp_floats(double a, double x) {
        : a > x  ? a + double_log(1 + double_exp(x - a))
                 : x + double_log(1 + double_exp(a - x));
 }
-static const ReduceNumbers of_numbers = {-INFINITY, log_sum_exp_floats, NULL};
 
 static Status reduce_log_sum_exp_infer(Node *n) {
-  TRY(reduce_numbers_check(n, &of_numbers));
-  TRY(reduce_infer(n, n->version >= 18, n->version >= 18));
+  TRY(reduce_numbers_infer(n));
   if (has_out(n, 0) && shape_is_concrete(&n->out[0]->shape)) n->scratch_bytes = out_count(n, 0) * sizeof(float);
   return STATUS_OK;
 }
 
-static void max_row(const float *x, const float *center, float *y, size_t step, size_t n) {
-  for (size_t i = 0; i < n; i++) y[i * step] = x[i] > y[i * step] || x[i] != x[i] ? x[i] : y[i * step];
-}
+FOLD_ROW(max_row, b > a || b != b ? b : a)
 
 static void exp_row(const float *x, const float *center, float *y, size_t step, size_t n) {
   for (size_t i = 0; i < n; i += 4) {
@@ -34,7 +29,7 @@ static void exp_row(const float *x, const float *center, float *y, size_t step, 
 
 static void reduce_log_sum_exp_run(const Node *n) {
   if (n->in[0]->type != DTYPE_FLOAT32) {
-    reduce_numbers(n, &of_numbers);
+    reduce_numbers(n);
     return;
   }
   const Shape *shape = &n->in[0]->shape;
@@ -65,6 +60,7 @@ OPERATOR(reduce_log_sum_exp) = {
     .flags = OP_FLOAT64,
     .infer = reduce_log_sum_exp_infer,
     .run = reduce_log_sum_exp_run,
+    .own = &(const ReduceNumbers){-INFINITY, NULL, log_sum_exp_floats},
     .grad = reduce_log_sum_exp_grad,
     .cases = CASES({"f32[2,3,5]:-9..9", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4]:100..200 i64[2]=0,2", NULL, 18}),

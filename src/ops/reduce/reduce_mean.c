@@ -4,19 +4,13 @@
 
 static double sum_floats(double a, double x) { return a + x; }
 static int64_t sum_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x); }
-static const ReduceNumbers sum_of_numbers = {0, sum_floats, sum_ints};
-
-static Status reduce_mean_infer(Node *n) {
-  TRY(reduce_numbers_check(n, &sum_of_numbers));
-  return reduce_infer(n, n->version >= 18, n->version >= 18);
-}
 
 /* Of integers the mean is cut towards 0. */
 static void mean_of_numbers(const Node *n) {
   DType type = n->in[0]->type;
   size_t count = reduce_count(n);
   Numbers y;
-  reduce_numbers(n, &sum_of_numbers);
+  reduce_numbers(n);
   for (size_t i = 0, results = out_count(n, 0); i < results && count; i++) {
     numbers_load(&y, n->out[0]->data, type, i, 1, 1);
     if (type == DTYPE_FLOAT64) *y.floats /= (double)count, numbers_store_floats(&y, n->out[0]->data, type, i, 1);
@@ -65,8 +59,9 @@ OPERATOR(reduce_mean) = {
     .since = {1, 11, 13, 18},
     .inputs = {1, 2},
     .flags = OP_FLOAT64,
-    .infer = reduce_mean_infer,
+    .infer = reduce_numbers_infer,
     .run = reduce_mean_run,
+    .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
     .grad = reduce_mean_grad,
     .cases = CASES({"f32[2,3]", "axes=[1]"}, {"f32[2,3]", "axes=[0] keepdims=0"}, {"f32[2,3,2,3]", "axes=[2,3]"},
                    {"f32[2,3,2,3]", "axes=[0,2,3] keepdims=0"}, {"f32[2,3,4]", "axes=[-2] keepdims=0"},

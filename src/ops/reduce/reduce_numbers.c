@@ -3,12 +3,20 @@
 
 #include "kernels/number.h"
 
-Status reduce_numbers_check(const Node *n, const ReduceNumbers *r) {
+static const ReduceNumbers *own(const Node *n) { return n->op->own; }
+
+Status reduce_numbers_check(const Node *n) {
+  const ReduceNumbers *r = own(n);
   DType type = n->in[0]->type;
   bool computed = type == DTYPE_FLOAT32 || (type == DTYPE_FLOAT64 && r->floats) ||
                   ((type == DTYPE_INT32 || type == DTYPE_INT64 || type == DTYPE_UINT64) && r->ints);
   return computed ? STATUS_OK
                   : node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which it does not reduce", dtype_name(type));
+}
+
+Status reduce_numbers_infer(Node *n) {
+  TRY(reduce_numbers_check(n));
+  return reduce_infer(n, n->version >= 18, n->version >= 18);
 }
 
 static void add_element(const Node *n, const ReduceNumbers *r, size_t from, size_t at) {
@@ -20,12 +28,15 @@ static void add_element(const Node *n, const ReduceNumbers *r, size_t from, size
     y.floats[0] = r->floats(y.floats[0], x.floats[0]);
     numbers_store_floats(&y, n->out[0]->data, type, at, 1);
   } else {
-    y.ints[0] = r->ints(y.ints[0], x.ints[0]);
+    bool natural = type == DTYPE_UINT64 && r->naturals;
+    y.ints[0] = natural ? (int64_t)r->naturals((uint64_t)y.ints[0], (uint64_t)x.ints[0])
+                        : r->ints(y.ints[0], x.ints[0]);
     numbers_store_ints(&y, n->out[0]->data, type, at, 1);
   }
 }
 
-void reduce_numbers(const Node *n, const ReduceNumbers *r) {
+void reduce_numbers(const Node *n) {
+  const ReduceNumbers *r = own(n);
   const Shape *shape = &n->in[0]->shape;
   unsigned axes = ((const Reduce *)n->params)->axes;
   Numbers first = {.floats = {r->first}};
@@ -43,4 +54,14 @@ void reduce_numbers(const Node *n, const ReduceNumbers *r) {
     }
     add_element(n, r, i, at);
   }
+}
+
+void reduce_numbers_run(const Node *n) {
+  if (n->in[0]->type != DTYPE_FLOAT32) {
+    reduce_numbers(n);
+    return;
+  }
+  float *y = out_f32(n, 0), first = (float)own(n)->first;
+  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = first;
+  reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, own(n)->row);
 }

@@ -1,15 +1,22 @@
-/* Reduce numbers: reductions of any type, an element at a time in the widest of its kind; the ways that float32 does
- * not go. */
+/* Reduce numbers: reductions that fold element by element; float32 by rows, any other type in the widest of its kind.
+ */
 #pragma once
 #include "ops/reduce/reduce.h"
+#include "ops/reduce/reduce_fold.h"
 
 typedef struct ReduceNumbers {
-  double first;                            /* what a reduction starts from */
+  double first;                            /* what a reduction starts from; beyond an int's range it is its end */
+  FoldRow *row;                            /* of float32; NULL: the operator has its own run */
   double (*floats)(double sum, double x);  /* NULL: of no other float but float32 */
   int64_t (*ints)(int64_t sum, int64_t x); /* NULL: of no ints */
+  uint64_t (*naturals)(uint64_t sum, uint64_t x); /* of uint64 where that is another function than of int64 */
 } ReduceNumbers;
 
-/* Whether x is of a type that r reduces; float32 always is. */
-Status reduce_numbers_check(const Node *n, const ReduceNumbers *r);
-/* y = fold of x over the axes of n->params (a Reduce). Of an int, `first` beyond the type's range is its end. */
-void reduce_numbers(const Node *n, const ReduceNumbers *r);
+/* By the operator's own ReduceNumbers; the axes are an input since opset 18. */
+Status reduce_numbers_infer(Node *n);
+void reduce_numbers_run(const Node *n);
+
+/* The types alone: float32 is always reduced. */
+Status reduce_numbers_check(const Node *n);
+/* y = fold of x over the axes of n->params (a Reduce), of all types but float32. */
+void reduce_numbers(const Node *n);

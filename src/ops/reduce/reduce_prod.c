@@ -1,30 +1,10 @@
 /* ReduceProd: y = Π x over the axes.  dx = dy·y / x; at a 0 that is alone dy times the product of the others, beside
  * another 0 it is 0. */
-#include "ops/reduce/reduce_fold.h"
 #include "ops/reduce/reduce_numbers.h"
 
-static double times(double a, double b) { return a * b; }
-static int64_t times_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-static const ReduceNumbers product = {1, times, times_ints};
-
-static Status reduce_prod_infer(Node *n) {
-  TRY(reduce_numbers_check(n, &product));
-  return reduce_infer(n, n->version >= 18, n->version >= 18);
-}
-
-static void prod_row(const float *x, const float *center, float *y, size_t step, size_t n) {
-  for (size_t i = 0; i < n; i++) y[i * step] *= x[i];
-}
-
-static void reduce_prod_run(const Node *n) {
-  float *y = out_f32(n, 0);
-  if (n->in[0]->type != DTYPE_FLOAT32) {
-    reduce_numbers(n, &product);
-    return;
-  }
-  for (size_t i = 0, count = out_count(n, 0); i < count; i++) y[i] = 1;
-  reduce_fold(&n->in[0]->shape, ((const Reduce *)n->params)->axes, in_f32(n, 0), NULL, y, prod_row);
-}
+static double prod_floats(double a, double b) { return a * b; }
+static int64_t prod_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+FOLD_ROW(prod_row, a *b)
 
 /* The same reduction of another x, spread over x's shape again. */
 static Value *spread(Grad *grad, const char *op, Value *x) {
@@ -52,8 +32,9 @@ OPERATOR(reduce_prod) = {
     .since = {1, 11, 13, 18},
     .inputs = {1, 2},
     .flags = OP_FLOAT64,
-    .infer = reduce_prod_infer,
-    .run = reduce_prod_run,
+    .infer = reduce_numbers_infer,
+    .run = reduce_numbers_run,
+    .own = &(const ReduceNumbers){1, prod_row, prod_floats, prod_ints},
     .grad = reduce_prod_grad,
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"v:f32[3,3]=0,2,3,0,0,5,1,2,3", "axes=[1]"},

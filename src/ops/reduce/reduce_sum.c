@@ -4,16 +4,15 @@
 
 static double sum_floats(double a, double x) { return a + x; }
 static int64_t sum_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x); }
-static const ReduceNumbers of_numbers = {0, sum_floats, sum_ints};
 
 static Status reduce_sum_infer(Node *n) {
-  TRY(reduce_numbers_check(n, &of_numbers));
+  TRY(reduce_numbers_check(n));
   return reduce_infer(n, true, true);
 }
 
 static void reduce_sum_run(const Node *n) {
   unsigned axes = ((const Reduce *)n->params)->axes;
-  if (n->in[0]->type != DTYPE_FLOAT32) reduce_numbers(n, &of_numbers);
+  if (n->in[0]->type != DTYPE_FLOAT32) reduce_numbers(n);
   else reduce_sum(&n->in[0]->shape, axes, in_f32(n, 0), out_f32(n, 0));
 }
 
@@ -31,6 +30,7 @@ OPERATOR(reduce_sum) = {
     .flags = OP_FLOAT64,
     .infer = reduce_sum_infer,
     .run = reduce_sum_run,
+    .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
     .grad = reduce_sum_grad,
     .upgrade = reduce_sum_upgrade,
     .cases = CASES({"f32[2,3] i64[1]=1"}, {"f32[2,3] i64[1]=0", "keepdims=0"}, {"f32[2,3,4] i64[1]=1", "keepdims=0"},
