@@ -6,14 +6,14 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
 /**
  * @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
- * PlainTensor, Pool, Position, PropertyLimits, Protocol } from './protocol.js'
+ * PlainTensor, Pool, Position, PropertyLimits, Protocol, Which } from './protocol.js'
  */
 
 /**
  * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
  *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
  * optimizers: string[], limits: PropertyLimits,
- *   best: Record<Protocol['best']['in'], number>, ranks: { sequence: number, nothing: number }, positions: number,
+ *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
@@ -272,25 +272,38 @@ export class Core {
     this.#bytes(at, tensor.bytes).set(new Uint8Array(buffer, tensor.offset, tensor.bytes));
   }
 
-  /** @param {boolean} trainableOnly */
-  elementCount(trainableOnly) {
-    return this.#call('abi_session_element_count', this.#session, Number(trainableOnly));
+  /** @param {readonly string[]} patterns */
+  setTrainable(patterns) {
+    this.#run('abi_session_set_trainable', this.#session, linesOf(patterns));
+    this.#accumulating = false;
+    return this.#json('abi_session_json');
   }
 
-  /** @param {boolean} trainableOnly */
-  copyOut(trainableOnly) {
-    const values = new Float32Array(this.elementCount(trainableOnly));
+  /** @param {number} index */
+  getGradient(index) {
+    const { type, dims } = this.#parameters[index];
+    return this.#tensor(type, [...dims], this.#pointer('abi_session_gradient', this.#session, index));
+  }
+
+  /** @param {Which} which */
+  elementCount(which) {
+    return this.#call('abi_session_element_count', this.#session, this.#constants.which[which]);
+  }
+
+  /** @param {Which} which */
+  copyOut(which) {
+    const values = new Float32Array(this.elementCount(which));
     const at = this.#pointer('abi_alloc', values.byteLength);
-    this.#call('abi_session_copy_out', this.#session, Number(trainableOnly), at);
+    this.#call('abi_session_copy_out', this.#session, this.#constants.which[which], at);
     bytesOf(values).set(this.#bytes(at, values.byteLength));
     this.#call('abi_free', at);
     return values;
   }
 
   /** @param {Protocol['copyIn']['in']} args */
-  copyIn({ trainableOnly, bytes }) {
-    checkBytes('the parameters', bytes.length, Float32Array.BYTES_PER_ELEMENT * this.elementCount(trainableOnly));
-    this.#call('abi_session_copy_in', this.#session, Number(trainableOnly), bytes);
+  copyIn({ which, bytes }) {
+    checkBytes('the parameters', bytes.length, Float32Array.BYTES_PER_ELEMENT * this.elementCount(which));
+    this.#call('abi_session_copy_in', this.#session, this.#constants.which[which], bytes);
   }
 
   /** @returns {Position} */

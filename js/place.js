@@ -43,6 +43,11 @@ export class Place {
     });
   }
 
+  /** The engine no longer keeps the best parameters: others train now. */
+  forgetBest() {
+    if (this.standing?.best) this.standing = { ...this.standing, best: { ...this.standing.best, kept: false } };
+  }
+
   settle() {
     this.busy = false;
     for (const go of this.#waiting.splice(0)) go();

@@ -63,6 +63,8 @@ export type GraphName = 'train' | 'eval' | 'model';
 export type PartName = GraphName | 'optimizer' | 'checkpoint';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
+/** Parameters: all, those that train, or these and the running statistics. */
+export type Which = 'all' | 'trainable' | 'with-statistics';
 export interface Part {
   which: PartName;
   bytes: Uint8Array;
@@ -131,9 +133,12 @@ export interface Protocol {
   setSeed: { in: bigint; out: void };
   getParameter: { in: number; out: PlainTensor };
   setParameter: { in: { index: number; value: PackedFeeds }; out: void };
-  elementCount: { in: boolean; out: number };
-  copyOut: { in: boolean; out: Float32Array<ArrayBuffer> };
-  copyIn: { in: { trainableOnly: boolean; bytes: Uint8Array }; out: void };
+  /** Patterns of names. */
+  setTrainable: { in: readonly string[]; out: SessionInfo };
+  getGradient: { in: number; out: PlainTensor };
+  elementCount: { in: Which; out: number };
+  copyOut: { in: Which; out: Float32Array<ArrayBuffer> };
+  copyIn: { in: { which: Which; bytes: Uint8Array }; out: void };
   getPosition: { in: void; out: Position };
   setPosition: { in: Position; out: void };
   /** A copy of what training changes, in the engine and its checkpoints. */

@@ -15,8 +15,8 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
-/** @import { NumberType, RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
-/** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol } from './protocol.js' */
+/** @import { NumberType, ParameterInfo, RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
+/** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
@@ -109,7 +109,7 @@ export class TrainingSession {
     this.#ask = client.ask;
     this.#info = info;
     this.#place = new Place(fit);
-    this.parameters = info.parameters;
+    this.parameters = frozen(info.parameters);
     this.properties = new PropertyBag(client.ask, properties, limits);
     this.trainingInputs = this.#train().inputs;
     this.trainingInputNames = names(info.train?.inputs);
@@ -151,17 +151,20 @@ export class TrainingSession {
     await this.#ask('resetGrad', undefined);
   }
 
-  async getParametersSize(trainableOnly = true) {
-    return await this.#ask('elementCount', trainableOnly);
+  /** @param {boolean | 'with-statistics'} [which] */
+  async getParametersSize(which = true) {
+    return await this.#ask('elementCount', whichOf('getParametersSize', which));
   }
 
-  async getContiguousParameters(trainableOnly = true) {
-    return new Tensor('float32', await this.#ask('copyOut', trainableOnly));
+  /** @param {boolean | 'with-statistics'} [which] */
+  async getContiguousParameters(which = true) {
+    return new Tensor('float32', await this.#ask('copyOut', whichOf('getContiguousParameters', which)));
   }
 
-  /** @param {Uint8Array} bytes @param {boolean} [trainableOnly] */
-  async loadParametersBuffer(bytes, trainableOnly = true) {
-    const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', trainableOnly));
+  /** @param {Uint8Array} bytes @param {boolean | 'with-statistics'} [which] */
+  async loadParametersBuffer(bytes, which = true) {
+    const chosen = whichOf('loadParametersBuffer', which);
+    const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', chosen));
     const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
     if (copy?.length !== wanted) {
       throw new TrainletError(
@@ -169,7 +172,21 @@ export class TrainingSession {
         `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${copy ? copy.length : typeof bytes}`,
       );
     }
-    await this.#ask('copyIn', { trainableOnly, bytes: copy }, [copy.buffer]);
+    await this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
+  }
+
+  /** @param {readonly string[]} patterns */
+  async setTrainable(patterns) {
+    if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
+      throw new TrainletError(
+        'invalid-argument',
+        "setTrainable: wanted an array of at least one name or pattern, as ['head.*']",
+      );
+    if (this.#fitting)
+      throw new TrainletError('invalid-argument', 'setTrainable: a fit is running, which must end first');
+    this.#info = await this.#ask('setTrainable', [...patterns]);
+    this.#place.forgetBest();
+    this.parameters = frozen(this.#info.parameters);
   }
 
   /** @param {Feeds} feeds @param {RunOptions} [options] */
@@ -234,6 +251,12 @@ export class TrainingSession {
   /** @param {string} name */
   async getParameter(name) {
     const { type, data, dims } = await this.#ask('getParameter', this.#indexOf(name));
+    return new Tensor(/** @type {NumberType} */ (type), data, dims);
+  }
+
+  /** @param {string} name */
+  async getGradient(name) {
+    const { type, data, dims } = await this.#ask('getGradient', this.#indexOf(name));
     return new Tensor(/** @type {NumberType} */ (type), data, dims);
   }
 
@@ -318,6 +341,21 @@ export class TrainingSession {
       `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`,
     );
   }
+}
+
+/** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
+function frozen(parameters) {
+  return Object.freeze(parameters.map((one) => Object.freeze({ ...one, dims: Object.freeze([...one.dims]) })));
+}
+
+/** The engine's word for it. @param {string} where @param {boolean | 'with-statistics'} which @returns {Which} */
+function whichOf(where, which) {
+  if (typeof which === 'boolean') return which ? 'trainable' : 'all';
+  if (which === 'with-statistics') return which;
+  throw new TrainletError(
+    'invalid-argument',
+    `${where}: which parameters is true (those that train), false (all) or 'with-statistics', not ${String(which)}`,
+  );
 }
 
 /** @param {'train' | 'eval'} graph */

@@ -376,6 +376,7 @@ export interface LossOptions {
 }
 
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
+/** An option that the type does not have is refused, with those that it has. */
 export interface OptimizerOptions {
   type: OptimizerType;
   lr?: number;
@@ -460,12 +461,19 @@ export class TrainingSession {
   /** An optimizer's step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
-  /** The number of elements; `trainableOnly` is true unless said otherwise, here and below. */
-  getParametersSize(trainableOnly?: boolean): Promise<number>;
-  /** One float32 tensor of them all, in the order of the training graph's inputs. */
-  getContiguousParameters(trainableOnly?: boolean): Promise<Tensor<'float32'>>;
+  /**
+   * The number of elements: of the parameters that train (true, the default here and below), of all (false), or of
+   * those that train and the running statistics (`'with-statistics'`).
+   */
+  getParametersSize(trainableOnly?: boolean | 'with-statistics'): Promise<number>;
+  /**
+   * One float32 tensor of them all, in the order of the training graph's inputs. Running means and variances of
+   * normalizations do not train: who averages models, or sends one on, wants `'with-statistics'`, which is all that
+   * training changes.
+   */
+  getContiguousParameters(trainableOnly?: boolean | 'with-statistics'): Promise<Tensor<'float32'>>;
   /** The bytes of such a tensor: four times as many as there are elements. */
-  loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean): Promise<void>;
+  loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean | 'with-statistics'): Promise<void>;
   readonly trainingInputNames: readonly string[];
   readonly trainingOutputNames: readonly string[];
   readonly evalInputNames: readonly string[];
@@ -512,7 +520,21 @@ export class TrainingSession {
   predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
+  /** What there is, and what of it trains now. */
   readonly parameters: readonly ParameterInfo[];
+  /**
+   * From here on exactly the parameters train whose names match one of the patterns (`*` any characters, `?` one), the
+   * others are frozen; no new artifacts are needed. What only the frozen ones' gradients needed is not computed.
+   * Running statistics never train, nor does what a pattern with `*` or `?` matches and the loss does not depend on or
+   * is not finite; by its own name that is refused. A BatchNormalization of which neither scale nor bias trains uses
+   * its running statistics and leaves them as they are, as in Keras. The optimizer's state stays with the parameter:
+   * once it trains again it goes on with its moments and its own count of steps, as in PyTorch. Gradients that were
+   * added up are dropped, and the best parameters of a fit that was cut short. `saveCheckpoint` keeps what trains, and
+   * in Trainlet's format the state of what is frozen.
+   * Errors: `invalid-argument` (a pattern that matches nothing that could train, nothing left to train, a fit that is
+   * running), `unsupported-op` (an operator on the way without a gradient); what trains is then as before.
+   */
+  setTrainable(patterns: readonly string[]): Promise<void>;
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /** As of an InferenceSession; 'eval' is also what `predict` runs. Default: 'train'. */
@@ -521,6 +543,11 @@ export class TrainingSession {
   endProfiling(graph?: 'train' | 'eval'): Promise<NodeTimes>;
   getParameter(name: string): Promise<Tensor>;
   setParameter(name: string, value: TensorLike): Promise<void>;
+  /**
+   * The gradient of a parameter as `runTrainStep` has added it up since the last `lazyResetGrad`: zeros after that, and
+   * after `step`, which ends with it. Before clipping. `invalid-argument` for a parameter that does not train.
+   */
+  getGradient(name: string): Promise<Tensor<'float32'>>;
   setLearningRate(lr: number): Promise<void>;
   getLearningRate(): Promise<number>;
   /** Of dropout and other random operators, and of the shuffles of later fits. */
@@ -554,8 +581,8 @@ export interface CheckpointOptions {
   optimizerState?: boolean;
   /**
    * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for where a fit stands and
-   * the state of the random
-   * numbers, and for the learning rate only with the optimizer's state.
+   * the state of the random numbers, for the optimizer's state of frozen parameters and steps that are a parameter's
+   * own, and for the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** Of `ort`: 2 (default) is read by ONNX Runtime from 1.18 on, 1 by 1.16 and 1.17. */

@@ -175,12 +175,26 @@ int trainlet_session_parameter_count(const TrainletSession *s); /* 0 before read
 /* Its name, shape and values, which may be written in place before the next run; all 0 past the last. */
 TrainletTensor trainlet_session_parameter(TrainletSession *s, int i);
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
-/* Float32 values of all parameters, or of the trainable ones, together. */
-size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only);
-/* All of them in a row, to and from element_count floats. Copying in all (not trainable_only) also gives a nominal
- * checkpoint, which has names alone, its values. */
-void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to);
-void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from);
+/* From here on exactly the float32 parameters train whose names match one of the patterns (* and ?, one a line), as far
+ * as the loss depends on them and their values are finite; running statistics never do. A BatchNormalization of which
+ * neither scale nor bias trains uses its running statistics and leaves them as they are. What is frozen keeps the
+ * optimizer's state for when it trains again; gradients that were being added up are dropped, the best copy is
+ * forgotten. STATUS_INVALID_ARGUMENT (a pattern that matches none, a name on which the loss does not depend, or nothing
+ * left to train), STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient); the session is as it was then.
+ */
+Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
+/* The gradient of parameter i, of its shape: what the train runs since the last reset have added up, zeros where there
+ * was none. NULL with a sentence where it is frozen (STATUS_INVALID_ARGUMENT). Valid until the next call that trains.
+ */
+const float *trainlet_session_gradient(TrainletSession *s, int i);
+/* Float32 values of parameters together: of all; of those that train; of all that training changes, which is these and
+ * the running statistics. */
+typedef enum TrainletWhich { TRAINLET_ALL, TRAINLET_TRAINABLE, TRAINLET_WITH_STATISTICS } TrainletWhich;
+size_t trainlet_session_element_count(const TrainletSession *s, TrainletWhich which);
+/* They in a row, to and from element_count floats. Copying in all also gives a nominal checkpoint, which has names
+ * alone, its values. */
+void trainlet_session_copy_out(const TrainletSession *s, TrainletWhich which, float *to);
+void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const float *from);
 
 /* ---- what a checkpoint says beside parameters and optimizer state ---- */
 

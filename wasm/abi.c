@@ -67,6 +67,8 @@ static void put_constants(Printer *p) {
              {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL});
   PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1},
              {"ort2", TRAINLET_FORMAT_ORT_2});
+  PUT_FIELDS(p, "which", {"all", TRAINLET_ALL}, {"trainable", TRAINLET_TRAINABLE},
+             {"with-statistics", TRAINLET_WITH_STATISTICS});
   PUT_FIELDS(p, "best", {"forget", TRAINLET_BEST_FORGET}, {"keep", TRAINLET_BEST_KEEP},
              {"restore", TRAINLET_BEST_RESTORE});
   PUT_FIELDS(p, "limits", {"propertyName", PROPERTY_NAME_MAX}, {"propertyText", PROPERTY_TEXT_MAX});
@@ -286,14 +288,22 @@ EXPORT(abi_session_set_seed) void abi_session_set_seed(TrainletSession *s, int64
 EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, int i) {
   return (void *)(uintptr_t)trainlet_session_parameter(s, i).data;
 }
-EXPORT(abi_session_element_count) double abi_session_element_count(TrainletSession *s, int trainable_only) {
-  return (double)trainlet_session_element_count(s, trainable_only != 0);
+EXPORT(abi_session_set_trainable) Status abi_session_set_trainable(TrainletSession *s, const char *patterns) {
+  return trainlet_session_set_trainable(s, patterns), session_status(s);
 }
-EXPORT(abi_session_copy_out) void abi_session_copy_out(TrainletSession *s, int trainable_only, float *to) {
-  trainlet_session_copy_out(s, trainable_only != 0, to);
+EXPORT(abi_session_gradient) const float *abi_session_gradient(TrainletSession *s, int i) {
+  const float *gradient = trainlet_session_gradient(s, i);
+  session_status(s);
+  return gradient;
 }
-EXPORT(abi_session_copy_in) void abi_session_copy_in(TrainletSession *s, int trainable_only, const float *from) {
-  trainlet_session_copy_in(s, trainable_only != 0, from);
+EXPORT(abi_session_element_count) double abi_session_element_count(TrainletSession *s, int which) {
+  return (double)trainlet_session_element_count(s, (TrainletWhich)which);
+}
+EXPORT(abi_session_copy_out) void abi_session_copy_out(TrainletSession *s, int which, float *to) {
+  trainlet_session_copy_out(s, (TrainletWhich)which, to);
+}
+EXPORT(abi_session_copy_in) void abi_session_copy_in(TrainletSession *s, int which, const float *from) {
+  trainlet_session_copy_in(s, (TrainletWhich)which, from);
 }
 
 EXPORT(abi_session_position) int64_t abi_session_position(TrainletSession *s, int i) {

@@ -18,6 +18,7 @@ typedef struct CheckpointMoments {
   const char *parameter;
   CheckpointTensor moment[2]; /* "momentum0", "momentum1" */
   int count;
+  int64_t steps; /* updates that the parameter has had: fewer than the optimizer's where it was frozen for a while */
 } CheckpointMoments;
 
 typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;

@@ -176,6 +176,7 @@ static Status read_optimizer(Reader *r, FlatTable root, Checkpoint *out) {
   for (size_t i = 0; i < states.count; i++) {
     CheckpointMoments *m = &out->moments[out->moment_count];
     TRY(read_moments(r, flat_element(states, i), m));
+    m->steps = out->step;
     out->moment_count += m->count > 0;
   }
   return STATUS_OK;

@@ -21,7 +21,7 @@ static Status out_of_memory(Error *error) {
  *   ┌ 0D │ T L C K ┬ 10 │ version ┬ 1D │ CRC-32, 4 bytes ┬ 22 │ length │ body … ┐
  */
 
-enum { VERSION = 1, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
+enum { VERSION = 2, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
 static const uint8_t magic[] = {0x0D, 'T', 'L', 'C', 'K'};
 enum { TAG_VERSION = 0x10, TAG_CHECKSUM = 0x1D, TAG_BODY = 0x22 };
 
@@ -67,10 +67,10 @@ static Status open_envelope(Span *s, Error *error) {
   if (memcmp(s->at, magic, count < sizeof magic ? count : sizeof magic) != 0)
     return corrupt(error, "the bytes are not a Trainlet checkpoint: they do not begin like one");
   s->at += count < sizeof magic ? count : sizeof magic;
-  if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && version != VERSION)
-    return corrupt(error, "the checkpoint is of version %llu of the format, we read version %d",
+  if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && (version < 1 || version > VERSION))
+    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1 to %d",
                    (unsigned long long)version, VERSION);
-  if (version != VERSION || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
+  if (!version || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
       !take_varint(s, &length))
     return corrupt(error, "the checkpoint is cut off or damaged in its first bytes; %zu bytes came", count);
   if (length != (uint64_t)(s->end - s->at))
@@ -119,10 +119,15 @@ static Status read_tensors(Trainlet__Tensor *const *from, size_t count, Arena *a
   return STATUS_OK;
 }
 
-static Status read_moments(const Trainlet__ParameterState *from, Arena *arena, Error *error, CheckpointMoments *out) {
+static Status read_moments(const Trainlet__ParameterState *from, int64_t step, Arena *arena, Error *error,
+                           CheckpointMoments *out) {
   if (!has_name(from->param_name))
     return corrupt(error, "the checkpoint has optimizer state of a parameter without a name");
-  *out = (CheckpointMoments){.parameter = from->param_name, .count = (int)from->n_momentums};
+  *out = (CheckpointMoments){
+      .parameter = from->param_name, .count = (int)from->n_momentums, .steps = from->has_step ? from->step : step};
+  if (out->steps < 0 || out->steps > step)
+    return corrupt(error, "the checkpoint has done %lld steps with '%.128s', of %lld in all", (long long)out->steps,
+                   from->param_name, (long long)step);
   if (from->n_momentums > 2)
     return corrupt(error, "the checkpoint has %zu moments for '%.128s', at most 2 are possible", from->n_momentums,
                    from->param_name);
@@ -145,7 +150,7 @@ static Status read_optimizer(const Trainlet__State *state, Arena *arena, Error *
   if (group->n_parameters > INT32_MAX || !(out->moments = ARENA_ARRAY(arena, CheckpointMoments, group->n_parameters)))
     return out_of_memory(error);
   for (size_t i = 0; i < group->n_parameters; i++)
-    TRY(read_moments(group->parameters[i], arena, error, &out->moments[i]));
+    TRY(read_moments(group->parameters[i], group->step, arena, error, &out->moments[i]));
   out->moment_count = (int)group->n_parameters;
   out->has_optimizer = true;
   out->step = group->step;
@@ -251,6 +256,8 @@ static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *
     const CheckpointMoments *from = &c->moments[i];
     Trainlet__ParameterState *to = group->parameters[i];
     to->param_name = text(from->parameter);
+    to->has_step = from->steps != c->step;
+    to->step = from->steps;
     if (!write_tensors(from->moment, from->count, arena, &to->n_momentums, &to->momentums)) return false;
     for (int k = 0; k < from->count; k++) to->momentums[k]->name = text(moment_names[k]);
   }
@@ -301,14 +308,22 @@ static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPos
   p->batch_size = c->position[4];
 }
 
-static Status write_envelope(const Trainlet__State *state, Error *error, Block *out, size_t *out_bytes) {
+/* 1 where a reader of that version reads it right: steps of a parameter's own are of version 2. */
+static uint64_t version_of(const Checkpoint *c) {
+  bool own = false;
+  for (int i = 0; c->has_optimizer && i < c->moment_count; i++) own |= c->moments[i].steps != c->step;
+  return own ? VERSION : 1;
+}
+
+static Status write_envelope(const Trainlet__State *state, uint64_t version, Error *error, Block *out,
+                             size_t *out_bytes) {
   size_t length = trainlet__state__get_packed_size(state), total;
   if (!size_add(length, HEAD_MAX, &total) || !block_reserve(out, total)) return out_of_memory(error);
   uint8_t *at = out->data;
   memcpy(at, magic, sizeof magic);
   at += sizeof magic;
   *at++ = TAG_VERSION;
-  at = put_varint(at, VERSION);
+  at = put_varint(at, version);
   *at++ = TAG_CHECKSUM;
   uint8_t *checksum_at = at;
   at += sizeof(uint32_t);
@@ -344,8 +359,9 @@ Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Blo
   Arena arena = {0};
   Status status = checkpoint_check_names(checkpoint, &arena, error);
   if (status == STATUS_OK)
-    status = write_state(checkpoint, &arena, &state) ? write_envelope(&state, error, out, out_bytes)
-                                                     : out_of_memory(error);
+    status = write_state(checkpoint, &arena, &state)
+               ? write_envelope(&state, version_of(checkpoint), error, out, out_bytes)
+               : out_of_memory(error);
   arena_free(&arena);
   return status;
 }

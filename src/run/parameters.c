@@ -22,38 +22,48 @@ bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) {
   return i >= 0 && i < s->state.count && s->state.parameters[i].trainable;
 }
 
-static bool is_contiguous_part(const Parameter *p, bool trainable_only) {
-  return p->type == DTYPE_FLOAT32 && (p->trainable || !trainable_only);
+const float *trainlet_session_gradient(TrainletSession *s, int i) {
+  session_enter(s);
+  const Parameter *p = i >= 0 && i < s->state.count ? &s->state.parameters[i] : NULL;
+  if (!p || !p->grad)
+    error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "parameter '%.200s' does not train: it has no gradient",
+              p ? p->name : "");
+  else if (s->reset_gradients) state_zero_gradients(&s->state); /* what the next run overwrites */
+  return session_leave(s, p && p->grad) == STATUS_OK ? p->grad : NULL;
 }
 
-size_t trainlet_session_element_count(const TrainletSession *s, bool trainable_only) {
+static bool is_contiguous_part(const Parameter *p, TrainletWhich which) {
+  bool changes = p->trainable || (which == TRAINLET_WITH_STATISTICS && p->updated);
+  return p->type == DTYPE_FLOAT32 && (changes || which == TRAINLET_ALL);
+}
+
+size_t trainlet_session_element_count(const TrainletSession *s, TrainletWhich which) {
   size_t count = 0;
   for (int i = 0; i < s->state.count; i++)
-    if (is_contiguous_part(&s->state.parameters[i], trainable_only))
-      count += s->state.parameters[i].bytes / sizeof(float);
+    if (is_contiguous_part(&s->state.parameters[i], which)) count += s->state.parameters[i].bytes / sizeof(float);
   return count;
 }
 
-void trainlet_session_copy_out(const TrainletSession *s, bool trainable_only, float *to) {
+void trainlet_session_copy_out(const TrainletSession *s, TrainletWhich which, float *to) {
   char *at = (char *)to;
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
-    if (!is_contiguous_part(p, trainable_only)) continue;
+    if (!is_contiguous_part(p, which)) continue;
     memcpy(at, p->data, p->bytes);
     at += p->bytes;
   }
 }
 
-void trainlet_session_copy_in(TrainletSession *s, bool trainable_only, const float *from) {
+void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const float *from) {
   const char *at = (const char *)from;
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
-    if (!is_contiguous_part(p, trainable_only)) continue;
+    if (!is_contiguous_part(p, which)) continue;
     memcpy(p->data, at, p->bytes);
     at += p->bytes;
     state_trust(&s->state.parameters[i]);
   }
-  if (!trainable_only) s->lacks_values = false, s->transition.packed.stale = true;
+  if (which == TRAINLET_ALL) s->lacks_values = false, s->transition.packed.stale = true;
 }
 
 int64_t trainlet_session_position(const TrainletSession *s, int i) {

@@ -38,9 +38,8 @@ static CheckpointTensor tensor_of(const Parameter *p, const void *data, const ch
 /* `zeros`, where there are any, stand in for the moments that an optimizer without any is said to have. */
 static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p, const void *zeros) {
   static const char *const names[] = {"momentum0", "momentum1"};
-  CheckpointMoments m = {.parameter = p->name, .count = optimizer_moment_count(&s->optimizer)};
-  for (int k = 0; k < m.count; k++)
-    m.moment[k] = tensor_of(p, s->state.moments[k] + ((float *)p->data - s->state.trainable), names[k]);
+  CheckpointMoments m = {.parameter = p->name, .count = s->state.moment_count, .steps = p->steps};
+  for (int k = 0; k < m.count; k++) m.moment[k] = tensor_of(p, p->moment[k], names[k]);
   if (!m.count && zeros) m.count = 1, m.moment[0] = tensor_of(p, zeros, names[0]);
   return m;
 }
@@ -50,12 +49,17 @@ static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat
   return ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
 }
 
+/* Of what trains, and in our own format of what has trained: it goes on with them when it does again. */
+static bool keeps_moments(const Parameter *p, TrainletFormat format) {
+  return p->trainable || (format == TRAINLET_FORMAT_TRAINLET && p->moment[0] && p->steps);
+}
+
 /* ONNX Runtime wants a first moment even of plain SGD, which keeps none: zeros. */
 static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c) {
   bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
-  bool none = moments && !optimizer_moment_count(&s->optimizer);
+  bool none = moments && !s->state.moment_count;
   if (none && format == TRAINLET_FORMAT_TRAINLET) moments = false;
-  const void *zeros = none && moments ? arena_alloc(arena, s->state.flat_count * sizeof(float)) : NULL;
+  const void *zeros = none && moments ? arena_alloc(arena, s->state.gradient_count * sizeof(float)) : NULL;
   c->trainable = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->frozen = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->moments = ARENA_ARRAY(arena, CheckpointMoments, s->state.count);
@@ -66,7 +70,7 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
     if (p->trainable) c->trainable[c->trainable_count++] = tensor_of(p, p->data, p->name);
     else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
     if (p->best) c->best[c->best_count++] = tensor_of(p, p->best, p->name);
-    if (moments && p->trainable) c->moments[c->moment_count++] = moments_of(s, p, zeros);
+    if (moments && keeps_moments(p, format)) c->moments[c->moment_count++] = moments_of(s, p, zeros);
   }
   return STATUS_OK;
 }

@@ -38,6 +38,7 @@ void trainlet_session_free(TrainletSession *s) {
   arena_free(&s->text);
   arena_free(&s->bag);
   for (int i = 0; i <= TRAINLET_MODEL; i++) arena_free(&s->parts[i]);
+  arena_free(&s->chosen);
   external_free(&s->external);
   Arena arena = s->arena; /* s itself lies in it */
   arena_free(&arena);
@@ -134,13 +135,12 @@ static Status out_of_memory(TrainletSession *s) {
   return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session");
 }
 
-/* Feeds for the inputs that are left after binding, and the outputs a user sees. */
-static Status prepare_model(TrainletSession *s, Model *m) {
+Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena) {
   Graph *g = m->graph;
   g->rng = &s->rng;
-  m->feeds = ARENA_ARRAY(&s->arena, Feed, g->input_count);
-  m->outputs = ARENA_ARRAY(&s->arena, Value *, g->output_count);
-  m->feed_at = ARENA_ARRAY(&s->arena, int, g->value_count);
+  m->feeds = ARENA_ARRAY(arena, Feed, g->input_count);
+  m->outputs = ARENA_ARRAY(arena, Value *, g->output_count);
+  m->feed_at = ARENA_ARRAY(arena, int, g->value_count);
   m->value_count = g->value_count;
   if (!m->feeds || !m->outputs || !m->feed_at) return out_of_memory(s);
   m->output_count = 0; /* another part may have been refused since they were counted */
@@ -155,14 +155,10 @@ static Status prepare_model(TrainletSession *s, Model *m) {
   return STATUS_OK;
 }
 
-static Status find_accumulators(TrainletSession *s) {
-  Graph *g = s->models[MODEL_TRAIN].graph;
-  s->accumulators = ARENA_ARRAY(&s->arena, Value *, g->node_count);
-  if (!s->accumulators) return out_of_memory(s);
+void session_find_accumulators(TrainletSession *s, const Graph *g) {
   s->accumulator_count = 0;
   for (int i = 0; i < g->node_count; i++)
     if (op_is_accumulator(g->nodes[i])) s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
-  return STATUS_OK;
 }
 
 static void take_checkpoint(TrainletSession *s) {
@@ -175,18 +171,6 @@ static void take_checkpoint(TrainletSession *s) {
   s->property_count = s->property_capacity = c->property_count;
 }
 
-/* A trainable parameter that the graph does not accumulate would silently stay as it is. */
-static Status check_all_train(TrainletSession *s) {
-  for (int i = 0; i < s->state.count; i++) {
-    const Parameter *p = &s->state.parameters[i];
-    if (p->trainable && !p->accumulated)
-      return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
-                       "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model",
-                       p->name);
-  }
-  return STATUS_OK;
-}
-
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
@@ -196,12 +180,15 @@ static Status join_parts(TrainletSession *s) {
   for (int m = 0; m < MODEL_COUNT; m++) {
     if (!s->models[m].graph) continue;
     if (m != MODEL_INFERENCE) TRY(state_bind(&s->state, s->models[m].graph, &s->error));
-    TRY(prepare_model(s, &s->models[m]));
+    TRY(session_prepare_model(s, &s->models[m], &s->arena));
   }
   if (train) {
+    s->loaded = train;
+    if (!(s->accumulators = ARENA_ARRAY(&s->arena, Value *, train->node_count + s->state.count)))
+      return out_of_memory(s);
+    session_find_accumulators(s, train);
+    TRY(session_take_choice(s));
     TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
-    TRY(find_accumulators(s));
-    TRY(check_all_train(s));
   }
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   take_checkpoint(s);
@@ -447,30 +434,6 @@ double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
 
 /* ---- learning ---- */
 
-static const Parameter *non_finite_parameter(const TrainletSession *s) {
-  for (int i = 0; i < s->state.count; i++) {
-    const Parameter *p = &s->state.parameters[i];
-    if (p->grad && !isfinite(optimizer_norm_squared(p->grad, p->bytes / sizeof(float)))) return p;
-  }
-  return NULL;
-}
-
-static Status optimize(TrainletSession *s) {
-  State *t = &s->state;
-  double norm_squared = optimizer_norm_squared(t->gradients, t->flat_count);
-  if (!isfinite(norm_squared)) {
-    const Parameter *p = non_finite_parameter(s);
-    state_restore_statistics(t, UNDO_RUN);
-    return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL,
-                     "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
-  }
-  optimizer_update(&s->optimizer, s->steps + s->optimizer.first_step, s->lr,
-                   optimizer_clip_scale(&s->optimizer, norm_squared), t->trainable, t->gradients, t->moments[0],
-                   t->moments[1], t->flat_count);
-  s->steps++;
-  return STATUS_OK;
-}
-
 static Status check_optimizer(TrainletSession *s) {
   if (!session_model(s, TRAINLET_TRAIN)) return s->error.status;
   return s->has_optimizer
@@ -480,7 +443,7 @@ static Status check_optimizer(TrainletSession *s) {
 
 Status trainlet_session_optimize(TrainletSession *s) {
   session_enter(s);
-  return session_leave(s, check_optimizer(s) == STATUS_OK && optimize(s) == STATUS_OK);
+  return session_leave(s, check_optimizer(s) == STATUS_OK && session_optimize(s) == STATUS_OK);
 }
 
 void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true; }
@@ -502,7 +465,7 @@ static Status step(TrainletSession *s) {
   if (!isfinite(s->loss))
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed",
                      (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");
-  return optimize(s);
+  return session_optimize(s);
 }
 
 Status trainlet_session_step(TrainletSession *s) {

@@ -26,6 +26,9 @@ struct TrainletSession {
   External external;
   Error error;
   Model models[MODEL_COUNT];
+  Graph *
+      loaded; /* the training model as its file has it; models[MODEL_TRAIN] is made of it where another choice trains */
+  Arena chosen; /* that one */
   bool has_optimizer, has_checkpoint, ready;
   bool spent;        /* it could not be made ready, and its parts are not what they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
@@ -66,6 +69,15 @@ Printer session_begin_text(TrainletSession *s);
 const char *session_end_text(TrainletSession *s, const Printer *p);
 /* The model of a part of a session that is ready; NULL with a sentence where there is none. */
 Model *session_model(TrainletSession *s, TrainletPart part);
+/* Feeds for the inputs that are left after binding, and the outputs a user sees. */
+Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
+/* What a train run of the graph is to compute beside its outputs. */
+void session_find_accumulators(TrainletSession *s, const Graph *g);
+/* Trains what the checkpoint says, where that is not what the training model has accumulators for
+ * (run/set_trainable.c). */
+Status session_take_choice(TrainletSession *s);
+/* One update of all that trains by the gradients that are there (run/optimize.c). */
+Status session_optimize(TrainletSession *s);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is

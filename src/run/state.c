@@ -1,4 +1,4 @@
-/* State: lays parameters out in flat blocks and binds graphs to them. */
+/* State: lays parameters, gradients and moments out in flat blocks. */
 #include "run/state.h"
 
 #include <math.h>
@@ -76,7 +76,111 @@ static Status take_shapes(State *s, const Graph *train, Error *error) {
   return STATUS_OK;
 }
 
+static bool align(size_t bytes, size_t *out) {
+  if (!size_add(bytes, 15, out)) return false;
+  *out &= ~(size_t)15;
+  return true;
+}
+
+/* Sum of the aligned bytes of the parameters that are `wanted`. */
+static bool sum_bytes(const State *s, bool (*wanted)(const Parameter *p), size_t *total) {
+  *total = 0;
+  for (int i = 0; i < s->count; i++) {
+    const Parameter *p = &s->parameters[i];
+    size_t bytes;
+    if (wanted(p) && (!align(p->bytes, &bytes) || !size_add(*total, bytes, total))) return false;
+  }
+  return true;
+}
+static bool is_any(const Parameter *p) { return true; }
+static bool is_trainable(const Parameter *p) { return p->trainable; }
+static bool is_updated(const Parameter *p) { return p->updated && !p->trainable; }
+static bool lacks_moments(const Parameter *p) { return p->trainable && !p->moment[0]; }
+
+static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
+
+static Status no_room(const State *s, Error *error) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
+}
+
+/* Whether the budget has room for all that there will be. */
+static bool has_room(State *s, bool trains, size_t values) {
+  size_t trainable, updated, total;
+  bool fits = sum_bytes(s, is_trainable, &trainable) && sum_bytes(s, is_updated, &updated) &&
+              size_multiply(trainable, (size_t)(trains + s->moment_count), &total) &&
+              size_multiply(updated, 2, &updated) && size_add(total, updated, &total) &&
+              size_add(total, values, &total);
+  s->total_bytes = fits ? total : SIZE_MAX;
+  return fits && (double)total <= budget_room();
+}
+
+/* Room for all values. */
+static Status allocate(State *s, bool trains, Error *error) {
+  size_t values;
+  if (!sum_bytes(s, is_any, &values)) values = SIZE_MAX;
+  if (!has_room(s, trains, values) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
+  s->total_bytes = values;
+  char *to = s->values.data;
+  for (int trainable = 1; trainable >= 0; trainable--)
+    for (int i = 0; i < s->count; i++) {
+      Parameter *p = &s->parameters[i];
+      if (p->trainable != (trainable == 1)) continue;
+      p->data = to;
+      to += padded_bytes(p);
+    }
+  return STATUS_OK;
+}
+
+/* The block, of zeros, in place of the one there is. */
+static void take_gradients(State *s, Block made, size_t bytes) {
+  s->total_bytes += bytes - s->gradient_count * sizeof(float);
+  block_free(&s->gradients);
+  s->gradients = made;
+  s->gradient_count = bytes / sizeof(float);
+  char *at = made.data;
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    p->grad = p->trainable ? (float *)at : NULL;
+    if (p->trainable) at += padded_bytes(p);
+  }
+}
+
+Status state_add_gradients(State *s, Error *error) {
+  size_t bytes;
+  Block made = {0};
+  sum_bytes(s, is_trainable, &bytes); /* fits: the values do */
+  if (!block_reserve_zeroed(&made, bytes)) return no_room(s, error);
+  take_gradients(s, made, bytes);
+  return STATUS_OK;
+}
+
+/* Room for moments, zeros, of parameters that train and have none. */
+static Status add_moments(State *s, Error *error) {
+  size_t bytes, all;
+  bool fits = sum_bytes(s, lacks_moments, &bytes) && size_multiply(bytes, (size_t)s->moment_count, &all);
+  if (fits && !all) return STATUS_OK;
+  char *at = fits ? arena_alloc(&s->moments, all) : NULL;
+  s->total_bytes += all;
+  if (!at) {
+    no_room(s, error);
+    s->total_bytes -= all;
+    return error->status;
+  }
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    if (!lacks_moments(p)) continue;
+    for (int k = 0; k < s->moment_count; k++) p->moment[k] = (float *)(at + (size_t)k * bytes);
+    at += padded_bytes(p);
+  }
+  return STATUS_OK;
+}
+
+/* ---- statistics ---- */
+
+/* Which parameters a train run writes in its forward pass. */
 static void mark_updated(State *s, const Graph *train) {
+  for (int i = 0; i < s->count; i++) s->parameters[i].updated = false;
   for (int i = 0; train && i < train->node_count; i++) {
     const Node *n = train->nodes[i];
     for (int k = 0; n->op->flags & OP_UPDATES && k < UPDATES_MAX; k++) {
@@ -87,62 +191,35 @@ static void mark_updated(State *s, const Graph *train) {
   }
 }
 
-static bool align(size_t bytes, size_t *out) {
-  if (!size_add(bytes, 15, out)) return false;
-  *out &= ~(size_t)15;
-  return true;
+static void take_undo(State *s, Block made, size_t bytes) {
+  s->total_bytes += 2 * (bytes - s->undo_bytes);
+  block_free(&s->undo);
+  s->undo = made;
+  s->undo_bytes = bytes;
 }
 
-/* Sum of the aligned bytes of the parameters of one kind. */
-static bool sum_bytes(const State *s, bool trainable, bool updated_only, size_t *total) {
-  *total = 0;
-  for (int i = 0; i < s->count; i++) {
-    const Parameter *p = &s->parameters[i];
-    size_t bytes;
-    if (p->trainable != trainable || (updated_only && !p->updated)) continue;
-    if (!align(p->bytes, &bytes) || !size_add(*total, bytes, total)) return false;
-  }
-  return true;
-}
-
-static Status no_room(const State *s, Error *error) {
-  return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
-                   "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
-}
-
-/* Room for all values, and for the moments that the optimizer keeps. */
-static Status allocate(State *s, bool trains, int moments, Error *error) {
-  size_t flat, frozen, undos, values, total;
-  bool fits = sum_bytes(s, true, false, &flat) && sum_bytes(s, false, false, &frozen) &&
-              sum_bytes(s, false, true, &s->undo_bytes) && size_multiply(s->undo_bytes, 2, &undos) &&
-              size_add(flat, frozen, &values) && size_add(values, undos, &values) &&
-              size_multiply(flat, (size_t)(trains + moments), &total) && size_add(total, values, &total);
-  s->total_bytes = fits ? total : SIZE_MAX;
-  if (!fits || (double)total > budget_room() || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
-  if (moments && !block_reserve_zeroed(&s->moment_block, flat * (size_t)moments)) return no_room(s, error);
-  s->flat_count = flat / sizeof(float);
-  s->trainable = s->values.data;
-  for (int k = 0; k < moments; k++) s->moments[k] = (float *)s->moment_block.data + (size_t)k * s->flat_count;
-  char *to = s->values.data, *frozen_at = to + flat;
-  for (int i = 0; i < s->count; i++) {
-    Parameter *p = &s->parameters[i];
-    char **cursor = p->trainable ? &to : &frozen_at;
-    p->data = *cursor;
-    *cursor += (p->bytes + 15) & ~(size_t)15;
-  }
-  s->undo = frozen_at;
+static Status add_undo(State *s, Error *error) {
+  size_t bytes;
+  Block made = {0};
+  sum_bytes(s, is_updated, &bytes);
+  if (!block_reserve(&made, 2 * bytes)) return no_room(s, error);
+  take_undo(s, made, bytes);
   return STATUS_OK;
 }
 
-Status state_add_gradients(State *s, Error *error) {
-  if (!block_reserve_zeroed(&s->gradient_block, s->flat_count * sizeof(float))) return no_room(s, error);
-  s->gradients = s->gradient_block.data;
+static void copy_statistics(State *s, Undo undo, bool restore) {
+  char *at = (char *)s->undo.data + (undo == UNDO_GROUP ? s->undo_bytes : 0);
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
-    if (p->trainable) p->grad = s->gradients + ((float *)p->data - s->trainable);
+    if (!is_updated(p)) continue;
+    memcpy(restore ? p->data : at, restore ? at : p->data, p->bytes);
+    at += padded_bytes(p);
   }
-  return STATUS_OK;
 }
+void state_keep_statistics(State *s, Undo undo) { copy_statistics(s, undo, false); }
+void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, true); }
+
+/* ---- what a checkpoint brings ---- */
 
 /* Infinities and NaNs; with `twice`, NaNs again, so that an infinity that became one shows. */
 static size_t count_strange(const float *x, size_t bytes, bool twice) {
@@ -151,9 +228,7 @@ static size_t count_strange(const float *x, size_t bytes, bool twice) {
   return count;
 }
 
-static float *moment_of(const State *s, const Parameter *p, int k) {
-  return p->trainable && s->moments[k] ? s->moments[k] + ((float *)p->data - s->trainable) : NULL;
-}
+bool state_is_finite(const Parameter *p) { return !count_strange(p->data, p->bytes, false); }
 
 void state_trust(Parameter *p) {
   p->strange[0] = p->type == DTYPE_FLOAT32 ? count_strange(p->data, p->bytes, true) : 0;
@@ -167,27 +242,29 @@ static void copy_values(State *s, const Checkpoint *c) {
   }
 }
 
+/* Those of a frozen parameter wait until it trains again. */
 static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
-  int wanted = optimizer_moment_count(o);
+  int wanted = s->moment_count;
   for (int i = 0; o->kind != OPTIMIZER_NONE && i < c->moment_count; i++) {
     const CheckpointMoments *m = &c->moments[i];
     Parameter *p = state_find(s, m->parameter);
-    if (!p || !p->trainable)
+    if (!p || p->type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
-                       "the checkpoint has optimizer state for '%.200s', which is no trainable parameter",
-                       m->parameter);
+                       "the checkpoint has optimizer state for '%.200s', which is no float32 parameter", m->parameter);
     if (m->count == 1 && wanted == 0) continue; /* ONNX Runtime saves zeros for plain SGD */
     if (m->count != wanted)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                        "the checkpoint has %d moments for '%.200s', the optimizer %s keeps %d", m->count, m->parameter,
                        optimizer_name(o->kind), wanted);
+    p->steps = m->steps;
     for (int k = 0; k < wanted; k++) {
       if (m->moment[k].bytes != p->bytes)
         return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                          "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter,
                          m->moment[k].bytes, p->bytes);
-      memcpy(moment_of(s, p, k), m->moment[k].data, p->bytes);
-      p->strange[1 + k] = count_strange(moment_of(s, p, k), p->bytes, true);
+      if (!p->moment[k] && !(p->moment[k] = arena_alloc(&s->moments, p->bytes))) return no_room(s, error);
+      memcpy(p->moment[k], m->moment[k].data, p->bytes);
+      p->strange[1 + k] = count_strange(p->moment[k], p->bytes, true);
     }
   }
   return STATUS_OK;
@@ -197,108 +274,100 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   if (order_parameters(s, c, train, arena) != STATUS_OK)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   if (c->nominal) TRY(take_shapes(s, train, error));
-  mark_updated(s, train);
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                        "trainable parameter '%.200s' is %s, it must be float32", s->parameters[i].name,
                        dtype_name(s->parameters[i].type));
-  TRY(allocate(s, train, train ? optimizer_moment_count(o) : 0, error));
+  s->moment_count = train ? optimizer_moment_count(o) : 0;
+  mark_updated(s, train);
+  TRY(allocate(s, train, error));
+  TRY(add_undo(s, error));
   copy_values(s, c);
-  return train ? copy_moments(s, c, o, error) : STATUS_OK;
+  if (!train) return STATUS_OK;
+  TRY(add_moments(s, error));
+  for (int i = 0; i < s->count; i++) s->parameters[i].steps = s->parameters[i].trainable ? c->step : 0;
+  return copy_moments(s, c, o, error);
 }
 
-/* ---- binding graphs ---- */
+/* ---- another choice of what trains ---- */
 
-static Status bind_value(Value *v, const Parameter *p, void *data, Error *error) {
-  char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
-  if (v->type != p->type || !shape_equal(&v->shape, &p->shape))
-    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
-                     "parameter '%.100s' is %s %s in the model and %s %s in the checkpoint", p->name,
-                     dtype_name(v->type), shape_print(&v->shape, wanted), dtype_name(p->type),
-                     shape_print(&p->shape, came));
-  v->kind = VALUE_STATE;
-  v->data = data;
-  return STATUS_OK;
-}
+typedef struct Roles {
+  bool trainable, updated;
+} Roles;
 
-/* The parameter that a graph's accumulation buffer collects for: "<name>_grad.accumulation.buffer". */
-static Parameter *accumulated_parameter(const State *s, const Value *buffer, Arena *arena) {
-  static const char tail[] = "_grad.accumulation.buffer";
-  size_t length = strlen(buffer->name), tail_length = sizeof tail - 1;
-  if (length <= tail_length || strcmp(buffer->name + length - tail_length, tail) != 0) return NULL;
-  const char *name = arena_print(arena, "%.*s", (int)(length - tail_length), buffer->name);
-  return name ? state_find(s, name) : NULL;
-}
-
-/* The flag is an input of the model and of one element; many accumulators share it. */
-static Status bind_reset_flag(Node *n, uint8_t *reset_flag, Error *error) {
-  Value *flag = has_in(n, 2) ? n->in[2] : NULL;
-  size_t count;
-  if (!flag || (flag->kind != VALUE_INPUT && flag->data != reset_flag) || !shape_count(&flag->shape, &count) ||
-      count != 1)
-    return error_set(error, STATUS_INVALID_MODEL, n->name,
-                     "InPlaceAccumulatorV2 '%.128s': input 2 must be one flag among the model's inputs", n->name);
-  flag->kind = VALUE_STATE;
-  flag->data = reset_flag;
-  return STATUS_OK;
-}
-
-Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error) {
-  for (int i = 0; i < g->node_count; i++) {
-    Node *n = g->nodes[i];
-    if (!op_is_accumulator(n)) continue;
-    if (n->in[0]->kind != VALUE_INPUT || !has_out(n, 0))
-      return error_set(
-          error, STATUS_INVALID_MODEL, n->name,
-          "InPlaceAccumulatorV2 '%.128s': its buffer must be an input of the model for it alone, and its output named",
-          n->name);
-    Parameter *p = accumulated_parameter(s, n->in[0], g->arena);
-    if (!p || !p->grad)
-      return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name,
-                       "the model accumulates gradients in '%.200s', the checkpoint has no such trainable parameter",
-                       n->in[0]->name);
-    TRY(bind_value(n->in[0], p, p->grad, error));
-    p->accumulated = true;
-    TRY(bind_reset_flag(n, reset_flag, error));
+/* All or nothing: the roles say what there must be room for. */
+static Status take_roles(State *s, Error *error) {
+  size_t gradient_bytes, undo_bytes;
+  Block gradients = {0}, undo = {0};
+  sum_bytes(s, is_trainable, &gradient_bytes);
+  sum_bytes(s, is_updated, &undo_bytes);
+  s->total_bytes += gradient_bytes; /* for the sentence: at this moment both are there */
+  bool fits = block_reserve_zeroed(&gradients, gradient_bytes) && block_reserve(&undo, 2 * undo_bytes);
+  if (!fits || add_moments(s, error) != STATUS_OK) {
+    block_free(&gradients);
+    block_free(&undo);
+    no_room(s, error);
+    s->total_bytes -= gradient_bytes;
+    return error->status;
   }
+  s->total_bytes -= gradient_bytes;
+  take_gradients(s, gradients, gradient_bytes);
+  take_undo(s, undo, undo_bytes);
   return STATUS_OK;
 }
 
-Status state_bind(State *s, Graph *g, Error *error) {
-  int kept = 0;
-  for (int i = 0; i < g->input_count; i++) {
-    Value *v = g->inputs[i];
-    Parameter *p = v->kind == VALUE_INPUT ? state_find(s, v->name) : NULL;
-    if (p) TRY(bind_value(v, p, p->data, error));
-    if (p) v->fixed = !p->trainable && !p->updated;
-    if (v->kind == VALUE_INPUT) g->inputs[kept++] = v;
-  }
-  g->input_count = kept;
-  return STATUS_OK;
-}
-
-void state_zero_gradients(State *s) {
-  if (s->flat_count) memset(s->gradients, 0, s->flat_count * sizeof(float));
-}
-
-/* ---- statistics ---- */
-
-static void copy_statistics(State *s, Undo undo, bool restore) {
-  char *at = s->undo + (undo == UNDO_GROUP ? s->undo_bytes : 0);
+Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scratch, Error *error) {
+  Roles *before = ARENA_ARRAY(scratch, Roles, s->count);
+  if (!before) return no_room(s, error);
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
-    if (!p->updated || p->trainable) continue;
-    memcpy(restore ? p->data : at, restore ? at : p->data, p->bytes);
-    at += (p->bytes + 15) & ~(size_t)15;
+    before[i] = (Roles){p->trainable, p->updated};
+    p->trainable = trains[i];
   }
+  mark_updated(s, train);
+  Status status = take_roles(s, error);
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    bool fresh = (p->trainable || p->updated) && !(before[i].trainable || before[i].updated);
+    if (status != STATUS_OK) p->trainable = before[i].trainable, p->updated = before[i].updated;
+    else if (fresh) state_trust(p);
+  }
+  if (status == STATUS_OK) state_forget_best(s);
+  return status;
 }
-void state_keep_statistics(State *s, Undo undo) { copy_statistics(s, undo, false); }
-void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, true); }
+
+/* ---- a step ---- */
+
+void state_zero_gradients(State *s) {
+  if (s->gradient_count) memset(s->gradients.data, 0, s->gradient_count * sizeof(float));
+}
+
+/* Whether b begins where a ends, but for the gap. */
+static bool is_next(const Parameter *a, const Parameter *b) {
+  size_t bytes = padded_bytes(a);
+  bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad && a->steps == b->steps;
+  for (int k = 0; k < 2 && a->moment[k]; k++) next &= (char *)a->moment[k] + bytes == (char *)b->moment[k];
+  return next;
+}
+
+int state_next_stretch(const State *s, int i, Stretch *out) {
+  while (i < s->count && !s->parameters[i].trainable) i++;
+  if (i >= s->count) return 0;
+  const Parameter *last = &s->parameters[i];
+  *out = (Stretch){last->data, last->grad, {last->moment[0], last->moment[1]}, 0, last->steps};
+  for (i++; i < s->count; i++) {
+    const Parameter *p = &s->parameters[i];
+    if (p->trainable && !is_next(last, p)) break;
+    if (p->trainable) last = p;
+  }
+  out->count = (size_t)((float *)last->data - out->values) + last->bytes / sizeof(float);
+  return i;
+}
 
 /* ---- the best so far ---- */
 
-static size_t best_bytes(const Parameter *p) { return p->trainable || p->updated ? (p->bytes + 15) & ~(size_t)15 : 0; }
+static size_t best_bytes(const Parameter *p) { return p->trainable || p->updated ? padded_bytes(p) : 0; }
 
 Status state_keep_best(State *s, Error *error) {
   size_t bytes = 0;
@@ -353,8 +422,8 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error) {
 Status state_check_finite(const State *s, Error *error) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
-    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL,
-                            moment_of(s, p, 0), moment_of(s, p, 1)};
+    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL, p->moment[0],
+                            p->moment[1]};
     for (int k = 0; k < 3; k++)
       if (parts[k] && count_strange(parts[k], p->bytes, true) > p->strange[k])
         return error_set(error, STATUS_NON_FINITE_LOSS, NULL,
@@ -368,8 +437,9 @@ Status state_check_finite(const State *s, Error *error) {
 
 void state_free(State *s) {
   block_free(&s->values);
-  block_free(&s->gradient_block);
-  block_free(&s->moment_block);
+  block_free(&s->gradients);
+  block_free(&s->undo);
+  arena_free(&s->moments);
   block_free(&s->best);
   *s = (State){0};
 }

@@ -1,8 +1,9 @@
 /* State: the session's parameters, gradients and optimizer moments, flat.
  *
- *   │ trainable parameters │ frozen parameters │ two undos of statistics │      │ gradients │      │ moment 0 │ moment
- * 1 │ a parameter has the same offset in the first and in each of the last three; every tensor starts on 16 bytes, gaps
- * are zero
+ *   │ parameters, those first that train at the start │   │ gradients │   │ moment 0 │ moment 1 │   │ two undos │
+ *
+ * Every tensor starts on 16 bytes, gaps are zero. Parameters stay where they are whatever trains; the gradients are
+ * those of what trains now, and moments are there for all that has ever trained.
  */
 #pragma once
 #include "checkpoint/checkpoint.h"
@@ -18,6 +19,8 @@ typedef struct Parameter {
   const void *start; /* the checkpoint's values, NULL in a nominal one */
   void *data;
   float *grad;       /* trainable only */
+  float *moment[2];  /* NULL where the optimizer keeps none, or it has never trained */
+  int64_t steps;     /* updates that it has had */
   bool placed;       /* only while the order is found */
   bool accumulated;  /* a training model collects its gradient */
   bool updated;      /* a running statistic: a train run writes it */
@@ -29,12 +32,12 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name;   /* sorted */
   int count;
-  Block values, gradient_block, moment_block, best;
+  Block values, gradients, undo, best;
+  Arena moments; /* a stretch for all that began to train together */
+  int moment_count;
   size_t total_bytes;
-  float *trainable, *gradients, *moments[2];
-  size_t flat_count; /* floats in each of the flat blocks, gaps included */
-  char *undo;        /* of a run, then of a group of them */
-  size_t undo_bytes; /* of each */
+  size_t gradient_count; /* floats in the block of gradients, gaps included */
+  size_t undo_bytes;     /* of a run, and of a group of them */
 } State;
 
 /* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails
@@ -43,12 +46,30 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
 /* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good
  * for the gradients. */
 Status state_add_gradients(State *s, Error *error);
+/* From here on exactly the parameters train for which `trains` says so (by their place), with `train` as the training
+ * graph. Gradients are zeros, moments stay with their parameters, the best so far is forgotten. Nothing changes where
+ * it fails. */
+Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scratch, Error *error);
 Parameter *state_find(const State *s, const char *name);
-/* Points the accumulators of the training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
+/* Points the accumulators of the loaded training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
 Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
+/* The parameter whose gradient the node collects. */
+Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *arena);
+/* The same of a graph that was made of it: its buffers are no inputs. */
+void state_point_accumulators(const State *s, Graph *g);
 /* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
+/* Which of the graph's parameters no step changes. */
+void state_mark_fixed(const State *s, Graph *g);
 void state_zero_gradients(State *s);
+/* Trainable parameters that lie side by side, with their gradients and moments, and have had as many updates. */
+typedef struct Stretch {
+  float *values, *gradients, *moment[2];
+  size_t count; /* of elements */
+  int64_t steps;
+} Stretch;
+/* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
+int state_next_stretch(const State *s, int i, Stretch *out);
 /* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not
  * finite, or the group of runs whose gradients were to be added up is given up. */
 typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
@@ -62,6 +83,7 @@ void state_forget_best(State *s);
 Status state_take_best(State *s, const Checkpoint *c, Error *error);
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
+bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */
 /* Refuses (non-finite-loss) where training has made values, running statistics or moments infinite or NaN. */
 Status state_check_finite(const State *s, Error *error);
 void state_free(State *s);

@@ -31,6 +31,13 @@ Status session_check_training_info(TrainletSession *s) {
   if (wide && (!o->correct_bias || !o->first_step))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
+  for (int i = 0; i < s->state.count; i++) {
+    const Parameter *p = &s->state.parameters[i];
+    if (p->trainable && p->moment[0] && p->steps != s->steps)
+      return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                       "a training_info has one count of steps, and '%.200s' has trained for %lld of %lld", p->name,
+                       (long long)p->steps, (long long)s->steps);
+  }
   return STATUS_OK;
 }
 
@@ -96,9 +103,7 @@ static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient
 
 /* The parameter's k-th moment; zeros where the node keeps a state that the optimizer does without. */
 static Value *moment(Writer *w, const Parameter *p, int k) {
-  const State *state = &w->s->state;
-  const void *data = state->moments[k] ? state->moments[k] + ((float *)p->data - state->trainable)
-                                       : arena_alloc(w->g->arena, p->bytes);
+  const void *data = p->moment[k] ? p->moment[k] : arena_alloc(w->g->arena, p->bytes);
   return data ? initializer(w->g, arena_print(w->g->arena, "%s_momentum%d", p->name, k), DTYPE_FLOAT32, &p->shape, data)
               : NULL;
 }

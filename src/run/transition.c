@@ -269,6 +269,8 @@ const Program *transition_last(const Transition *t, int part) {
   return last ? &last->program : NULL;
 }
 
+void transition_forget(Transition *t) { drop_caches(t); }
+
 void transition_free(Transition *t) {
   for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
   packed_free(&t->packed);

@@ -49,4 +49,6 @@ typedef struct Request {
 Program *transition_program(Transition *t, const Request *request, Error *error);
 /* The program of the part that ran last; NULL where none is kept. */
 const Program *transition_last(const Transition *t, int part);
+/* Drops every program, and the packed weights that they read: their graphs, or what is fixed, become others. */
+void transition_forget(Transition *t);
 void transition_free(Transition *t);

@@ -13,8 +13,8 @@
 #include "checkpoint/checkpoint.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
-#include "graph/backward.h"
 #include "train/artifacts.h"
+#include "train/gradients.h"
 #include "train/mode.h"
 
 TrainletArtifacts *trainlet_artifacts_new(void) {
@@ -170,17 +170,10 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
 }
 
 static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *reset) {
-  Arena *arena = g->arena;
-  const char *buffer_name = arena_print(arena, "%s_grad.accumulation.buffer", parameter->name);
-  const char *out_name = arena_print(arena, "%s_grad.accumulation.out", parameter->name);
-  if (!buffer_name || !out_name)
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-  Value *buffer = graph_value(g, buffer_name, DTYPE_FLOAT32, &parameter->shape, VALUE_STATE);
-  if (!buffer) return g->error->status;
-  TRY(graph_add_input(g, buffer));
-  Node *n = graph_node(g, op_find("InPlaceAccumulatorV2"), out_name, (Value *[]){buffer, grad, reset}, 3, &out_name, 1,
-                       NULL, 0);
-  return n ? graph_add_output(g, n->out[0]) : g->error->status;
+  Node *n = gradients_accumulate(g, parameter, grad, reset);
+  if (!n) return g->error->status;
+  TRY(graph_add_input(g, n->in[0]));
+  return graph_add_output(g, n->out[0]);
 }
 
 /* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values.
@@ -195,12 +188,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   for (int i = 0; i < m->value_count; i++) /* wanted of them; what is trained comes below */
     if ((trained[i] = mode_is_parameter(m->values[i]) && artifacts_trains(a, m->values[i])))
       wrt[count++] = m->values[i]->twin;
-  float *one = ARENA_NEW(g->arena, float);
-  if (!one) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-  *one = 1;
-  const char *seed_name = graph_fresh_name(g, arena_print(g->arena, "%s_grad", loss->name));
-  Value *seed = graph_constant(g, seed_name, DTYPE_FLOAT32, &loss->shape, one);
-  TRY(backward(g, loss, seed, wrt, count, grads));
+  TRY(gradients_append(g, loss, wrt, count, grads));
   Shape flag = SHAPE(1);
   Value *reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &flag, VALUE_INPUT);
   if (!reset) return a->error.status;

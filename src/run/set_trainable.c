@@ -1,0 +1,236 @@
+/* Set trainable: another choice of parameters trains, without new artifacts.
+ *
+ *   loaded training model ─ clone: outputs, accumulators of what trains ─▶ without what only the others' gradients need
+ *                         └ clone: outputs ─ BatchNormalization by Keras' rule ─ backward ─ accumulators
+ *
+ * The second way is gone where a parameter is to train that the loaded model has no gradient of, or a
+ * BatchNormalization goes over to its running statistics or away from them.
+ */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "run/session.h"
+#include "train/gradients.h"
+#include "train/mode.h"
+#include "train/names.h"
+
+typedef struct Choice {
+  TrainletSession *s;
+  Arena *arena;             /* of this call */
+  bool *trains;             /* by a parameter's place */
+  const NameList *patterns; /* NULL: the checkpoint's choice */
+} Choice;
+
+static bool trains(const Choice *c, const Value *v) {
+  const Parameter *p = v->kind == VALUE_STATE ? state_find(&c->s->state, v->name) : NULL;
+  return p && c->trains[p - c->s->state.parameters];
+}
+
+/* ---- which ---- */
+
+static bool read_patterns(NameList *patterns, const char *lines, Arena *arena) {
+  char *copy = arena_copy_text(arena, lines);
+  for (char *at = copy; at && *at;) {
+    char *end = strchr(at, '\n');
+    if (end) *end = 0;
+    if (!names_add(patterns, at, arena)) return false;
+    at = end ? end + 1 : NULL;
+  }
+  return copy;
+}
+
+/* A running statistic is none, nor what the training model does not have. */
+static bool may_train(const TrainletSession *s, const Parameter *p) {
+  const Value *v = graph_find(s->loaded, p->name);
+  return v && !v->statistic && p->type == DTYPE_FLOAT32 && p->bytes > 0;
+}
+
+static Status check_pattern(const Choice *c, const char *pattern) {
+  const State *t = &c->s->state;
+  for (int i = 0; i < t->count; i++)
+    if (name_matches(pattern, t->parameters[i].name) && may_train(c->s, &t->parameters[i])) return STATUS_OK;
+  return error_set(&c->s->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "setTrainable: '%.200s' matches no float32 parameter of the training model", pattern);
+}
+
+static Status choose(Choice *c) {
+  State *t = &c->s->state;
+  mode_mark_statistics(c->s->loaded);
+  for (int i = 0; i < c->patterns->count; i++) TRY(check_pattern(c, c->patterns->names[i]));
+  for (int i = 0; i < t->count; i++) {
+    Parameter *p = &t->parameters[i];
+    bool wanted = names_match(c->patterns, p->name) && may_train(c->s, p);
+    c->trains[i] = wanted && state_is_finite(p);
+    if (wanted && !c->trains[i] && names_have(c->patterns, p->name))
+      return error_set(&c->s->error, STATUS_INVALID_ARGUMENT, NULL,
+                       "setTrainable: '%.200s' has values that are not finite, it cannot train", p->name);
+  }
+  return STATUS_OK;
+}
+
+/* ---- the graph ---- */
+
+/* Keras' rule: where neither scale nor bias trains, the running statistics are used and stay as they are. */
+static bool changes_mode(const Choice *c, const Node *n) {
+  if (n->op == &op_batch_norm_internal) return !trains(c, n->in[1]) && !trains(c, n->in[2]);
+  if (n->op != &op_batch_normalization || n->in[3]->kind != VALUE_STATE || n->in[4]->kind != VALUE_STATE) return false;
+  return trains(c, n->in[1]) || trains(c, n->in[2]);
+}
+
+static bool needs_backward(const Choice *c) {
+  const TrainletSession *s = c->s;
+  for (int i = 0; i < s->state.count; i++)
+    if (c->trains[i] && !s->state.parameters[i].accumulated) return true;
+  for (int i = 0; i < s->loaded->node_count; i++)
+    if (changes_mode(c, s->loaded->nodes[i])) return true;
+  return false;
+}
+
+/* The outputs a user sees, the accumulators of what trains where `gradients`, and every input, read or not. */
+static Graph *clone_loaded(const Choice *c, bool gradients, Arena *arena) {
+  TrainletSession *s = c->s;
+  Graph *g = s->loaded;
+  Value **wanted = ARENA_ARRAY(arena, Value *, g->output_count + g->node_count + g->input_count);
+  int count = 0;
+  if (!wanted) return NULL;
+  for (int i = 0; i < g->output_count; i++)
+    if (!g->outputs[i]->producer || !op_is_accumulator(g->outputs[i]->producer)) wanted[count++] = g->outputs[i];
+  int outputs = count;
+  for (int i = 0; gradients && i < g->node_count; i++) {
+    const Parameter *p = op_is_accumulator(g->nodes[i]) ? state_accumulated(&s->state, g->nodes[i], c->arena) : NULL;
+    if (p && c->trains[p - s->state.parameters]) wanted[count++] = g->nodes[i]->out[0];
+  }
+  for (int i = 0; i < g->input_count; i++) wanted[count++] = g->inputs[i];
+  Graph *clone = graph_clone(g, arena, &s->error, NULL, wanted, count);
+  if (clone) clone->output_count = outputs;
+  return clone;
+}
+
+static Value *switched(Graph *g, const Node *n) {
+  AttrList attrs = ATTRS(attr_of_float("epsilon", node_float(n, "epsilon", 1e-5f)),
+                         attr_of_float("momentum", node_float(n, "momentum", 0.9f)));
+  if (n->op == &op_batch_norm_internal) return emit_first(g, "BatchNormalization", attrs, n->in, 5);
+  Node *made = emit_node(g, "BatchNormInternal", attrs, n->in, 5, 5, NULL);
+  return made ? made->out[0] : NULL;
+}
+
+/* The node that is emitted stands at the graph's end: it is put in the other's place. */
+static Status switch_modes(const Choice *c, Graph *g) {
+  for (int i = 0; i < g->node_count; i++) {
+    Node *n = g->nodes[i];
+    if (!changes_mode(c, n)) continue;
+    Value *y = switched(g, n);
+    if (!y) return g->error->status;
+    g->nodes[i] = y->producer;
+    g->node_count--;
+    y->producer->out[0] = n->out[0];
+    n->out[0]->producer = y->producer;
+  }
+  return STATUS_OK;
+}
+
+static Status no_gradient(const Choice *c, const char *name) {
+  if (c->patterns)
+    return error_set(&c->s->error, STATUS_INVALID_ARGUMENT, NULL, "setTrainable: the loss does not depend on '%.200s'",
+                     name);
+  return error_set(&c->s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                   "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model", name);
+}
+
+static Status append_backward(Choice *c, Graph *g) {
+  TrainletSession *s = c->s;
+  State *t = &s->state;
+  Value *loss = g->output_count ? g->outputs[0] : NULL;
+  size_t elements;
+  if (!loss || loss->type != DTYPE_FLOAT32 || !shape_count(&loss->shape, &elements) || elements != 1)
+    return error_set(&s->error, STATUS_INVALID_MODEL, NULL,
+                     "the training model's first output is no loss of one number");
+  Value **wrt = ARENA_ARRAY(g->arena, Value *, t->count), **grads = ARENA_ARRAY(g->arena, Value *, t->count);
+  Shape one = SHAPE(1);
+  Value *reset = graph_value(g, graph_fresh_name(g, "lazy_reset_grad"), DTYPE_BOOL, &one, VALUE_STATE);
+  if (!wrt || !grads || !reset) return g->error->status;
+  reset->data = &s->reset_flag;
+  int count = 0;
+  for (int i = 0; i < t->count; i++)
+    if (c->trains[i] && !(wrt[count++] = graph_find(g, t->parameters[i].name)))
+      return no_gradient(c, t->parameters[i].name);
+  TRY(gradients_append(g, loss, wrt, count, grads));
+  for (int i = 0, k = 0; i < t->count; i++) {
+    if (!c->trains[i]) continue;
+    Value *x = wrt[k], *grad = grads[k++];
+    if (!grad && (!c->patterns || names_have(c->patterns, x->name))) return no_gradient(c, x->name);
+    c->trains[i] = grad != NULL;
+    if (grad && !gradients_accumulate(g, x, grad, reset)) return g->error->status;
+  }
+  return STATUS_OK;
+}
+
+static Graph *make_graph(Choice *c, Arena *arena) {
+  bool backward = needs_backward(c);
+  Graph *g = clone_loaded(c, !backward, arena);
+  if (!g || (backward && (switch_modes(c, g) != STATUS_OK || append_backward(c, g) != STATUS_OK))) return NULL;
+  for (int i = 0; i < c->s->state.count; i++)
+    if (c->trains[i]) return g;
+  return error_set(&c->s->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "setTrainable: no parameter is left to train: the loss depends on none of them"),
+         NULL;
+}
+
+/* ---- the session ---- */
+
+/* Programs, fetched values and gradients of the graph before go with it. */
+static void take_graph(TrainletSession *s, Model *made, Arena arena) {
+  Model *train = &s->models[MODEL_TRAIN];
+  for (int i = 0; train->feeds && i < train->graph->input_count; i++) feed_free(&train->feeds[i]);
+  transition_forget(&s->transition);
+  s->fetched_count = 0;
+  arena_free(&s->chosen);
+  s->chosen = arena;
+  *train = *made;
+  session_find_accumulators(s, train->graph);
+  state_point_accumulators(&s->state, train->graph);
+  for (int m = 0; m < MODEL_COUNT; m++)
+    if (s->models[m].graph) state_mark_fixed(&s->state, s->models[m].graph);
+  state_mark_fixed(&s->state, s->loaded);
+  s->reset_gradients = true;
+}
+
+static Status apply(Choice *c) {
+  TrainletSession *s = c->s;
+  Arena arena = {0};
+  Model made = {.graph = make_graph(c, &arena)};
+  Status status = made.graph ? session_prepare_model(s, &made, &arena) : STATUS_OUT_OF_MEMORY;
+  if (status == STATUS_OK && !budget_missed())
+    status = state_choose(&s->state, made.graph, c->trains, c->arena, &s->error);
+  if (status != STATUS_OK || budget_missed()) {
+    arena_free(&arena);
+    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"); /* or the first */
+  }
+  take_graph(s, &made, arena);
+  return STATUS_OK;
+}
+
+static Status with_choice(TrainletSession *s, const char *lines) {
+  NameList patterns = {0};
+  Arena arena = {0};
+  Choice c = {s, &arena, ARENA_ARRAY(&arena, bool, s->state.count), lines ? &patterns : NULL};
+  Status status = c.trains && (!lines || read_patterns(&patterns, lines, &arena)) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+  for (int i = 0; status == STATUS_OK && !lines && i < s->state.count; i++)
+    c.trains[i] = s->state.parameters[i].trainable;
+  if (status == STATUS_OK && lines) status = choose(&c);
+  if (status == STATUS_OK) status = apply(&c);
+  arena_free(&arena);
+  return status == STATUS_OK ? status : error_set(&s->error, status, NULL, "out of memory for the training graph");
+}
+
+Status session_take_choice(TrainletSession *s) {
+  for (int i = 0; i < s->state.count; i++)
+    if (s->state.parameters[i].trainable != s->state.parameters[i].accumulated) return with_choice(s, NULL);
+  return STATUS_OK;
+}
+
+Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns) {
+  session_enter(s);
+  bool done = session_model(s, TRAINLET_TRAIN) && with_choice(s, patterns) == STATUS_OK;
+  return session_leave(s, done);
+}

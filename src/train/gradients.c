@@ -1,0 +1,25 @@
+/* Gradients: backward from the loss, and accumulators. */
+#include "train/gradients.h"
+
+#include "graph/backward.h"
+#include "ops/ops.h"
+
+Status gradients_append(Graph *g, Value *loss, Value *const *wrt, int count, Value **grads) {
+  float *one = ARENA_NEW(g->arena, float);
+  if (!one) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
+  *one = 1;
+  const char *name = graph_fresh_name(g, arena_print(g->arena, "%s_grad", loss->name));
+  Value *seed = name ? graph_constant(g, name, DTYPE_FLOAT32, &loss->shape, one) : NULL;
+  return backward(g, loss, seed, wrt, count, grads);
+}
+
+Node *gradients_accumulate(Graph *g, Value *parameter, Value *grad, Value *reset) {
+  const char *buffer_name = arena_print(g->arena, "%s_grad.accumulation.buffer", parameter->name);
+  const char *out_name = arena_print(g->arena, "%s_grad.accumulation.out", parameter->name);
+  if (!buffer_name || !out_name)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
+  Value *buffer = graph_value(g, buffer_name, DTYPE_FLOAT32, &parameter->shape, VALUE_STATE);
+  if (!buffer) return NULL;
+  return graph_node(g, &op_in_place_accumulator_v2, out_name, (Value *[]){buffer, grad, reset}, 3, &out_name, 1, NULL,
+                    0);
+}

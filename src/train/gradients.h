@@ -1,0 +1,9 @@
+/* Gradients: what makes a graph with a loss a training graph. */
+#pragma once
+#include "graph/graph.h"
+
+/* Appends the gradients of the loss by each of `wrt`, NULL where it does not depend on one. */
+Status gradients_append(Graph *g, Value *loss, Value *const *wrt, int count, Value **grads);
+/* Appends the node that adds a parameter's gradient to its buffer, in[0], or overwrites that where `reset` says so;
+ * both have ONNX Runtime's names. NULL on failure. */
+Node *gradients_accumulate(Graph *g, Value *parameter, Value *grad, Value *reset);
