@@ -125,6 +125,28 @@ static const char *optimizer_option(int i) {
   return NULL;
 }
 
+/* Clipping is every optimizer's. */
+static bool has_setting(OptimizerKind kind, SettingId id) { return id == SETTING_CLIP_NORM || optimizer_has(kind, id); }
+
+/* "type, lr, betas …": the options of the optimizer. */
+static const char *options_of(OptimizerKind kind, char text[LISTED_MAX]) {
+  int at = snprintf(text, LISTED_MAX, "type");
+  for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
+    const char *option = optimizer_setting(id)->option;
+    if (option && has_setting(kind, id) && !is_setting(id + 1, option))
+      at += snprintf(text + at, (size_t)(LISTED_MAX - at), ", %s", option);
+  }
+  return text;
+}
+
+/* Without a type the options are AdamW's, or refused where a training_info brings the optimizer. */
+static Status check_has(TrainletArtifacts *a, const char *key, SettingId id) {
+  char text[LISTED_MAX];
+  if (has_setting(a->optimizer.kind, id)) return STATUS_OK;
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: %s has no such option; it has %s", key,
+                   optimizer_name(a->optimizer.kind), options_of(a->optimizer.kind, text));
+}
+
 /* Set the type before the others: it brings its own defaults. */
 static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *value) {
   const char *option = key + strlen("optimizer.");
@@ -132,6 +154,7 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
   SettingId id = SETTING_LR;
   while (id < SETTING_COUNT && !is_setting(id, option)) id++;
   if (id == SETTING_COUNT) return unknown(a, key, optimizer_option);
+  TRY(check_has(a, key, id));
   a->has_settings = true;
   const Setting *s = optimizer_setting(id);
   if (s->is_flag) return set_flag(a, key, value, setting_flag(s, &a->optimizer));
