@@ -256,8 +256,8 @@ export class TrainingSession {
 
   /** @param {string} name */
   async getGradient(name) {
-    const { type, data, dims } = await this.#ask('getGradient', this.#indexOf(name));
-    return new Tensor(/** @type {NumberType} */ (type), data, dims);
+    const { data, dims } = await this.#ask('getGradient', this.#indexOf(name));
+    return new Tensor('float32', data, dims);
   }
 
   /** @param {string} name @param {TensorLike} value */
