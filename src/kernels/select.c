@@ -2,6 +2,8 @@
  * back. */
 #include "kernels/select.h"
 
+#include <math.h>
+
 static void sift_down(size_t *order, size_t at, size_t count, SelectBefore *before, const void *context) {
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && before(context, order[child], order[child + 1])) child++;
@@ -26,4 +28,10 @@ void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, co
     order[rest] = worst;
     sift_down(order, 0, rest, before, context);
   }
+}
+
+int select_levels(double count) {
+  int levels;
+  frexp(count + 2, &levels);
+  return levels;
 }

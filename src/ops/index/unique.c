@@ -1,7 +1,5 @@
 /* Unique: the different elements of x, or its different slices along an axis, where each stood first, which of them
  * each element of x is, and how often it is there. Computed ahead, since the shapes follow from x. */
-#include <math.h>
-
 #include "graph/compose.h"
 #include "kernels/number.h"
 #include "kernels/select.h"
@@ -88,7 +86,7 @@ static Status unique_compose(Compose *c) {
   else
     s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis],
     s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-  TRY(work_compose(n, (double)s.dim * log2((double)s.dim + 2) *
+  TRY(work_compose(n, (double)s.dim * select_levels((double)s.dim) *
                           (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
   size_t *order = arena_alloc_array(g->arena, s.dim, sizeof *order);
   if (!order || !groups_new(&found, g->arena, s.dim)) return STATUS_OUT_OF_MEMORY;

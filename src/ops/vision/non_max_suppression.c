@@ -1,7 +1,5 @@
 /* NonMaxSuppression: of boxes that overlap the best alone, class by class. Computed ahead, since its shape follows from
  * them. */
-#include <math.h>
-
 #include "graph/compose.h"
 #include "kernels/select.h"
 #include "graph/work.h"
@@ -84,7 +82,7 @@ static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t 
 
 /* Each box is held against those that are kept, of which there may be `most`. */
 static double work_of_boxes(double count, double most) {
-  return count * log2(count + 2) * COMPARISON + most * (count - most / 2) * OVERLAP;
+  return count * select_levels(count) * COMPARISON + most * (count - most / 2) * OVERLAP;
 }
 
 static Status suppress(Compose *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
