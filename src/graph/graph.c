@@ -121,7 +121,8 @@ char *graph_list_names(Value *const *values, int count, const char *between, Are
   size_t bytes = 1;
   for (int i = 0; i < count; i++) bytes += strlen(values[i]->name) + strlen(between);
   char *text = arena_alloc(arena, bytes), *at = text;
-  for (int i = 0; text && i < count; i++) at += sprintf(at, "%s%s", i ? between : "", values[i]->name);
+  for (int i = 0; text && i < count; i++)
+    at += snprintf(at, bytes - (size_t)(at - text), "%s%s", i ? between : "", values[i]->name);
   return text;
 }
 

@@ -77,6 +77,21 @@ test('every operator has its line in ops.def, once, and every line its operator'
   for (const { name, file } of defined) assert.equal(file, name, 'an operator is found by its name');
 });
 
+test('of the C library the engine calls what wasm/c_library.c has, in the ways that it knows', async () => {
+  const known = /^%(?:0?\d*(?:z|ll)?[dux]|(?:\.(?:\d+|\*))?[sfeg]|c)/;
+  const larger = /\b(?:v?sprintf|v?asprintf|v?f?printf|v?f?scanf|sscanf|atof|atoi|strtol|strtoul|strtold|log2|powf?)\(/;
+  const strange = [];
+  for (const file of await filesWith(['src', 'wasm'], /\.[ch]$/, /"|\(/)) {
+    const text = (await readFile(path.join(ROOT, file), 'utf8')).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    const calls = text.match(larger);
+    if (calls) strange.push(`${file}: ${calls[0]}`);
+    for (const [literal] of text.replace(/"\s+"/g, '').matchAll(/"(?:[^"\\\n]|\\.)*"/g))
+      for (let at = literal.indexOf('%'); at >= 0; at = literal.indexOf('%', at + 1))
+        if (!known.test(literal.slice(at))) strange.push(`${file}: ${literal}`);
+  }
+  assert.deepEqual(strange, []);
+});
+
 test('only abi.c exports', async () => {
   assert.deepEqual(await filesWith(['src', 'wasm'], /\.[ch]$/, /export_name/), [path.join('wasm', 'abi.c')]);
 });
