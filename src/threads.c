@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "size.h"
 #include "threads_sleep.h"
 #include "trainlet.h"
 
@@ -187,9 +188,9 @@ void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context
     task(context, 0, items);
     return;
   }
-  size_t step = (items + ranges - 1) / ranges;
-  if (step >= 16 * LINE_ITEMS) step = (step + LINE_ITEMS - 1) / LINE_ITEMS * LINE_ITEMS;
-  threads_run((items + step - 1) / step, run_range, &(Split){task, context, items, step});
+  size_t step = ceil_div(items, ranges);
+  if (step >= 16 * LINE_ITEMS) step = ceil_div(step, LINE_ITEMS) * LINE_ITEMS;
+  threads_run(ceil_div(items, step), run_range, &(Split){task, context, items, step});
 }
 
 /* ---- the pool ---- */

@@ -4,14 +4,12 @@
 #include "kernels/gemm.h"
 #include "kernels/scratch.h"
 #include "kernels/vector_math.h"
+#include "size.h"
 #include "threads.h"
 
 enum {
   BLOCK = 64
 }; /* queries at most; of short sequences half of it, for a causal block computes the scores it does not need */
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
-static inline size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
 static size_t block_size(const Attention *a) { return a->queries > 2 * BLOCK ? BLOCK : BLOCK / 2; }
 static size_t block_count(const Attention *a) { return (a->queries + block_size(a) - 1) / block_size(a); }
@@ -32,10 +30,10 @@ typedef struct Work {
 
 static bool work_plan(const Attention *a, bool gradient, char *base, Work *w) {
   Scratch s = {.base = base};
-  size_t width = most(a->width, a->value_width), block = least(a->queries, block_size(a));
-  size_t gemm = most(gemm_alone_bytes(block, a->keys, width), gemm_alone_bytes(block, width, a->keys));
+  size_t width = size_max(a->width, a->value_width), block = size_min(a->queries, block_size(a));
+  size_t gemm = size_max(gemm_alone_bytes(block, a->keys, width), gemm_alone_bytes(block, width, a->keys));
   if (gradient)
-    gemm = most(gemm, most(gemm_alone_bytes(a->keys, width, block), gemm_alone_bytes(width, a->keys, block)));
+    gemm = size_max(gemm, size_max(gemm_alone_bytes(a->keys, width, block), gemm_alone_bytes(width, a->keys, block)));
   w->shares = scratch_take(&s, block, score_stride(a), sizeof(float));
   w->dshares = scratch_take(&s, gradient ? block : 0, score_stride(a), sizeof(float));
   w->gemm = scratch_take(&s, 1, 1, gemm);
@@ -61,7 +59,7 @@ typedef struct Span {
 
 static Span block_of(const Attention *a, size_t head, size_t index) {
   Span b = {.a = a, .image = head / a->heads, .head = head % a->heads, .first = index * block_size(a)};
-  b.queries = least(block_size(a), a->queries - b.first);
+  b.queries = size_min(block_size(a), a->queries - b.first);
   b.keys = a->causal ? b.first + b.queries + a->keys - a->queries : a->keys;
   return b;
 }

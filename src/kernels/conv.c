@@ -7,11 +7,10 @@
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd.h"
+#include "size.h"
 #include "threads.h"
 
 unsigned conv_algorithms = ~0u;
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* ---- forward and the weights' gradient: x padded, one table over kernel cells, one over pixels ---- */
 
@@ -44,7 +43,7 @@ static bool slide_plan(const Conv *conv, bool forward, Slide *s, Scratch *scratc
   if (!size_multiply(s->images, conv->channels, &planes) || !size_multiply(planes, s->padded.plane_floats, &floats) ||
       floats > INT32_MAX)
     return false;
-  s->blocks = (conv->batch + s->images - 1) / s->images;
+  s->blocks = ceil_div(conv->batch, s->images);
   s->copy_floats = s->padded.direct ? 0 : floats;
   s->copy = scratch_take(scratch, forward ? threads : 1, s->copy_floats, sizeof(float));
   s->cell = scratch_take(scratch, s->cells, 1, sizeof(int32_t));
@@ -124,7 +123,7 @@ static void forward_task(void *context, size_t block, int thread) {
   const Conv *conv = f->conv;
   const Slide *s = &f->slide;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
-  size_t first = block * s->images, images = least(s->images, conv->batch - first);
+  size_t first = block * s->images, images = size_min(s->images, conv->batch - first);
   const float *planes = padded_copy(&s->padded, f->x + first * conv->channels * window_in(&conv->window),
                                     images * conv->channels, s->copy + (size_t)thread * s->copy_floats);
   Gemm g = {.rows = features,
@@ -230,5 +229,5 @@ void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, flo
   if (conv->batch == 0) memset(dw, 0, conv->features * s.cells * sizeof(float));
   for (size_t n = 0; n < conv->batch; n += s.images)
     weight_block(conv, &s, x + n * conv->channels * window_in(&conv->window), dy + n * conv->features * s.pixels,
-                 least(s.images, conv->batch - n), dw, n == 0);
+                 size_min(s.images, conv->batch - n), dw, n == 0);
 }

@@ -2,15 +2,15 @@
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/gemm.h"
+#include "size.h"
 #include "threads.h"
 
 typedef void ConvProduct(const Gemm *g, void *scratch);
 
 /* Images of a block: until they have about 768 pixels, blocks of nearly equal size. */
 static inline size_t conv_images(const Conv *conv, size_t pixels) {
-  size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1,
-         blocks = (batch + most - 1) / most;
-  return (batch + blocks - 1) / blocks;
+  size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1, blocks = ceil_div(batch, most);
+  return ceil_div(batch, blocks);
 }
 
 enum { CONV_WORK = 1 << 18 }; /* multiplications that are worth waking a thread */

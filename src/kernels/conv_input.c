@@ -6,8 +6,7 @@
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd.h"
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+#include "size.h"
 
 typedef struct Input {
   const Conv *conv;
@@ -34,7 +33,7 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   size_t cells = conv->features / conv->groups * window_kernel(w);
   s->conv = conv;
   s->images = conv_images(conv, pixels);
-  s->blocks = (conv->batch + s->images - 1) / s->images;
+  s->blocks = ceil_div(conv->batch, s->images);
   if (!size_multiply(s->images, conv->features, &planes) ||
       !size_multiply(planes, s->phases.dy.plane_floats, &floats) || floats > INT32_MAX)
     return false;
@@ -95,7 +94,7 @@ static void phase_task(void *context, size_t block, int thread) {
   const Window *w = &conv->window;
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups;
   size_t pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
-  size_t first = block * s->images, images = least(s->images, conv->batch - first);
+  size_t first = block * s->images, images = size_min(s->images, conv->batch - first);
   const float *planes = padded_copy(&s->phases.dy, s->dy + first * conv->features * window_out(w),
                                     images * conv->features, s->copy + (size_t)thread * s->copy_floats);
   float *apart = s->pixels + (size_t)thread * s->pixels_floats;
@@ -152,6 +151,7 @@ void conv_input_gradient(const Conv *conv, const float *dy, const float *w, floa
   input_plan(conv, &s, &(Scratch){.base = scratch});
   s.dy = dy, s.dx = dx;
   padded_clear(&s.phases.dy, (size_t)threads_count() * s.images * conv->features, s.copy);
-  for (s.phase[0] = 0; s.phase[0] < least(conv->window.stride[0], conv->window.in[0]); s.phase[0]++)
-    for (s.phase[1] = 0; s.phase[1] < least(conv->window.stride[1], conv->window.in[1]); s.phase[1]++) phase_run(&s, w);
+  for (s.phase[0] = 0; s.phase[0] < size_min(conv->window.stride[0], conv->window.in[0]); s.phase[0]++)
+    for (s.phase[1] = 0; s.phase[1] < size_min(conv->window.stride[1], conv->window.in[1]); s.phase[1]++)
+      phase_run(&s, w);
 }

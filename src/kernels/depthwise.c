@@ -6,14 +6,13 @@
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
 #include "simd.h"
+#include "size.h"
 #include "threads.h"
 
 enum {
   SLACK = 4,   /* floats behind a padded plane that a vector over its edge may read */
   PLANES = 16, /* of one task: neighbours in memory */
 };
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 bool depthwise_suits(const Conv *conv) {
   return conv->channels == conv->groups && (conv->features <= 4 * conv->channels || depthwise_3x3_suits(conv));
@@ -131,7 +130,7 @@ static void forward_task(void *context, size_t chunk, int thread) {
   const Conv *conv = f->conv;
   const Window *w = &conv->window;
   size_t pixels = window_out(w), each = conv->features / conv->channels,
-         end = least(conv->batch * conv->channels, (chunk + 1) * PLANES);
+         end = size_min(conv->batch * conv->channels, (chunk + 1) * PLANES);
   float *copy = f->plane + (size_t)thread * f->plane_floats;
   for (size_t plane = chunk * PLANES; plane < end; plane++) {
     padded_copy(&f->padded, f->x + plane * window_in(w), 1, copy);
@@ -155,7 +154,7 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
   memset(f.plane, 0, (size_t)threads_count() * f.plane_floats * sizeof(float));
   slide_cells(&f.slide, window, &f.padded);
   slide_vectors(&f.slide, &f.padded, window->out[0], window->out[1], window->stride[0]);
-  threads_run((conv->batch * conv->channels + PLANES - 1) / PLANES, forward_task, &f);
+  threads_run(ceil_div(conv->batch * conv->channels, PLANES), forward_task, &f);
 }
 
 /* ---- input gradient: the cells of a phase over the channel's dy planes, one behind the other ---- */
@@ -223,7 +222,7 @@ static void input_task(void *context, size_t chunk, int thread) {
   size_t each = conv->features / conv->channels, pixels = phase_size(w, 0, s->phase[0]) * phase_size(w, 1, s->phase[1]);
   float *planes = s->planes + (size_t)thread * s->planes_floats, *weight = s->weight + (size_t)thread * s->cells;
   float *apart = s->pixels + (size_t)thread * s->pixels_floats;
-  for (size_t i = chunk * PLANES; i < least(conv->batch * conv->channels, (chunk + 1) * PLANES); i++) {
+  for (size_t i = chunk * PLANES; i < size_min(conv->batch * conv->channels, (chunk + 1) * PLANES); i++) {
     float *plane = s->dx + i * window_in(w);
     const float *from = s->w + i % conv->channels * each * window_kernel(w);
     for (size_t c = 0; c < s->slide.cells; c++) weight[c] = from[s->w_cell[c]];
@@ -247,7 +246,7 @@ void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w,
     for (s.phase[1] = 0; s.phase[1] < window->stride[1]; s.phase[1]++) {
       slide_vectors(&s.slide, &s.phases.dy, phase_size(window, 0, s.phase[0]), phase_size(window, 1, s.phase[1]), 1);
       phase_cells(&s, &s.slide);
-      threads_run((conv->batch * conv->channels + PLANES - 1) / PLANES, input_task, &s);
+      threads_run(ceil_div(conv->batch * conv->channels, PLANES), input_task, &s);
     }
 }
 
@@ -312,7 +311,8 @@ static void weight_task(void *context, size_t chunk, int thread) {
   const Forward *f = &s->forward;
   const Conv *conv = f->conv;
   const Window *w = &conv->window;
-  size_t each = conv->features / conv->channels, first = chunk * PLANES, count = least(PLANES, conv->features - first);
+  size_t each = conv->features / conv->channels, first = chunk * PLANES,
+         count = size_min(PLANES, conv->features - first);
   float *plane = f->plane + (size_t)thread * f->plane_floats, *rows = s->rows + (size_t)thread * s->rows_floats;
   float *sums = s->sums + (size_t)thread * PLANES * s->cell_floats;
   memset(sums, 0, count * s->cell_floats * sizeof(float));
@@ -341,5 +341,5 @@ void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy
   memset(s.rows, 0, threads * s.rows_floats * sizeof(float));
   slide_cells(&s.forward.slide, w, &s.forward.padded);
   slide_vectors(&s.forward.slide, &s.forward.padded, w->out[0], w->out[1], w->stride[0]);
-  threads_run((conv->features + PLANES - 1) / PLANES, weight_task, &s);
+  threads_run(ceil_div(conv->features, PLANES), weight_task, &s);
 }

@@ -2,11 +2,10 @@
  * padding left out. */
 #include "kernels/depthwise_3x3.h"
 #include "simd.h"
+#include "size.h"
 #include "threads.h"
 
 #define INLINE static inline __attribute__((always_inline))
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool stride_is(const Window *w, size_t stride) { return w->stride[0] == stride && w->stride[1] == stride; }
 
@@ -137,7 +136,7 @@ static __attribute__((noinline)) void plane_run_second(const Plane *p, const flo
   for (int i = 0; i < 9; i++) w[i] = f32x4_splat(weight[i]);
   if (p->out_columns >= 4) {
     strip_of_second(p, w, 0, LEFT);
-    for (size_t c = 4; c < p->out_columns; c += 4) strip_of_second(p, w, least(c, p->out_columns - 4), MIDDLE);
+    for (size_t c = 4; c < p->out_columns; c += 4) strip_of_second(p, w, size_min(c, p->out_columns - 4), MIDDLE);
   } else {
     strip_of_second(p, w, 0, NARROW);
   }
@@ -319,7 +318,7 @@ static __attribute__((noinline)) void plane_weights(const Window *w, const float
   if (stride == 1) strip_weights(&s, total, LEFT);
   else strip_weights_second(&s, total, LEFT);
   for (size_t c = 4; c < columns; c += 4) {
-    size_t at = least(c, last);
+    size_t at = size_min(c, last);
     if (at < c) s.mask = mask_from(c, last);
     s.x = x + stride * at, s.dy = dy + at;
     if (stride == 2) strip_weights_second(&s, total, MIDDLE);

@@ -3,6 +3,7 @@
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_vector.h"
 #include "simd.h"
+#include "size.h"
 #include "threads.h"
 
 #ifdef TRAINLET_RELAXED
@@ -23,25 +24,23 @@ enum {
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 /* ---- rows in panels of nearly equal height: 32 rows are 5 5 5 5 4 4 4, so no row is computed in vain ---- */
 
 static size_t tile_rows = ROWS;
 
-void gemm_set_rows(size_t rows) { tile_rows = rows < 1 ? 1 : least(rows, ROWS); }
+void gemm_set_rows(size_t rows) { tile_rows = rows < 1 ? 1 : size_min(rows, ROWS); }
 
-static size_t panel_count(size_t rows) { return (rows + tile_rows - 1) / tile_rows; }
+static size_t panel_count(size_t rows) { return ceil_div(rows, tile_rows); }
 
 /* The first row of a panel; of panel panel_count(rows), `rows`. */
 static size_t panel_row(size_t rows, size_t panels, size_t panel) {
-  return panel * (rows / panels) + least(panel, rows % panels);
+  return panel * (rows / panels) + size_min(panel, rows % panels);
 }
 
 /* Blocks of nearly equal depth too: 400 is 200 + 200, a short last one would hardly be worth its stores. */
 static size_t block_depth(size_t depth) {
-  size_t blocks = (depth + DEPTH_BLOCK - 1) / DEPTH_BLOCK;
-  return blocks ? (depth + blocks - 1) / blocks : 0;
+  size_t blocks = ceil_div(depth, DEPTH_BLOCK);
+  return blocks ? ceil_div(depth, blocks) : 0;
 }
 
 /* ---- the tile ---- */
@@ -206,7 +205,7 @@ static void block_run(const Gemm *g, const Block *block) {
     t.d_column_stride = 1;
   }
   for (size_t j = 0; j < block->columns; j += COLUMNS) {
-    size_t column = block->column + j, columns = least(COLUMNS, block->columns - j);
+    size_t column = block->column + j, columns = size_min(COLUMNS, block->columns - j);
     size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
     bool whole = columns == COLUMNS && in_group + COLUMNS <= g->group;
     bool packed = !block->direct || columns < COLUMNS;
@@ -241,12 +240,12 @@ static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t fr
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) {
   size_t panels = panel_count(rows), block = block_depth(depth);
   for (size_t k = 0; k < depth; k += block)
-    pack_rows(a, rows, panels, 0, panels, k, least(block, depth - k), packed + k * rows);
+    pack_rows(a, rows, panels, 0, panels, k, size_min(block, depth - k), packed + k * rows);
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
   for (size_t j = block->direct ? block->columns / COLUMNS * COLUMNS : 0; j < block->columns; j += COLUMNS)
-    gemm_pack_panel(&g->b, block->column + j, least(COLUMNS, block->columns - j), COLUMNS, block->k, block->depth,
+    gemm_pack_panel(&g->b, block->column + j, size_min(COLUMNS, block->columns - j), COLUMNS, block->k, block->depth,
                     packed + (block->direct ? 0 : j * block->depth));
 }
 
@@ -265,7 +264,7 @@ static void blocks_run(const Gemm *g, const Part *part, Block block, float *pack
   block.b = packed_b;
   block.panels = panel_count(g->rows);
   for (block.from = part->from; block.from < part->to; block.from = block.to) {
-    block.to = least(part->to, block.from + ROW_BLOCK);
+    block.to = size_min(part->to, block.from + ROW_BLOCK);
     if (g->packed_a) {
       block.a = g->packed_a + block.k * g->rows + panel_row(g->rows, block.panels, block.from) * block.depth;
     } else {
@@ -277,16 +276,16 @@ static void blocks_run(const Gemm *g, const Part *part, Block block, float *pack
 }
 
 static size_t packed_b_floats(size_t columns, size_t depth) {
-  return least((columns + COLUMNS - 1) / COLUMNS * COLUMNS, COLUMN_BLOCK) * depth;
+  return size_min(ceil_div(columns, COLUMNS) * COLUMNS, COLUMN_BLOCK) * depth;
 }
 
 static void part_run(const Gemm *g, const Part *part, float *scratch) {
   float *packed_a = scratch + packed_b_floats(part->columns, block_depth(g->depth));
   size_t end = part->column + part->columns;
   for (size_t column = part->column; column < end; column += COLUMN_BLOCK) {
-    Block block = {.column = column, .columns = least(COLUMN_BLOCK, end - column)};
+    Block block = {.column = column, .columns = size_min(COLUMN_BLOCK, end - column)};
     do { /* once even for a depth of 0: then C = beta · D */
-      block.depth = least(block_depth(g->depth), g->depth - block.k);
+      block.depth = size_min(block_depth(g->depth), g->depth - block.k);
       blocks_run(g, part, block, scratch, packed_a);
       block.k += block.depth;
     } while (block.k < g->depth);
@@ -294,8 +293,9 @@ static void part_run(const Gemm *g, const Part *part, float *scratch) {
 }
 
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth) {
-  size_t most = least(depth, DEPTH_BLOCK); /* not block_depth, which is less for a depth of 400 than for one of 300 */
-  size_t packed_a = least(rows, ROWS * ROW_BLOCK) * most;
+  size_t most = size_min(depth,
+                         DEPTH_BLOCK); /* not block_depth, which is less for a depth of 400 than for one of 300 */
+  size_t packed_a = size_min(rows, ROWS * ROW_BLOCK) * most;
   return (sizeof(float) * (packed_b_floats(columns, most) + packed_a) + 63) & ~(size_t)63;
 }
 
@@ -334,9 +334,9 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
 static Parts parts_of(const Gemm *g, void *scratch) {
   Parts p = {.gemm = g, .count = (size_t)threads_count(), .by_rows = g->rows >= g->columns, .scratch = scratch};
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
-  size_t units = p.by_rows ? panel_count(g->rows) : (g->columns + COLUMNS - 1) / COLUMNS;
+  size_t units = p.by_rows ? panel_count(g->rows) : ceil_div(g->columns, COLUMNS);
   if (p.count > worth) p.count = worth ? (size_t)worth : 1;
-  p.count = least(p.count, units);
+  p.count = size_min(p.count, units);
   p.thread_bytes = gemm_alone_bytes(g->packed_a ? 0 : g->rows, g->columns, g->depth);
   return p;
 }
@@ -350,9 +350,9 @@ static void run_part(void *context, size_t chunk, int thread) {
     part.from = panels * chunk / p->count;
     part.to = panels * (chunk + 1) / p->count;
   } else {
-    size_t units = (g->columns + COLUMNS - 1) / COLUMNS;
+    size_t units = ceil_div(g->columns, COLUMNS);
     part.column = units * chunk / p->count * COLUMNS;
-    part.columns = least(g->columns, units * (chunk + 1) / p->count * COLUMNS) - part.column;
+    part.columns = size_min(g->columns, units * (chunk + 1) / p->count * COLUMNS) - part.column;
   }
   part_run(g, &part, (float *)(p->scratch + (size_t)thread * p->thread_bytes));
 }

@@ -1,6 +1,7 @@
 /* Products of few rows: for each, rows of B added up, or dot products along them. */
 #include "kernels/gemm_vector.h"
 #include "simd.h"
+#include "size.h"
 #include "threads.h"
 
 enum {
@@ -147,7 +148,7 @@ static void rows_run(const Gemm *g) {
   size_t threads = (size_t)threads_count(), columns = CHUNK;
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
   Rows r = {.gemm = g, .parts = threads < worth ? threads : worth ? (size_t)worth : 1};
-  while (columns > 32 && g->rows * ((g->columns + columns - 1) / columns) < 2 * r.parts) columns /= 2;
+  while (columns > 32 && g->rows * ceil_div(g->columns, columns) < 2 * r.parts) columns /= 2;
   r.columns = r.parts > 1 ? columns : CHUNK;
   r.across = (g->columns + r.columns - 1) / r.columns;
   if (r.parts > g->rows * r.across) r.parts = g->rows * r.across;

@@ -2,20 +2,19 @@
 #include "kernels/recurrent_product.h"
 
 #include "kernels/gemm_pack.h"
+#include "size.h"
 
 enum { PART_WORK = 1 << 19 }; /* multiplications */
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 void recurrent_pack(const GemmSource *b, size_t columns, size_t depth, float *packed) {
   for (size_t j = 0; j < columns; j += RECURRENT_PANEL)
-    gemm_pack_panel(b, j, least(RECURRENT_PANEL, columns - j), RECURRENT_PANEL, 0, depth, packed + j * depth);
+    gemm_pack_panel(b, j, size_min(RECURRENT_PANEL, columns - j), RECURRENT_PANEL, 0, depth, packed + j * depth);
 }
 
 void recurrent_product(const RecurrentProduct *p, size_t panel, void *scratch) {
   size_t column = panel * RECURRENT_PANEL;
   Gemm g = {.rows = p->rows,
-            .columns = least(RECURRENT_PANEL, p->columns - column),
+            .columns = size_min(RECURRENT_PANEL, p->columns - column),
             .depth = p->depth,
             .alpha = 1,
             .beta = 1};

@@ -1,10 +1,11 @@
 /* Recurrent product: a few rows times R, which is packed once for all steps, in panels of 8 columns. */
 #pragma once
 #include "kernels/gemm.h"
+#include "size.h"
 
 enum { RECURRENT_PANEL = 8 };
 
-static inline size_t recurrent_panels(size_t columns) { return (columns + RECURRENT_PANEL - 1) / RECURRENT_PANEL; }
+static inline size_t recurrent_panels(size_t columns) { return ceil_div(columns, RECURRENT_PANEL); }
 static inline size_t recurrent_packed_floats(size_t columns, size_t depth) {
   return recurrent_panels(columns) * RECURRENT_PANEL * depth;
 }

@@ -5,6 +5,7 @@
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd_tile.h"
+#include "size.h"
 #include "threads.h"
 
 enum {
@@ -19,7 +20,6 @@ enum {
   FOUR = 4,                /* channels padded and transformed by one task */
 };
 
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t fours(size_t count) { return (count + 3) / 4 * 4; }
 
 bool winograd_suits(const Conv *conv) {
@@ -27,7 +27,7 @@ bool winograd_suits(const Conv *conv) {
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
   size_t tiles = conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
-  return conv->groups == 1 && least(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES &&
+  return conv->groups == 1 && size_min(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES &&
          (conv_algorithms & CONV_WINOGRAD);
 }
 
@@ -64,23 +64,21 @@ typedef struct Part {
   size_t image, images, band, tiles; /* first image, how many; first row of tiles */
 } Part;
 
-static inline size_t times(size_t count, size_t most) { return (count + most - 1) / most; }
-
 static Parts parts_of(const Conv *conv) {
   Parts p = {.across = (conv->window.out[1] + 3) / 4, .down = (conv->window.out[0] + 3) / 4, .images = 1};
   size_t tiles = p.across * p.down, batch = conv->batch ? conv->batch : 1;
-  if (tiles <= TILES_WANTED) p.images = times(batch, times(batch, TILES_WANTED / tiles));
-  p.band = times(p.down, times(tiles, TILES_WANTED));
-  p.bands = times(p.down, p.band);
+  if (tiles <= TILES_WANTED) p.images = ceil_div(batch, ceil_div(batch, TILES_WANTED / tiles));
+  p.band = ceil_div(p.down, ceil_div(tiles, TILES_WANTED));
+  p.bands = ceil_div(p.down, p.band);
   p.tiles = p.images * p.band * p.across;
-  p.count = times(conv->batch, p.images) * p.bands;
+  p.count = ceil_div(conv->batch, p.images) * p.bands;
   return p;
 }
 
 static Part part_at(const Conv *conv, const Parts *p, size_t index) {
   Part part = {.image = index / p->bands * p->images, .band = index % p->bands * p->band};
-  part.images = least(p->images, conv->batch - part.image);
-  part.tiles = part.images * least(p->band, p->down - part.band) * p->across;
+  part.images = size_min(p->images, conv->batch - part.image);
+  part.tiles = part.images * size_min(p->band, p->down - part.band) * p->across;
   return part;
 }
 
@@ -99,12 +97,12 @@ static bool planes_of(const size_t in[2], const size_t pad[2], const Parts *b, s
 static void tiles_of(const Conv *conv, const Parts *b, const Part *part, const Padded *p, Tile *tile) {
   const size_t *out = conv->window.out;
   for (size_t n = 0; n < part->images; n++)
-    for (size_t y = part->band; y < least(part->band + b->band, b->down); y++)
+    for (size_t y = part->band; y < size_min(part->band + b->band, b->down); y++)
       for (size_t x = 0; x < b->across; x++)
         *tile++ = (Tile){.from = (int32_t)(n * FOUR * p->plane_floats + 4 * (y - part->band) * p->row_floats + 4 * x),
                          .to = (int32_t)(n * conv->features * out[0] * out[1] + 4 * y * out[1] + 4 * x),
-                         .rows = (uint8_t)least(4, out[0] - 4 * y),
-                         .columns = (uint8_t)least(4, out[1] - 4 * x)};
+                         .rows = (uint8_t)size_min(4, out[0] - 4 * y),
+                         .columns = (uint8_t)size_min(4, out[1] - 4 * x)};
 }
 
 /* Four channels of the part's images, padded: (images, FOUR, plane). */
@@ -112,7 +110,7 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
   size_t pixels = p->in[0] * p->in[1];
   padded_clear(p, part->images * FOUR, copy);
   for (size_t n = 0; n < part->images; n++)
-    padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, least(FOUR, channels - channel),
+    padded_copy(p, x + ((part->image + n) * channels + channel) * pixels, size_min(FOUR, channels - channel),
                 copy + n * FOUR * p->plane_floats);
 }
 
@@ -199,7 +197,7 @@ static void weights_task(void *context, size_t channel, int thread) {
   for (size_t f = 0; f < width; f += 4) {
     f32x4 w[9];
     const float *p[4];
-    for (size_t l = 0; l < 4; l++) p[l] = s->w + from + least(f + l, features - 1) * each;
+    for (size_t l = 0; l < 4; l++) p[l] = s->w + from + size_min(f + l, features - 1) * each;
     for (int k = 0; k < 9; k++) {
       int at = s->turned ? 8 - k : k;
       w[k] = (f32x4){p[0][at], p[1][at], p[2][at], p[3][at]};
@@ -221,7 +219,7 @@ static void input_task(void *context, size_t four, int thread) {
   size_t channels = s->conv->channels;
   float *copy = s->copy + (size_t)thread * s->copy_floats;
   copy_four(&p->padded, &p->part, channels, four * FOUR, s->x, copy);
-  for (size_t c = four * FOUR; c < least(channels, (four + 1) * FOUR); c++, copy += p->padded.plane_floats)
+  for (size_t c = four * FOUR; c < size_min(channels, (four + 1) * FOUR); c++, copy += p->padded.plane_floats)
     for (size_t t = 0; t < s->columns; t += 4) {
       const float *at[4];
       for (int l = 0; l < 4; l++) at[l] = copy + p->tile[t + (size_t)l].from;
@@ -366,7 +364,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   s->v_stride = fours(conv->channels) * tiles + SKEW;
   s->m_stride = fours(conv->features) * tiles + SKEW;
   s->groups = groups_of(s->parts.count, s->u_stride);
-  s->workers = least(s->groups, threads);
+  s->workers = size_min(s->groups, threads);
   s->tile = scratch_take(scratch, s->workers, tiles, sizeof(Tile));
   s->tile_dy = scratch_take(scratch, s->workers, tiles, sizeof(Tile));
   s->u = scratch_take(scratch, s->groups * CELLS, s->u_stride, sizeof(float));
@@ -453,7 +451,7 @@ static void finish_task(void *context, size_t feature, int thread) {
         sum[cell] += f32x4_load(u + (group * CELLS + cell) * s->u_stride);
     }
     winograd_weight_turned(sum, w);
-    for (size_t l = 0; l < least(4, channels - c); l++)
+    for (size_t l = 0; l < size_min(4, channels - c); l++)
       for (size_t k = 0; k < 9; k++) s->dw[(feature * channels + c + l) * 9 + k] = w[k][l];
   }
 }

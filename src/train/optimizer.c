@@ -9,6 +9,7 @@
 
 #include "kernels/power.h"
 #include "simd.h"
+#include "size.h"
 #include "threads.h"
 
 /* ---- clipping ---- */
@@ -46,7 +47,7 @@ static void chunk_squares(void *context, size_t chunk, int thread) {
 }
 
 double optimizer_norm_squared(const float *g, size_t count) {
-  Norm n = {.g = g, .count = count, .step = (count + NORM_CHUNKS - 1) / NORM_CHUNKS};
+  Norm n = {.g = g, .count = count, .step = ceil_div(count, NORM_CHUNKS)};
   if (n.step < GRAIN) n.step = GRAIN;
   size_t chunks = (count + n.step - 1) / n.step;
   threads_run(chunks, chunk_squares, &n);

@@ -5,6 +5,7 @@
 
 #include "kernels/recurrent_product.h"
 #include "kernels/scratch.h"
+#include "size.h"
 
 typedef struct Forward {
   const Node *n;
@@ -19,8 +20,6 @@ typedef struct Forward {
   size_t at_once;
 } Forward;
 
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-
 static bool lay_out(Forward *f, Scratch *s) {
   const Recurrent *p = f->p;
   int kept = 1 + p->cell->states;
@@ -33,7 +32,7 @@ static bool lay_out(Forward *f, Scratch *s) {
   f->thread_bytes = gemm_alone_bytes(0, RECURRENT_PANEL, p->hidden);
   size_t one = gemm_scratch_bytes(p->rows, gates * p->hidden, p->inputs),
          other = f->thread_bytes * (size_t)threads_count();
-  f->product = scratch_take(s, most(one, other), 1, 1);
+  f->product = scratch_take(s, size_max(one, other), 1, 1);
   return !s->overflow;
 }
 
@@ -137,7 +136,7 @@ static void phase_run(Forward *f, const RecurrentPhase *phase) {
   gemm_pack_a(&operand, p->batch, p->hidden, f->packed_h);
   f->phase = phase;
   f->at_once = recurrent_panels_at_once(p->batch, p->hidden * (size_t)phase->gates);
-  threads_run((recurrent_panels(p->hidden) + f->at_once - 1) / f->at_once, units_run, f);
+  threads_run(ceil_div(recurrent_panels(p->hidden), f->at_once), units_run, f);
 }
 
 static float *slot_at(const Forward *f, size_t t, int slot) {

@@ -4,6 +4,7 @@
 #include "ops/recurrent/recurrent.h"
 #include "kernels/recurrent_product.h"
 #include "kernels/scratch.h"
+#include "size.h"
 
 /* Neighbouring gates whose results are neighbours too: one product. */
 typedef struct Run {
@@ -25,8 +26,6 @@ typedef struct Backward {
   size_t at_once;
 } Backward;
 
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-
 static bool lay_out(Backward *f, Scratch *s) {
   const Recurrent *p = f->p;
   size_t hidden = p->hidden, gates = (size_t)p->cell->gates * hidden;
@@ -36,9 +35,9 @@ static bool lay_out(Backward *f, Scratch *s) {
   for (int i = 0; i < 2; i++) f->dstate[i] = scratch_take(s, p->batch, hidden, sizeof(float));
   f->thread_bytes = gemm_alone_bytes(0, RECURRENT_PANEL, gates);
   size_t bytes = f->thread_bytes * (size_t)threads_count();
-  bytes = most(bytes, gemm_scratch_bytes(gates, p->inputs, p->rows));
-  bytes = most(bytes, gemm_scratch_bytes(gates, hidden, p->rows));
-  bytes = most(bytes, gemm_scratch_bytes(p->rows, p->inputs, gates));
+  bytes = size_max(bytes, gemm_scratch_bytes(gates, p->inputs, p->rows));
+  bytes = size_max(bytes, gemm_scratch_bytes(gates, hidden, p->rows));
+  bytes = size_max(bytes, gemm_scratch_bytes(p->rows, p->inputs, gates));
   f->product = scratch_take(s, bytes, 1, 1);
   return !s->overflow;
 }
@@ -128,7 +127,7 @@ static void phase_run(Backward *f, const RecurrentPhase *phase) {
     GemmSource grads = gemm_a(recurrent_grad_slot(&f->step, 0, run.slot), f->step.grad_stride, false);
     gemm_pack_a(&grads, p->batch, depth, f->packed_grad);
     f->at_once = recurrent_panels_at_once(p->batch, depth);
-    threads_run((recurrent_panels(p->hidden) + f->at_once - 1) / f->at_once, panels_run, f);
+    threads_run(ceil_div(recurrent_panels(p->hidden), f->at_once), panels_run, f);
   }
 }
 

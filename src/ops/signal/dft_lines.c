@@ -1,6 +1,7 @@
 /* The checks of DFT, and its lines: brought to the transform's length, transformed, and cut to the output's. */
 #include "ops/signal/dft_lines.h"
 
+#include "size.h"
 #include "threads.h"
 
 enum { LENGTH_MAX = 1 << 24, CHUNK = 4096 };
@@ -108,7 +109,7 @@ static void run_lines(void *context, size_t chunk, int thread) {
 static void run(Lines l) {
   size_t each = CHUNK / l.d->fft.n + 1;
   l.scale = l.d->inverse ? 1 / (float)l.d->fft.n : 1;
-  threads_run((l.d->outer * l.d->inner + each - 1) / each, run_lines, &l);
+  threads_run(ceil_div(l.d->outer * l.d->inner, each), run_lines, &l);
 }
 
 double dft_work(const Dft *d) {
