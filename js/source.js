@@ -59,7 +59,8 @@ async function read(source, progress, signal) {
     return await readStore(source.slice('indexeddb:'.length));
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
-  if (isNode && url.protocol === 'file:') return await (await import('#folder')).contentOf(await readFile(url, signal));
+  if (isNode && url.protocol === 'file:')
+    return await (await import('./folder.js')).contentOf(await readFile(url, signal));
   return await readResponse(await fetch(url, { signal }), progress);
 }
 

@@ -46,7 +46,7 @@ export class CheckpointStore {
     if (browser && !globalThis.process?.versions?.node)
       throw unfit('a directory is for Node; in a browser give a database');
     if (database !== undefined || !globalThis.process?.versions?.node) throw unfit('there is no IndexedDB here');
-    const { openFolder } = await import('#folder'); // which a bundler leaves out of what is for browsers
+    const { openFolder } = await import('./folder.js'); // which a bundler leaves out of what is for browsers
     const folder = directory ?? 'checkpoints';
     return new CheckpointStore(await guard(`the folder ${folder} could not be made`, () => openFolder(folder)), keep);
   }
