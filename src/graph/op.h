@@ -41,6 +41,12 @@ typedef struct Compose {
 
 typedef struct Upgrade Upgrade;
 
+/* How output 0 is computed a second time from what the node saved, to hold less memory in between. */
+typedef struct Recompute {
+  const Op *op;   /* with one output and the node's attributes */
+  unsigned saved; /* bit i: its input i is the node's output i; the others are the node's inputs */
+} Recompute;
+
 enum {
   OP_VIEW = 1 << 0,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
   OP_RANDOM = 1 << 1,  /* draws from graph->rng: never folded */
@@ -93,7 +99,8 @@ struct Op {
   double (*work)(
       const Node *n); /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
   const void *own;    /* what an infer or run that several operators share asks of this one: its Arithmetic, say */
-  const Case *cases;  /* ends with in == NULL */
+  const Recompute *recompute; /* NULL: the operator itself, where neither its flags nor OP_COSTLY forbid it */
+  const Case *cases;          /* ends with in == NULL */
 };
 
 /* The cases of an operator, each in braces. The wasm build leaves them out: they are text for the harness. */

@@ -40,13 +40,25 @@ void upgrade_move(Upgrade *u, const char *name, int input, int since) {
   drop_attr(u, name);
 }
 
-/* Before opset 7 the operand's place was said by `broadcast` and `axis`, which the graph has heeded; `spatial` is
- * refused where it is 0. */
+void upgrade_align(Upgrade *u, int64_t axis) {
+  if (u->node->in_count != 2 || !u->in[0] || !u->in[1]) return;
+  int64_t dims[RANK_MAX] = {0};
+  int rank = u->in[0]->shape.rank, own = u->in[1]->shape.rank;
+  if (axis < -rank || axis >= rank) return;
+  int to = (int)(axis < 0 ? -axis : rank - axis);
+  if (own < 1 || to <= own) return;
+  for (int i = own; i < to; i++) dims[i] = 1; /* 0 copies */
+  u->in[1] = emit(u->graph, "Reshape", u->in[1], emit_ints(u->graph, dims, to));
+}
+
+/* Before opset 7 `broadcast` and `axis` placed the second operand. `spatial` is refused where it is 0. */
 static void drop_old(Upgrade *u) {
   const Attr *spatial = upgrade_attr(u, "spatial");
   if (spatial && spatial->i == 1) drop_attr(u, "spatial");
   if (u->graph->file_opset >= 7) return;
-  if (upgrade_attr(u, "broadcast")) drop_attr(u, "axis");
+  const Attr *broadcast = upgrade_attr(u, "broadcast"), *axis = upgrade_attr(u, "axis");
+  if (broadcast && broadcast->i && axis) upgrade_align(u, axis->i);
+  if (broadcast) drop_attr(u, "axis");
   drop_attr(u, "broadcast");
   drop_attr(u, "consumed_inputs");
   drop_attr(u, "is_test");

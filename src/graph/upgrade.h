@@ -22,3 +22,5 @@ const Attr *upgrade_attr(const Upgrade *u, const char *name); /* NULL when absen
 void upgrade_add(Upgrade *u, Attr attr);
 /* An attribute that is input `input` from opset `since` on. */
 void upgrade_move(Upgrade *u, const char *attr, int input, int since);
+/* A second operand that began at dim `axis` of the first is padded by dims of 1, so that it ends with it. */
+void upgrade_align(Upgrade *u, int64_t axis);

@@ -2,7 +2,7 @@
  * of the cheap nodes before it whose values would else have to wait. */
 #include "run/recompute.h"
 
-#include "ops/ops.h"
+#include "graph/op.h"
 
 enum { DEPTH = 4 }; /* of cheap nodes in a row */
 
@@ -13,15 +13,21 @@ static Value *base_of(Value *v) {
   return v;
 }
 
-/* y of BatchNormInternal can be had again from the statistics that it saved for its gradient. */
-static bool is_batch_norm(const Node *n) { return n->op == &op_batch_norm_internal && has_out(n, 3) && has_out(n, 4); }
+static bool is_saved(const Node *n, int i) { return n->op->recompute && n->op->recompute->saved >> i & 1; }
 
-/* Outputs that are made again: the first so many. */
-static int again_count(const Node *n) { return is_batch_norm(n) ? 1 : n->out_count; }
+/* Output 0 can be computed again by another operator: what that reads is there. */
+static bool has_recompute(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (is_saved(n, i) && !has_out(n, i)) return false;
+  return n->op->recompute;
+}
 
-/* And without effects. */
+/* How many outputs are computed again: the first ones. */
+static int again_count(const Node *n) { return has_recompute(n) ? 1 : n->out_count; }
+
+/* Cheap to compute again, and without effects. */
 static bool is_cheap(const Node *n) {
-  return is_batch_norm(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW));
+  return has_recompute(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW));
 }
 
 /* Of a value, views counted for what they show. */
@@ -137,7 +143,7 @@ static Node *copy_node(Peak *p, const Node *n) {
   Node *copy = ARENA_NEW(g->arena, Node);
   if (!copy) return NULL;
   *copy = *n;
-  if (is_batch_norm(n)) copy->op = &op_batch_norm_again, copy->out_count = again_count(n);
+  if (has_recompute(n)) copy->op = n->op->recompute->op, copy->out_count = 1;
   copy->in = ARENA_ARRAY(g->arena, Value *, n->in_count);
   copy->out = ARENA_ARRAY(g->arena, Value *, n->out_count);
   if (!copy->in || !copy->out) return NULL;
@@ -149,25 +155,25 @@ static Node *copy_node(Peak *p, const Node *n) {
   return add_lives(p) ? copy : NULL;
 }
 
-static Value *input_of(const Node *n, int i) { return is_batch_norm(n) && i >= 3 ? n->out[i] : n->in[i]; }
+static Value *input_of(const Node *n, int i) { return has_recompute(n) && is_saved(n, i) ? n->out[i] : n->in[i]; }
 
 /* The value to read instead of v at step `next`: a copy where v shows the target's outputs or would have to wait for
  * it, else v itself. */
-static Value *again(Copies *c, Value *v, int depth) {
+static Value *stand_in(Copies *c, Value *v, int depth) {
   if (!v || v->kind != VALUE_NODE) return v;
   Value *copied = life_of(c->peak, v)->copy;
   if (copied) return copied;
   Node *n = v->producer;
-  Value *under = is_view(v) ? again(c, n->in[0], depth) : NULL;
+  Value *under = is_view(v) ? stand_in(c, n->in[0], depth) : NULL;
   double own = (double)value_bytes(base_of(v));
-  if (is_batch_norm(n) && v != n->out[0]) return v;
+  if (has_recompute(n) && v != n->out[0]) return v;
   bool wanted = under ? under != n->in[0]
                       : n == c->target || (is_cheap(n) && depth && cost_at(c->peak, v, c->next, depth) < own &&
                                            life_of(c->peak, v)->last < c->next);
   Node *copy = wanted ? copy_node(c->peak, n) : NULL;
   if (!copy) return v;
   for (int i = 0; i < n->in_count; i++)
-    copy->in[i] = under && i == 0 ? under : again(c, input_of(n, i), depth - (n != c->target && !under));
+    copy->in[i] = under && i == 0 ? under : stand_in(c, input_of(n, i), depth - (n != c->target && !under));
   for (int i = 0; i < copy->out_count; i++)
     if (n->out[i]) life_of(c->peak, n->out[i])->copy = copy->out[i];
   c->nodes[c->count++] = copy;
@@ -181,7 +187,7 @@ static bool compute_again(Peak *p, const Node *n, int next) {
   Copies c = {.peak = p, .target = n, .next = next, .nodes = ARENA_ARRAY(g->arena, Node *, count)};
   if (!c.nodes) return false;
   for (int i = next; i < count; i++)
-    for (int k = 0; k < g->nodes[i]->in_count; k++) g->nodes[i]->in[k] = again(&c, g->nodes[i]->in[k], DEPTH);
+    for (int k = 0; k < g->nodes[i]->in_count; k++) g->nodes[i]->in[k] = stand_in(&c, g->nodes[i]->in[k], DEPTH);
   Node **nodes = ARENA_ARRAY(g->arena, Node *, count + c.count);
   if (!nodes || g->arena->failed) return false;
   for (int i = 0; i < next; i++) nodes[at++] = g->nodes[i];

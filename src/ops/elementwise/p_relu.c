@@ -1,4 +1,5 @@
 /* PRelu: y = x where x > 0, else slope·x, the slope broadcast to x.  dx = dy or dy·slope, dslope = 0 or dy·x. */
+#include "graph/upgrade.h"
 #include "ops/elementwise/arithmetic.h"
 
 static double p_relu_floats(double a, double b) { return a > 0 ? a : a * b; }
@@ -22,6 +23,12 @@ static Status p_relu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
+/* Before opset 7 the slope was of channels. */
+static Status p_relu_upgrade(Upgrade *u) {
+  if (u->graph->file_opset < 7) upgrade_align(u, 1);
+  return STATUS_OK;
+}
+
 OPERATOR(p_relu) = {
     .name = "PRelu",
     .since = {1, 6, 7, 9, 16},
@@ -32,6 +39,7 @@ OPERATOR(p_relu) = {
     .run = arithmetic_run,
     .own = &(const Arithmetic){p_relu_row, p_relu_floats, p_relu_ints},
     .grad = p_relu_grad,
+    .upgrade = p_relu_upgrade,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"},
                    {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {"v:f32[3]=0,-1,2 f32[1]", .kink = true}),
 };

@@ -1,6 +1,7 @@
 /* BatchNormInternal (com.microsoft): BatchNormalization by the batch's own statistics. Outputs: y; the running mean and
  * variance, moved in place; the batch's mean and 1 / √(variance + ε), which the gradient needs. */
 #include "ops/norm/batch_norm.h"
+#include "ops/ops.h"
 
 static Status batch_norm_internal_infer(Node *n) {
   Shape channels;
@@ -31,6 +32,8 @@ static Status batch_norm_internal_grad(Grad *g) {
   return STATUS_OK;
 }
 
+static const Recompute recompute = {&op_batch_norm_again, 1 << 3 | 1 << 4};
+
 OPERATOR(batch_norm_internal) = {
     .name = "BatchNormInternal",
     .domain = "com.microsoft",
@@ -42,6 +45,7 @@ OPERATOR(batch_norm_internal) = {
     .infer = batch_norm_internal_infer,
     .run = batch_norm_internal_run,
     .grad = batch_norm_internal_grad,
+    .recompute = &recompute,
     .cases = CASES({"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75 epsilon=0.01", 0, 5},
                    {"f32[5,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 5}),
 };

@@ -1,0 +1,160 @@
+/* Add: a node as a file has it becomes the nodes that compute it, in types that its operator takes, or is put off. */
+#include "graph/add.h"
+
+#include "graph/op.h"
+#include "graph/upgrade.h"
+
+/* The type in which an operator computes those of a type; the same where it takes them as they are. */
+static DType wide_of(const Op *op, DType type) {
+  switch (type) {
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_FLOAT64: return op->flags & OP_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
+    case DTYPE_INT8:
+    case DTYPE_UINT8:
+    case DTYPE_INT16:
+    case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
+    case DTYPE_UINT32: return DTYPE_INT64;
+    default: return type;
+  }
+}
+
+/* The type of the first input that the operator does not take as it is, NONE when it takes all. */
+static DType narrow_of(const Added *a) {
+  for (int i = 0; i < a->in_count && !(a->op->flags & OP_ANY_TYPE); i++)
+    if (a->in[i] && wide_of(a->op, a->in[i]->type) != a->in[i]->type) return a->in[i]->type;
+  return DTYPE_NONE;
+}
+
+/* Whether outputs are of the narrow type: they are of the first input's of its kind. */
+static bool narrows(const Added *a, DType narrow) {
+  int i = 0;
+  while (!a->in[i] || dtype_is_float(a->in[i]->type) != dtype_is_float(narrow)) i++;
+  return a->in[i]->type == narrow && !(a->op->flags & OP_WIDE_OUT);
+}
+
+static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
+
+/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where no way of its own is
+ * written: the inputs are cast, and outputs of that type cast back. */
+static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
+  Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
+  if (!in) return graph_out_of_memory(g);
+  for (int i = 0; i < a->in_count; i++) {
+    DType wide = a->in[i] ? wide_of(a->op, a->in[i]->type) : DTYPE_NONE;
+    in[i] = a->in[i] && wide != a->in[i]->type ? emit_cast(g, a->in[i], wide) : a->in[i];
+  }
+  Added with = *a;
+  with.in = in;
+  TRY(graph_compose(g, &with, out));
+  for (int i = 0; i < a->out_count && narrows(a, narrow); i++)
+    if (out[i] && out[i]->type == wide_of(a->op, narrow)) out[i] = emit_cast(g, out[i], narrow);
+  return g->error->status;
+}
+
+bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->composes || a->op->composes(a)); }
+
+static Status compose(Graph *g, const Added *a, Compose *c) {
+  Node *n = graph_bare_node(g, a);
+  if (!n) return g->error->status;
+  c->graph = g;
+  c->node = n;
+  TRY(a->op->compose(c));
+  if (g->arena->failed) return graph_out_of_memory(g);
+  return g->error->status;
+}
+
+/* The values of a node's outputs, whatever nodes compute them. */
+Status graph_compose(Graph *g, const Added *a, Value **out) {
+  if (graph_is_composed(a)) return compose(g, a, &(Compose){.out = out});
+  Node *n;
+  if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count)))
+    return g->error->status;
+  for (int i = 0; i < n->out_count; i++) out[i] = n->out[i];
+  return STATUS_OK;
+}
+
+/* The input that is missed, or when it is a value within the composition, one that it may follow from. */
+static Value *awaited_input(const Added *a, const Value *missed) {
+  Value *first = NULL;
+  for (int i = 0; i < a->in_count; i++) {
+    if (a->in[i] && a->in[i] == missed) return a->in[i];
+    if (a->in[i] && a->in[i]->kind != VALUE_CONSTANT && !first) first = a->in[i];
+  }
+  return first;
+}
+
+/* The same sequence under another name. */
+static Status name_sequence(Graph *g, const char *name, const Value *from) {
+  Value *v = graph_value(g, name, from->type, NULL, VALUE_SEQUENCE);
+  if (!v) return g->error->status;
+  v->items = from->items;
+  v->item_count = from->item_count;
+  v->absent = from->absent;
+  return STATUS_OK;
+}
+
+/* Gives the values the names that the node's outputs have. */
+static Status name_outputs(Graph *g, const Added *a, Value **out) {
+  for (int i = 0; i < a->out_count; i++) {
+    if (a->out_names[i] && !*a->out_names[i]) continue;
+    if (out[i] && out[i]->kind == VALUE_SEQUENCE) {
+      TRY(name_sequence(g, a->out_names[i], out[i]));
+      continue;
+    }
+    if (!out[i])
+      return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name, "%s '%.128s': output %d is one we do not compute",
+                       a->op->name, a->name ? a->name : "", i);
+    if (!graph_node(g, op_find_in("", "Identity"), NULL, &out[i], 1, &a->out_names[i], 1, NULL, 0))
+      return g->error->status;
+  }
+  return STATUS_OK;
+}
+
+static Status check_age(Graph *g, const Added *a) {
+  const char *domain = a->op->domain ? a->op->domain : "";
+  int opset = *domain ? graph_opset(g, domain) : g->file_opset;
+  if (opset >= a->op->since[0]) return STATUS_OK;
+  return error_set(g->error, STATUS_UNSUPPORTED_OP, a->name,
+                   "%s '%.128s': opset %d of domain '%s' has no such operator", a->op->name, a->name ? a->name : "",
+                   opset, *domain ? domain : "ai.onnx");
+}
+
+/* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it.
+ */
+static void abandon(Graph *g, int first) {
+  for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;
+}
+
+static Status add(Graph *g, const Added *a) {
+  DType narrow = narrow_of(a);
+  if (!narrow && !graph_is_composed(a))
+    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count)
+             ? STATUS_OK
+             : g->error->status;
+  for (int i = 0; i < a->in_count && g->waiting.allowed; i++)
+    if (a->in[i] && a->in[i]->type == DTYPE_NONE) return graph_put_off(g, a, NULL);
+  if (a->done && !g->waiting.resumes) return graph_put_off(g, a, NULL);
+  Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
+  if (!out) return graph_out_of_memory(g);
+  int first = g->node_count;
+  Compose c = {.out = out};
+  bool around = graph_begin_try(g);
+  Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
+  bool open = graph_end_try(g, around);
+  if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, graph_put_off(g, &c.rest, NULL);
+  for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
+  if (open && g->waiting.allowed) {
+    abandon(g, first);
+    return graph_put_off(g, a, awaited_input(a, g->waiting.missed));
+  }
+  TRY(status);
+  return name_outputs(g, a, out);
+}
+
+Status graph_add(Graph *g, const Added *a) {
+  TRY(check_age(g, a));
+  Added with = *a;
+  TRY(upgrade(g, &with));
+  return add(g, &with);
+}

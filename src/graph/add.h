@@ -1,0 +1,14 @@
+/* Add: what graph.c offers to add.c, and to nobody else, of how nodes are made. */
+#pragma once
+#include "graph/graph.h"
+
+Status graph_out_of_memory(Graph *g);
+/* A node without outputs, in no list yet; NULL on failure. */
+Node *graph_bare_node(Graph *g, const Added *a);
+/* Adds the node without its infer: that waits for the contents of `awaits`, or, where it is NULL, for an input's type
+ * and shape. */
+Status graph_put_off(Graph *g, const Added *a, Value *awaits);
+/* Around an infer or a composition that may have to wait. What begin gives, whether one around it tries too, is for the
+ * end, which tells whether it is to be put off. */
+bool graph_begin_try(Graph *g);
+bool graph_end_try(Graph *g, bool around);
