@@ -376,21 +376,23 @@ export interface LossOptions {
 }
 
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
-/** An option that the type does not have is refused, with those that it has. */
+/** Numbers are finite and at least 0 where nothing else is said; defaults are PyTorch's. An option that the type does not
+ * have is refused, with those that it has. */
 export interface OptimizerOptions {
   type: OptimizerType;
   lr?: number;
+  /** Each below 1. */
   betas?: readonly [number, number];
   eps?: number;
   weightDecay?: number;
-  /** Of SGD and RMSprop. */
+  /** Of SGD and RMSprop; below 1. */
   momentum?: number;
-  /** Of the gradient in SGD's momentum, after the first step. */
+  /** Of the gradient in SGD's momentum, after the first step; may be negative. */
   dampening?: number;
   nesterov?: boolean;
   /** Adagrad: after t steps the learning rate is lr / (1 + t·lrDecay). */
   lrDecay?: number;
-  /** RMSprop (not centered): how much of the mean of squared gradients stays in a step. Default 0.99. */
+  /** RMSprop (not centered): how much of the mean of squared gradients stays in a step; below 1. Default 0.99. */
   alpha?: number;
   /** The gradients together are scaled down to this L2 norm. */
   clipGradNorm?: number;

@@ -1,4 +1,6 @@
 /* Artifact options: keys and values as text, a setter each. */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,18 +97,25 @@ static Status set_optimizer_type(TrainletArtifacts *a, const char *key, const ch
   return STATUS_OK;
 }
 
+/* "a number of at least 0 and below 1" */
+static const char *print_range(char text[96], const Setting *s, int count) {
+  int at = snprintf(text, 96, "%s", count > 1 ? "numbers" : "a number");
+  if (s->least > -FLT_MAX) at += snprintf(text + at, 96 - (size_t)at, " of at least %g", (double)s->least);
+  if (s->below < INFINITY) at += snprintf(text + at, 96 - (size_t)at, " and below %g", (double)s->below);
+  if (count > 1) snprintf(text + at, 96 - (size_t)at, ", %d joined by commas", count);
+  return text;
+}
+
 /* The settings of one name, `count` from `id` on: as many numbers, joined by commas. */
 static Status set_numbers(TrainletArtifacts *a, const char *key, const char *value, SettingId id, int count) {
   const char *at = value;
   for (int i = 0; i < count; i++) {
     const Setting *s = optimizer_setting(id + (SettingId)i);
-    char *end, wanted[80];
-    double x = strtod(at, &end);
-    bool good = end != at && *end == (i < count - 1 ? ',' : '\0') && x >= 0 && x <= s->max;
-    if (count > 1) snprintf(wanted, sizeof wanted, "numbers from 0 to %g, %d joined by commas", s->max, count);
-    else snprintf(wanted, sizeof wanted, "a number from 0 to %g", s->max);
-    if (!good) return invalid(a, key, value, wanted);
-    *setting_number(s, &a->optimizer) = (float)x;
+    char *end, wanted[96];
+    float x = strtof(at, &end);
+    bool good = end != at && *end == (i < count - 1 ? ',' : '\0') && x >= s->least && x < s->below;
+    if (!good) return invalid(a, key, value, print_range(wanted, s, count));
+    *setting_number(s, &a->optimizer) = x;
     at = end + 1;
   }
   return STATUS_OK;

@@ -259,20 +259,20 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
 #define FIELD(name) offsetof(Optimizer, name)
 
 static const Setting settings[SETTING_COUNT] = {
-    [SETTING_LR] = {"lr", NULL, FIELD(lr), false, 1e6, 0, INFINITY},
-    [SETTING_BETA1] = {"betas", "alpha", FIELD(beta1), false, 0.9999999, 0, 1},
-    [SETTING_BETA2] = {"betas", "beta", FIELD(beta2), false, 0.9999999, 0, 1},
-    [SETTING_EPS] = {"eps", "epsilon", FIELD(eps), false, 1, 0, INFINITY},
-    [SETTING_WEIGHT_DECAY] = {"weightDecay", "weight_decay", FIELD(weight_decay), false, 1e6, 0, INFINITY},
-    [SETTING_MOMENTUM] = {"momentum", "momentum", FIELD(momentum), false, 0.9999999, 0, 1},
-    [SETTING_DAMPENING] = {"dampening", "dampening", FIELD(dampening), false, 1, -FLT_MAX, INFINITY},
-    [SETTING_NESTEROV] = {"nesterov", "nesterov", FIELD(nesterov), true, 1, 0, 0},
-    [SETTING_LR_DECAY] = {"lrDecay", "lr_decay", FIELD(lr_decay), false, 1e6, 0, INFINITY},
-    [SETTING_ALPHA] = {"alpha", "alpha", FIELD(alpha), false, 0.9999999, 0, 1},
-    [SETTING_CLIP_NORM] = {"clipGradNorm", NULL, FIELD(clip_norm), false, 1e30, 0, INFINITY},
-    [SETTING_CORRECT_BIAS] = {NULL, "correct_bias", FIELD(correct_bias), true, 1, 0, 0},
-    [SETTING_FIRST_STEP] = {NULL, "first_step", FIELD(first_step), true, 1, 0, 0},
-    [SETTING_ADAM_MODE] = {NULL, "adam_mode", FIELD(adam_mode), true, 1, 0, 0},
+    [SETTING_LR] = {"lr", NULL, FIELD(lr), false, 0, INFINITY},
+    [SETTING_BETA1] = {"betas", "alpha", FIELD(beta1), false, 0, 1},
+    [SETTING_BETA2] = {"betas", "beta", FIELD(beta2), false, 0, 1},
+    [SETTING_EPS] = {"eps", "epsilon", FIELD(eps), false, 0, INFINITY},
+    [SETTING_WEIGHT_DECAY] = {"weightDecay", "weight_decay", FIELD(weight_decay), false, 0, INFINITY},
+    [SETTING_MOMENTUM] = {"momentum", "momentum", FIELD(momentum), false, 0, 1},
+    [SETTING_DAMPENING] = {"dampening", "dampening", FIELD(dampening), false, -FLT_MAX, INFINITY},
+    [SETTING_NESTEROV] = {"nesterov", "nesterov", FIELD(nesterov), true, 0, 0},
+    [SETTING_LR_DECAY] = {"lrDecay", "lr_decay", FIELD(lr_decay), false, 0, INFINITY},
+    [SETTING_ALPHA] = {"alpha", "alpha", FIELD(alpha), false, 0, 1},
+    [SETTING_CLIP_NORM] = {"clipGradNorm", NULL, FIELD(clip_norm), false, 0, INFINITY},
+    [SETTING_CORRECT_BIAS] = {NULL, "correct_bias", FIELD(correct_bias), true, 0, 0},
+    [SETTING_FIRST_STEP] = {NULL, "first_step", FIELD(first_step), true, 0, 0},
+    [SETTING_ADAM_MODE] = {NULL, "adam_mode", FIELD(adam_mode), true, 0, 0},
 };
 
 static const OwnSetting adamw_settings[] = {

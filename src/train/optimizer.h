@@ -55,8 +55,7 @@ typedef struct Setting {
   const char *attribute; /* of the optimizer model's node; NULL: it stands elsewhere in the model */
   size_t offset;         /* of its field in Optimizer */
   bool is_flag;          /* a bool; the others are floats */
-  double max;            /* as an option it is from 0 to this */
-  float least, below;    /* in a file it is in [least, below) */
+  float least, below;    /* a float is in [least, below), as an option and in a file */
 } Setting;
 
 const Setting *optimizer_setting(SettingId id);
