@@ -588,7 +588,8 @@ const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @ty
 const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
 
 const PAGES_PER_GB = 1 << 14;
-const PAGES_MAX = 4 * PAGES_PER_GB - 1; // as in CMakeLists.txt
+/** What the wasm file declares (CMakeLists.txt; tests/js/core.test.js holds both). */
+export const PAGES_MAX = 4 * PAGES_PER_GB - 1;
 
 /** As large as may be: address space for its maximum is taken at once, and not every machine has 4 GB of it. */
 function sharedMemory() {

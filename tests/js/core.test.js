@@ -3,8 +3,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Core } from '../../js/core.js';
+import { Core, PAGES_MAX } from '../../js/core.js';
 
 const CONSTANTS = {
   version: '0',
@@ -214,3 +215,23 @@ test('an address of 0 is never success, even where no error was told', () => {
     untold,
   );
 });
+
+/** The most pages of the memory that a wasm file imports; its module cannot be asked. @param {Buffer} file */
+function pagesOf(file) {
+  const limits = Buffer.from('\x03env\x06memory\x02\x03'); // env.memory, a memory, shared and with a maximum
+  let at = file.indexOf(limits) + limits.length;
+  const number = () => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = file[at++];
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+  };
+  return [number(), number()][1];
+}
+
+for (const name of ['trainlet-threads', 'trainlet-threads-relaxed'])
+  test(`${name}.wasm declares the memory that is made for it`, () => {
+    assert.equal(pagesOf(readFileSync(new URL(`../../js/${name}.wasm`, import.meta.url))), PAGES_MAX);
+  });

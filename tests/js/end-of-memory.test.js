@@ -5,11 +5,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
-import { Core } from '../../js/core.js';
+import { Core, PAGES_MAX } from '../../js/core.js';
 import { clusters, golden } from './clusters.js';
 
 const MB = 2 ** 20;
-const PAGES_MAX = 65535;
 const SETTINGS = [
   ['loss.type', 'cross-entropy'],
   ['optimizer.type', 'adamw'],
