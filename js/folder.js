@@ -225,8 +225,7 @@ export async function openFolder(directory) {
 
   /**
    * Gives a file a second name, unless something has it. A file system without links gets a copy, which a kill may cut
-   * short: then
-   * it is not whole.
+   * short: then it is not whole.
    * @param {string} from
    * @param {string} to
    * @returns {Promise<boolean>} whether it was free

@@ -1,13 +1,12 @@
 /**
- * What a user of trainlet imports: every public name, its type and its meaning. The one contract; the code is checked
- * against it.
+ * What a user of trainlet imports: every public name, its type and its meaning. This is the one contract; the code is
+ * checked against it.
  */
 /// <reference lib="esnext.disposable" />
 
 /**
- * Where bytes come from, under 4 GB of them. A string is a URL (in Node also a path, of a regular file: no pipe, no
- * device);
- * `indexeddb:NAME` reads the browser's checkpoint store.
+ * Where bytes come from, always less than 4 GB. A string is a URL (in Node also the path of a regular file, not of a
+ * pipe or device); `indexeddb:NAME` reads from the browser's checkpoint store.
  */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
@@ -39,7 +38,7 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** The class that holds the data of each type, as in onnxruntime-common; float16 and bfloat16 are bits. */
+/** The class that holds the data of each type, as in onnxruntime-common; float16 and bfloat16 are held as bits. */
 export interface DataTypeMap {
   float32: Float32Array;
   float64: Float64Array;
@@ -57,9 +56,9 @@ export interface DataTypeMap {
   string: string[];
 }
 
-/** The class of a tensor's data: of `'float32'` as of `Float32Array` itself. */
+/** The class of a tensor's data, given either a type (`'float32'`) or the class itself (`Float32Array`). */
 export type DataOf<T> = T extends DataType ? DataTypeMap[T] : T;
-/** The type of a tensor's elements, or those that a tensor with such data may have. */
+/** The type of a tensor's elements; given a class of data, every type that may use it. */
 export type TypeOf<T> = T extends DataType
   ? T
   : { [K in DataType]: T extends DataTypeMap[K] ? K : DataTypeMap[K] extends T ? K : never }[DataType];
@@ -67,10 +66,10 @@ export type TypeOf<T> = T extends DataType
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
  * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is
- * converted, and refused where a value does not fit the type. Strings are an array, without zero characters or halves
- * of surrogate pairs in them; only an `InferenceSession` takes them. `dims` defaults to `[data.length]`.
+ * converted, and refused where a value does not fit the type. Strings are held in an array and may contain no zero
+ * characters and no lone surrogates; only an `InferenceSession` accepts them. `dims` defaults to `[data.length]`.
  *
- * `Tensor<'float32'>` and `Tensor<Float32Array>` are the same; `Tensor` alone is one of numbers, of any type.
+ * `Tensor<'float32'>` and `Tensor<Float32Array>` are the same; `Tensor` alone is a tensor of numbers of any type.
  */
 export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = TypedTensor<TypeOf<T>, DataOf<T>>;
 export const Tensor: TensorConstructor;
@@ -107,49 +106,44 @@ export interface TensorLike {
 }
 
 /**
- * Tensors bound by name; the order of the keys means nothing, and an absent optional input is null. The arrays are
- * copied, never
- * taken. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds the input `past.0.key`. At the
- * name of an input that is
- * a sequence stands the array of its tensors, `[]` for none.
+ * Tensors by input name. The order of the keys does not matter, and null stands for an absent optional input. The
+ * arrays are copied, never transferred. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds
+ * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 export type Feed = TensorLike | null | readonly Feed[] | { readonly [key: string]: Feed };
 /**
- * The outputs wanted; the others are not computed. By name: a tensor of the output's type and dims is filled and given
- * back.
+ * The outputs that are wanted; the others are not computed. Given as an object, a tensor of the output's type and dims
+ * is filled and returned.
  */
 export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | null>>;
 /**
- * Output names in a structure of one's own; the tensors come back in the same: `{ present: [{ key: 'present.0.key' }]
- * }`.
+ * Output names in a structure of your own, such as `{ present: [{ key: 'present.0.key' }] }`; the tensors are returned
+ * in the same structure.
  */
 export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
 export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
-/** What an output may be: a tensor, a sequence of them, or an optional without an element. */
+/** What an output may be: a tensor, a sequence of tensors, or null for an empty optional. */
 export type OutputValue = Tensor | Tensor<'string'> | Tensor[] | Tensor<'string'>[] | null;
 /**
- * Of ONNX Runtime's options, all but `terminate` are accepted, so that code written for it runs, and without a meaning
- * here.
+ * `signal` is ours, the others are ONNX Runtime's. All but `terminate` are accepted only so that code written for it
+ * runs, and have no effect.
  */
 export interface RunOptions {
   /**
-   * Stops the run: it is rejected with the code `aborted`, and the session is as if it had not been asked, except that
-   * gradients which were being
-   * added up are dropped. A call that waits for others is taken back at once; the one that runs ends within about 100
-   * ms where memory can be
-   * shared (in Node, and in a page that is `crossOriginIsolated`), with `worker: true`. Elsewhere the engine cannot
-   * hear: what is done
-   * within 3 s of the signal counts as done (the promise resolves). A call that is not over by then is rejected with
-   * `aborted` and its worker ended:
-   * what is left is the last checkpoint that was saved, and all other calls of the session are rejected with
-   * `worker-died`.
+   * Stops the run: it is rejected with the code `aborted`, and the session is left as if the run had never been asked
+   * for, except that gradients which were being accumulated are dropped. A call that is still waiting for others is
+   * cancelled at once. With `worker: true` and where memory can be shared (in Node, and in a page that is
+   * `crossOriginIsolated`), a call that is running ends within about 100 ms. Elsewhere the engine cannot see the
+   * signal: a call that finishes within 3 s of it counts as done (its promise resolves). A call that takes longer is
+   * rejected with `aborted` and its worker is terminated: what remains is the last checkpoint that was saved, and all
+   * other calls of the session are rejected with `worker-died`.
    */
   readonly signal?: AbortSignal;
   /**
-   * As if there were such a signal, which comes as soon as this is true: at the call, or set to true while the run goes
-   * on.
+   * Works like such a signal, which fires as soon as this is true: at the call, or when it is set to true during the
+   * run.
    */
   terminate?: boolean;
   readonly logSeverityLevel?: number;
@@ -159,90 +153,84 @@ export interface RunOptions {
 }
 
 export interface LoadProgress {
-  /** The argument that is loading: `model`, `trainModel`, `checkpointState`, … */
+  /** The argument that is being loaded: `model`, `trainModel`, `checkpointState`, … */
   readonly source: string;
   readonly loadedBytes: number;
-  /** Unknown where the server does not say. */
+  /** Absent where the server does not tell. */
   readonly totalBytes?: number;
 }
 
 export interface EngineOptions {
   /**
-   * Default true: a worker of its own for each session (a Web Worker; `worker_threads` in Node). false: the calling
-   * thread. A worker that dies
-   * rejects every call with `worker-died`. Where a browser does not tell of that, as when it was ended from outside,
-   * Web Locks do: in secure
-   * contexts, once the engine is there; a `signal` is heard everywhere.
+   * Default true: each session runs in a worker of its own (a Web Worker; `worker_threads` in Node). false: in the
+   * calling thread. When a worker dies, every call is rejected with `worker-died`. Where the browser does not report
+   * the death, as when the worker was ended from outside, it is noticed by Web Locks: in secure contexts, once the
+   * engine has been loaded; a `signal` works everywhere.
    */
   worker?: boolean;
   /**
-   * How many threads compute, at most 16. Default 'auto': the cores, at most 8. More than one need memory that can be
-   * shared: in Node always, in
-   * a page where it is `crossOriginIsolated`; elsewhere one computes. Every count gives the same bits.
+   * How many threads compute, at most 16. Default 'auto': as many as there are cores, at most 8. More than one thread
+   * needs memory that can be shared, which is there in Node and in a page that is `crossOriginIsolated`; elsewhere one
+   * thread computes. Every count gives the same bits.
    */
   threads?: number | 'auto';
   /**
-   * true: the same bits on every machine and browser. Default false: where the browser has relaxed SIMD, products are
-   * added with one rounding
-   * instead of two if the processor is faster so, and another processor may give other last bits.
+   * true: the same bits on every machine and in every browser. Default false: where the browser has relaxed SIMD, a
+   * multiply-add may be rounded once instead of twice if that is faster on the processor, so the last bits may differ
+   * between processors.
    */
   reproducible?: boolean;
   /**
-   * The most bytes that the engine takes for this session, or to make these artifacts: models and files as they are
-   * read, state, feeds, plans,
-   * what a step works in, checkpoints being written. Default: as many as there are. Where a step would pass it, cheap
-   * values are computed twice
-   * instead of kept and what was kept for speed is dropped; if that does not do, the call fails with `out-of-memory`,
-   * which says how many bytes
-   * were wanted, and the session goes on. `getMemoryPlan().takenBytes` tells how many are taken.
+   * The most bytes that the engine may take for this session, or for making these artifacts: models and files while
+   * they are read, state, feeds, plans, the memory that a step works in, checkpoints being written. Default: as many as
+   * there are. Where a step would exceed it, cheap values are computed twice instead of being kept, and what was kept
+   * for speed is dropped; if that is not enough, the call fails with `out-of-memory`, which says how many bytes were
+   * wanted, and the session remains usable. `getMemoryPlan().takenBytes` says how many are taken.
    */
   maxMemoryBytes?: number;
   /**
-   * Multiply-adds that one run or step may take, as its shapes say before anything of it is computed; more is refused
-   * with the code `too-much-work`
-   * and the name of the most expensive node. Default 1e13, a dozen steps of a language model of 135 million parameters
-   * on 2,048 tokens; with one
-   * thread that is about half an hour. `Infinity`: no limit.
+   * The most multiply-adds that one run or step may take. They are counted from the shapes before anything is computed;
+   * more is refused with the code `too-much-work` and the name of the most expensive node. Default 1e13, as many as a
+   * dozen steps of a language model of 135 million parameters on 2,048 tokens; with one thread that is about half an
+   * hour. `Infinity`: no limit.
    */
   maxWork?: number;
   /**
-   * For finding faults: the rewrites of the graph, by name, that may make a session's steps faster; the others are left
-   * out. Default: all.
-   * `generateArtifacts` knows two of them, which find LayerNormalization and Gelu in their pieces: `layer_norm` and
-   * `gelu`.
-   * A loss that changes by more than rounding with `'none'` is a bug of ours, please tell us.
+   * For debugging: names of the graph rewrites that may be used to make a session's steps faster; the others are left
+   * out. Default: all. `generateArtifacts` knows two of them, `layer_norm` and `gelu`, which recognise
+   * LayerNormalization and Gelu in the operators that exporters write for them. If `'none'` changes a loss by more than
+   * rounding, that is a bug of ours: please report it.
    */
   passes?: readonly string[] | 'none';
   /**
-   * The engine's file, instead of the one of four beside this package that suits `threads`, `reproducible` and the
-   * browser.
+   * The engine's file. Default: the one of the four files beside this package that suits `threads`, `reproducible` and
+   * the browser.
    */
   wasmUrl?: string | URL;
   workerUrl?: string | URL;
   wasmBinary?: Uint8Array;
   /**
-   * `sha256-…` (or sha384, sha512), in base64, for each argument that is to be checked before parsing: `{ trainModel:
-   * 'sha256-…' }`.
+   * A hash (`sha256-…`, sha384 or sha512, in base64) for each argument that is to be checked before it is parsed: `{
+   * trainModel: 'sha256-…' }`.
    */
   integrity?: Readonly<Record<string, string>>;
   /**
-   * The files in which models keep data (ONNX's external_data), by their location there: `{ 'model.onnx.data': bytes
-   * }`. The only place where
-   * they are looked for; a path is just a name, but a `./` before it means nothing. An ONNX Runtime checkpoint's second
-   * file (of 1.8 GB and
-   * more) is `checkpoint.data`. The bytes are copied, never taken.
+   * The files in which models keep data (ONNX's external_data), by the location that the model gives: `{
+   * 'model.onnx.data': bytes }`. They are looked for here and nowhere else; a path is only a name, in which a leading
+   * `./` is ignored. The second file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`. The bytes
+   * are copied, never transferred.
    */
   externalData?: Readonly<Record<string, Uint8Array>>;
   /**
-   * Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it is not heard while
-   * the engine computes.
+   * Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it has no effect
+   * while the engine computes.
    */
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;
 }
 
 /**
- * An engine's options, and those of ONNX Runtime that say how it is to compute: accepted, and without a meaning here.
+ * The engine's options, and those that tell ONNX Runtime how to compute: these are accepted and have no effect.
  */
 export interface SessionOptions extends EngineOptions {
   executionProviders?: readonly unknown[];
@@ -261,31 +249,30 @@ export interface SessionOptions extends EngineOptions {
   extra?: unknown;
 }
 
-/** Any ONNX model, forward only. */
+/** Runs any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
   static create(model: Source, options?: SessionOptions): Promise<InferenceSession>;
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
-  /** Names, types and dims; a dim is a number or the name of a free one. */
+  /** Names, types and dims; a dim is a number, or a name where it is free. */
   readonly inputs: readonly ValueInfo[];
   readonly outputs: readonly ValueInfo[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /**
-   * The graph as text, a node a line with its shapes. After a run as it ran last: rewritten, for the shapes fed, and
-   * with
-   * the place of each output in the arena, `@offset+bytes`, and the numbers of the first and last node that use it. For
-   * people: the form may change.
+   * The graph as text, one line for each node with its shapes. After a run, the graph as it last ran: rewritten, for
+   * the shapes that were fed, with the place of each output in the arena, `@offset+bytes`, and the numbers of the first
+   * and last node that use it. It is meant to be read by people: the format may change.
    */
   getGraphText(): Promise<string>;
   /** Times each node of the runs that follow. */
   startProfiling(): Promise<void>;
-  /** What the nodes took; `invalid-argument` where there was no run. */
+  /** The time that each node took; `invalid-argument` if there was no run. */
   endProfiling(): Promise<NodeTimes>;
   /**
-   * `run<Tensor<'float32'>>(…)` says what type the outputs are of; `run<Tensor[]>(…)` and the like, that they are of
-   * another kind than tensors of numbers.
+   * `run<Tensor<'float32'>>(…)` says what type the outputs have; `run<Tensor[]>(…)` and the like, that they are not
+   * tensors of numbers.
    */
   run<V extends OutputValue = Tensor>(
     feeds: Feeds,
@@ -294,9 +281,8 @@ export class InferenceSession {
   ): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /**
-   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or
-   * as soon as the signal comes.
-   * Twice is fine.
+   * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
+   * as the signal fires. It may be called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -306,7 +292,7 @@ export interface ValueInfo {
   readonly name: string;
   readonly type: string;
   readonly dims: readonly (number | string)[];
-  /** It is a sequence of such tensors; `[]` for `dims` may say that they are of any shape, here and of an optional. */
+  /** It is a sequence of such tensors; `dims` of `[]` may mean that they can have any shape, here and for an optional. */
   readonly sequence?: true;
   /** It need not be fed. */
   readonly optional?: true;
@@ -319,43 +305,46 @@ export interface ParameterInfo {
   readonly trainable: boolean;
 }
 
-/** What each node takes, in the order of running. */
+/** What each node takes, in the order in which they run. */
 export interface NodeTimes {
-  /** How many were timed: those on the shapes fed last. */
+  /** How many runs were timed: those on the shapes that were fed last. */
   readonly runs: number;
-  /** Multiply-adds a ms that this machine's threads do together in registers alone: no operator passes it. */
+  /** Multiply-adds per ms that this machine's threads together do in registers alone: no operator can be faster. */
   readonly peak: number;
-  /** `ms` of a run, on average; `work` is its multiply-adds, 0 for what moves elements or computes each by itself. */
+  /**
+   * `ms`: per run, on average; `work`: its multiply-adds, 0 for operators that move elements or compute each one by
+   * itself.
+   */
   readonly nodes: readonly { readonly name: string; readonly op: string; readonly ms: number; readonly work: number }[];
 }
 
 export interface MemoryPlan {
   /** Parameters, gradients and optimizer state. */
   readonly stateBytes: number;
-  /** What a step works in. */
+  /** The memory that a step works in. */
   readonly arenaBytes: number;
   readonly peakBytes: number;
-  /** The most that is alive at one time: no plan can be smaller. */
+  /** The most bytes that are needed at the same time: no plan can be smaller. */
   readonly lowerBoundBytes: number;
-  /** All that the session has taken by now, models and plans themselves too: what `maxMemoryBytes` bounds. */
+  /** All that the session has taken so far, including models and plans: this is what `maxMemoryBytes` limits. */
   readonly takenBytes: number;
   /**
-   * Frozen weights in the form that convolutions read, a second copy of them where that pays and `maxMemoryBytes` has
+   * Frozen weights rearranged for convolutions: a second copy, made where that is faster and `maxMemoryBytes` leaves
    * room.
    */
   readonly packedBytes: number;
 }
 
 /**
- * The four artifacts of ONNX Runtime, as bytes. The label input is named as there: `labels` for cross-entropy (class
- * indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
+ * The four artifacts of ONNX Runtime, as bytes. The label input has the name that it has there: `labels` for
+ * cross-entropy (class indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
  */
 export interface Artifacts {
   readonly trainModel: Uint8Array<ArrayBuffer>;
   readonly evalModel: Uint8Array<ArrayBuffer>;
   readonly optimizerModel: Uint8Array<ArrayBuffer>;
   readonly checkpointState: Uint8Array<ArrayBuffer>;
-  /** What is worth knowing about them, a sentence each. */
+  /** What is worth knowing about them, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -364,20 +353,22 @@ export interface LossOptions {
   /** `none`: the model's own output is the loss already. */
   type: LossType;
   reduction?: 'mean' | 'sum';
-  /** One weight a class (cross-entropy). */
+  /** One weight for each class (cross-entropy). */
   weights?: readonly number[];
-  /** Labels of this value do not count (cross-entropy). */
+  /** Labels with this value are ignored (cross-entropy). */
   ignoreIndex?: number;
   /**
-   * Huber: half a difference's square counts up to this, beyond it delta · (|difference| − delta / 2). Above 0; default
-   * 1.
+   * Huber: the loss is half the square of a difference up to this size, and delta · (|difference| − delta / 2) beyond
+   * it. Above 0; default 1.
    */
   delta?: number;
 }
 
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
-/** Numbers are finite and at least 0 where nothing else is said; defaults are PyTorch's. An option that the type does not
- * have is refused, with those that it has. */
+/**
+ * Numbers are finite and at least 0 unless stated otherwise; defaults are PyTorch's. An option that the type does not
+ * have is refused; the error names those that it has.
+ */
 export interface OptimizerOptions {
   type: OptimizerType;
   lr?: number;
@@ -387,12 +378,12 @@ export interface OptimizerOptions {
   weightDecay?: number;
   /** Of SGD and RMSprop; below 1. */
   momentum?: number;
-  /** Of the gradient in SGD's momentum, after the first step; may be negative. */
+  /** SGD: after the first step, the momentum takes (1 − dampening) of the gradient; may be negative. */
   dampening?: number;
   nesterov?: boolean;
   /** Adagrad: after t steps the learning rate is lr / (1 + t·lrDecay). */
   lrDecay?: number;
-  /** RMSprop (not centered): how much of the mean of squared gradients stays in a step; below 1. Default 0.99. */
+  /** RMSprop (not centered): how much of the mean of squared gradients is kept in each step; below 1. Default 0.99. */
   alpha?: number;
   /** The gradients together are scaled down to this L2 norm. */
   clipGradNorm?: number;
@@ -400,11 +391,10 @@ export interface OptimizerOptions {
 
 export interface ArtifactOptions extends EngineOptions {
   /**
-   * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm says the loss
-   * (the y of its Gradient),
-   * what trains (the xs that it updates), and, unless `optimizer` is given, the optimizer (Adam, Momentum, Adagrad, or
-   * Sub(x, Mul(lr, g)))
-   * with its learning rate, count and state. Any other loss leaves a training_info unread.
+   * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm determines the
+   * loss (the y of its Gradient), what trains (the xs that it updates), and, unless `optimizer` is given, the optimizer
+   * (Adam, Momentum, Adagrad, or Sub(x, Mul(lr, g))) with its learning rate, count and state. Any other loss leaves a
+   * training_info unread.
    */
   loss?: LossType | LossOptions | 'training-info';
   /** Default `adamw`, or the training_info's. */
@@ -413,29 +403,29 @@ export interface ArtifactOptions extends EngineOptions {
   requiresGrad?: readonly string[];
   /** Globs over parameter names; they win over `requiresGrad`. */
   frozen?: readonly string[];
-  /** The outputs that the loss is taken of; default: the first. */
+  /** The outputs from which the loss is computed; default: the first. */
   lossInputs?: readonly string[];
   /**
-   * Outputs of the model that the train and eval graphs give beside the loss: with the predictions among them, `fit`
-   * tells the training accuracy.
+   * Outputs of the model that the train and eval graphs have besides the loss; if the predictions are among them, `fit`
+   * reports the training accuracy.
    */
   additionalOutputs?: readonly string[];
   /**
-   * A checkpoint of names alone; `loadParametersBuffer(bytes, false)` must bring the values before anything runs.
+   * A checkpoint with names but no values; `loadParametersBuffer(bytes, false)` must supply them before anything runs.
    * Default false.
    */
   nominal?: boolean;
   /**
-   * Of a training_info: parameters and state begin with what its initialization computes, not with what the file keeps.
-   * Default true.
+   * For a training_info: parameters and state start from what its initialization computes, not from the values in the
+   * file. Default true.
    */
   initialize?: boolean;
 }
-/** Makes the artifacts of training from an inference model, in a worker that lives only for this. */
+/** Makes the training artifacts from an inference model, in a worker that is used only for this. */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
 export interface ArtifactSources {
-  /** From `generateArtifacts`, or what `saveCheckpoint` gave. */
+  /** From `generateArtifacts` or `saveCheckpoint`. */
   checkpointState: Source;
   trainModel: Source;
   evalModel?: Source;
@@ -447,7 +437,7 @@ export class TrainingSession {
   static create(artifacts: ArtifactSources, options?: SessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
-  /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs are of. */
+  /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs have. */
   runTrainStep<V extends Tensor = Tensor>(
     feeds: Feeds,
     fetches?: Fetches | RunOptions,
@@ -460,7 +450,7 @@ export class TrainingSession {
     options?: RunOptions,
   ): Promise<Record<string, V>>;
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
-  /** An optimizer's step is not stopped once it has begun. */
+  /** An optimizer step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
   /**
@@ -469,51 +459,45 @@ export class TrainingSession {
    */
   getParametersSize(trainableOnly?: boolean | 'with-statistics'): Promise<number>;
   /**
-   * One float32 tensor of them all, in the order of the training graph's inputs. Running means and variances of
-   * normalizations do not train: who averages models, or sends one on, wants `'with-statistics'`, which is all that
-   * training changes.
+   * All of them in one float32 tensor, in the order of the training graph's inputs. Running means and variances of
+   * normalizations do not train: to average models, or to send one on, use `'with-statistics'`, which is everything
+   * that training changes.
    */
   getContiguousParameters(trainableOnly?: boolean | 'with-statistics'): Promise<Tensor<'float32'>>;
-  /** The bytes of such a tensor: four times as many as there are elements. */
+  /** Takes the bytes of such a tensor, four for each element. */
   loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean | 'with-statistics'): Promise<void>;
   readonly trainingInputNames: readonly string[];
   readonly trainingOutputNames: readonly string[];
   readonly evalInputNames: readonly string[];
   readonly evalOutputNames: readonly string[];
   /**
-   * Ends the worker. Calls that are under way have 3 s to be answered, and are rejected with `released` after that, or
-   * as soon as the signal comes.
-   * Twice is fine.
+   * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
+   * as the signal fires. It may be called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 
   // — beyond it —
   /**
-   * Train, optimize and reset in one message to the worker. A loss that is not finite changes no parameter and is an
-   * error.
+   * Train, optimize and reset in one message to the worker. A loss that is not finite is an error and changes no
+   * parameter.
    */
   step(feeds: Feeds, options?: RunOptions): Promise<{ loss: number }>;
   /**
-   * Trains. The place in the data is kept in the session and in its checkpoints, so a fit that was cut short (by a
-   * kill, an
-   * error, the signal or `maxSteps`) is continued to the bit by the next `fit` over whole arrays with the same number
-   * of examples and
-   * the same batch size, in this session or in one made from a checkpoint of it: `epochs` then counts those already
-   * done, and
-   * the batches left are taken in the same shuffled order. Schedule, the means of an epoch and early stopping go on
-   * where they were, with the
-   * parameters that `restoreBest` has found best: with the same options all is as if the fit had not been cut. Where
-   * options differ, those of this
-   * call hold from here on; the best so far counts as long as `monitor` is the same and, with `restoreBest`, its
-   * parameters were kept.
-   * `resume: false` starts anew. A fit that came to its end leaves no place. A `history` has the epochs that ended in
-   * its own call.
+   * Trains. The position in the data is kept in the session and in its checkpoints. A fit that was cut short (by a
+   * kill, an error, the signal or `maxSteps`) is therefore continued to the bit by the next `fit` over whole arrays
+   * with the same number of examples and the same batch size, in this session or in one made from a checkpoint of it:
+   * `epochs` then includes those already done, and the remaining batches are taken in the same shuffled order. The
+   * schedule, the means of the epoch and early stopping, with the parameters that `restoreBest` has found best, go on
+   * from where they were: with the same options, everything is as if the fit had not been cut short. Where options
+   * differ, those of the new call apply from then on; the best epoch so far counts as long as `monitor` is the same
+   * and, with `restoreBest`, its parameters were kept. `resume: false` starts from the beginning. A fit that was
+   * completed leaves no position behind. A `history` has the epochs that ended during its own call.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /** Mean loss over the examples, and the metrics. */
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
-  /** Forward without labels; the model's own outputs unless `fetches` says which. */
+  /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds,
     fetches?: Fetches | RunOptions,
@@ -522,44 +506,45 @@ export class TrainingSession {
   predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
-  /** What there is, and what of it trains now. */
+  /** All parameters, and which of them train at present. */
   readonly parameters: readonly ParameterInfo[];
   /**
-   * From here on exactly the parameters train whose names match one of the patterns (`*` any characters, `?` one), the
-   * others are frozen; no new artifacts are needed. What only the frozen ones' gradients needed is not computed.
-   * Running statistics never train, nor does what a pattern with `*` or `?` matches and the loss does not depend on or
-   * is not finite; by its own name that is refused. A BatchNormalization of which neither scale nor bias trains uses
-   * its running statistics and leaves them as they are, as in Keras. The optimizer's state stays with the parameter:
-   * once it trains again it goes on with its moments and its own count of steps, as in PyTorch. Gradients that were
-   * added up are dropped, and the best parameters of a fit that was cut short. `saveCheckpoint` keeps what trains, and
-   * in Trainlet's format the state of what is frozen.
-   * Errors: `invalid-argument` (a pattern that matches nothing that could train, nothing left to train, a fit that is
-   * running), `unsupported-op` (an operator on the way without a gradient); what trains is then as before.
+   * From here on, exactly those parameters train whose names match one of the patterns (`*` stands for any characters,
+   * `?` for one); the others are frozen. No new artifacts are needed, and what was needed only for the gradients of
+   * frozen parameters is not computed. Running statistics never train. A parameter that is not finite, or on which the
+   * loss does not depend, is skipped when a pattern with `*` or `?` matches it, and refused when it is given by its own
+   * name. A BatchNormalization whose scale and bias are both frozen uses its running statistics and leaves them as they
+   * are, as in Keras. The optimizer's state stays with the parameter: once it trains again, it continues with its
+   * moments and its own count of steps, as in PyTorch. Accumulated gradients are dropped, and so are the best
+   * parameters of a fit that was cut short. `saveCheckpoint` saves which parameters train and, in Trainlet's format,
+   * the state of frozen ones. Errors: `invalid-argument` (a pattern that matches nothing that could train, nothing left
+   * to train, a fit that is running), `unsupported-op` (an operator on the way without a gradient); then nothing has
+   * changed.
    */
   setTrainable(patterns: readonly string[]): Promise<void>;
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
-  /** As of an InferenceSession; 'eval' is also what `predict` runs. Default: 'train'. */
+  /** As in an InferenceSession; 'eval' is also the graph that `predict` runs. Default: 'train'. */
   getGraphText(graph?: 'train' | 'eval'): Promise<string>;
   startProfiling(): Promise<void>;
   endProfiling(graph?: 'train' | 'eval'): Promise<NodeTimes>;
   getParameter(name: string): Promise<Tensor>;
   setParameter(name: string, value: TensorLike): Promise<void>;
   /**
-   * The gradient of a parameter as `runTrainStep` has added it up since the last `lazyResetGrad`: zeros after that, and
-   * after `step`, which ends with it. Before clipping. `invalid-argument` for a parameter that does not train.
+   * The gradient of a parameter, accumulated by `runTrainStep` since the last `lazyResetGrad`, before clipping: zeros
+   * right after that, and after `step`, which ends with a reset. `invalid-argument` for a parameter that does not
+   * train.
    */
   getGradient(name: string): Promise<Tensor<'float32'>>;
   setLearningRate(lr: number): Promise<void>;
   getLearningRate(): Promise<number>;
-  /** Of dropout and other random operators, and of the shuffles of later fits. */
+  /** For dropout and other random operators, and for the shuffles of later fits. */
   setSeed(seed: number | bigint): Promise<void>;
   readonly properties: PropertyBag;
   /**
-   * Bytes that `create` reads again; damage to them is told then, by a checksum (`checkpoint-corrupt`). Parameters,
-   * running statistics or moments
-   * that training has made infinite or NaN are not saved: `non-finite-loss`. What was not finite when it was loaded, a
-   * mask for one, is.
+   * Bytes that `create` can read; if they are damaged, it finds out by a checksum (`checkpoint-corrupt`). If training
+   * has made parameters, running statistics or moments infinite or NaN, nothing is saved (`non-finite-loss`). Values
+   * that were not finite when they were loaded, such as a mask, are saved.
    */
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
@@ -570,36 +555,34 @@ export interface ExportOptions {
   /** Default: the model's own. */
   outputs?: readonly string[];
   /**
-   * Also the training as it stands, as ONNX's training_info: loss, Gradient, optimizer and its state, so that any
-   * runtime that reads it, and
-   * `generateArtifacts` without a loss, can go on. Random state and the position in the data have no place in it.
-   * Default false.
+   * Also writes the current state of the training as ONNX's training_info: loss, Gradient, optimizer and its state. Any
+   * runtime that reads it can go on from there, and so can `generateArtifacts` without a loss. It cannot hold random
+   * state and the position in the data. Default false.
    */
   trainingInfo?: boolean;
 }
 
 export interface CheckpointOptions {
-  /** Moments and steps of the optimizer; default true. */
+  /** Whether the optimizer's moments and step count are saved; default true. */
   optimizerState?: boolean;
   /**
-   * Default `trainlet`, which continues to the bit. `ort` is ONNX Runtime's: it has no place for where a fit stands and
-   * the state of the random numbers, for the optimizer's state of frozen parameters and steps that are a parameter's
-   * own, and for the learning rate only with the optimizer's state.
+   * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
+   * position of a fit, the state of the random numbers, the optimizer's state of frozen parameters and separate step
+   * counts of parameters, and it holds the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
-  /** Of `ort`: 2 (default) is read by ONNX Runtime from 1.18 on, 1 by 1.16 and 1.17. */
+  /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */
   version?: 1 | 2;
 }
 
 export type Property = bigint | number | string;
-/** Small values that are saved with the checkpoint: int64 is a bigint, a number is stored as float32. */
+/** Small values that are saved with the checkpoint: a bigint is stored as int64, a number as float32. */
 export interface PropertyBag {
   get(name: string): Property | undefined;
   /**
-   * What would not come back as it is, is refused at once (`invalid-argument`): an empty name, one of more than 1,024
-   * bytes of UTF-8, a string of more
-   * than 16 MB, a zero character or half of a surrogate pair in either, a bigint of more than 64 bits, a number that no
-   * finite float32 is near.
+   * What could not be read back unchanged is refused at once (`invalid-argument`): a name that is empty or has more
+   * than 1,024 bytes of UTF-8, a string of more than 16 MB, a zero character or a lone surrogate in either, a bigint of
+   * more than 64 bits, a number that is not finite as a float32.
    */
   set(name: string, value: Property): void;
   delete(name: string): boolean;
@@ -607,9 +590,8 @@ export interface PropertyBag {
 }
 
 /**
- * Whole arrays (all with the same first dim; `labels` are merged with `inputs` into the feeds by name), or batches as
- * they
- * come; a batch in flight and the next are all that is held.
+ * Whole arrays (all with the same first dim; `inputs` and `labels` together are the feeds), or batches one after
+ * another, of which only the one in flight and the next are held.
  */
 export type Dataset =
   | { inputs: Feeds; labels?: Feeds }
@@ -617,17 +599,15 @@ export type Dataset =
   | Iterable<Feeds>
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
-/** `accuracy`: the share of labels (class indices) that are where the prediction is largest. */
+/** `accuracy`: the share of examples whose label (a class index) is where the prediction is largest. */
 export type Metric = 'loss' | 'accuracy';
 
 /**
- * The learning rate of each optimizer step, counted from the start of the fit (a continued fit counts on). `warmup`
- * steps
- * rise linearly to `lr` first. linear falls to `end` (default 0), cosine to `end` along half a wave, both at `steps`
- * (default: all
- * steps of `epochs`, whatever `maxSteps` cuts off; of batches as they come, whose number is not known, `maxSteps`);
- * step multiplies by `factor`
- * every `every` steps.
+ * The learning rate of each optimizer step, counted from the start of the fit (a continued fit goes on counting). It
+ * first rises linearly to `lr` over `warmup` steps. 'linear' then falls in a line and 'cosine' along half a wave, both
+ * to `end` (default 0) at step `steps` (default: all steps of `epochs`, even those that `maxSteps` cuts off; for
+ * batches that come one after another, whose number is not known, `maxSteps`). 'step' multiplies by `factor` every
+ * `every` steps.
  */
 export type Schedule =
   | ((step: number) => number)
@@ -638,9 +618,9 @@ export type Schedule =
 export interface EvaluateOptions {
   /** Of whole arrays; default 32. */
   batchSize?: number;
-  /** Beside the loss; default: accuracy where the labels are class indices. */
+  /** Besides the loss; default: accuracy where the labels are class indices. */
   metrics?: readonly Metric[];
-  /** Stops it, within a batch too: as a run's. */
+  /** Stops it, within a batch too, as the signal of a run does. */
   signal?: AbortSignal;
 }
 
@@ -649,51 +629,53 @@ export interface FitOptions {
   epochs?: number;
   /** Of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too. */
   batchSize?: number;
-  /** Whole arrays are shuffled anew for each epoch; default true. */
+  /** Whether whole arrays are shuffled anew for each epoch; default true. */
   shuffle?: boolean;
-  /** Of the shuffles. Default: from `setSeed` and the optimizer steps done, so the same program gives the same run. */
+  /**
+   * The seed of the shuffles. Default: made from `setSeed` and the optimizer steps done, so the same program gives the
+   * same run.
+   */
   seed?: number;
-  /** Continue a fit that was cut short; default true. */
+  /** Whether a fit that was cut short is continued; default true. */
   resume?: boolean;
-  /** Batches to an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
+  /** How many batches make an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
   accumulate?: number;
   /** The most optimizer steps that this call takes. */
   maxSteps?: number;
-  /** A data set, or the share at the end of the arrays (0 … 1) that is held out. */
+  /** A data set, or the share of the arrays (0 … 1) that is held out, at their end. */
   validation?: Dataset | number;
   metrics?: readonly Metric[];
   schedule?: Schedule;
   /**
-   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. accuracies are better when
-   * larger. With `restoreBest` a fit
-   * ends with the best epoch's parameters; one that `maxSteps` or the signal cuts short keeps them, in its checkpoints
-   * too, for the fit that goes on.
+   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when
+   * larger. With `restoreBest`, a fit ends with the best epoch's parameters; a fit that is cut short by `maxSteps` or
+   * the signal keeps them, in its checkpoints too, for the fit that continues it.
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
   /**
-   * Saved at the intervals given, after each epoch, at the end, and when it is aborted. A save that fails (no room, a
-   * store that does not answer within a
-   * minute and a second for each MB) ends nothing: `onCheckpoint` tells, and it is tried again after 1, 2, 4 … 60
-   * seconds. Where the last state of all
-   * could not be saved, fit is rejected with the store's code and what is not saved, `cause` and `history`. Parameters
-   * that are not finite are never
-   * saved over good ones: fit is rejected with `non-finite-loss`.
+   * Checkpoints are saved at these intervals, after each epoch, at the end, and when the fit is aborted. A save that
+   * fails (no room, or a store that does not answer within a minute plus a second for each MB) does not end the fit:
+   * `onCheckpoint` is told, and it is tried again after 1, 2, 4 … 60 seconds. If the final state could not be saved,
+   * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
+   * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    */
   checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
-  /** What a loss or gradient does that is not finite; no parameter is changed by it. Default `throw`. */
+  /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */
   onNaN?: 'throw' | 'stop' | 'skip';
   onBatch?: (event: BatchEvent) => void;
   onEpoch?: (event: EpochEvent) => void;
   onCheckpoint?: (event: CheckpointEvent) => void;
-  /** Stops between two steps, or within one (as a run's), which then is as if it had not begun: fit is rejected with the code `aborted` (the error has
-   * the `history` so far) and the session stays usable. */
+  /**
+   * Stops between two steps, or within one (as the signal of a run does), which is then as if it had not begun: fit is
+   * rejected with the code `aborted` (the error has the `history` so far) and the session stays usable.
+   */
   signal?: AbortSignal;
 }
 
 export interface BatchEvent {
   /** Optimizer steps done since the start of the fit. */
   readonly step: number;
-  /** Those of the whole fit, where known. */
+  /** Optimizer steps of the whole fit, where known. */
   readonly steps?: number;
   /** Counted from 0. */
   readonly epoch: number;
@@ -704,7 +686,7 @@ export interface BatchEvent {
   readonly loss: number;
   readonly lr: number;
   readonly samplesPerSecond: number;
-  /** Unknown where the length of the data is. */
+  /** Absent where the length of the data is not known. */
   readonly etaMs?: number;
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -722,19 +704,19 @@ export interface EpochEvent {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** A checkpoint was saved, or with `error` could not be. */
+/** A checkpoint was saved, or could not be saved where there is an `error`. */
 export interface CheckpointEvent {
   /** As in a BatchEvent. */
   readonly step: number;
   readonly epoch: number;
   readonly error?: TrainletError;
-  /** When it will be tried again at the earliest; not at all at the fit's end. */
+  /** How long it will be at least until it is tried again; absent at the end of the fit. */
   readonly retryMs?: number;
 }
 
 export interface History {
   readonly epochs: readonly EpochEvent[];
-  /** Optimizer steps that this call did. */
+  /** Optimizer steps done by this call. */
   readonly steps: number;
   /** Batches left out because their loss or gradient was not finite (`onNaN: 'skip'`). */
   readonly skipped: number;
@@ -742,32 +724,29 @@ export interface History {
 }
 
 /**
- * Checkpoints that survive a kill at any moment: IndexedDB in browsers; in Node a folder, where a version is one file,
- * `NAME.VERSION.trainlet` (a path to it is a `Source`), and no other file is touched. Two processes or tabs may save
- * under one name:
- * each save is a version of its own. A name is a string with a character in it, without lone surrogates; in a folder it
- * takes at most
- * 200 bytes of a file's name: a to z, digits, - and _ one each, every other byte of UTF-8 three.
- * Errors: `invalid-argument`, `store-failed`, `quota-exceeded`, `checkpoint-corrupt`.
+ * Checkpoints that survive a kill at any moment: in IndexedDB in browsers; in Node in a folder, where each version is
+ * one file, `NAME.VERSION.trainlet` (a path to it is a `Source`), and no other file is touched. Two processes or tabs
+ * may save under the same name: each save is a version of its own. A name is a string that is not empty and has no lone
+ * surrogates; in a folder it may take at most 200 bytes of the file's name: one for each of a to z, digits, - and _,
+ * three for every other byte of UTF-8. Errors: `invalid-argument`, `store-failed`, `quota-exceeded`,
+ * `checkpoint-corrupt`.
  */
 export class CheckpointStore {
   private constructor();
   /**
-   * `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions stay,
-   * default 2.
+   * `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions are
+   * kept, default 2.
    */
   static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
   /**
-   * Takes the bytes and meta at the call; resolves with the version's number when they are durable. A folder keeps
-   * `meta` as JSON.
-   * A browser's storage that is silent for 15 s, and one more for each MB, is `store-failed`: the save may then still
-   * be done.
+   * Takes the bytes and meta as they are at the call; resolves with the version's number when they are durable. A
+   * folder keeps `meta` as JSON. If a browser's storage does not answer for 15 s, plus one for each MB, the save fails
+   * with `store-failed`; it may still be done later.
    */
   save(name: string, bytes: Uint8Array, meta?: Record<string, unknown>): Promise<number>;
   /**
-   * The newest version that is whole (a checksum says so), with the newer ones that are not in `skipped`; or the
-   * `version` asked for.
-   * `checkpoint-corrupt` if there are versions and none is whole.
+   * The `version` asked for, or else the newest one that is intact by its checksum; newer ones that are not are listed
+   * in `skipped`. `checkpoint-corrupt` if there are versions but none is intact.
    */
   load(name: string, options?: { version?: number }): Promise<StoredCheckpoint | undefined>;
   /** Oldest first. */
@@ -775,7 +754,8 @@ export class CheckpointStore {
   list(): Promise<readonly { name: string; bytes: number; savedAt: Date }[]>;
   delete(name: string): Promise<void>;
   /**
-   * Asks the browser not to drop the storage when the disk is nearly full, and says whether it will not. In Node true.
+   * Asks the browser not to delete the storage when the disk is nearly full; resolves with whether it agreed. In Node
+   * true.
    */
   persist(): Promise<boolean>;
 }
@@ -788,7 +768,7 @@ export interface StoredCheckpoint {
   readonly skipped: readonly { version: number; reason: string }[];
 }
 
-/** `bytes`: how many; `meta` is missing where the version can be seen not to be whole. */
+/** `bytes`: how many; `meta` is absent where the version is visibly damaged. */
 export interface CheckpointVersion {
   readonly version: number;
   readonly bytes: number;
@@ -816,11 +796,11 @@ export type ErrorCode =
   | 'unsupported-browser'
   | 'internal';
 
-/** Everything thrown is one of these, a sentence each. `code` is stable. */
+/** Everything that is thrown is one of these. The message is one sentence; `code` is stable. */
 export class TrainletError extends Error {
   constructor(code: ErrorCode, message: string, options?: { node?: string; cause?: unknown });
   readonly code: ErrorCode;
-  /** The node of the model that the sentence is about. */
+  /** The node of the model that the message is about. */
   readonly node?: string;
   /** What a fit had done when it was aborted or failed. */
   readonly history?: History;

@@ -235,8 +235,7 @@ export async function writeArtifacts(directory, artifacts, overwrite) {
 
 /**
  * The checkpoint of a directory as fit's store. It writes over the file that is there now, and over its own: never over
- * what another process has
- * put there since.
+ * what another process has put there since.
  * @param {string} directory
  */
 export async function checkpointIn(directory) {

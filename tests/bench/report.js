@@ -15,8 +15,8 @@ const processorTimeOf = ({ processorMs }) =>
 /** The time that ratios are of. */
 const timeOf = (entrant) => processorTimeOf(entrant) ?? median(entrant.ms.filter(Boolean));
 
-/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is possible. And the memory of
- * a worker that does no more than measure them. */
+/** The limits of a place in this row's rounds, in Gflop/s and GB/s: of the fastest round, for a limit is what is
+ * possible. And the memory of a worker that does no more than measure them. */
 function limitsIn(entrants, place) {
   const measured = (name) => {
     const found = entrants.find((e) => e.limit && e.place === place && e.contender === name && !e.error);
@@ -33,8 +33,8 @@ function limitsIn(entrants, place) {
   };
 }
 
-/** Bytes that a step must move for the weights alone: a trained value is read forward; its gradient is written; the update reads the gradient, and reads and
- * writes the value and each of its moments. */
+/** Bytes that a step must move for the weights alone: a trained value is read forward; its gradient is written; the
+ * update reads the gradient, and reads and writes the value and each of its moments. */
 function trafficBytes({ graph, trains, optimizer }) {
   const trained = [...graph.weights]
     .filter(([name]) => trains(name))

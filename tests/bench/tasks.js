@@ -10,8 +10,8 @@ const adam = { type: 'adam', lr, betas: [0.9, 0.999], eps: 1e-8 };
 const adamw = { ...adam, type: 'adamw', weightDecay: 0.01 };
 const HEAD = ['classifier.*'];
 
-/** name → [what it is, network, optimizer, more]. `trainable`: globs, all weights without; `forward`: no training at all; `checked`: so many first losses
- * must agree, all without. */
+/** name → [what it is, network, optimizer, more]. `trainable`: globs, all weights without; `forward`: no training at
+ * all; `checked`: so many first losses must agree, all without. */
 const ROWS = {
   W1: ['MLP 784-512-256-10, batch 64, SGD', () => mlp(64), sgd],
   W2: ['CNN 32-64-128-10 on 28×28, batch 64, Adam', () => cnn(64), adam],

@@ -11,7 +11,8 @@ export function residentBytes(pid) {
   }
 }
 
-/** Time on a processor of the thread that computes, the first or the one of this name: a step's time without what other programs, or
+/** Time on a processor of the thread that computes, the first or the one of this name: a step's time without what other
+ * programs, or
  *  other threads of the process, take from it. */
 export function processorMs(pid, name) {
   try {
