@@ -140,12 +140,12 @@ test('the families of src/ops/README.md are the folders, and its last column the
     assert.deepEqual([...column.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort(), shared(family), family);
 });
 
-test('design.md tells the rooms from the ground up', () => {
-  const [, list] = /ROOMS = \[(.*)\]/.exec(read('tests/js/house.test.js')) ?? [];
-  const rooms = [...list.matchAll(/'(.+?)'/g)].map(([, room]) => (room === '.' ? 'src/' : `src/${room}/`));
+test('design.md lists the layers in their order', () => {
+  const [, list] = /LAYERS = \[(.*)\]/.exec(read('tests/js/house.test.js')) ?? [];
+  const layers = [...list.matchAll(/'(.+?)'/g)].map(([, layer]) => (layer === '.' ? 'src/' : `src/${layer}/`));
   assert.deepEqual(
-    [...read('docs/design.md').matchAll(/^\| `(src\/\w*\/?)`/gm)].map(([, room]) => room),
-    rooms,
+    [...read('docs/design.md').matchAll(/^\| `(src\/\w*\/?)`/gm)].map(([, layer]) => layer),
+    layers,
   );
 });
 

@@ -32,20 +32,21 @@ async function filesWith(folders, kind, pattern) {
   return found.sort();
 }
 
-/** From the ground up: a room includes what stands before it here, and itself. */
-const ROOMS = ['.', 'kernels', 'graph', 'ops', 'onnx', 'checkpoint', 'passes', 'train', 'run'];
+/** In this order: a layer includes itself and those before it. */
+const LAYERS = ['.', 'kernels', 'graph', 'ops', 'onnx', 'checkpoint', 'passes', 'train', 'run'];
 
-test('a room of src/ includes only rooms below it: kernels know numbers, operators no readers', async () => {
-  const roomOf = (/** @type {string} */ file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '.');
+test('a layer of src/ includes only layers before it: kernels know only numbers, operators no readers', async () => {
+  const layerOf = (/** @type {string} */ file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '.');
   const files = (await filesWith(['src'], /\.[ch]$/, /./)).map((file) =>
     path.relative('src', file).replaceAll(path.sep, '/'),
   );
-  assert.deepEqual([...new Set(files.map(roomOf))].sort(), [...ROOMS].sort());
+  assert.deepEqual([...new Set(files.map(layerOf))].sort(), [...LAYERS].sort());
   const upward = [];
   for (const file of files) {
     const text = await readFile(path.join(ROOT, 'src', file), 'utf8');
     for (const [, included] of text.matchAll(/^#include "([^"]+)"/gm)) {
-      if (ROOMS.indexOf(roomOf(included)) > ROOMS.indexOf(roomOf(file))) upward.push(`${file} includes ${included}`);
+      if (LAYERS.indexOf(layerOf(included)) > LAYERS.indexOf(layerOf(file)))
+        upward.push(`${file} includes ${included}`);
     }
   }
   assert.deepEqual(upward, []);
