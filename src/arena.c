@@ -15,7 +15,7 @@
 #define __SANITIZE_ADDRESS__ 1
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__ /* what lies between two blocks is nobody's */
+#ifdef __SANITIZE_ADDRESS__ /* no block owns what lies between two of them */
 #include <sanitizer/asan_interface.h>
 enum { GAP = 16 };
 #else
@@ -34,7 +34,7 @@ enum { CHUNK_BYTES = 16 * 1024 };
 bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
-/* Emmalloc adds a size to an address without a look at the carry, so near 4 GB a block may end behind the memory. */
+/* Emmalloc adds a size to an address without checking for overflow, so near 4 GB a block may end beyond the memory. */
 static bool ends_in_memory(const void *block, size_t bytes) {
 #ifdef __wasm__
   return (uint64_t)(uintptr_t)block + bytes <= (uint64_t)__builtin_wasm_memory_size(0) << 16;
@@ -58,8 +58,8 @@ void memory_give(void *block) { free(block); }
 
 /* ---- what counts for the budget that is entered ---- */
 
-#ifdef TRAINLET_MISSES /* tests end memory where they like: at the n-th chunk or block, or at the n-th piece that is   \
-                          cut from a chunk, too */
+#ifdef TRAINLET_MISSES /* tests let memory run out where they like: at the n-th chunk or block, or at the n-th piece   \
+                          that is cut from a chunk, too */
 extern long memory_countdown;
 extern bool memory_counts_pieces;
 long memory_countdown;
@@ -168,8 +168,8 @@ void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_
 
 /* ---- blocks ---- */
 
-/* Above it, memory is zero: wasm's grows so, and writing zeros would only bring every page in. NULL where nobody can
- * tell. */
+/* Memory above it is zero: wasm's memory grows that way, and writing zeros would only touch every page. NULL where this
+ * cannot be known. */
 static char *heap_end(void) {
 #ifdef __wasm__
   return sbrk(0);

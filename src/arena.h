@@ -1,4 +1,4 @@
-/* Arena: memory that is given back all at once; the only malloc of the engine stands in arena.c.
+/* Arena: memory that is freed all at once; the engine's only malloc is in arena.c.
  *
  *   Arena ─▶ chunk ─▶ chunk ─▶ …      blocks are cut from the newest chunk, 16-byte aligned and zeroed
  */
@@ -12,7 +12,7 @@ typedef struct ArenaChunk ArenaChunk;
 typedef struct Arena {
   ArenaChunk *chunk;
   size_t used_bytes; /* handed out so far */
-  bool failed;       /* an allocation came back NULL since arena_free */
+  bool failed;       /* an allocation has failed since arena_free */
 } Arena;
 
 /* Zeroed bytes, 16-byte aligned; NULL when memory is out (and `failed` is set). 0 bytes give a valid pointer. */

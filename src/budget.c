@@ -1,4 +1,4 @@
-/* Budget: the one that is entered, and what a call ends with. */
+/* Budget: the one that is in force, and how a call ends. */
 #include "budget.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ void budget_enter(Budget *b, Error *error) {
 }
 
 static Status missed(const Budget *b, Error *error) {
-  if (error->status != STATUS_OUT_OF_MEMORY) error_clear(error); /* it follows from what is not there */
+  if (error->status != STATUS_OUT_OF_MEMORY) error_clear(error); /* it is a consequence of what is missing */
   Status status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory");
   size_t at = strlen(error->text);
   if (b->refused_bytes && !strstr(error->text, "maxMemoryBytes"))

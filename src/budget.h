@@ -1,7 +1,7 @@
-/* Budget: the bytes that one owner, a session or artifacts, may take; and a call's edge, over which no failure goes
- * without a sentence.
+/* Budget: the bytes that one owner, a session or artifacts, may take; and where a call begins and ends, so that no
+ * failure leaves it without a sentence.
  *
- *   public call ─ budget_enter ─▶ every chunk and block that is taken or given back counts ─ budget_leave ─▶ its status
+ *   public call ─ budget_enter ─▶ every chunk and block that is taken or freed counts ─ budget_leave ─▶ its status
  */
 #pragma once
 #include <stdbool.h>
@@ -12,17 +12,16 @@
 typedef struct Budget {
   double limit_bytes; /* 0 = none */
   size_t used_bytes;
-  bool missed;          /* an allocation came back NULL since budget_enter */
-  size_t refused_bytes; /* what the first that the limit refused had wanted */
+  bool missed;          /* an allocation has failed since budget_enter */
+  size_t refused_bytes; /* what the first allocation that the limit refused had asked for */
 } Budget;
 
-/* From here on memory is this owner's, of this thread; and an error is a new one. */
+/* From here on, memory that this thread takes counts for this owner, and the next error is kept as the first. */
 void budget_enter(Budget *b, Error *error);
-/* Whether the call is done, as its status. It is not where an allocation failed, whoever did not notice: that becomes
- * out-of-memory. */
+/* The status of the call. If an allocation failed, it is out-of-memory, even if nobody noticed. */
 Status budget_leave(Budget *b, Error *error, bool done);
 
-/* An allocation has failed: nothing that was made since may be used. budget_forgive where it can be done without. */
+/* An allocation has failed: nothing that was made since may be used. budget_forgive is for what can be done without. */
 bool budget_missed(void);
 void budget_forgive(void);
 double budget_room(void); /* bytes that the limit leaves; infinite where there is none */

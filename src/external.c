@@ -6,7 +6,7 @@
 
 enum { OWN = 1 }; /* the first letter of a name that no user gives */
 
-/* The file that the new one replaces: one of that location, or, of our own files, any that nobody needs. */
+/* The file that the new one replaces: one of that location or, among our own files, any that nobody needs. */
 static ExternalFile *find_replaced(External *x, const char *location) {
   for (int i = 0; i < x->count; i++) {
     ExternalFile *file = &x->files[i];

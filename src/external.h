@@ -1,5 +1,5 @@
-/* External data: files that models and checkpoints keep parts of themselves in, given as bytes and found by name among
- * these and nowhere else. */
+/* External data: files in which models and checkpoints keep parts of themselves. They are given as bytes and found by
+ * name, only among those given. */
 #pragma once
 #include "arena.h"
 
@@ -20,18 +20,18 @@ typedef struct External {
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
 void *external_add(External *x, const char *location, size_t bytes, Arena *arena);
 
-/* Where to write a file that is no external data itself, but is to be read in place. A file that is done or spent makes
- * room for it. */
+/* Where to write a file that is not external data itself but is to be read in place. It may take the place of a file
+ * that is done or spent. */
 void *external_add_file(External *x, size_t bytes, Arena *arena);
 
 /* The file whose bytes these are; NULL when they are somewhere else. */
 ExternalFile *external_at(const External *x, const void *bytes);
 
-/* After a file was read, `good` or not; `needed`: it stays all the same. */
+/* To be called after a file was read, `good` or not; `needed`: it is kept even so. */
 void external_settle(ExternalFile *file, bool good, bool needed);
 
-/* NULL when there is none. "./a" and "a" are one location, nothing else is understood as a path. x may be NULL: no
- * files. */
+/* NULL when there is none. "./a" and "a" are the same location; nothing else in a location is treated as a path. x may
+ * be NULL: no files. */
 ExternalFile *external_find(const External *x, const char *location);
 
 /* "which has 'a', 'b'" or "which has nothing", for the sentence about a location that is not there. */

@@ -1,4 +1,4 @@
-/* FlatBuffers by hand: no offset is followed before it was checked. */
+/* FlatBuffers by hand: no offset is followed before it has been checked. */
 #include "flat.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static bool inside(FlatBytes *f, size_t at, size_t bytes) {
   return false;
 }
 
-/* Writers share names among the tables that use them, so an honest file is read over a few times. */
+/* Writers share names among the tables that use them, so even in an honest file some bytes are read several times. */
 FlatBytes flat_bytes(const void *bytes, size_t count) {
   enum { TIMES = 16, SMALL = 1 << 16 };
   return (FlatBytes){bytes, count, count < (SIZE_MAX - SMALL) / TIMES ? count * TIMES + SMALL : SIZE_MAX, false};

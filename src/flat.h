@@ -16,7 +16,7 @@ typedef struct FlatBytes {
   size_t count;
   size_t budget; /* bytes of vectors that may still be looked at: offsets of a hostile file lead to the same ones again
                     and again */
-  bool damaged;  /* an offset led outside (everything read since is empty), or a text is none */
+  bool damaged;  /* an offset led outside (everything read since then is empty), or a text is not valid */
 } FlatBytes;
 
 typedef struct FlatTable {

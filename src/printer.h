@@ -1,6 +1,6 @@
 /* Printer: text that grows, JSON or plain, in an arena.
  *
- *   printer_new ─▶ printer_key, printer_string, printer_int, printer_put … ─▶ text, or NULL once memory was out
+ *   printer_new ─▶ printer_key, printer_string, printer_int, printer_put … ─▶ text, or NULL if memory ran out
  */
 #pragma once
 #include <stdint.h>

@@ -6,7 +6,7 @@
 
 typedef struct Rng {
   uint64_t seed;
-  uint64_t step; /* train steps (inferences, without training) run so far: every one draws anew */
+  uint64_t step; /* train steps run so far (without training: inferences); each draws new numbers */
 } Rng;
 
 /* Four 32-bit numbers, number `block` of `stream` (one stream a node). */

@@ -23,8 +23,8 @@ typedef enum DType { /* ONNX's TensorProto.DataType */
 } DType;
 
 const char *dtype_name(DType type); /* "float32"; "type 99" style names do not exist: unknown gives "unknown" */
-size_t dtype_bytes(DType type);     /* of an element; a string's is a pointer (graph/strings.h). 0 for an unknown one */
-size_t dtype_raw_bytes(DType type); /* the same in files, 0 for strings: bytes from outside are no pointers */
+size_t dtype_bytes(DType type);     /* of an element; a string is a pointer (graph/strings.h). 0 for an unknown type */
+size_t dtype_raw_bytes(DType type); /* the same in files, 0 for strings: bytes from outside are never pointers */
 
 static inline bool dtype_is_float(DType type) {
   return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;

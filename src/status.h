@@ -1,4 +1,4 @@
-/* Errors: a status number travels up, the first sentence wins and stays in one Error. */
+/* Errors: a status number is passed up to the caller; the first sentence wins and is kept in one Error. */
 #pragma once
 
 typedef enum Status {
@@ -6,12 +6,13 @@ typedef enum Status {
 #include "status.def"
 #undef STATUS
   STATUS_COUNT,
-  STATUS_LATER = STATUS_COUNT, /* no error and never a user's: what an infer must know comes later (graph.h: Waiting) */
+  STATUS_LATER = STATUS_COUNT, /* not an error, and users never see it: what an infer needs will be known later
+                                  (graph.h: Waiting) */
 } Status;
 
 typedef struct Error {
   Status status;
-  char node[128]; /* name of the node the sentence speaks of, "" when none */
+  char node[128]; /* the name of the node that the sentence is about, "" when none */
   char text[512]; /* one sentence for a person: what was wanted, what came */
 } Error;
 

@@ -1,4 +1,4 @@
-/* Text: characters of UTF-8, none too long for its code point, no half of a surrogate pair, none beyond U+10FFFF. */
+/* Text: valid UTF-8, without overlong characters, lone surrogates, or anything beyond U+10FFFF. */
 #include "text.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
-/* Text: what of some bytes is UTF-8. */
+/* Text: how much of some bytes is valid UTF-8. */
 #pragma once
 #include <stddef.h>
 
-/* How many bytes from the first are whole characters of UTF-8: `count` where all are. No NUL is needed after them. */
+/* How many bytes, counted from the first, are whole UTF-8 characters: `count` if all are. No NUL is needed at the
+ * end. */
 size_t text_whole(const void *text, size_t count);

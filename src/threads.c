@@ -1,4 +1,5 @@
-/* Threads: each begins with chunks of its own and then helps the others; who finds none spins a little, then sleeps. */
+/* Threads: each begins with chunks of its own and then helps the others; a thread that finds none spins briefly, then
+ * sleeps. */
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -9,14 +10,15 @@
 #include "trainlet.h"
 
 enum {
-  BROKEN = 1 << 30, /* in `unfinished`: a helper died, which never finishes its chunk */
+  BROKEN = 1 << 30, /* in `unfinished`: a helper died and will never finish its chunk */
   RANGES_MAX =
-      32, /* few enough that a chunk's bookkeeping is nothing, many enough to even out threads of unequal speed */
-  LINE_ITEMS = 16, /* a cache line of floats: long ranges begin at one, so that no two threads write it */
+      32, /* few enough that the bookkeeping costs next to nothing, many enough to balance threads of unequal speed */
+  LINE_ITEMS =
+      16, /* a cache line of floats: long ranges begin at a cache line, so that no two threads write to the same one */
 };
 
-/* The chunks of a region that a thread has before it. Its owner takes the first and others the last, so that from
- * region to region a thread meets the same part of a batch, which its cache still holds. */
+/* The chunks of a region that a thread still has to do. The owner takes them from the front and others from the back,
+ * so that in each region a thread gets the same part of a batch, which its cache still holds. */
 typedef struct Hand {
   _Alignas(64) _Atomic(uint64_t) left; /* from << 32 | to */
   _Atomic(ThreadsTask *) task;
@@ -26,7 +28,8 @@ typedef struct Hand {
 static struct {
   atomic_int count; /* 0 until it is fixed */
   bool may_sleep;
-  atomic_bool busy; /* in a region: a second one, nested or of another session's thread, does not get the pool */
+  atomic_bool
+      busy; /* set during a region: a second region, nested or in another session's thread, does not get the pool */
   Hand hands[THREADS_MAX];
   _Alignas(64) SleepWord unfinished; /* chunks not done yet: the caller sleeps on it */
   atomic_bool caller_sleeps;
@@ -53,8 +56,8 @@ bool threads_stopped(void) {
 
 /* ---- chunks ---- */
 
-/* Does one chunk of a hand; false when there is none. Once it is taken its region lasts until it is done, so that what
- * is read after is the region's. */
+/* Does one chunk of a hand; false when there is none. Once a chunk is taken, its region lasts until it is done, so that
+ * whatever is read after that belongs to the region. */
 static bool do_chunk(Hand *hand, bool own) {
   uint64_t left = atomic_load(&hand->left);
   uint32_t from, to;
@@ -106,7 +109,8 @@ void threads_help(int thread) {
     atomic_fetch_add(&pool.sleepers, 1);
     uint32_t calls = atomic_load(&pool.calls);
     if (!is_work())
-      sleep_while(&pool.calls, calls); /* work that comes after this look changes `calls`, for it sees a sleeper */
+      sleep_while(&pool.calls,
+                  calls); /* work that arrives after this check changes `calls`, because it sees a sleeper */
     atomic_fetch_sub(&pool.sleepers, 1);
   }
 }
@@ -179,7 +183,7 @@ static void run_range(void *context, size_t chunk, int thread) {
 }
 
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context) {
-#ifdef TRAINLET_SMALL_RANGES /* where small cases are to be cut as large ones are */
+#ifdef TRAINLET_SMALL_RANGES /* for tests in which small cases are to be divided as large ones are */
   grain = 1;
 #endif
   size_t ranges = items / (grain ? grain : 1);

@@ -1,4 +1,4 @@
-/* Threads: one pool for the process (or the wasm memory); fork-join over chunks that the problem fixes.
+/* Threads: one pool for the process (or the wasm memory); fork-join over chunks that only the problem determines.
  *
  *   threads_run(6, …)    caller   0 ── 1 ── 5 ┐
  *                        helper 1 2 ───── 3 ──┤ joined      each begins with neighbours, which its cache may hold from
@@ -10,22 +10,22 @@
 
 enum { THREADS_MAX = 16 };
 
-/* Does one chunk. thread is 0 … threads_count() - 1 and picks that thread's scratch. */
+/* Does one chunk. `thread` is 0 … threads_count() - 1 and selects the scratch memory of that thread. */
 typedef void ThreadsTask(void *context, size_t chunk, int thread);
 
-/* Runs task for every chunk 0 … chunks - 1 and returns when all are done. The chunks must depend on the problem alone
- * and not on threads_count(), so that every thread count gives the same bits. A call from inside a task runs its chunks
- * where it is. */
+/* Runs task for every chunk 0 … chunks - 1 and returns when all are done. The chunks may depend only on the problem and
+ * not on threads_count(), so that every number of threads gives the same bits. A call from within a task runs its
+ * chunks in the calling thread. */
 void threads_run(size_t chunks, ThreadsTask *task, void *context);
 
-/* Whether to give up what a thread computes. */
+/* Whether a thread should give up what it is computing. */
 typedef struct ThreadsStop {
   bool (*asked)(void *context); /* NULL: never */
   void *context;
 } ThreadsStop;
 
-/* From here on the calling thread's regions ask after each chunk, and leave out those that are left once they are to
- * stop: what they were to write is not there then. NULL: they do not ask. */
+/* From here on, regions of the calling thread ask after each chunk and skip the remaining chunks once they are told to
+ * stop, so that what these would have written is missing. NULL: they do not ask. */
 void threads_watch(const ThreadsStop *stop);
 /* Asks; once it is true, it is until the next threads_watch. */
 bool threads_stopped(void);
@@ -35,8 +35,8 @@ typedef void ThreadsRange(void *context, size_t from, size_t to);
 
 /* Runs task over all of 0 … items - 1 in ranges of at least `grain` items (the last may be shorter); long ones begin at
  * multiples of
- * 16. Few items are one range, done here: choose a grain that takes some ten µs. The ranges depend on items and grain
- * alone. */
+ * 16. Few items are a single range, done by the caller: choose a grain that takes about ten µs. The ranges depend only
+ * on items and grain. */
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context);
 
 /* The grain of items that are `numbers` numbers each, a number taking about a nanosecond. */
@@ -44,15 +44,16 @@ static inline size_t threads_grain(size_t numbers) {
   return numbers < 16 * 1024 ? 16 * 1024 / (numbers ? numbers : 1) : 1;
 }
 
-/* Threads that run tasks, the caller's among them; 1 without a pool. Asking fixes it, for memory is planned by it. */
+/* How many threads run tasks, including the caller's; 1 without a pool. After the first call the number is fixed,
+ * because memory is planned by it. */
 int threads_count(void);
 
 /* Makes the pool one of `count` threads, without starting any; false when the count is fixed already. `may_sleep`: the
  * calling thread may wait for a helper by sleeping, as a page's main thread may not. */
 bool threads_begin(int count, bool may_sleep);
 
-/* What helper `thread` (1 … count - 1) does for ever: chunks, sleeping where there are none. */
+/* What helper `thread` (1 … count - 1) does for ever: it takes chunks, and sleeps when there are none. */
 void threads_help(int thread);
 
-/* A helper died, perhaps amid a chunk: the engine traps rather than wait for it. */
+/* A helper died, perhaps in the middle of a chunk: the engine traps instead of waiting for it. */
 void threads_break(void);

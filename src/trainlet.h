@@ -3,10 +3,11 @@
  *   artifacts_new ─ load ─ set … ─ build ─▶ bytes ─▶ session_new ─ load … ─ ready ─▶ feed … step … ─▶ save, export
  *
  * A function that returns a Status gives STATUS_OK (0) or an error (status.h), whose sentence *_error returns until the
- * next call; the errors of each are named beside it, besides STATUS_OUT_OF_MEMORY and STATUS_INTERNAL, which every one
- * may give. A session that reported an error stays usable, unless it could not be made ready. Nothing here is
- * thread-safe: one session, one thread. Text is UTF-8 and ends with a zero byte. Pointers that are returned belong to
- * the session or the artifacts. Tensors are dense and row-major; a shape is `rank` numbers `dims`, the slowest first.
+ * next call. The errors of each function are named with it, apart from STATUS_OUT_OF_MEMORY and STATUS_INTERNAL, which
+ * any function may give. A session that reported an error stays usable, unless it could not be made ready. Nothing here
+ * is thread-safe: one session, one thread. Text is UTF-8 and ends with a zero byte. Pointers that are returned belong
+ * to the session or the artifacts. Tensors are dense and row-major; a shape is `rank` numbers `dims`, the slowest
+ * first.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,8 +17,8 @@
 #include "status.h"
 
 /* Lets `count` threads (1 to 16) share the work of every session of this process: the caller's, and count - 1 that are
- * started here and sleep between steps. Once, before anything else; false when it is too late or a thread does not
- * start. Every count gives the same bits. */
+ * started here and sleep between steps. May be called once, before anything else; false when it is too late or a thread
+ * does not start. Every count gives the same bits. */
 bool trainlet_threads_start(int count);
 
 /* The files of a training session, and (MODEL) the one of an inference session. */
@@ -35,18 +36,19 @@ typedef struct TrainletArtifacts TrainletArtifacts;
 TrainletArtifacts *trainlet_artifacts_new(void);    /* NULL when memory is out */
 void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
 
-/* Before the model: a file in which it keeps data (ONNX's external_data), looked up by its location there among these
- * files and nowhere else. Where to write the file's bytes; NULL when memory is out. */
+/* To be called before the model is loaded: a file in which it keeps data (ONNX's external_data), found by the location
+ * that the model gives, among these files and nowhere else. Returns where to write the file's bytes; NULL when memory
+ * is out. */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
 /* Where to write a model of so many bytes so that it is read in place; NULL when memory is out. */
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes);
-/* The model, an ONNX file or one in ORT format; its bytes may go when this returns. STATUS_INVALID_MODEL,
+/* The model, an ONNX file or one in ORT format; its bytes may be freed when this returns. STATUS_INVALID_MODEL,
  * STATUS_UNSUPPORTED_OP, STATUS_INVALID_ARGUMENT when there is one already. */
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes);
-/* An option, as text; keys and values: wasm/README.md, "Option keys". Options that are lists are set once an entry.
- * STATUS_INVALID_ARGUMENT for a key that does not exist or a value that it cannot have. */
+/* An option, as text; keys and values: wasm/README.md, "Option keys". Options that are lists are set once for each
+ * entry. STATUS_INVALID_ARGUMENT for a key that does not exist or a value that it cannot have. */
 Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char *value);
-/* What loss.type (beside training-info) and optimizer.type may be; NULL past the last. */
+/* What loss.type (besides training-info) and optimizer.type may be; NULL past the last. */
 const char *trainlet_loss_name(int i);
 const char *trainlet_optimizer_name(int i);
 /* Makes the four files. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
@@ -75,19 +77,19 @@ void trainlet_session_limit_work(TrainletSession *s, double work);
  * finding faults: losses are the same up to rounding with any mask. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
 const char *trainlet_pass_name(int i); /* NULL past the last */
-/* Asked while a run or step computes, between operators and within long ones, in the thread that called it: once it
- * says yes the run fails with STATUS_ABORTED, and the session is as if it had not begun, but for gradients that were
- * being added up: these are dropped. An optimizer's step is done as a whole. NULL: nobody is asked. */
+/* `asked` is called while a run or step computes, between operators and within long ones, in the calling thread: once
+ * it returns true, the run fails with STATUS_ABORTED, and the session is as if it had not begun, except that gradients
+ * which were being accumulated are dropped. A step of the optimizer is never interrupted. NULL: nothing is called. */
 void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
 
 /* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data" is ONNX Runtime's second file of a
  * large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
 /* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights
- * exist once then. NULL when memory is out. It must be asked for and written again after a load that failed; once it is
+ * exist once then. NULL when memory is out. After a failed load it must be requested and written again; once it is
  * loaded, the next such file may take its place. */
 void *trainlet_session_file(TrainletSession *s, size_t bytes);
-/* A part of `count` bytes, each at most once and before ready. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
+/* Loads a part of `count` bytes, each part at most once and before ready. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
  * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT. */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 /* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not
@@ -96,30 +98,29 @@ Status trainlet_session_ready(TrainletSession *s);
 /* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL when memory is out. */
 const char *trainlet_session_json(TrainletSession *s);
 
-/* ---- inside: for people who look for time and memory ---- */
+/* ---- inside: for people who want to know where time and memory go ---- */
 
-/* The nodes of the train, eval or inference model as text, one a line with the shapes of its outputs. Once the
- * part has run: as it ran last, that is, rewritten, for the shapes fed, its nodes numbered in the order of running.
- * After the shape of each output stands where its bytes lie in the step's arena, and the numbers of the first and last
- * node that use them: `@offset+bytes [first, last]`; after `in` stands whose bytes it has. Before that: as loaded, free
- * dims by their names. Valid until the next call; NULL when memory is out and where there is no such model
- * (STATUS_INVALID_ARGUMENT). */
+/* The nodes of the train, eval or inference model as text, one a line with the shapes of its outputs. Once the part has
+ * run, the graph is shown as it ran last: rewritten, for the shapes that were fed, with its nodes numbered in the order
+ * in which they run. The shape of each output is followed by the place of its bytes in the step's arena and the numbers
+ * of the first and last node that use them, `@offset+bytes [first, last]`, or by `in` and the value whose bytes it
+ * shares. Before the first run, the graph is shown as it was loaded, with free dims by their names. Valid until the
+ * next call; NULL when memory is out and where there is no such model (STATUS_INVALID_ARGUMENT). */
 const char *trainlet_session_graph(TrainletSession *s, TrainletPart part);
-/* Times every node of the runs that follow: `now` gives milliseconds since any moment and is asked after each node, by
- * the thread that calls. Times before are forgotten. NULL, the default: nothing is timed, and it costs nothing. */
+/* Times every node of the runs that follow: `now` returns milliseconds since some fixed moment and is called after each
+ * node, in the calling thread. Earlier times are forgotten. NULL, the default: nothing is timed, at no cost. */
 void trainlet_session_time_nodes(TrainletSession *s, double (*now)(void *context), void *context);
-/* What the nodes of the part's last run took, as JSON in the order of running: {"runs": how many on the same shapes
- * were timed, "peak": the multiply-adds a millisecond of all threads in registers alone, measured now for some 20 ms,
- * "nodes":
- * [{"name", "op", "ms": of a run, on average, "work": multiply-adds, 0 for operators that only move or map elements}]}.
- * Valid until the next call; NULL when memory is out and where no run of the part was timed (STATUS_INVALID_ARGUMENT).
+/* The time that each node took in the part's last runs, as JSON in the order in which they run: {"runs": how many on
+ * the same shapes were timed, "peak": the multiply-adds a millisecond of all threads in registers alone, measured now
+ * for some 20 ms, "nodes": [{"name", "op", "ms": of a run, on average, "work": multiply-adds, 0 for operators that only
+ * move or map elements}]}. Valid until the next call; NULL when memory is out and where no run of the part was timed
+ * (STATUS_INVALID_ARGUMENT).
  */
 const char *trainlet_session_node_times(TrainletSession *s, TrainletPart part);
 
 /* ---- tensors in and out ---- */
 
-/* Ranks of outputs that are no tensors: a sequence, whose `count` tensors follow it, and an optional without an
- * element. */
+/* Ranks of outputs that are not tensors: a sequence, whose `count` tensors follow it, and an empty optional. */
 enum { TRAINLET_SEQUENCE = -1, TRAINLET_NOTHING = -2 };
 
 typedef struct TrainletTensor {
@@ -133,17 +134,17 @@ typedef struct TrainletTensor {
 
 /* Says what the next run of the part's model gets for an input, and where to write it: `dims` are `rank` numbers, the
  * bytes as many as the shape and type say. NULL on a wrong name, type or shape (STATUS_INVALID_FEED) and when memory is
- * out. An optional that is not fed is without an element. */
+ * out. An optional that is not fed is empty. */
 void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank,
                             const int64_t *dims);
 /* The same for a tensor of strings: where to write `bytes` of text, each string with a zero byte at its end. */
 void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims,
                                  size_t bytes);
-/* The next `count` tensors fed for this input, a sequence, are its own. STATUS_INVALID_FEED. */
+/* The next `count` tensors fed for this input, a sequence, are its items. STATUS_INVALID_FEED. */
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
 /* Runs the train, eval or inference model on what was fed. fetches: names of outputs, one a line; NULL for the model's
- * own. A run of TRAINLET_TRAIN adds its gradients to those that are there. STATUS_INVALID_FEED, STATUS_UNSUPPORTED_OP,
- * STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
+ * own. A run of TRAINLET_TRAIN adds its gradients to those of the runs before. STATUS_INVALID_FEED,
+ * STATUS_UNSUPPORTED_OP, STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
 int trainlet_session_output_count(const TrainletSession *s); /* of the last run; the tensors of a sequence count */
 const TrainletTensor *trainlet_session_output(const TrainletSession *s,
@@ -152,11 +153,11 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s,
 /* ---- training ---- */
 
 /* A train run on what was fed to TRAINLET_TRAIN, then optimize, then reset_grad. The errors of run, and
- * STATUS_NON_FINITE_LOSS where the loss or a gradient is NaN or infinite: no parameter was changed then. */
+ * STATUS_NON_FINITE_LOSS where the loss or a gradient is NaN or infinite; then no parameter has been changed. */
 Status trainlet_session_step(TrainletSession *s);
 double trainlet_session_loss(const TrainletSession *s); /* of the last step or train run: the model's first output */
-/* One step of the optimizer on the gradients that are there. STATUS_INVALID_ARGUMENT without an optimizer,
- * STATUS_NON_FINITE_LOSS where a gradient is not finite. */
+/* One step of the optimizer with the gradients that have been accumulated. STATUS_INVALID_ARGUMENT without an
+ * optimizer, STATUS_NON_FINITE_LOSS where a gradient is not finite. */
 Status trainlet_session_optimize(TrainletSession *s);
 /* Gives up the train runs since the gradients were last overwritten: gradients, running statistics and random state are
  * as before them. */
@@ -166,7 +167,8 @@ void trainlet_session_reset_grad(
 
 double trainlet_session_lr(const TrainletSession *s); /* the learning rate; 0 without an optimizer */
 void trainlet_session_set_lr(TrainletSession *s, double lr);
-int64_t trainlet_session_steps(const TrainletSession *s);          /* steps of the optimizer, in sessions before too */
+int64_t
+trainlet_session_steps(const TrainletSession *s); /* steps of the optimizer, including those of earlier sessions */
 void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* of random operators, from the next run on */
 
 /* ---- parameters, in the order of the train model's inputs; those that it lacks follow ---- */
@@ -175,24 +177,25 @@ int trainlet_session_parameter_count(const TrainletSession *s); /* 0 before read
 /* Its name, shape and values, which may be written in place before the next run; all 0 past the last. */
 TrainletTensor trainlet_session_parameter(TrainletSession *s, int i);
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
-/* From here on exactly the float32 parameters train whose names match one of the patterns (* and ?, one a line), as far
- * as the loss depends on them and their values are finite; running statistics never do. A BatchNormalization of which
- * neither scale nor bias trains uses its running statistics and leaves them as they are. What is frozen keeps the
- * optimizer's state for when it trains again; gradients that were being added up are dropped, the best copy is
- * forgotten. STATUS_INVALID_ARGUMENT (a pattern that matches none, a name on which the loss does not depend, or nothing
- * left to train), STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient); the session is as it was then.
+/* From here on, exactly those float32 parameters train whose names match one of the patterns (* and ?, one a line),
+ * provided that the loss depends on them and their values are finite; running statistics never train. A
+ * BatchNormalization whose scale and bias are both frozen uses its running statistics and leaves them as they are.
+ * Frozen parameters keep their optimizer state for when they train again; accumulated gradients are dropped, and the
+ * best copy is forgotten. STATUS_INVALID_ARGUMENT (a pattern that matches none, a name on which the loss does not
+ * depend, or nothing left to train), STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient); then the
+ * session is as it was before.
  */
 Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
-/* The gradient of parameter i, of its shape: what the train runs since the last reset have added up, zeros where there
- * was none. NULL with a sentence where it is frozen (STATUS_INVALID_ARGUMENT). Valid until the next call that trains.
+/* The gradient of parameter i, in its shape: the sum over the train runs since the last reset, zeros if there was none.
+ * NULL with a sentence if it is frozen (STATUS_INVALID_ARGUMENT). Valid until the next call that trains.
  */
 const float *trainlet_session_gradient(TrainletSession *s, int i);
-/* Float32 values of parameters together: of all; of those that train; of all that training changes, which is these and
- * the running statistics. */
+/* The number of float32 values in all parameters; in those that train; or in everything that training changes, which is
+ * these and the running statistics. */
 typedef enum TrainletWhich { TRAINLET_ALL, TRAINLET_TRAINABLE, TRAINLET_WITH_STATISTICS } TrainletWhich;
 size_t trainlet_session_element_count(const TrainletSession *s, TrainletWhich which);
-/* They in a row, to and from element_count floats. Copying in all also gives a nominal checkpoint, which has names
- * alone, its values. */
+/* All these values in a row, to and from element_count floats. Copying in all of them also supplies the values of a
+ * nominal checkpoint, which has only names. */
 void trainlet_session_copy_out(const TrainletSession *s, TrainletWhich which, float *to);
 void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const float *from);
 
@@ -202,16 +205,16 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
  */
 int64_t trainlet_session_position(const TrainletSession *s, int i);
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);
-/* Where a fit stands, beside the position: any text, "" for nothing. STATUS_INVALID_ARGUMENT for what is not UTF-8.
- * Saved in Trainlet's format alone, as the best parameters are. */
+/* The state of a fit, besides the position: any text, "" for none. STATUS_INVALID_ARGUMENT for what is not UTF-8. Saved
+ * only in Trainlet's format, like the best parameters. */
 const char *trainlet_session_fit(const TrainletSession *s);
 Status trainlet_session_set_fit(TrainletSession *s, const char *text);
-/* A second copy of trainable parameters and running statistics, of which there is one or none: forgets it, makes it, or
- * copies it back where there is one. STATUS_INVALID_ARGUMENT before ready. */
+/* Forgets, makes or restores a second copy of the trainable parameters and running statistics. There is at most one
+ * such copy. STATUS_INVALID_ARGUMENT before ready. */
 typedef enum TrainletBest { TRAINLET_BEST_FORGET, TRAINLET_BEST_KEEP, TRAINLET_BEST_RESTORE } TrainletBest;
 Status trainlet_session_best(TrainletSession *s, TrainletBest what);
-/* Properties: values by name that travel with the checkpoint. STATUS_INVALID_ARGUMENT for a name that is empty,
- * names and texts that are too long or no UTF-8, and a number that a float32 cannot hold. */
+/* Properties: values by name that travel with the checkpoint. STATUS_INVALID_ARGUMENT for a name that is empty, names
+ * and texts that are too long or not UTF-8, and a number that a float32 cannot hold. */
 Status trainlet_session_property_set_int(TrainletSession *s, const char *name, int64_t value);
 Status trainlet_session_property_set_float(TrainletSession *s, const char *name, double value);
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);
@@ -223,19 +226,21 @@ trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the nex
  * next call; NULL when memory is out and, with STATUS_INVALID_ARGUMENT, before a checkpoint is loaded or after ready.
  */
 const char *trainlet_session_checkpoint(TrainletSession *s);
-/* Who writes checkpoints that begin like these bytes, "Trainlet" or "ONNX Runtime"; NULL: they are none. */
+/* Who writes checkpoints that begin with such bytes, "Trainlet" or "ONNX Runtime"; NULL: the bytes are not a
+ * checkpoint. */
 const char *trainlet_checkpoint_writer(const void *bytes, size_t count);
 
 /* ---- files out ---- */
 
-/* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. Those have no place for data position and random state. */
+/* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. These cannot hold data position and random state. */
 typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
 /* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite
  * or NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
 /* The inference model with the parameters as they are. outputs: names, one a line; NULL for the model's own.
- * training_info: with ONNX's description of the training, to go on elsewhere. STATUS_INVALID_ARGUMENT for names that
- * are not there and for a training that ONNX cannot describe, STATUS_NON_FINITE_LOSS as save. */
+ * training_info: includes ONNX's description of the training, so that it can continue elsewhere.
+ * STATUS_INVALID_ARGUMENT for names that do not exist and for training that ONNX cannot describe,
+ * STATUS_NON_FINITE_LOSS as for save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
 /* The file of the last save or export and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);

@@ -1,9 +1,10 @@
 /* Wire: protobuf bytes checked before protobuf-c sees them, then unpacked into an arena.
  *
- * protobuf-c recurses once a nested message on a stack that is small in wasm, merges a message field that comes twice
- * by copying both, ends strings at a NUL, and multiplies element counts in size_t. So a walk along its own descriptors
- * first refuses what no exporter writes: deep nesting, a single message field twice, NULs in names, names that are not
- * UTF-8 (JavaScript would take one for another), counts that could overflow. */
+ * protobuf-c recurses for each nested message, on a stack that is small in wasm; it merges a message field that comes
+ * twice by copying both, ends strings at a NUL, and multiplies element counts in size_t. So the bytes are first walked
+ * along protobuf-c's own descriptors, and what no exporter writes is refused: deep nesting, a singular message field
+ * that comes twice, NULs in names, names that are not UTF-8 (JavaScript would confuse them), counts that could
+ * overflow. */
 #include "wire.h"
 
 #include <protobuf-c/protobuf-c.h>
@@ -19,7 +20,7 @@ enum {
 typedef struct Walk {
   const uint8_t *start;
   const char *what;
-  size_t packed; /* bytes of packed numbers so far: each may become 8 bytes */
+  size_t packed; /* bytes of packed numbers so far: each byte may become 8 */
   Status status;
   Error *error;
 } Walk;
