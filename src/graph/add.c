@@ -1,10 +1,11 @@
-/* Add: a node as a file has it becomes the nodes that compute it, in types that its operator takes, or is put off. */
+/* Add: turns a node as a file has it into the nodes that compute it, in types that its operator takes, or puts it
+ * off. */
 #include "graph/add.h"
 
 #include "graph/op.h"
 #include "graph/upgrade.h"
 
-/* The type in which an operator computes those of a type; the same where it takes them as they are. */
+/* The type in which an operator computes elements of a type; the same type where it takes them as they are. */
 static DType wide_of(const Op *op, DType type) {
   switch (type) {
     case DTYPE_FLOAT16:
@@ -26,7 +27,7 @@ static DType narrow_of(const Added *a) {
   return DTYPE_NONE;
 }
 
-/* Whether outputs are of the narrow type: they are of the first input's of its kind. */
+/* Whether outputs have the narrow type: they have the type of the first input of its kind (float or int). */
 static bool narrows(const Added *a, DType narrow) {
   int i = 0;
   while (!a->in[i] || dtype_is_float(a->in[i]->type) != dtype_is_float(narrow)) i++;
@@ -35,8 +36,8 @@ static bool narrows(const Added *a, DType narrow) {
 
 static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
 
-/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where no way of its own is
- * written: the inputs are cast, and outputs of that type cast back. */
+/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where the operator has no
+ * code for it: the inputs are cast, and outputs of that type are cast back. */
 static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
   if (!in) return graph_out_of_memory(g);
@@ -74,7 +75,7 @@ Status graph_compose(Graph *g, const Added *a, Value **out) {
   return STATUS_OK;
 }
 
-/* The input that is missed, or when it is a value within the composition, one that it may follow from. */
+/* The input that is missing, or if that is a value within the composition, an input on which it may depend. */
 static Value *awaited_input(const Added *a, const Value *missed) {
   Value *first = NULL;
   for (int i = 0; i < a->in_count; i++) {
@@ -120,7 +121,8 @@ static Status check_age(Graph *g, const Added *a) {
                    opset, *domain ? domain : "ai.onnx");
 }
 
-/* What a composition that is put off has added: its next try adds it again, so that nothing is to be computed for it.
+/* Nodes that were added by a composition that is put off: its next try adds them again, so nothing need be computed for
+ * these.
  */
 static void abandon(Graph *g, int first) {
   for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;

@@ -1,4 +1,5 @@
-/* Backward: walks the nodes in reverse, asks each op for its gradient and adds up what meets at a value. */
+/* Backward: walks the nodes in reverse, asks each op for its gradient and adds up the gradients that meet at a
+ * value. */
 #include "graph/backward.h"
 
 #include "kernels/number.h"
@@ -9,8 +10,8 @@ typedef struct Contribution {
   struct Contribution *next;
 } Contribution;
 
-/* A value depends when it is of a float type and computed from a value whose gradient is wanted: no gradient flows
- * through integers, but those that QuantizeLinear makes. */
+/* A value depends if it has a float type and is computed from a value whose gradient is wanted: no gradient flows
+ * through integers, except those that QuantizeLinear makes. */
 static void mark_dependent(Graph *g, Value *const *wrt, int count) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->depends = false, g->values[i]->contributions = NULL;
   for (int i = 0; i < count; i++) wrt[i]->depends = true;
@@ -48,8 +49,8 @@ static Value *total_gradient(Graph *g, Value *v) {
   return sum;
 }
 
-/* Sums `grad` down to the shape of `x`, whose dims a broadcast may have stretched. Unequal symbols leave it to the run:
- * BroadcastGradientArgs then finds the axes. */
+/* Sums `grad` down to the shape of `x`, whose dims may have been stretched by a broadcast. Where symbols differ, this
+ * is left to the run: BroadcastGradientArgs then finds the axes. */
 static Value *unbroadcast(Graph *g, Value *grad, Value *x) {
   if (!grad || shape_equal(&grad->shape, &x->shape)) return grad;
   int64_t axes[RANK_MAX];

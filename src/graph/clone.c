@@ -1,5 +1,5 @@
-/* Cloning: what is wanted of a graph in a new one, with numbers for symbols, and with pins for values that were
- * settled. */
+/* Cloning: copies what is wanted of a graph into a new one, with numbers for symbols, and with pins for values that are
+ * already known. */
 #include "graph/op.h"
 
 /* `wanted`: by a value's index. */
@@ -61,7 +61,7 @@ static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
   return copy;
 }
 
-/* The copy of a value; that of a sequence is made when first asked for, after those of its items. */
+/* The copy of a value; the copy of a sequence is made when it is first needed, after those of its items. */
 static Value *twin_of(Graph *to, Value *v) {
   if (!v || v->twin || v->kind != VALUE_SEQUENCE) return v ? v->twin : NULL;
   Value **items = ARENA_ARRAY(to->arena, Value *, v->item_count);

@@ -1,4 +1,4 @@
-/* Compose: what compositions emit over and over. */
+/* Compose: nodes that many compositions emit. */
 #include "graph/compose.h"
 
 #include <string.h>

@@ -1,16 +1,16 @@
-/* Compose: short words for operators that are made of others; they take opset and type from the node at hand. */
+/* Compose: shorthands for operators that are made of others; opset and type are those of the node at hand. */
 #pragma once
 #include "graph/op.h"
 
-/* A scalar of x's type (float32 where x is no float64). */
+/* A scalar of the type of `like` (float32 unless that is float64). */
 Value *compose_number(Compose *c, Value *like, double x);
 Value *compose_cast(Compose *c, Value *x, DType to); /* x itself when it is of that type */
-/* ReduceSum, ReduceMean … over axes, whose place is an attribute or an input, as the opset has it. */
+/* ReduceSum, ReduceMean … over axes, which are an attribute or an input, depending on the opset. */
 Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims);
-/* ReduceSum of x over the axes of the node itself, wherever they stand. */
+/* ReduceSum of x over the axes of the node itself, in whichever form it has them. */
 Value *compose_sum_as(Compose *c, Value *x);
-/* The dims as Reshape takes them: symbols that `like` (may be NULL) has at the same place are copied, one more is left
- * over. */
+/* x in the shape `to`: symbols that `like` (may be NULL) has at the same place are copied from x, and one more may be
+ * left for Reshape to work out. */
 Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
 bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts); /* along the axis */
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */

@@ -2,15 +2,16 @@
 #pragma once
 #include "graph/op.h"
 
-/* Π a / Π b with equal symbols cancelled: a number or a symbol, a fresh one when it is no single symbol. False when the
- * numbers do not divide or overflow. */
+/* Π a / Π b with equal symbols cancelled: a number or a symbol, which is a new one if the quotient is no single symbol.
+ * False when the numbers do not divide or overflow. */
 bool dims_divide(Graph *g, const Dim *a, int a_count, const Dim *b, int b_count, Dim *out);
 
-/* For contents (a shape, starts, …) that an infer must know: as node_known, but while the graph's inputs still have
- * symbols in their shapes, contents that follow from them may be missing: then STATUS_OK and *dims is NULL. */
+/* For contents (a shape, starts, …) that an infer needs: like node_known, but while the graph's inputs still have
+ * symbols in their shapes, contents that depend on these may be missing: then the result is STATUS_OK and *dims is
+ * NULL. */
 Status dims_known(const Node *n, int input, const Dim **dims, int *count);
 
-/* Both may be the same number: a symbol may turn out to be any. */
+/* Whether both may be the same number: a symbol may turn out to be any number. */
 static inline bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
 
 /* The set of axes as bits, negative ones counted from the end, each at most once. */

@@ -1,10 +1,11 @@
-/* Emit: short words for the nodes that gradients and losses add; sticky, so a chain needs one check at its end. */
+/* Emit: shorthands for the nodes that gradients and losses add; errors are sticky, so a chain needs only one check, at
+ * its end. */
 #include <string.h>
 
 #include "graph/op.h"
 
 Value emit_absent;
-enum { EMIT_INPUTS = 16 }; /* of an operator composed within another */
+enum { EMIT_INPUTS = 16 }; /* for an operator that is composed within another */
 
 static void out_of_memory(Graph *g) { error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the graph"); }
 
@@ -23,7 +24,7 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
     if (!in[i]) return NULL;
     inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
   }
-  for (int i = 0; i < attrs.count; i++) { /* lists may lie on the emitter's stack */
+  for (int i = 0; i < attrs.count; i++) { /* lists may be on the caller's stack */
     kept[i] = attrs.items[i];
     if (attrs.items[i].kind != ATTR_INTS) continue;
     int64_t *ints = ARENA_ARRAY(g->arena, int64_t, attrs.items[i].count);

@@ -1,4 +1,4 @@
-/* Graph: values found by name, nodes that infer as they are added, symbols. */
+/* Graph: values, which are found by name; nodes, which infer as they are added; symbols. */
 #include "graph/graph.h"
 
 #include <stdio.h>
@@ -24,7 +24,8 @@ Status graph_out_of_memory(Graph *g) {
                    "out of memory: the graph needs more than the %zu bytes it has", g->arena->used_bytes);
 }
 
-/* Room for one more item of the list of g whose pointer stands at `list`; it stays as it is when there is none. */
+/* Makes room for one more item in the list of g whose pointer is at `list`; the list stays as it is when memory is
+ * out. */
 static bool room(Graph *g, void *list, int count, int *capacity, size_t item_bytes) {
   void *items;
   memcpy(&items, list, sizeof items);
@@ -76,7 +77,7 @@ Value *graph_find(const Graph *g, const char *name) {
   return i < 0 ? NULL : g->values[i];
 }
 
-/* Takes the names up to `count` in; a symbol without a name is found by none. */
+/* Adds the names up to `count`; a symbol without a name cannot be found by name. */
 static void names_fill(Graph *g, NameTable *t, int count) {
   for (int i = t->count; i < count; i++) {
     const char *name = name_at(g, t, i);
@@ -85,7 +86,7 @@ static void names_fill(Graph *g, NameTable *t, int count) {
   t->count = count;
 }
 
-/* Room for one more than `count` names, which are in it afterwards. */
+/* Makes room for one more than `count` names; these are in the table afterwards. */
 static bool names_grow(Graph *g, NameTable *t, int count) {
   int slots = t->slot_count ? t->slot_count : 64;
   while (count * 2 >= slots) slots *= 2;
@@ -147,7 +148,7 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
 
 enum { KNOWN_MAX = 64 };
 
-/* Small integer constants are known as dims, so that shapes and axes fold on the way. */
+/* Small integer constants are known as dims, so that shapes and axes are folded along the way. */
 bool graph_know(Graph *g, Value *v) {
   size_t count;
   if (v->shape.rank > 1 || !shape_count(&v->shape, &count) || count > KNOWN_MAX) return true;
@@ -216,8 +217,8 @@ const char *graph_symbol_name(const Graph *g, Dim d) {
 
 /* ---- nodes ---- */
 
-/* The newest meaning of `op` that the graph's opset has; the first, when the op is younger than the opset: what is
- * emitted may be. */
+/* The newest meaning of `op` that the graph's opset has; the first one if the op is newer than the opset, as emitted
+ * ones may be. */
 static int version_in_force(Graph *g, const Op *op) {
   const char *domain = op->domain ? op->domain : "";
   int opset = graph_opset(g, domain), version = 0;
@@ -365,7 +366,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->work_ahead = g->work_ahead;
   to->work_composed = g->work_composed;
   to->work_limit = g->work_limit;
-  to->made = g->made; /* what becomes nodes in a clone takes no name of a value that is cloned after it */
+  to->made = g->made; /* nodes that are made in a clone must not take the name of a value that is cloned later */
   to->ir_version = g->ir_version;
   to->file_opset = g->file_opset;
   return to;

@@ -23,8 +23,8 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
-/* What the file says of a value that may be a sequence, an optional or both; it has no type until it is bound to what
- * was fed. */
+/* What the file declares of a value that may be a sequence, an optional or both; the value has no type until it is
+ * bound to what was fed. */
 typedef struct Declared {
   bool sequence, optional;
   DType type;  /* of the tensor, or of each of the sequence */
@@ -33,7 +33,7 @@ typedef struct Declared {
 
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
-  int index;        /* in graph->values: what an algorithm knows of each value it keeps in an array of its own */
+  int index;        /* in graph->values: an algorithm keeps what it knows of each value in an array of its own */
   DType type;
   Shape shape;
   ValueKind kind;
@@ -46,12 +46,13 @@ typedef struct Value {
                                known yet; else NULL */
   struct Value **items;     /* VALUE_SEQUENCE only */
   int item_count;
-  bool absent;  /* VALUE_SEQUENCE that stands for an optional without an element */
+  bool absent;  /* VALUE_SEQUENCE that stands for an empty optional */
   bool ahead;   /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
-  bool settled; /* VALUE_CONSTANT whose contents an infer has read, as scales of a Resize: it stays what it is */
+  bool settled; /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it
+                   is */
   void *data;   /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
-  struct Value *root; /* whose bytes these are: itself unless a view or written in place */
+  struct Value *root; /* the value that owns the bytes: itself unless it is a view or written in place */
   size_t offset;      /* in the step arena */
   bool in_state;      /* a root computed straight into the session's state, not into the arena */
   int first, last;    /* steps that write and last read the root's bytes */
@@ -103,7 +104,7 @@ typedef struct Attr {
 typedef struct Deferred {
   bool waits;
   Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */
-  int64_t done; /* iterations that a Loop has behind it; > 0 where it is run by itself */
+  int64_t done; /* iterations that a Loop has already done; > 0 where it is run by itself */
 } Deferred;
 
 struct Node {
@@ -111,7 +112,7 @@ struct Node {
   const char *name; /* never NULL; made up from the op and its first output when the model has none */
   Graph *graph;
   int version; /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
-  int stream;  /* of random numbers: the node's number in the graph it was read from, the same in every clone */
+  int stream;  /* of random numbers: the node's number in the graph that was read, the same in every clone */
   Value **in;  /* in[i] is NULL when an optional input is absent */
   Value **out; /* out[i] is NULL when an optional output is not wanted */
   int in_count, out_count;
@@ -120,7 +121,8 @@ struct Node {
   void *params; /* what infer made of the attributes; the op's own struct */
   Deferred deferred;
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  void *scratch; /* there during run, 64-byte aligned; never NULL, for an address of nothing is computed from it too */
+  void *scratch; /* available during run, 64-byte aligned; never NULL, because addresses are computed from it even when
+                    nothing is there */
 };
 
 typedef struct Opset {
@@ -134,14 +136,14 @@ typedef struct NameTable {
   int slot_count, count;
 } NameTable;
 
-/* Nodes that wait. Where an infer, or the composition around it, must know contents that only a run computes,
- * node_await gives STATUS_LATER, and the node is put off instead of refused. */
+/* Nodes that wait. Where an infer, or the composition around it, needs contents that only a run computes, node_await
+ * returns STATUS_LATER, and the node is put off instead of being refused. */
 typedef struct Waiting {
   bool allowed;  /* else such an infer fails with a sentence */
   bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
   bool open;     /* a node of the graph waits */
-  bool tries;    /* an infer or a composition is under way that can be put off */
-  Value *missed; /* what the last infer or composition must know */
+  bool tries;    /* an infer or a composition that can be put off is in progress */
+  Value *missed; /* what the last infer or composition needed */
 } Waiting;
 
 struct Graph {
@@ -172,7 +174,7 @@ struct Graph {
     int count, capacity;
   } metadata; /* the model's metadata_props */
   int ir_version;
-  int file_opset; /* of ai.onnx in the file that nodes come from; the graph's own is 13 or higher */
+  int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };
 
 Graph *graph_new(Arena *arena, Error *error);
@@ -182,7 +184,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error);
 int graph_opset(const Graph *g, const char *domain);
 Status graph_import(Graph *g, const char *domain, int version); /* keeps the first import of a domain */
 
-/* Values. A name that is taken already is invalid-model; NULL asks for a made-up name. NULL comes back on failure. */
+/* Values. A name that is already taken is invalid-model; NULL asks for a made-up name. NULL is returned on failure. */
 Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind);
 Value *graph_find(const Graph *g, const char *name);
 Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape,
@@ -206,8 +208,8 @@ const char *graph_symbol_name(const Graph *g, Dim d); /* "" for a fresh one */
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 
-/* A node as a model has it: an operator that others make up (Op.compose) becomes those; float16 and bfloat16 are
- * computed in float32, small ints in int64, between casts. `out_names` as for graph_node. */
+/* A node as a model has it: an operator that is made of others (Op.compose) is replaced by these; float16 and bfloat16
+ * are computed in float32, small ints in int64, between casts. `out_names` as for graph_node. */
 typedef struct Added {
   const Op *op;
   const char *name;
@@ -220,16 +222,16 @@ typedef struct Added {
   int64_t done;
 } Added;
 Status graph_add(Graph *g, const Added *a);
-bool graph_is_composed(const Added *a); /* others make it up */
+bool graph_is_composed(const Added *a); /* it is made of others */
 Status graph_compose(Graph *g, const Added *a,
                      Value **out); /* the same without casts, the outputs under made-up names */
 
-/* Copies the nodes that `outputs` need into a new graph of `arena`, pinned values as their pins, symbols replaced by
- * `numbers` where those are ≥ 0, and infers every one again. Values of other kinds than VALUE_NODE are copied with
- * their data. `twin` of each old value points to its copy. */
+/* Copies the nodes that `outputs` need into a new graph in `arena` and infers each of them again. Pinned values are
+ * replaced by their pins, and symbols by `numbers` where those are ≥ 0. Values of other kinds than VALUE_NODE are
+ * copied with their data. `twin` of each old value points to its copy. */
 Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *outputs, int output_count);
 
-/* Emitting: sticky, NULL in gives NULL out; the error is in g->error. emit gives output 0. */
+/* Emitting: errors are sticky, NULL in gives NULL out; the error is in g->error. emit returns output 0. */
 typedef struct AttrList {
   const Attr *items;
   int count;

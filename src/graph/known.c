@@ -42,7 +42,7 @@ static bool run(Node *n, int depth) {
   return true;
 }
 
-/* Stops at the first value that is not to be had, and does nothing twice: the time is that of one path and of what is
+/* Stops at the first value that cannot be had, and computes nothing twice: it takes the time of one path and of what is
  * kept. */
 static bool compute(Value *v, int depth) {
   if (v->kind == VALUE_CONSTANT) return v->settled = true;

@@ -1,12 +1,13 @@
-/* Known: contents that follow from constants and shapes alone, computed while a graph is built, so that shapes,
- * conditions and numbers of iterations may be too. */
+/* Known: contents that depend only on constants and shapes. They are computed while a graph is built, so that shapes,
+ * conditions and numbers of iterations may depend on them. */
 #pragma once
 #include "graph/graph.h"
 
-/* The contents as dims (Value.known), computed now if need be and can; NULL when they are not to be known before a run.
+/* The contents as dims (Value.known), computed now if necessary and possible; NULL when they cannot be known before a
+ * run.
  */
 const Dim *known_of(Value *v);
-/* The same as bytes, of any type and size up to a limit; where constants took part they stay what they are
+/* The same as bytes, of any type, up to a limit of size; constants on which they depend must stay as they are
  * (Value.settled). */
 const void *known_data(Value *v);
 /* Writes the dims to v->data. */

@@ -18,7 +18,7 @@ static Status fail(const Node *n, Status status, const char *format, va_list arg
   return error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
 }
 
-/* A composition that goes on with values which have no shape yet may find anything amiss: it waits. */
+/* A composition that goes on with values which have no shape yet may find fault with anything: it waits instead. */
 Status node_fail(const Node *n, Status status, const char *format, ...) {
   if (n->graph->waiting.tries && n->graph->waiting.missed && status != STATUS_OUT_OF_MEMORY) return later(n->graph);
   va_list args;
@@ -149,14 +149,14 @@ Status node_output(Node *n, int i, DType type, const Shape *shape) {
 
 void node_output_known(Node *n, int i, const Dim *dims, int count) {
   if (!has_out(n, i) || count > KNOWN_MAX) return;
-  for (int k = 0; k < count; k++) /* arithmetic may land on a symbol that the graph does not have */
+  for (int k = 0; k < count; k++) /* arithmetic may result in a symbol that the graph does not have */
     if (dim_is_symbol(dims[k]) && dim_symbol(dims[k]) >= n->graph->symbol_count) return;
   Dim *copy = ARENA_ARRAY(n->graph->arena, Dim, count);
   if (copy && count) memcpy(copy, dims, (size_t)count * sizeof *dims);
   n->out[i]->known = copy;
 }
 
-/* One pair of dims that meet: 1 stretches, a number settles a symbol. */
+/* One pair of dims: 1 is stretched, and a number replaces a symbol. */
 static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   if (a == b || b == 1) return *out = a, true;
   if (a == 1) return *out = b, true;

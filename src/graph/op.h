@@ -6,19 +6,21 @@
 #include "graph/graph.h"
 
 /* What the harness runs: inputs as text, attributes as text.
- *   in:    "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  -"
- *          f32 filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
- *          `=` gives the contents and makes it a constant (so that shapes and axes are known), a `*` after the last
- * number stands for all that are left; `v:` in front of it (v:i64[2]=0,1) makes it an ordinary input with these
- * contents; `-` is an absent optional input. attrs: "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"   a number with a
- * point is a float, [..] a list (of words too) opset: of the op's own domain; 0 is the newest we have (ai.onnx 17,
- * com.microsoft 1) outputs: how many outputs to ask for, 0 is 1
+ *   in:      "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  v:i64[2]=0,1  -"
+ *            - f32 is filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
+ *            - `=` gives the contents and makes it a constant, so that shapes and axes are known; a `*` after the last
+ *              number repeats it for all elements that are left; with `v:` it is an ordinary input;
+ *            - `-` is an absent optional input.
+ *   attrs:   "axis=1 alpha=0.5 pads=[1,1,1,1] mode=reflect"
+ *            A number with a point is a float, [..] is a list (of words, too).
+ *   opset:   of the operator's own domain; 0 is the newest we have (ai.onnx 17, com.microsoft 1)
+ *   outputs: how many to ask for; 0 is 1
  */
 typedef struct Case {
   const char *in, *attrs;
   int opset, outputs;
-  const char *no_grad; /* reason why the gradient is not checked by differences in this case; NULL when it is */
-  bool kink;           /* x lies where the slope is a choice: PyTorch's numbers alone hold the gradient */
+  const char *no_grad; /* why the gradient is not checked by differences in this case; NULL if it is */
+  bool kink;           /* the slope at x is a matter of choice: only PyTorch's numbers check the gradient */
   bool sized;          /* the gradient may refuse a first dim that is a symbol */
 } Case;
 
@@ -27,16 +29,17 @@ typedef struct Grad {
   Graph *graph;
   Node *node;
   Value **dy;       /* gradient of each output; NULL where none flows */
-  Value **dx;       /* to fill where want[i]; its shape may be the broadcast one, backward un-broadcasts */
+  Value **dx;       /* to be filled where want[i]; it may have the broadcast shape, backward sums it down */
   const bool *want; /* inputs whose gradient is needed */
 } Grad;
 
-/* A node being made of others: `node` is in no graph, and what emits its outputs fills `out`, up to node->out_count. */
+/* A node that is being replaced by others: `node` itself is in no graph; the outputs of the others go into `out`, up to
+ * node->out_count. */
 typedef struct Compose {
   Graph *graph;
   Node *node;
   Value **out;
-  Added rest; /* or the node that is left to do, which has the same outputs: where its `op` is set, `out` is not */
+  Added rest; /* or the node that is left to do, which has the same outputs: if its `op` is set, `out` is not filled */
 } Compose;
 
 typedef struct Upgrade Upgrade;
@@ -53,22 +56,20 @@ enum {
   OP_UPDATES = 1 << 2, /* writes inputs in place as .updates says: never folded; dropped where neither output nor update
                           is wanted */
   OP_OURS = 1 << 3,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
-  OP_ALONE =
-      1 << 4, /* the input that in_place overwrites may not be another input too: it is read after the first write */
-  OP_COSTLY = 1 << 5, /* dear to compute: not computed a second time to hold less memory */
+  OP_ALONE = 1 << 4,   /* the input that in_place overwrites must not be another input too: that is still read */
+  OP_COSTLY = 1 << 5,  /* expensive: not computed a second time to save memory */
   /* What it takes and gives. */
-  OP_ANY_TYPE = 1 << 6,       /* takes every float and int as it is: it moves elements, or has a way for each */
-  OP_FLOAT64 = 1 << 7,        /* takes float64 as it is; the others compute it in float32 */
+  OP_ANY_TYPE = 1 << 6, /* takes every float and int as it is: it only moves elements, or has code for each type */
+  OP_FLOAT64 = 1 << 7,  /* takes float64 as it is; the others compute it in float32 */
   OP_SMALL_IN_FLOAT = 1 << 8, /* small ints are computed in float32, which holds them, not in int64 */
-  OP_WIDE_OUT = 1 << 9,       /* an output in int64 is one whatever the inputs' type: positions, sizes */
-  OP_STRINGS = 1 << 10,       /* it takes and gives strings as well: no other operator meets them */
+  OP_WIDE_OUT = 1 << 9,       /* its int64 outputs are int64 whatever the type of the inputs: positions, sizes */
+  OP_STRINGS = 1 << 10,       /* it takes and gives strings as well: no other operator does */
   OP_SEQUENCES = 1 << 11,     /* it takes sequences */
-  OP_SUBGRAPHS =
-      1 << 12, /* carries subgraphs, captured values are its last inputs; what it is made of waits by itself */
+  OP_SUBGRAPHS = 1 << 12, /* carries subgraphs: captured values are its last inputs, and its nodes wait by themselves */
   /* Its gradient. */
   OP_STRAIGHT_THROUGH = 1 << 13, /* its outputs carry a gradient, though they are ints */
-  OP_STEPS = 1 << 14, /* a function of steps: what passes straight through it is no slope, and no difference holds it */
-  OP_FIRST_ALONE = 1 << 15, /* outputs after the first carry no gradient: statistics, as in PyTorch */
+  OP_STEPS = 1 << 14,            /* a step function: differences cannot check the gradient that it passes on */
+  OP_FIRST_ALONE = 1 << 15,      /* outputs after the first carry no gradient: statistics, as in PyTorch */
 };
 
 enum { SINCE_MAX = 12, UPDATES_MAX = 8 };
@@ -84,22 +85,26 @@ struct Op {
   OpCount inputs;         /* the first `min` must be there */
   OpCount outputs;        /* left out: one */
   unsigned flags;
-  unsigned
-      in_place; /* bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape) */
+  /* Bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape). */
+  unsigned in_place;
   signed char updates[UPDATES_MAX]; /* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
-  Status (*infer)(Node *n);   /* check inputs and attributes, set types and shapes of outputs, params, scratch_bytes */
-  void (*run)(const Node *n); /* compute; every shape is numbers, every data pointer is set; may not fail or allocate */
-  Status (*grad)(Grad *g);    /* NULL: not differentiable */
-  bool (*reads)(const Node *n,
-                int input); /* whether run looks into the input; NULL: always. Where not, its memory is free by then */
-  Status (*compose)(
-      Compose *c); /* in place of the three above: emits the operators that make it up, with their gradients */
-  bool (*composes)(const Added *a); /* whether it does; NULL: always. Where not, the others are there */
-  Status (*upgrade)(Upgrade *u); /* a node of an opset before 13 becomes one of 13 (graph/upgrade.h); NULL: it is one */
-  double (*work)(
-      const Node *n); /* multiply-adds of run besides those of elements read and written, rather too many; NULL: none */
-  const void *own;    /* what an infer or run that several operators share asks of this one: its Arithmetic, say */
-  const Recompute *recompute; /* NULL: the operator itself, where neither its flags nor OP_COSTLY forbid it */
+  /* Checks inputs and attributes; sets types and shapes of outputs, params and scratch_bytes. */
+  Status (*infer)(Node *n);
+  /* Computes: every shape is numbers, every data pointer is set; may not fail or allocate. */
+  void (*run)(const Node *n);
+  Status (*grad)(Grad *g); /* NULL: not differentiable */
+  /* Whether run reads the input's data; NULL: always. If not, its memory may be free by then. */
+  bool (*reads)(const Node *n, int input);
+  /* Instead of infer, run and grad: emits the operators that it is made of, which have gradients. */
+  Status (*compose)(Compose *c);
+  bool (*composes)(const Added *a); /* whether it does; NULL: always. If not, infer, run and grad are used */
+  /* Turns a node of an opset before 13 into one of 13 (graph/upgrade.h); NULL: nothing differs. */
+  Status (*upgrade)(Upgrade *u);
+  /* Multiply-adds of run besides those for reading and writing elements, rather too many than too few; NULL: none. */
+  double (*work)(const Node *n);
+  /* What an infer or run shared by several operators needs to know about this one, such as its Arithmetic. */
+  const void *own;
+  const Recompute *recompute; /* NULL: by the operator itself, unless its flags forbid it */
   const Case *cases;          /* ends with in == NULL */
 };
 
@@ -110,15 +115,16 @@ struct Op {
 #define CASES(...) ((const Case[]){__VA_ARGS__, {0}})
 #endif
 
-/* Defines an operator; its line in ops.def puts it into the table. Who names other operators includes ops/ops.h. */
+/* Defines an operator; its line in ops.def puts it into the table. A file that names other operators includes
+ * ops/ops.h. */
 #define OPERATOR(name)                                                                                                 \
   extern const Op op_##name;                                                                                           \
   const Op op_##name
 
 /* In the table (src/ops/table.c). */
 const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NULL when we lack it */
-/* By the name that the engine emits it with: ai.onnx's, else that of the one domain that has it; NULL when none or
- * several do. Who wants one of several says the domain: "com.trainlet.FusedConv". */
+/* Finds an operator by the name with which the engine emits it: that of ai.onnx, else that of the only domain that has
+ * it; NULL when none or several do. To get one of several, add the domain: "com.trainlet.FusedConv". */
 const Op *op_find(const char *name);
 
 /* ---- for infer ---- */
@@ -131,7 +137,7 @@ int64_t node_int(const Node *n, const char *name, int64_t otherwise);
 float node_float(const Node *n, const char *name, float otherwise);
 const char *node_string(const Node *n, const char *name, const char *otherwise);
 const int64_t *node_ints(const Node *n, const char *name, int *count); /* NULL, 0 when absent */
-/* Which of the words the attribute is; unsupported-op with a sentence when it is none of them. */
+/* Which of the words the attribute is; unsupported-op with a sentence if it is none of them. */
 Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count,
                    int *out);
 
@@ -143,9 +149,9 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative a
 /* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not
  * known. */
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
-/* The same for contents that are no dims, of any size. */
+/* The same for contents that are not dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
-/* For want of this input's contents: STATUS_LATER where the node can wait for a session to compute them, else
+/* When this input's contents are missing: STATUS_LATER if the node can wait until a session has computed them, else
  * unsupported-op with the sentence. */
 Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool node_is_known(const Node *n, int input);
@@ -156,7 +162,7 @@ Status node_output(Node *n, int i, DType type, const Shape *shape);
 void node_output_known(Node *n, int i, const Dim *dims, int count); /* copied; ignored for more than 64 */
 /* NumPy broadcasting; symbols that differ are taken to be equal, a symbol against a number ≠ 1 gives the number. */
 Status node_broadcast(const Node *n, const Shape *a, const Shape *b, Shape *out);
-bool node_is_concrete(const Node *n); /* every input shape is numbers: scratch_bytes may be worked out */
+bool node_is_concrete(const Node *n); /* every input shape consists of numbers, so scratch_bytes can be computed */
 
 /* ---- for run ---- */
 static inline const float *in_f32(const Node *n, int i) { return (const float *)n->in[i]->data; }

@@ -1,4 +1,4 @@
-/* Second output: added to a node's list, its type and shape by the node's own infer. */
+/* Second output: adds it to a node's list; the node's own infer gives its type and shape. */
 #include "graph/second_output.h"
 
 #include <string.h>

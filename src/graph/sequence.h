@@ -1,5 +1,5 @@
-/* Sequence: a list of values that exists while graphs are built alone; operators on sequences become the nodes of their
- * items. An optional is its element, or the one sequence that is `absent`. */
+/* Sequence: a list of values that exists only while graphs are built; operators on sequences become nodes on their
+ * items. An optional is its element, or a sequence that is marked `absent`. */
 #pragma once
 #include "graph/op.h"
 

@@ -1,5 +1,5 @@
 /* Strings: an element is a pointer to text that ends with a zero byte, NULL is the empty one. Moving elements moves
- * pointers; operators that make new text do it while the graph is made, of contents that are known then
+ * pointers; operators that make new text do so while the graph is built, from contents that are known by then
  * (node_contents). */
 #pragma once
 #include <string.h>
@@ -9,8 +9,7 @@
 static inline const char *strings_text(const char *s) { return s ? s : ""; }
 static inline bool strings_equal(const char *a, const char *b) { return strcmp(strings_text(a), strings_text(b)) == 0; }
 
-/* The strings of an input, of which *count come; NULL with a sentence where it has no strings, or none that are known
- * yet. */
+/* The strings of an input, *count of them; NULL with a sentence if it has no strings, or none that are known yet. */
 const char *const *strings_of(const Node *n, int input, size_t *count);
 /* A constant of elements that stay where they are. */
 Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data);

@@ -32,9 +32,11 @@ static Status fill_constants(Graph *g, const Subgraph *s, Value **slots) {
   return STATUS_OK;
 }
 
-enum { WORK_OF_PART = 1 << 10 }; /* multiply-adds in the time that one more node, input, output or attribute takes */
+enum {
+  WORK_OF_PART = 1 << 10
+}; /* multiply-adds that take as long as adding one more node, input, output or attribute */
 
-/* A hostile file has subgraphs of subgraphs, each many times. */
+/* A hostile file may nest subgraphs within subgraphs, each repeated many times. */
 static Status count_size(const Node *n, int size) {
   n->graph->inlined += size;
   TRY(work_compose(n, WORK_OF_PART * size));

@@ -1,5 +1,5 @@
-/* Subgraph: the branch or body that a node carries in an attribute. It is no Graph: its nodes join the graph of the
- * node that carries it, once it is known which of them and how many times (If, Loop, Scan are ops made of others:
+/* Subgraph: the branch or body that a node carries in an attribute. It is not a Graph: its nodes join the graph of the
+ * node that carries it, once it is known which subgraph and how many times (If, Loop and Scan are ops made of others:
  * Op.compose).
  *
  *   slots: one a name,  inputs │ constants, captured values, outputs of nodes in the order in which they are met
@@ -19,8 +19,8 @@ typedef struct SubgraphNode {
 struct Subgraph {
   const char **names; /* of the slots */
   int slot_count, input_count;
-  int *captures; /* slots of the values of the graphs around; these are the last inputs of the node, in the order of its
-                    attributes */
+  int *captures; /* slots of values of the surrounding graphs; these are the last inputs of the node, in the order of
+                    its attributes */
   int capture_count, capture_capacity;
   Value *constants;
   int *constant_slots, constant_count;
@@ -33,9 +33,9 @@ struct Subgraph {
 };
 
 /* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node
- * is about five. Past the first a Loop leaves the rest of it for a graph of its own, the second is refused, the third
- * is all that such graphs have together. */
-#ifdef TRAINLET_SHORT_LOOPS /* a fuzzer meets many a Loop that does not end */
+ * is about five. Beyond the first limit, a Loop leaves its remaining iterations to a graph of its own; beyond the
+ * second it is refused; the third is for all such graphs together. */
+#ifdef TRAINLET_SHORT_LOOPS /* fuzzers often make Loops that never end */
 enum { SUBGRAPH_LONG = 1 << 12, SUBGRAPH_MOST = 1 << 13, SUBGRAPH_PART = 1 << 10, SUBGRAPH_RUN_MAX = 1 << 16 };
 #else
 enum { SUBGRAPH_LONG = 1 << 17, SUBGRAPH_MOST = 1 << 18, SUBGRAPH_PART = 1 << 12, SUBGRAPH_RUN_MAX = 1 << 23 };
@@ -47,11 +47,11 @@ bool subgraph_is_long(const Graph *g);
 const Subgraph *subgraph_open(const Node *n, const char *attr, Value ***slots);
 /* Inputs of the node without those that its subgraphs capture. */
 int subgraph_own_inputs(const Node *n);
-/* A name for a value within the node that no value of the graph, or of one it was cloned from, has. */
+/* A name for a value within the node, one that no value has in the graph or in one from which it was cloned. */
 const char *subgraph_name(const Node *n, const char *stem);
 /* Adds the nodes to the graph of `n`: reads the slots of the inputs, fills those of the outputs. */
 Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots);
 /* `items` joined along a new axis after those `joined` (NULL: none) that already have it. */
 Value *subgraph_stack(Graph *g, Value *joined, Value *const *items, int count, int64_t axis);
-/* Where no iteration makes an item: nothing, of the type and dims declared. */
+/* For when no iteration makes an item: an empty value with the declared type and dims. */
 Value *subgraph_nothing(Graph *g, const Value *declared, int64_t axis);

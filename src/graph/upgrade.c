@@ -1,4 +1,5 @@
-/* Upgrade: attributes that went; what else an operator was stands in its own file (Op.upgrade). */
+/* Upgrade: attributes that no longer exist; whatever else was different about an operator is in its own file
+ * (Op.upgrade). */
 #include "graph/upgrade.h"
 
 #include <string.h>

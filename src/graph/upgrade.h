@@ -1,5 +1,5 @@
-/* Upgrade: what files of opsets before 13 say becomes what opset 13 says, so that nothing after the reader knows two
- * forms of an operator. */
+/* Upgrade: turns what files of opsets before 13 say into what opset 13 says, so that only the reader knows two forms of
+ * an operator. */
 #pragma once
 #include "graph/op.h"
 
@@ -20,7 +20,8 @@ struct Upgrade {
 
 const Attr *upgrade_attr(const Upgrade *u, const char *name); /* NULL when absent */
 void upgrade_add(Upgrade *u, Attr attr);
-/* An attribute that is input `input` from opset `since` on. */
+/* Turns an attribute into input `input`, which it is from opset `since` on. */
 void upgrade_move(Upgrade *u, const char *attr, int input, int since);
-/* A second operand that began at dim `axis` of the first is padded by dims of 1, so that it ends with it. */
+/* Pads the second operand, which began at dim `axis` of the first, with dims of 1, so that both end with the same
+ * dim. */
 void upgrade_align(Upgrade *u, int64_t axis);

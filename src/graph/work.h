@@ -1,4 +1,5 @@
-/* Work: about how many multiply-adds a node takes, known from its shapes, so that nothing of hours is begun. */
+/* Work: about how many multiply-adds a node takes, known from its shapes, so that nothing is begun that would take
+ * hours. */
 #pragma once
 #include "graph/op.h"
 
@@ -6,7 +7,7 @@
 enum { WORK_AHEAD_MAX = 1 << 28 };          /* of all that is computed while a graph is built or planned, together */
 enum { WORK_ELEMENT = 8, WORK_PLACE = 16 }; /* an element moved or computed with, a place between pixels found */
 
-/* Of a node whose shapes are all numbers: rather too much than too little. */
+/* The work of a node whose shapes are all numbers: rather too much than too little. */
 double work_of(const Node *n);
 /* Whether n may be computed ahead of a run; counts it if so. */
 bool work_may_go_ahead(Node *n);
