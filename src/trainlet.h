@@ -165,6 +165,27 @@ void trainlet_session_drop_grad(TrainletSession *s);
 void trainlet_session_reset_grad(
     TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
+/* A training model that stops at a YieldOp for gradients from outside, as artifacts of loss.type `outside` do, is run
+ * in two halves. forward runs what was fed to TRAINLET_TRAIN up to there; the model's outputs are those of a run.
+ * Between the halves it keeps its values in memory of its own, under `id`; several may be open at once. The errors of
+ * run, and STATUS_INVALID_ARGUMENT where the training model has its loss inside. */
+Status trainlet_session_forward(TrainletSession *s, int *id);
+/* Where to write the gradient of one of its outputs, of type and shape of that output; those that do not come are zero.
+ * NULL where there is no such output, run or shape (STATUS_INVALID_FEED, STATUS_INVALID_ARGUMENT): then those that came
+ * are forgotten. */
+void *trainlet_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
+                                const int64_t *dims);
+/* Goes on with the gradients: adds the parameters' to those that are there, as a run of TRAINLET_TRAIN does, and ends
+ * the forward run. The gradients towards `inputs`, names one a line, NULL for none, are the outputs then, under these
+ * names. STATUS_INVALID_FEED: no gradient came, or there is none towards an input; it may be tried again.
+ * STATUS_INVALID_ARGUMENT: the run is not open any more, or parameters were changed since. STATUS_ABORTED: all
+ * gradients that were being added up are dropped. */
+Status trainlet_session_backward(TrainletSession *s, int id, const char *inputs);
+/* Frees a forward run whose backward will not come; nothing happens where it is not open. */
+void trainlet_session_drop_forward(TrainletSession *s, int id);
+/* Parameters were written through trainlet_session_parameter: the forward runs that are open are of no use any more. */
+void trainlet_session_changed(TrainletSession *s);
+
 double trainlet_session_lr(const TrainletSession *s); /* the learning rate; 0 without an optimizer */
 void trainlet_session_set_lr(TrainletSession *s, double lr);
 int64_t

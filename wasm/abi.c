@@ -278,6 +278,25 @@ EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) {
 EXPORT(abi_session_drop_grad) void abi_session_drop_grad(TrainletSession *s) { trainlet_session_drop_grad(s); }
 EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
 
+EXPORT(abi_session_forward) int abi_session_forward(TrainletSession *s) {
+  int id = 0;
+  trainlet_session_forward(s, &id);
+  return session_status(s) == STATUS_OK ? id : 0;
+}
+EXPORT(abi_session_gradient)
+void *abi_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank, const int64_t *dims) {
+  void *to = trainlet_session_gradient(s, id, output, type, rank, dims);
+  session_status(s);
+  return to;
+}
+EXPORT(abi_session_backward) Status abi_session_backward(TrainletSession *s, int id, const char *inputs) {
+  return trainlet_session_backward(s, id, inputs), session_status(s);
+}
+EXPORT(abi_session_drop_forward) void abi_session_drop_forward(TrainletSession *s, int id) {
+  trainlet_session_drop_forward(s, id);
+}
+EXPORT(abi_session_changed) void abi_session_changed(TrainletSession *s) { trainlet_session_changed(s); }
+
 EXPORT(abi_session_lr) double abi_session_lr(TrainletSession *s) { return trainlet_session_lr(s); }
 EXPORT(abi_session_set_lr) void abi_session_set_lr(TrainletSession *s, double lr) { trainlet_session_set_lr(s, lr); }
 EXPORT(abi_session_steps) int64_t abi_session_steps(TrainletSession *s) { return trainlet_session_steps(s); }

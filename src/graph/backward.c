@@ -107,9 +107,15 @@ static Status node_backward(Graph *g, Node *n) {
 }
 
 Status backward(Graph *g, Value *y, Value *dy, Value *const *wrt, int count, Value **grads) {
+  return backward_from(g, &y, &dy, 1, wrt, count, grads);
+}
+
+Status backward_from(Graph *g, Value *const *ys, Value *const *dys, int y_count, Value *const *wrt, int count,
+                     Value **grads) {
   mark_dependent(g, wrt, count);
-  if (!dy || !add_contribution(g, y, dy))
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
+  for (int i = 0; i < y_count; i++)
+    if (!dys[i] || !add_contribution(g, ys[i], dys[i]))
+      return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
   for (int i = g->node_count - 1; i >= 0; i--) TRY(node_backward(g, g->nodes[i]));
   for (int i = 0; i < count; i++) grads[i] = total_gradient(g, wrt[i]);
   return g->error->status;

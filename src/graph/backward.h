@@ -7,3 +7,6 @@
  * Only nodes on a path from a wrt to y are walked. unsupported-op, naming the node, when one of them has no gradient.
  */
 Status backward(Graph *g, Value *y, Value *dy, Value *const *wrt, int count, Value **grads);
+/* The same of several ys at once, each with what arrives at it. */
+Status backward_from(Graph *g, Value *const *ys, Value *const *dys, int y_count, Value *const *wrt, int count,
+                     Value **grads);

@@ -70,6 +70,7 @@ enum {
   OP_STRAIGHT_THROUGH = 1 << 13, /* its outputs carry a gradient, though they are ints */
   OP_STEPS = 1 << 14,            /* a step function: differences cannot check the gradient that it passes on */
   OP_FIRST_ALONE = 1 << 15,      /* outputs after the first carry no gradient: statistics, as in PyTorch */
+  OP_PICKS = 1 << 16,            /* any output may be absent in one run and wanted in the next; computed if wanted */
 };
 
 enum { SINCE_MAX = 12, UPDATES_MAX = 8 };

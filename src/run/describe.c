@@ -1,6 +1,7 @@
 /* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties; and a checkpoint by itself. */
 #include <string.h>
 
+#include "ops/control/yield.h"
 #include "run/session.h"
 
 static void put_dims(Printer *p, const Graph *g, const Shape *s) {
@@ -73,6 +74,26 @@ static void put_predict(Printer *p, TrainletSession *s) {
   printer_put(p, "],");
 }
 
+static void put_names(Printer *p, const char *key, const char *const *names, int count) {
+  printer_key(p, key), printer_put(p, "[");
+  for (int i = 0; i < count; i++) printer_put(p, i ? "," : ""), printer_string(p, names[i]);
+  printer_put(p, "]");
+}
+
+static void put_outside(Printer *p, const Outside *o) {
+  printer_key(p, "outside");
+  const char **outputs = o->yield ? ARENA_ARRAY(p->arena, const char *, o->yield->in_count) : NULL;
+  int count = 0;
+  for (int i = 0; outputs && i < o->yield->in_count; i++)
+    if (yield_takes_gradient(o->yield, i)) outputs[count++] = o->yield->in[i]->name;
+  if (!outputs) {
+    printer_put(p, "null,");
+    return;
+  }
+  printer_put(p, "{"), put_names(p, "outputs", outputs, count);
+  printer_put(p, ","), put_names(p, "inputs", o->inputs, o->input_count), printer_put(p, "},");
+}
+
 static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
@@ -117,6 +138,7 @@ const char *trainlet_session_json(TrainletSession *s) {
         printer_put(&p, "},");
   else printer_put(&p, "null,");
   put_predict(&p, s);
+  put_outside(&p, &s->outside);
   put_memory(&p, s, taken);
   printer_put(&p, "}");
   return session_end_text(s, &p);

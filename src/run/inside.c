@@ -17,7 +17,8 @@ const char *trainlet_session_graph(TrainletSession *s, TrainletPart part) {
 
 void trainlet_session_time_nodes(TrainletSession *s, double (*now)(void *context), void *context) {
   s->clock = (Clock){now, context};
-  for (int i = 0; i < PROGRAMS_MAX; i++) plan_forget_times(&s->transition.programs[i].program);
+  for (int i = 0; i < PROGRAMS_MAX; i++)
+    if (s->transition.programs[i]) plan_forget_times(&s->transition.programs[i]->program);
 }
 
 static void put_node(Printer *p, const Node *n, double ms) {

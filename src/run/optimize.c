@@ -18,6 +18,7 @@ static void update(TrainletSession *s, float scale) {
                      x.moment[1], x.count);
   for (int i = 0; i < s->state.count; i++) s->state.parameters[i].steps += s->state.parameters[i].trainable;
   s->steps++;
+  s->outside.changes++;
 }
 
 Status session_optimize(TrainletSession *s) {

@@ -63,6 +63,7 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
     at += p->bytes;
     state_trust(&s->state.parameters[i]);
   }
+  s->outside.changes++;
   if (which == TRAINLET_ALL) s->lacks_values = false, s->transition.packed.stale = true;
 }
 
@@ -99,7 +100,7 @@ Status trainlet_session_best(TrainletSession *s, TrainletBest what) {
                      "the session is not ready: there are no parameters to keep"),
            session_leave(s, false);
   Status status = what == TRAINLET_BEST_KEEP ? state_keep_best(&s->state, &s->error) : STATUS_OK;
-  if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state);
+  if (what == TRAINLET_BEST_RESTORE) state_restore_best(&s->state), s->outside.changes++;
   else if (what != TRAINLET_BEST_KEEP) state_forget_best(&s->state);
   return session_leave(s, status == STATUS_OK);
 }

@@ -278,8 +278,10 @@ Status plan(Graph *g, bool overwrite_gradients, Program *out) {
     Node *n = g->nodes[i];
     bool idle = op_is_accumulator(n) && (overwrite_gradients || is_added_already(n)) && place_gradient(n);
     idle |= n->op->flags & OP_VIEW && n->out[0]->root != n->out[0];
-    if (!idle) out->steps[out->step_count++] = n;
+    if (n->op == &op_yield) out->yield = n, out->yield_step = out->step_count;
+    else if (!idle) out->steps[out->step_count++] = n;
   }
+  if (!out->yield) out->yield_step = out->step_count;
   for (int i = 0; i < g->node_count; i++) share_in_place(g->nodes[i], i);
   return place(g, out);
 }
@@ -322,24 +324,72 @@ static Status leave(const Program *p) {
                  : STATUS_OK;
 }
 
-Status plan_execute(const Program *p, const ThreadsStop *stop) {
+/* The node without outputs that nobody needs, where it can do without. */
+static Node *lean_node(Node *n, const bool *needed) {
+  bool all = true;
+  for (int k = 0; k < n->out_count; k++) all &= !n->out[k] || needed[n->out[k]->index];
+  if (all || !(n->op->flags & OP_PICKS)) return n;
+  Node *lean = ARENA_NEW(n->graph->arena, Node);
+  Value **out = ARENA_ARRAY(n->graph->arena, Value *, n->out_count);
+  if (!lean || !out) return NULL;
+  *lean = *n;
+  lean->out = out;
+  for (int k = 0; k < n->out_count; k++) out[k] = n->out[k] && needed[n->out[k]->index] ? n->out[k] : NULL;
+  return lean;
+}
+
+static bool is_needed(const Node *n, const bool *needed) {
+  for (int k = 0; k < n->out_count; k++)
+    if (n->out[k] && needed[n->out[k]->index]) return true;
+  return n->op->flags & OP_UPDATES;
+}
+
+Status plan_make_lean(Program *p, int count) {
+  Graph *g = p->graph;
+  bool *needed = ARENA_ARRAY(g->arena, bool, g->value_count);
+  p->lean = ARENA_ARRAY(g->arena, Node *, p->step_count);
+  if (!needed || !p->lean) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  for (int i = count; i < g->output_count; i++) needed[g->outputs[i]->index] = true;
+  for (int i = g->node_count - 1, step = p->step_count; i >= 0; i--) {
+    Node *n = g->nodes[i];
+    bool kept = is_needed(n, needed);
+    for (int k = 0; kept && k < n->in_count; k++)
+      if (n->in[k]) needed[n->in[k]->index] = true;
+    if (step > 0 && p->steps[step - 1] == n) p->lean[--step] = kept ? lean_node(n, needed) : NULL;
+  }
+  return g->arena->failed ? STATUS_OUT_OF_MEMORY : STATUS_OK;
+}
+
+/* NULL where there is nothing to do. */
+static const Node *step_of(const Program *p, StepRange range, int i) {
+  if (!range.lean) return p->steps[i];
+  if (p->lean[i]) p->lean[i]->scratch = p->steps[i]->scratch;
+  return p->lean[i];
+}
+
+Status plan_execute(const Program *p, StepRange range, const ThreadsStop *stop) {
   threads_watch(stop);
-  for (int i = 0; i < p->step_count && !threads_stopped(); i++) p->steps[i]->op->run(p->steps[i]);
+  for (int i = range.first; i < range.end && !threads_stopped(); i++) {
+    const Node *n = step_of(p, range, i);
+    if (n) n->op->run(n);
+  }
   return leave(p);
 }
 
-Status plan_execute_timed(Program *p, const ThreadsStop *stop, const Clock *clock) {
+Status plan_execute_timed(Program *p, StepRange range, const ThreadsStop *stop, const Clock *clock) {
   if (!p->ms && !(p->ms = ARENA_ARRAY(p->graph->arena, double, p->step_count)))
     return error_set(p->graph->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the times of nodes");
   threads_watch(stop);
   double since = clock->now(clock->context);
-  for (int i = 0; i < p->step_count && !threads_stopped(); i++) {
-    p->steps[i]->op->run(p->steps[i]);
+  for (int i = range.first; i < range.end && !threads_stopped(); i++) {
+    const Node *n = step_of(p, range, i);
+    if (!n) continue;
+    n->op->run(n);
     double now = clock->now(clock->context);
     p->ms[i] += now - since;
     since = now;
   }
-  p->timed_runs++;
+  p->timed_runs += range.end == p->step_count;
   Status status = leave(p);
   if (status != STATUS_OK) plan_forget_times(p);
   return status;

@@ -24,7 +24,10 @@ typedef struct Program {
   void *base;               /* where it was resolved last; NULL before */
   Value *
       *fetched; /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
-  double *ms;   /* what each step took in the timed runs together; NULL before the first */
+  Node *yield;  /* the YieldOp, at which gradients come from outside; NULL where there is none */
+  int yield_step; /* steps before it; step_count where there is none */
+  Node **lean;    /* by step: the node without what only gradients towards inputs need; NULL: nothing is left of it */
+  double *ms;     /* what each step took in the timed runs together; NULL before the first */
   int timed_runs;
 } Program;
 
@@ -39,8 +42,17 @@ Status plan_check_work(const Program *p, double limit, double *spent);
 /* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */
 void plan_resolve(Program *p, void *base);
 
+/* Which steps a run takes: from `first` up to `end`, lean or whole. */
+typedef struct StepRange {
+  int first, end;
+  bool lean;
+} StepRange;
 /* Runs the steps in order; fails with `aborted` when it is told to stop before the last is done. */
-Status plan_execute(const Program *p, const ThreadsStop *stop);
-/* The same, and adds what each step takes to p->ms. A run that is stopped leaves no times. */
-Status plan_execute_timed(Program *p, const ThreadsStop *stop, const Clock *clock);
+Status plan_execute(const Program *p, StepRange range, const ThreadsStop *stop);
+/* The same, and adds what each step takes to p->ms; it is a timed run when the last step is done. A run that is stopped
+ * leaves no times. */
+Status plan_execute_timed(Program *p, StepRange range, const ThreadsStop *stop, const Clock *clock);
+/* Makes the lean steps: what the first `count` outputs of the graph alone need is left out of them. */
+Status plan_make_lean(Program *p, int count);
+static inline StepRange plan_all(const Program *p) { return (StepRange){.end = p->step_count}; }
 void plan_forget_times(Program *p);

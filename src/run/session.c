@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 #include "graph/work.h"
 #include "passes/passes.h"
+#include "run/outside.h"
 
 TrainletSession *trainlet_session_new(void) {
   Arena arena = {0};
@@ -27,6 +28,7 @@ TrainletSession *trainlet_session_new(void) {
 
 void trainlet_session_free(TrainletSession *s) {
   if (!s) return;
+  outside_close(s); /* its feeds go back to the models */
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feed_free(&s->models[m].feeds[i]);
   transition_free(&s->transition);
@@ -148,6 +150,12 @@ Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena) {
     m->feeds[i].input = g->inputs[i];
     m->feed_at[g->inputs[i]->index] = i + 1;
   }
+  const Node *yield = m == &s->models[MODEL_INFERENCE] ? NULL : outside_yield(g);
+  if (yield) {
+    m->outputs = yield->in;
+    m->output_count = yield->in_count;
+    return STATUS_OK;
+  }
   for (int i = 0; i < g->output_count; i++) {
     const Node *from = g->outputs[i]->producer;
     if (!from || !op_is_accumulator(from)) m->outputs[m->output_count++] = g->outputs[i];
@@ -176,6 +184,7 @@ static Status join_parts(TrainletSession *s) {
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
   external_free_unused(&s->external); /* a checkpoint's is in the state now */
   if (train) TRY(state_add_gradients(&s->state, &s->error));
+  if (train) TRY(outside_prepare(s, train));
   if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
   for (int m = 0; m < MODEL_COUNT; m++) {
     if (!s->models[m].graph) continue;
@@ -246,7 +255,7 @@ static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
   return NULL;
 }
 
-static void forget_feeds(Model *m) {
+void session_forget_feeds(Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) feed_forget(&m->feeds[i]);
 }
 
@@ -269,7 +278,7 @@ static void *feed(TrainletSession *s, TrainletPart part, const char *name, int t
   session_enter(s);
   Model *m = session_model(s, part);
   void *to = m ? feed_model(s, m, name, type, rank, dims, text_bytes) : NULL;
-  if (m && !to) forget_feeds(m);
+  if (m && !to) session_forget_feeds(m);
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
@@ -288,11 +297,11 @@ Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, con
   Model *m = session_model(s, part);
   Feed *feed = m ? find_feed(s, m, name) : NULL;
   Status status = feed ? feed_sequence(feed, m->graph, count, &s->arena, &s->error) : s->error.status;
-  if (m && status != STATUS_OK) forget_feeds(m);
+  if (m && status != STATUS_OK) session_forget_feeds(m);
   return session_leave(s, status == STATUS_OK);
 }
 
-static Status check_feeds(TrainletSession *s, Model *m) {
+Status session_check_feeds(TrainletSession *s, Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) TRY(feed_check(&m->feeds[i], &s->error));
   return STATUS_OK;
 }
@@ -320,36 +329,55 @@ Status session_find_values(TrainletSession *s, Graph *graph, const char *names, 
 
 static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.data; }
 
-static void take_tensor(TrainletSession *s, const Value *v) {
+void session_take_tensor(TrainletSession *s, const char *name, const Value *v) {
   size_t elements = shape_elements(&v->shape);
   fetched(s)[s->fetched_count++] = (TrainletTensor){
-      v->name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+      name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
 }
 
 /* A sequence comes before its items. */
 static void take_output(TrainletSession *s, const Value *v) {
   if (v->kind != VALUE_SEQUENCE) {
-    take_tensor(s, v);
+    session_take_tensor(s, v->name, v);
     return;
   }
   fetched(s)[s->fetched_count++] = (TrainletTensor){
       v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE, NULL, NULL, (size_t)v->item_count, 0};
-  for (int i = 0; i < v->item_count; i++) take_tensor(s, v->items[i]);
+  for (int i = 0; i < v->item_count; i++) session_take_tensor(s, v->items[i]->name, v->items[i]);
 }
 
-static bool reserve_outputs(TrainletSession *s, const Program *p, int count) {
-  size_t all = 1;
+Status session_begin_outputs(TrainletSession *s, size_t count) {
+  s->fetched_count = 0;
+  return block_reserve(&s->fetched, sizeof(TrainletTensor) * (count + 1)) ? STATUS_OK : out_of_memory(s);
+}
+
+static size_t count_outputs(const Program *p, int count) {
+  size_t all = 0;
   for (int i = 0; i < count; i++) all += 1 + (size_t)p->fetched[i]->item_count;
-  return block_reserve(&s->fetched, sizeof(TrainletTensor) * all);
+  return all;
+}
+
+Status session_execute(TrainletSession *s, Program *p, StepRange range) {
+  TRY(s->clock.now ? plan_execute_timed(p, range, &s->stop, &s->clock) : plan_execute(p, range, &s->stop));
+  return budget_missed() ? out_of_memory(s) : STATUS_OK;
+}
+
+static Status refuse_yield(TrainletSession *s, const Program *p) {
+  if (!p->yield) return STATUS_OK;
+  return error_set(&s->error, STATUS_INVALID_ARGUMENT, p->yield->name,
+                   "the graph stops at YieldOp '%.128s' for gradients from outside: forward and backward of a training "
+                   "session run it",
+                   p->yield->name);
 }
 
 static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
-  Program *p = check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
-  forget_feeds(m);
-  if (!p || !reserve_outputs(s, p, r->fetch_count)) return out_of_memory(s); /* the first error wins */
-  TRY(s->clock.now ? plan_execute_timed(p, r->stop, &s->clock) : plan_execute(p, r->stop));
-  if (budget_missed()) return out_of_memory(s);
+  Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
+  session_forget_feeds(m);
+  if (!p) return out_of_memory(s); /* the first error wins */
+  TRY(refuse_yield(s, p));
+  TRY(session_begin_outputs(s, count_outputs(p, r->fetch_count)));
+  TRY(session_execute(s, p, plan_all(p)));
   for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
 }

@@ -17,6 +17,17 @@ typedef struct Model {
   int output_count;
 } Model;
 
+/* Where gradients come from outside: the training graph's YieldOp, and the forward runs that wait for them. */
+typedef struct Outside {
+  Node *yield;         /* of the unbound graph; NULL: the loss is inside */
+  Value **input_grads; /* outputs of the graph that are gradients towards inputs */
+  const char **inputs; /* whose */
+  int input_count;
+  struct OpenRun *first; /* newest first */
+  int runs;              /* so many have been made: the newest one's id */
+  int64_t changes;       /* of parameters: gradients of a run before the last are of no use */
+} Outside;
+
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
@@ -36,6 +47,7 @@ struct TrainletSession {
   Checkpoint checkpoint;
   State state;
   Transition transition;
+  Outside outside;
   Value **accumulators; /* outputs of the accumulator nodes */
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
@@ -87,6 +99,14 @@ const char *session_default_outputs(TrainletSession *s, Arena *arena);
  * appended to t->graph, which ends in the loss. */
 Status session_check_training_info(TrainletSession *s);
 Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t);
+/* All that was announced for the model's next run has come; after the run nothing has. */
+Status session_check_feeds(TrainletSession *s, Model *m);
+void session_forget_feeds(Model *m);
+/* Runs steps of a program, timed where somebody wants that. */
+Status session_execute(TrainletSession *s, Program *p, StepRange range);
+/* Room for so many outputs, then each of them. */
+Status session_begin_outputs(TrainletSession *s, size_t count);
+void session_take_tensor(TrainletSession *s, const char *name, const Value *v);
 /* Values of `graph` named in `names` (one a line). */
 Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values,
                            int *count);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
+#include "run/outside.h"
 #include "run/session.h"
 #include "train/gradients.h"
 #include "train/mode.h"
@@ -141,6 +142,9 @@ static Status append_backward(Choice *c, Graph *g) {
   TrainletSession *s = c->s;
   State *t = &s->state;
   Value *loss = g->output_count ? g->outputs[0] : NULL;
+  if (s->outside.yield)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "setTrainable: with the loss outside, only what trained when the artifacts were made can train");
   size_t elements;
   if (!loss || loss->type != DTYPE_FLOAT32 || !shape_count(&loss->shape, &elements) || elements != 1)
     return error_set(&s->error, STATUS_INVALID_MODEL, NULL,
@@ -181,6 +185,7 @@ static Graph *make_graph(Choice *c, Arena *arena) {
 /* Programs, fetched values and gradients of the graph before go with it. */
 static void take_graph(TrainletSession *s, Model *made, Arena arena) {
   Model *train = &s->models[MODEL_TRAIN];
+  outside_close(s);
   for (int i = 0; train->feeds && i < train->graph->input_count; i++) feed_free(&train->feeds[i]);
   transition_forget(&s->transition);
   s->fetched_count = 0;
@@ -188,6 +193,7 @@ static void take_graph(TrainletSession *s, Model *made, Arena arena) {
   s->chosen = arena;
   *train = *made;
   session_find_accumulators(s, train->graph);
+  outside_prepare(s, train->graph);
   state_point_accumulators(&s->state, train->graph);
   for (int m = 0; m < MODEL_COUNT; m++)
     if (s->models[m].graph) state_mark_fixed(&s->state, s->models[m].graph);

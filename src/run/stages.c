@@ -94,7 +94,7 @@ static Status run_stage(Stages *s, Graph *stage, Block *memory, Error *error) {
   TRY(plan_check_work(&program, s->work_limit, &s->work));
   s->attach(s->context, stage);
   plan_resolve(&program, memory->data);
-  return plan_execute(&program, s->stop);
+  return plan_execute(&program, plan_all(&program), s->stop);
 }
 
 static Status out_of_memory(Error *error) {

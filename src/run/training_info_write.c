@@ -18,7 +18,7 @@ Status session_check_training_info(TrainletSession *s) {
   if (!s->models[MODEL_TRAIN].graph || !s->has_optimizer)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a training_info needs a session with a training model and an optimizer model");
-  if (!loss || loss->type != DTYPE_FLOAT32 || loss->shape.rank > 1)
+  if (s->outside.yield || !loss || loss->type != DTYPE_FLOAT32 || loss->shape.rank > 1)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a training_info needs an eval model whose first output is the loss");
   if (o->clip_norm > 0)

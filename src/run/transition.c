@@ -29,21 +29,27 @@ static size_t key_of(Transition *t, const Request *r) {
 
 static CachedProgram *cache_find(Transition *t, size_t key_count) {
   for (int i = 0; i < PROGRAMS_MAX; i++) {
-    CachedProgram *c = &t->programs[i];
-    if (c->key && c->key_count == key_count && memcmp(c->key, t->key.data, key_count * sizeof *c->key) == 0) return c;
+    CachedProgram *c = t->programs[i];
+    if (c && c->key_count == key_count && memcmp(c->key, t->key.data, key_count * sizeof *c->key) == 0) return c;
   }
   return NULL;
 }
 
-/* The slot for a new program: the one of the same situation, whose shapes followed from contents, or the one used
- * longest ago. */
-static CachedProgram *cache_slot(Transition *t, CachedProgram *same) {
-  CachedProgram *oldest = same ? same : &t->programs[0];
-  for (int i = 1; i < PROGRAMS_MAX && !same; i++)
-    if (t->programs[i].used < oldest->used) oldest = &t->programs[i];
-  arena_free(&oldest->arena);
-  *oldest = (CachedProgram){0};
-  return oldest;
+static void let_go(CachedProgram *c) {
+  if (!c || --c->holders) return;
+  Arena arena = c->arena; /* c itself lies in it */
+  arena_free(&arena);
+}
+
+/* The slot for a new program: the one of the same situation, whose shapes followed from contents; else (`same` is NULL)
+ * an empty one, or the one used longest ago. */
+static CachedProgram **cache_slot(Transition *t, const CachedProgram *same) {
+  CachedProgram **slot = &t->programs[0];
+  for (int i = 1; i < PROGRAMS_MAX && *slot != same; i++)
+    if (t->programs[i] == same || (!same && t->programs[i]->used < (*slot)->used)) slot = &t->programs[i];
+  let_go(*slot);
+  *slot = NULL;
+  return slot;
 }
 
 /* ---- binding ---- */
@@ -112,12 +118,17 @@ static int most_tries(const Graph *g) {
   return (int)(tries < g->node_count ? tries : g->node_count);
 }
 
-/* What the budget has for a step arena, which takes the place of the one there is. */
-static double arena_room(const Transition *t) {
-  return budget_room() + (double)t->step_arena.capacity - (t->step_arena.raw ? 0 : BLOCK_EXTRA);
+static const Block *arena_of(const Transition *t, const Request *r) { return r->arena ? r->arena : &t->step_arena; }
+
+/* What the budget has for the run's arena, which takes the place of the one there is. */
+static double arena_room(const Transition *t, const Request *r) {
+  const Block *arena = arena_of(t, r);
+  return budget_room() + (double)arena->capacity - (arena->raw ? 0 : BLOCK_EXTRA);
 }
 
-static bool is_too_large(const Transition *t, const Program *p) { return (double)p->arena_bytes > arena_room(t); }
+static bool is_too_large(const Transition *t, const Request *r, const Program *p) {
+  return (double)p->arena_bytes > arena_room(t, r);
+}
 
 static void attach_stage(void *context, Graph *stage) {
   const Request *r = context;
@@ -169,34 +180,36 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0; tries > 0 && is_too_large(t, &c->program);
-       tries--) {
+  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0;
+       tries > 0 && is_too_large(t, r, &c->program); tries--) {
     if (!recompute_at_peak(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
-  if (is_too_large(t, &c->program))
+  if (is_too_large(t, r, &c->program))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
                      "a step on these shapes needs %zu bytes beside what is taken, maxMemoryBytes leaves %.0f",
-                     c->program.arena_bytes, fmax(arena_room(t), 0));
+                     c->program.arena_bytes, fmax(arena_room(t, r), 0));
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   TRY(plan_check_work(&c->program, r->work_limit, &c->stage_work));
   c->program.fetched = fetched;
+  if (r->arena) TRY(plan_make_lean(&c->program, r->fetch_count));
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
-  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, arena_room(t) - (double)arena);
+  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, arena_room(t, r) - (double)arena);
   return STATUS_OK;
 }
 
 /* ---- pointers ---- */
 
 /* Inputs point at the feeds' buffers; everything is resolved again when one of them or the arena has moved. */
-static void attach(Transition *t, const Request *r, Program *p) {
-  bool moved = p->base != t->step_arena.data;
-  for (int i = 0; i < r->graph->input_count; i++) moved |= feed_attach(&r->feeds[i], p->graph);
-  if (moved) plan_resolve(p, t->step_arena.data);
+void transition_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena) {
+  Program *p = &c->program;
+  bool moved = p->base != arena->data;
+  for (int i = 0; i < count; i++) moved |= feed_attach(&feeds[i], p->graph);
+  if (moved) plan_resolve(p, arena->data);
 }
 
-static Status reserve(Transition *t, const Program *p, Error *error) {
-  if (!block_reserve(&t->step_arena, p->arena_bytes))
+static Status reserve(Transition *t, const Request *r, const Program *p, Error *error) {
+  if (!block_reserve(r->arena ? r->arena : &t->step_arena, p->arena_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes",
                      p->arena_bytes);
   if (p->arena_bytes <= t->largest_bytes) return STATUS_OK;
@@ -205,18 +218,28 @@ static Status reserve(Transition *t, const Program *p, Error *error) {
   return STATUS_OK;
 }
 
+static CachedProgram *program_new(void) {
+  Arena arena = {0};
+  CachedProgram *c = ARENA_NEW(&arena, CachedProgram);
+  if (!c) return arena_free(&arena), NULL;
+  c->arena = arena;
+  c->holders = 1;
+  return c;
+}
+
 /* Builds the program of the key at hand. */
-static CachedProgram *cache_build(Transition *t, CachedProgram *c, const Request *r, size_t key_count, Error *error) {
-  int64_t *key = ARENA_ARRAY(&c->arena, int64_t, key_count);
+static CachedProgram *cache_build(Transition *t, CachedProgram **slot, const Request *r, size_t key_count,
+                                  Error *error) {
+  CachedProgram *c = program_new();
+  int64_t *key = c ? ARENA_ARRAY(&c->arena, int64_t, key_count) : NULL;
   if (key && build(t, r, c, error) == STATUS_OK) {
     memcpy(key, t->key.data, key_count * sizeof *key);
     c->key = key;
     c->key_count = key_count;
-    return c;
+    return *slot = c;
   }
   error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"); /* the first error wins */
-  arena_free(&c->arena);
-  *c = (CachedProgram){0};
+  let_go(c);
   return NULL;
 }
 
@@ -224,24 +247,26 @@ static CachedProgram *cache_build(Transition *t, CachedProgram *c, const Request
 static CachedProgram *prepare(Transition *t, const Request *r, size_t key_count, Error *error) {
   CachedProgram *c = cache_find(t, key_count);
   if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error))) return NULL;
-  return reserve(t, &c->program, error) == STATUS_OK ? c : NULL;
+  return reserve(t, r, &c->program, error) == STATUS_OK ? c : NULL;
 }
 
-/* Gives back what a session can do without: the other programs, and the packed weights that they read. */
-static bool drop_caches(Transition *t) {
-  bool any = t->packed.bytes > 0;
+/* Gives back what a session can do without: the other programs, and the packed weights that they read; the step arena
+ * where the run has its own. */
+static bool drop_caches(Transition *t, const Request *r) {
+  bool any = (t->packed.bytes > 0 && !t->waiting) || (r->arena && t->step_arena.raw);
   for (int i = 0; i < PROGRAMS_MAX; i++) {
-    any |= t->programs[i].key != NULL;
-    arena_free(&t->programs[i].arena);
-    t->programs[i] = (CachedProgram){0};
+    any |= t->programs[i] != NULL;
+    let_go(t->programs[i]);
+    t->programs[i] = NULL;
   }
-  packed_free(&t->packed);
+  if (!t->waiting) packed_free(&t->packed);
+  if (r->arena) block_free(&t->step_arena);
   return any;
 }
 
 /* Once more with room made, and without packed weights. */
 static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_count, Error *error) {
-  if (error->status != STATUS_OUT_OF_MEMORY || !drop_caches(t)) return NULL;
+  if (error->status != STATUS_OUT_OF_MEMORY || !drop_caches(t, r)) return NULL;
   Request unpacked = *r;
   unpacked.passes &= ~(1u << PASS_pack);
   error_clear(error);
@@ -249,30 +274,46 @@ static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_
   return prepare(t, &unpacked, key_count, error);
 }
 
-Program *transition_program(Transition *t, const Request *r, Error *error) {
+static CachedProgram *program_of(Transition *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
   if (!key_count) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"), NULL;
   CachedProgram *c = prepare(t, r, key_count, error);
   if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
-  attach(t, r, &c->program);
+  transition_resume(c, r->feeds, r->graph->input_count, arena_of(t, r));
   packed_refresh(&t->packed);
-  return &c->program;
+  return c;
+}
+
+Program *transition_program(Transition *t, const Request *r, Error *error) {
+  CachedProgram *c = program_of(t, r, error);
+  return c ? &c->program : NULL;
+}
+
+CachedProgram *transition_hold(Transition *t, const Request *r, Error *error) {
+  CachedProgram *c = program_of(t, r, error);
+  if (c) c->holders++, t->waiting++;
+  return c;
+}
+
+void transition_let_go(Transition *t, CachedProgram *c) {
+  t->waiting--;
+  let_go(c);
 }
 
 const Program *transition_last(const Transition *t, int part) {
   const CachedProgram *last = NULL;
   for (int i = 0; i < PROGRAMS_MAX; i++) {
-    const CachedProgram *c = &t->programs[i];
-    if (c->key && c->key[0] == part && (!last || c->used > last->used)) last = c;
+    const CachedProgram *c = t->programs[i];
+    if (c && c->key[0] == part && (!last || c->used > last->used)) last = c;
   }
   return last ? &last->program : NULL;
 }
 
-void transition_forget(Transition *t) { drop_caches(t); }
+void transition_forget(Transition *t) { drop_caches(t, &(Request){0}); }
 
 void transition_free(Transition *t) {
-  for (int i = 0; i < PROGRAMS_MAX; i++) arena_free(&t->programs[i].arena);
+  for (int i = 0; i < PROGRAMS_MAX; i++) let_go(t->programs[i]);
   packed_free(&t->packed);
   block_free(&t->step_arena);
   block_free(&t->key);

@@ -10,7 +10,8 @@
 enum { PROGRAMS_MAX = 8 };
 
 typedef struct CachedProgram {
-  Arena arena;
+  Arena arena;  /* itself too */
+  int holders;  /* the cache, and runs that wait for their backward */
   int64_t *key; /* the situation in numbers */
   size_t key_count;
   Program program;
@@ -20,7 +21,8 @@ typedef struct CachedProgram {
 } CachedProgram;
 
 typedef struct Transition {
-  CachedProgram programs[PROGRAMS_MAX];
+  CachedProgram *programs[PROGRAMS_MAX]; /* NULL where there is none yet */
+  int waiting;                           /* runs that hold a program, and packed weights with it */
   uint64_t clock;
   Block key; /* of the request at hand */
   PackedStore packed;
@@ -40,6 +42,8 @@ typedef struct Request {
   int fetch_count;       /* outputs of the program: these, in this order */
   Value *const *effects; /* values computed for what they do (accumulators), not read */
   int effect_count;
+  Block *arena; /* of this run alone, which stops at the YieldOp; NULL: the step arena that programs share. The fetches
+                   are gradients towards inputs then, computed where they are asked for */
   const ThreadsStop *stop;
   double work_limit; /* multiply-adds of a run, its stages included; 0 = none */
 } Request;
@@ -47,6 +51,11 @@ typedef struct Request {
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`.
  */
 Program *transition_program(Transition *t, const Request *request, Error *error);
+/* The same for a run that waits, which keeps the program and what it reads until transition_let_go. */
+CachedProgram *transition_hold(Transition *t, const Request *request, Error *error);
+/* Points the program at a waiting run's feeds, one for each of its graph's inputs, and at its arena. */
+void transition_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena);
+void transition_let_go(Transition *t, CachedProgram *c);
 /* The program of the part that ran last; NULL where none is kept. */
 const Program *transition_last(const Transition *t, int part);
 /* Drops every program, and the packed weights that they read: their graphs, or what is fixed, become others. */

@@ -13,9 +13,11 @@
 #include "checkpoint/checkpoint.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
+#include "graph/backward.h"
 #include "train/artifacts.h"
 #include "train/gradients.h"
 #include "train/mode.h"
+#include "train/yield.h"
 
 TrainletArtifacts *trainlet_artifacts_new(void) {
   Arena arena = {0};
@@ -139,23 +141,34 @@ static Status add_parameters(Graph *g) {
   return STATUS_OK;
 }
 
-/* Model + loss, with the loss and the additional outputs as outputs and the parameters as inputs. */
+static Value *append_loss(TrainletArtifacts *a, Graph *g) {
+  Value *scores = scores_of(a, g), *loss = scores ? loss_append(g, &a->loss, scores) : NULL;
+  if (!loss) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss"), NULL;
+  if (loss != scores && graph_rename(g, loss, "loss") != STATUS_OK) return NULL;
+  char text[SHAPE_TEXT];
+  if (loss->shape.rank < 1 || (loss->shape.rank == 1 && loss->shape.dim[0] == 1)) return loss;
+  error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", loss->name,
+            shape_print(&loss->shape, text));
+  return NULL;
+}
+
+static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
+  if (a->loss_inputs.count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "lossInputs goes with a loss inside: with 'outside' every output takes a gradient");
+  for (int i = 0; i < a->model->output_count; i++) TRY(graph_add_output(g, a->model->outputs[i]->twin));
+  return STATUS_OK;
+}
+
+/* Model + loss, with the loss (NULL: it is outside, and the model's own outputs) and the additional outputs as outputs
+ * and the parameters as inputs. */
 static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, Value **loss) {
   Graph *g = mode_copy(a->model, training, arena, &a->error);
-  Value *scores = g ? scores_of(a, g) : NULL;
-  *loss = scores ? loss_append(g, &a->loss, scores) : NULL;
-  if (!*loss) {
-    error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss");
-    return NULL;
-  }
-  if (*loss != scores && graph_rename(g, *loss, "loss") != STATUS_OK) return NULL;
-  char text[SHAPE_TEXT];
-  if ((*loss)->shape.rank > 1 || ((*loss)->shape.rank == 1 && (*loss)->shape.dim[0] != 1)) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", (*loss)->name,
-              shape_print(&(*loss)->shape, text));
-    return NULL;
-  }
-  if (add_parameters(g) != STATUS_OK || graph_add_output(g, *loss) != STATUS_OK) return NULL;
+  bool outside = loss_is_outside(&a->loss);
+  if (!g) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
+  *loss = outside ? NULL : append_loss(a, g);
+  if ((!outside && !*loss) || add_parameters(g) != STATUS_OK) return NULL;
+  if ((outside ? add_model_outputs(a, g) : graph_add_output(g, *loss)) != STATUS_OK) return NULL;
   for (int i = 0; i < a->additional_outputs.count; i++) {
     Value *v = graph_find(g, a->additional_outputs.names[i]);
     if (!v) {
@@ -176,19 +189,35 @@ static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *re
   return graph_add_output(g, n->out[0]);
 }
 
-/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values.
- */
-static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained) {
-  Graph *m = a->model;
+/* The inputs that gradients from outside may be wanted towards, into `to`. */
+static int float_inputs(const Graph *m, Value **to) {
   int count = 0;
-  Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count),
-        **grads = ARENA_ARRAY(g->arena, Value *, m->value_count);
+  for (int i = 0; i < m->input_count; i++)
+    if (m->inputs[i]->type == DTYPE_FLOAT32 && !m->inputs[i]->declared) to[count++] = m->inputs[i]->twin;
+  return count;
+}
+
+static Status append_gradients(Graph *g, Value *loss, Value *const *wrt, int count, Value **grads) {
+  BackwardStart start;
+  if (loss) return gradients_append(g, loss, wrt, count, grads);
+  TRY(yield_append(g, &start));
+  return backward_from(g, start.ys, start.dys, start.count, wrt, count, grads);
+}
+
+/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values.
+ * With the loss outside, also gradients towards `inputs`, if these are wanted. */
+static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained, bool inputs) {
+  Graph *m = a->model;
+  int count = 0, input_count = 0;
+  Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count),
+        **grads = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   mode_mark_statistics(m);
   for (int i = 0; i < m->value_count; i++) /* wanted of them; what is trained comes below */
     if ((trained[i] = mode_is_parameter(m->values[i]) && artifacts_trains(a, m->values[i])))
       wrt[count++] = m->values[i]->twin;
-  TRY(gradients_append(g, loss, wrt, count, grads));
+  if (inputs) input_count = float_inputs(m, wrt + count);
+  TRY(append_gradients(g, loss, wrt, count + input_count, grads));
   Shape flag = SHAPE(1);
   Value *reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &flag, VALUE_INPUT);
   if (!reset) return a->error.status;
@@ -210,6 +239,8 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   if (!left)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "no parameter is left to train: the loss depends on none that is not frozen");
+  for (int i = count; i < count + input_count; i++)
+    if (grads[i]) TRY(yield_add_input_gradient(g, wrt[i], grads[i]));
   return graph_add_input(g, reset);
 }
 
@@ -244,15 +275,29 @@ static void warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   if (*names) warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 
-static Status build_train(TrainletArtifacts *a, bool *trained) {
+static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs) {
   Arena arena = {0};
   Value *loss;
   Graph *g = forward_graph(a, true, &arena, &loss);
-  Status status = g ? append_training(a, g, loss, trained) : a->error.status;
+  Status status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
   if (status == STATUS_OK) warn_of_ours(a, g);
   arena_free(&arena);
   return status;
+}
+
+/* Between inputs and parameters may stand what has no gradient: then there are none towards inputs. */
+static Status build_train(TrainletArtifacts *a, bool *trained) {
+  bool inputs = loss_is_outside(&a->loss);
+  int warned = a->warned;
+  Status status = build_train_with(a, trained, inputs);
+  if (!inputs || status != STATUS_UNSUPPORTED_OP) return status;
+  Error first = a->error;
+  error_clear(&a->error);
+  a->warned = warned;
+  TRY(build_train_with(a, trained, false));
+  warn(a, "backward gives no gradients towards inputs: %s", first.text);
+  return STATUS_OK;
 }
 
 static Status build_eval(TrainletArtifacts *a) {

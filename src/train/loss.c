@@ -87,6 +87,7 @@ static const LossRow rows[] = {
     {"l1", l1},
     {"huber", huber},
     {"none", none},
+    {"outside", NULL},
 };
 
 const char *loss_name(int kind) { return kind < (int)(sizeof rows / sizeof *rows) ? rows[kind].name : NULL; }
@@ -96,6 +97,8 @@ bool loss_named(const char *name, int *kind) {
     if (strcmp(loss_name(i), name) == 0) return *kind = i, true;
   return false;
 }
+
+bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
 Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
   if (scores->type == DTYPE_FLOAT32) return rows[o->kind].append(g, o, scores);

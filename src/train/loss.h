@@ -12,8 +12,10 @@ typedef struct LossOptions {
   float delta; /* huber: beyond it the loss is linear */
 } LossOptions;
 
-const char *loss_name(int kind); /* "cross-entropy" …, "none"; NULL past the last */
+const char *loss_name(int kind); /* "cross-entropy" …, "none", "outside"; NULL past the last */
 bool loss_named(const char *name, int *kind);
+/* The graph has none: gradients come for the model's outputs from outside (train/yield.h). */
+bool loss_is_outside(const LossOptions *options);
 /* Appends the loss of `scores` to g; that of "none" is the scores themselves. A label input is made (`labels`: int64,
  * the scores' shape without its class dimension 1; `target`: float32, the scores' shape). NULL on failure; g->error has
  * the sentence. */

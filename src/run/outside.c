@@ -1,0 +1,397 @@
+/* Outside: what waits between forward and backward, in a list. */
+#include "run/outside.h"
+
+#include <string.h>
+
+#include "ops/control/yield.h"
+#include "ops/ops.h"
+#include "train/gradients.h"
+
+static Status out_of_memory(TrainletSession *s) {
+  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a forward run");
+}
+
+/* ---- the graph ---- */
+
+Node *outside_yield(const Graph *g) {
+  for (int i = 0; i < g->node_count; i++)
+    if (g->nodes[i]->op == &op_yield) return g->nodes[i];
+  return NULL;
+}
+
+static Status check_alone(TrainletSession *s, const Graph *g) {
+  for (int i = 0; i < g->node_count; i++)
+    if (g->nodes[i]->op == &op_yield && g->nodes[i] != s->outside.yield)
+      return error_set(&s->error, STATUS_UNSUPPORTED_OP, g->nodes[i]->name,
+                       "YieldOp '%.128s' is the training model's second, we take gradients from outside at one place",
+                       g->nodes[i]->name);
+  return STATUS_OK;
+}
+
+/* Whose gradient an output of that name is: "<name>_grad". NULL where it is none, or memory is out. */
+static const char *graded(const Value *output, Arena *arena) {
+  size_t length = strlen(output->name), tail = strlen("_grad");
+  if (length <= tail || strcmp(output->name + length - tail, "_grad") != 0) return NULL;
+  return arena_print(arena, "%.*s", (int)(length - tail), output->name);
+}
+
+static Status accumulate(Graph *g, Value *parameter, Value *grad) {
+  const char *buffer = arena_print(g->arena, "%s_grad.accumulation.buffer", parameter->name);
+  if (buffer && graph_find(g, buffer)) return STATUS_OK;
+  Value *reset = graph_find(g, "lazy_reset_grad");
+  if (!reset) {
+    Shape one = SHAPE(1);
+    reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &one, VALUE_INPUT);
+  }
+  Node *n = reset ? gradients_accumulate(g, parameter, grad, reset) : NULL;
+  if (!n) return g->error->status;
+  n->in[0]->kind = VALUE_INPUT; /* as in a file; it is bound with the others */
+  return STATUS_OK;
+}
+
+static bool is_float_input(const Graph *g, const Value *v) {
+  for (int i = 0; v && i < g->input_count; i++)
+    if (g->inputs[i] == v) return v->type == DTYPE_FLOAT32;
+  return false;
+}
+
+/* The outputs that are gradients: of parameters to be accumulated, of inputs to be had when asked for. */
+static Status find_gradients(TrainletSession *s, Graph *g) {
+  Outside *o = &s->outside;
+  int count = g->output_count;
+  if (!o->inputs) { /* of another choice of what trains there are as many at most */
+    o->input_grads = ARENA_ARRAY(&s->arena, Value *, count);
+    o->inputs = ARENA_ARRAY(&s->arena, const char *, count);
+  }
+  if (!o->input_grads || !o->inputs) return out_of_memory(s);
+  for (int i = 0; i < count; i++) {
+    const char *name = graded(g->outputs[i], &s->arena);
+    Value *of = name ? graph_find(g, name) : NULL;
+    const Parameter *p = of ? state_find(&s->state, name) : NULL;
+    if (p && p->trainable) TRY(accumulate(g, of, g->outputs[i]));
+    if (p || !is_float_input(g, of)) continue;
+    o->input_grads[o->input_count] = g->outputs[i];
+    o->inputs[o->input_count++] = name;
+  }
+  return STATUS_OK;
+}
+
+Status outside_prepare(TrainletSession *s, Graph *g) {
+  s->outside.yield = outside_yield(g);
+  s->outside.input_count = 0;
+  TRY(check_alone(s, g));
+  return s->outside.yield ? find_gradients(s, g) : STATUS_OK;
+}
+
+/* ---- runs that wait ---- */
+
+/* What was fed for the model's next run is this one's from here on. */
+static void take_feeds(OpenRun *w, Model *m) {
+  for (int i = 0; i < m->graph->input_count; i++) {
+    w->feeds[i] = m->feeds[i];
+    m->feeds[i] = (Feed){.input = w->feeds[i].input};
+  }
+}
+
+/* The next feed of that name may use its buffers, if it has none. */
+static void give_feeds_back(OpenRun *w, Model *m) {
+  for (int i = 0; i < m->graph->input_count; i++) {
+    Feed *to = &m->feeds[i];
+    if (to->block.raw || to->text.raw || to->items_made) {
+      feed_free(&w->feeds[i]);
+      continue;
+    }
+    *to = w->feeds[i];
+    feed_forget(to);
+  }
+}
+
+static void open_run(TrainletSession *s, OpenRun *w) {
+  w->id = ++s->outside.runs;
+  w->changes = s->outside.changes;
+  w->rng = s->rng;
+  w->overwrites = s->reset_gradients && !s->outside.first;
+  w->next = s->outside.first;
+  s->outside.first = w;
+}
+
+static OpenRun *new_run(TrainletSession *s, Model *m) {
+  Arena memory = {0};
+  OpenRun *w = ARENA_NEW(&memory, OpenRun);
+  Feed *feeds = ARENA_ARRAY(&memory, Feed, m->graph->input_count);
+  bool *given = ARENA_ARRAY(&memory, bool, s->outside.yield->out_count);
+  if (!w || !feeds || !given) return arena_free(&memory), out_of_memory(s), NULL;
+  *w = (OpenRun){.memory = memory, .feeds = feeds, .given = given};
+  take_feeds(w, m);
+  open_run(s, w);
+  return w;
+}
+
+static void close_run(TrainletSession *s, OpenRun *w) {
+  OpenRun **at = &s->outside.first;
+  while (*at != w) at = &(*at)->next;
+  *at = w->next;
+  if (w->program) transition_let_go(&s->transition, w->program);
+  give_feeds_back(w, &s->models[MODEL_TRAIN]);
+  block_free(&w->arena);
+  Arena memory = w->memory; /* w itself lies in it */
+  arena_free(&memory);
+}
+
+void outside_close(TrainletSession *s) {
+  while (s->outside.first) close_run(s, s->outside.first);
+}
+
+static OpenRun *find_run(TrainletSession *s, int id) {
+  for (OpenRun *w = s->outside.first; w; w = w->next)
+    if (w->id == id) return w;
+  error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+            "this forward run is not open any more: its backward has run, or it was dropped");
+  return NULL;
+}
+
+/* ---- forward ---- */
+
+static Status hold_program(TrainletSession *s, Model *m, OpenRun *w) {
+  Request r = {.graph = m->graph,
+               .part = TRAINLET_TRAIN,
+               .feeds = w->feeds,
+               .fetches = s->outside.input_grads,
+               .fetch_count = s->outside.input_count,
+               .effects = s->accumulators,
+               .effect_count = s->accumulator_count,
+               .overwrite_gradients = w->overwrites,
+               .passes = s->passes,
+               .work_limit = s->limit_work,
+               .arena = &w->arena,
+               .stop = &s->stop};
+  w->program = transition_hold(&s->transition, &r, &s->error);
+  return w->program ? STATUS_OK : out_of_memory(s); /* the first error wins */
+}
+
+static Status run_forward(TrainletSession *s, Model *m, OpenRun *w) {
+  TRY(hold_program(s, m, w));
+  Program *p = &w->program->program;
+  TRY(session_begin_outputs(s, (size_t)p->yield->in_count));
+  TRY(session_execute(s, p, (StepRange){.end = p->yield_step}));
+  for (int i = 0; i < p->yield->in_count; i++) session_take_tensor(s, s->outside.yield->in[i]->name, p->yield->in[i]);
+  return STATUS_OK;
+}
+
+static Status forward(TrainletSession *s, int *id) {
+  Model *m = session_model(s, TRAINLET_TRAIN);
+  if (!m) return s->error.status;
+  if (!s->outside.yield)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the training model has its loss inside: forward and backward want artifacts of loss 'outside'");
+  if (session_check_feeds(s, m) != STATUS_OK) return session_forget_feeds(m), s->error.status;
+  if (s->reset_gradients && !s->outside.first) state_keep_statistics(&s->state, UNDO_GROUP), s->group_rng = s->rng;
+  state_keep_statistics(&s->state, UNDO_RUN);
+  OpenRun *w = new_run(s, m);
+  if (!w) return s->error.status;
+  if (run_forward(s, m, w) != STATUS_OK) {
+    state_restore_statistics(&s->state, UNDO_RUN);
+    return close_run(s, w), s->error.status;
+  }
+  s->rng.step++;
+  return *id = w->id, STATUS_OK;
+}
+
+Status trainlet_session_forward(TrainletSession *s, int *id) {
+  session_enter(s);
+  return session_leave(s, forward(s, id) == STATUS_OK);
+}
+
+void trainlet_session_drop_forward(TrainletSession *s, int id) {
+  session_enter(s);
+  OpenRun *w = find_run(s, id);
+  if (w) close_run(s, w);
+  error_clear(&s->error);
+  session_leave(s, true);
+}
+
+/* ---- gradients from outside ---- */
+
+/* The output of that name as the YieldOp's input; -1 with a sentence. */
+static int find_output(TrainletSession *s, const char *name) {
+  const Node *yield = s->outside.yield;
+  for (int i = 0; i < yield->in_count; i++)
+    if (strcmp(yield->in[i]->name, name) == 0 && yield_takes_gradient(yield, i)) return i;
+  Arena scratch = {0};
+  const char *names = graph_list_names(yield->in, yield->in_count, "', '", &scratch);
+  error_set(&s->error, STATUS_INVALID_FEED, NULL,
+            "no gradient is taken for '%.100s': the model's outputs are '%.250s', integers have none", name,
+            names ? names : "");
+  arena_free(&scratch);
+  return -1;
+}
+
+static Status check_gradient(TrainletSession *s, const char *name, const Value *output, DType type, const Shape *came) {
+  char wanted[SHAPE_TEXT], given[SHAPE_TEXT];
+  if (type == output->type && shape_equal(came, &output->shape)) return STATUS_OK;
+  return error_set(&s->error, STATUS_INVALID_FEED, NULL, "the gradient of '%.100s' must be %s %s, %s %s came", name,
+                   dtype_name(output->type), shape_print(&output->shape, wanted), dtype_name(type),
+                   shape_print(came, given));
+}
+
+/* Which output of the YieldOp is the gradient of its input. */
+static int gradient_of(const Node *yield, int input) {
+  int at = 0;
+  for (int i = 0; i < input; i++) at += yield_takes_gradient(yield, i);
+  return at;
+}
+
+static void resume(TrainletSession *s, OpenRun *w) {
+  transition_resume(w->program, w->feeds, s->models[MODEL_TRAIN].graph->input_count, &w->arena);
+}
+
+static void *take_gradient(TrainletSession *s, OpenRun *w, const char *name, DType type, int rank,
+                           const int64_t *dims) {
+  const Node *yield = w->program->program.yield;
+  int input = find_output(s, name);
+  if (input < 0) return NULL;
+  Shape shape = shape_of(rank < 0 || rank > RANK_MAX ? 0 : rank, dims);
+  if (check_gradient(s, name, yield->in[input], type, &shape) != STATUS_OK) return NULL;
+  int at = gradient_of(yield, input);
+  w->given[at] = true;
+  resume(s, w);
+  if (yield->out[at]) return yield->out[at]->data;
+  void *unread = arena_alloc(&w->memory, value_bytes(yield->in[input])); /* no parameter's gradient needs it */
+  return unread ? unread : (out_of_memory(s), NULL);
+}
+
+/* A gradient that is refused takes those before it along, as a feed does. */
+void *trainlet_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
+                                const int64_t *dims) {
+  session_enter(s);
+  OpenRun *w = find_run(s, id);
+  void *to = w ? take_gradient(s, w, output, (DType)type, rank, dims) : NULL;
+  if (w && !to) memset(w->given, 0, sizeof *w->given * (size_t)s->outside.yield->out_count);
+  return session_leave(s, to) == STATUS_OK ? to : NULL;
+}
+
+/* ---- backward ---- */
+
+/* Those that did not come are zero. */
+static Status complete_gradients(TrainletSession *s, OpenRun *w) {
+  const Node *yield = w->program->program.yield;
+  bool any = false;
+  resume(s, w);
+  for (int i = 0; i < yield->out_count; i++) {
+    any |= w->given[i];
+    if (!w->given[i] && yield->out[i]) memset(yield->out[i]->data, 0, value_bytes(yield->out[i]));
+  }
+  return any ? STATUS_OK
+             : error_set(&s->error, STATUS_INVALID_FEED, NULL,
+                         "backward wants the gradient of one of the model's outputs at least");
+}
+
+static Status check_unchanged(TrainletSession *s, OpenRun *w) {
+  if (w->changes == s->outside.changes) return STATUS_OK;
+  error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+            "parameters were changed after this forward run, so its gradients would be wrong: run forward again after "
+            "each optimizer step (PyTorch: \"modified by an inplace operation\")");
+  close_run(s, w);
+  return s->error.status;
+}
+
+/* The gradients towards these inputs, one a line, by their place among the program's outputs. */
+static Status find_inputs(TrainletSession *s, const char *names, int *at, int *count) {
+  const Outside *o = &s->outside;
+  *count = 0;
+  for (const char *name = names; name && *name;) {
+    size_t length = strcspn(name, "\n");
+    int i = 0;
+    while (i < o->input_count && (strlen(o->inputs[i]) != length || strncmp(o->inputs[i], name, length) != 0)) i++;
+    if (i == o->input_count)
+      return error_set(&s->error, STATUS_INVALID_FEED, NULL,
+                       "the training model gives no gradient towards '%.*s': it must be a float32 input that the "
+                       "outputs depend on",
+                       length > 200 ? 200 : (int)length, name);
+    for (int k = 0; k < *count; k++)
+      if (at[k] == i)
+        return error_set(&s->error, STATUS_INVALID_FEED, NULL, "the gradient towards '%.200s' is asked for twice",
+                         o->inputs[i]);
+    at[(*count)++] = i;
+    name += length + (name[length] == '\n');
+  }
+  return STATUS_OK;
+}
+
+/* What is asked for outlives the run. */
+static Status take_inputs(TrainletSession *s, const Program *p, const int *at, int count) {
+  for (int i = 0; i < count; i++) {
+    Value *kept = ARENA_NEW(&s->fetch_arena, Value);
+    if (!kept) return out_of_memory(s);
+    *kept = *p->fetched[at[i]];
+    size_t bytes = value_bytes(kept);
+    if (!(kept->data = arena_alloc(&s->fetch_arena, bytes))) return out_of_memory(s);
+    memcpy(kept->data, p->fetched[at[i]]->data, bytes);
+    session_take_tensor(s, s->outside.inputs[at[i]], kept);
+  }
+  return STATUS_OK;
+}
+
+/* The program overwrites gradients that others have left: these are kept, and added again. */
+static Status run_beside(TrainletSession *s, Program *p, StepRange range) {
+  State *t = &s->state;
+  Block kept = {0};
+  if (!block_reserve(&kept, t->flat_count * sizeof(float))) return out_of_memory(s);
+  float *before = kept.data;
+  if (t->flat_count) memcpy(before, t->gradients, t->flat_count * sizeof *before);
+  Status status = session_execute(s, p, range);
+  for (size_t i = 0; i < t->flat_count && status == STATUS_OK; i++) t->gradients[i] += before[i];
+  block_free(&kept);
+  return status;
+}
+
+static Status run_gradients(TrainletSession *s, OpenRun *w, bool inputs) {
+  Program *p = &w->program->program;
+  StepRange range = {p->yield_step, p->step_count, !inputs};
+  s->reset_flag = w->overwrites;
+  if (s->reset_gradients && !w->overwrites) state_zero_gradients(&s->state);
+  return !s->reset_gradients && w->overwrites ? run_beside(s, p, range) : session_execute(s, p, range);
+}
+
+/* Gradients that were written or added to in part. */
+static Status forget_gradients(TrainletSession *s) {
+  state_zero_gradients(&s->state);
+  s->reset_gradients = true;
+  if (s->error.status != STATUS_ABORTED) return s->error.status;
+  error_clear(&s->error);
+  return error_set(&s->error, STATUS_ABORTED, NULL,
+                   "the backward run was stopped; no parameter was changed, the gradients that were added up so far "
+                   "are dropped, and so is its forward run");
+}
+
+static Status run_backward(TrainletSession *s, OpenRun *w, const int *at, int count) {
+  Rng now = s->rng;
+  s->rng = w->rng;
+  Status status = run_gradients(s, w, count > 0);
+  s->rng = now;
+  if (status != STATUS_OK) return forget_gradients(s);
+  s->reset_gradients = false;
+  return take_inputs(s, &w->program->program, at, count);
+}
+
+static Status backward(TrainletSession *s, int id, const char *inputs) {
+  OpenRun *w = find_run(s, id);
+  int count = 0, *at;
+  if (!w) return s->error.status;
+  arena_free(&s->fetch_arena);
+  if (!(at = ARENA_ARRAY(&s->fetch_arena, int, s->outside.input_count))) return out_of_memory(s);
+  TRY(check_unchanged(s, w));
+  TRY(find_inputs(s, inputs, at, &count));
+  TRY(complete_gradients(s, w));
+  TRY(session_begin_outputs(s, (size_t)count));
+  Status status = run_backward(s, w, at, count);
+  close_run(s, w);
+  return status;
+}
+
+Status trainlet_session_backward(TrainletSession *s, int id, const char *inputs) {
+  session_enter(s);
+  return session_leave(s, backward(s, id, inputs) == STATUS_OK);
+}
+
+void trainlet_session_changed(TrainletSession *s) { s->outside.changes++; }

@@ -1,0 +1,142 @@
+/* Gradients from outside: forward runs that wait, in any number and order, and what is refused. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "golden_run.h"
+
+enum { FEATURES = 20, CLASSES = 5, MOST = 32, PARAMETERS = 4096 };
+
+static TrainletSession *open_session(GoldenRun *run) {
+  if (!golden_run_open(run, "mlp_momentum")) return NULL;
+  Status status = trainlet_artifacts_set(run->artifacts, "loss.type", "outside");
+  if (status == STATUS_OK) status = trainlet_artifacts_build(run->artifacts);
+  check(status == STATUS_OK, "%s", trainlet_artifacts_error(run->artifacts)->text);
+  return status == STATUS_OK ? golden_session(run, NULL, 0) : NULL;
+}
+
+/* A forward run of n rows; its id, 0 where it failed. */
+static int forward(TrainletSession *s, int n, int seed) {
+  int id = 0;
+  float *x = trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){n, FEATURES});
+  for (int i = 0; x && i < n * FEATURES; i++) x[i] = sinf((float)(i * (seed + 1)));
+  golden_ok(s, x ? trainlet_session_forward(s, &id) : STATUS_INTERNAL, "forward");
+  return id;
+}
+
+/* The gradient of Σ y² / 2 of what the outputs were for `n` rows, roughly: any will do. */
+static bool give_gradient(TrainletSession *s, int id, int n) {
+  float *dy = trainlet_session_gradient(s, id, "logits", 1, 2, (int64_t[]){n, CLASSES});
+  for (int i = 0; dy && i < n * CLASSES; i++) dy[i] = cosf((float)(i + n)) / (float)n;
+  return check(dy != NULL, "%s", trainlet_session_error(s)->text);
+}
+
+static bool backward(TrainletSession *s, int id, int n, const char *inputs) {
+  return give_gradient(s, id, n) && golden_ok(s, trainlet_session_backward(s, id, inputs), "backward");
+}
+
+/* Two batches, whose runs are open one after the other or both at once. */
+static void parameters_after(bool at_once, bool newest_first, float *to) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run);
+  for (int step = 0; s && step < 3; step++) {
+    int a = forward(s, 6, step);
+    if (!at_once) backward(s, a, 6, NULL);
+    int b = forward(s, 9, step + 10);
+    if (newest_first || !at_once) backward(s, b, 9, NULL);
+    if (at_once) backward(s, a, 6, NULL);
+    if (at_once && !newest_first) backward(s, b, 9, NULL);
+    golden_ok(s, trainlet_session_optimize(s), "optimize");
+    trainlet_session_reset_grad(s);
+  }
+  if (s && check(trainlet_session_element_count(s, true) <= PARAMETERS, "too many parameters for this test"))
+    trainlet_session_copy_out(s, true, to);
+  trainlet_session_free(s);
+  golden_run_close(&run);
+}
+
+static void the_order_of_backward_runs_is_free(const void *argument) {
+  static float one[PARAMETERS], both[PARAMETERS], newest[PARAMETERS];
+  parameters_after(false, false, one);
+  parameters_after(true, false, both);
+  parameters_after(true, true, newest);
+  check(one[0] != 0 && memcmp(one, both, sizeof one) == 0, "two runs open at once train otherwise");
+  check(memcmp(one, newest, sizeof one) == 0, "the newer run's backward first trains otherwise");
+}
+
+static void runs_may_be_left_open(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run);
+  for (int i = 0; s && i < 12; i++) { /* of more shapes than programs are kept */
+    int id = forward(s, 1 + i, i);
+    if (i % 3 == 0) trainlet_session_drop_forward(s, id);
+    if (i % 3 == 1) backward(s, id, 1 + i, "input");
+  }
+  if (s) {
+    trainlet_session_drop_forward(s, 1000);
+    golden_ok(s, trainlet_session_optimize(s), "optimize");
+  }
+  trainlet_session_free(s);
+  golden_run_close(&run);
+}
+
+static void refused(TrainletSession *s, Status status, Status wanted, const char *words) {
+  check(status == wanted && strstr(trainlet_session_error(s)->text, words), "status %d: '%s'", (int)status,
+        trainlet_session_error(s)->text);
+}
+
+static void what_cannot_be_is_refused(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run);
+  int id = s ? forward(s, 4, 1) : 0;
+  if (id) {
+    check(!trainlet_session_gradient(s, id, "nowhere", 1, 2, (int64_t[]){4, CLASSES}), "an output that is not there");
+    refused(s, trainlet_session_error(s)->status, STATUS_INVALID_FEED, "'nowhere'");
+    check(!trainlet_session_gradient(s, id, "logits", 1, 2, (int64_t[]){5, CLASSES}), "a shape that is not its own");
+    refused(s, trainlet_session_error(s)->status, STATUS_INVALID_FEED, "float32 (4, 5)");
+    refused(s, trainlet_session_backward(s, id, NULL), STATUS_INVALID_FEED, "one of the model's outputs at least");
+    give_gradient(s, id, 4);
+    refused(s, trainlet_session_backward(s, id, "nowhere"), STATUS_INVALID_FEED, "'nowhere'");
+    golden_ok(s, trainlet_session_backward(s, id, NULL), "backward");
+    refused(s, trainlet_session_backward(s, id, NULL), STATUS_INVALID_ARGUMENT, "not open any more");
+    id = forward(s, 4, 2);
+    golden_ok(s, trainlet_session_optimize(s), "optimize");
+    give_gradient(s, id, 4);
+    refused(s, trainlet_session_backward(s, id, NULL), STATUS_INVALID_ARGUMENT, "inplace operation");
+    forward(s, 4, 3);
+    trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){4, FEATURES});
+    refused(s, trainlet_session_step(s), STATUS_INVALID_ARGUMENT, "YieldOp");
+  }
+  trainlet_session_free(s);
+  golden_run_close(&run);
+}
+
+static bool is_asked_to_stop(void *context) { return --*(int *)context < 0; }
+
+static void a_run_that_is_stopped_leaves_nothing(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run);
+  int left = 0, id = 0;
+  if (s) {
+    trainlet_session_stop_when(s, is_asked_to_stop, &left);
+    trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){4, FEATURES});
+    refused(s, trainlet_session_forward(s, &id), STATUS_ABORTED, "stopped");
+    left = 1000;
+    id = forward(s, 4, 1);
+    give_gradient(s, id, 4);
+    left = 0;
+    refused(s, trainlet_session_backward(s, id, NULL), STATUS_ABORTED, "backward run was stopped");
+    left = 1000;
+    refused(s, trainlet_session_backward(s, id, NULL), STATUS_INVALID_ARGUMENT, "not open");
+  }
+  trainlet_session_free(s);
+  golden_run_close(&run);
+}
+
+int main(void) {
+  TEST(the_order_of_backward_runs_is_free);
+  TEST(runs_may_be_left_open);
+  TEST(what_cannot_be_is_refused);
+  TEST(a_run_that_is_stopped_leaves_nothing);
+  return test_finish();
+}
