@@ -186,6 +186,29 @@ export class Core {
     return { loss: this.#loss(), outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)) };
   }
 
+  /** @param {Protocol['forward']['in']} args */
+  forward({ feeds }) {
+    this.#feed('train', feeds);
+    const run = this.#pointer('abi_session_forward', this.#session);
+    return { run, outputs: /** @type {NumberOutputs} */ (this.#outputs()) };
+  }
+
+  /** @param {Protocol['backward']['in']} args */
+  backward({ run, gradients: { tensors, buffer }, inputs }) {
+    for (const { name, type, dims, offset, bytes } of tensors) {
+      const [shape, { id }] = [BigInt64Array.from(dims, BigInt), this.#constants.types[type]];
+      const at = this.#pointer('abi_session_gradient', this.#session, run, name, id, dims.length, shape);
+      this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
+    }
+    this.#run('abi_session_backward', this.#session, run, inputs.length ? linesOf(inputs) : 0);
+    return /** @type {NumberOutputs} */ (this.#outputs());
+  }
+
+  /** @param {number} run */
+  dropForward(run) {
+    this.#call('abi_session_drop_forward', this.#session, run);
+  }
+
   /** A batch whose gradients are added to those before it, and used if it is the last. @param {boolean} last */
   #accumulate(last) {
     try {
@@ -270,6 +293,7 @@ export class Core {
     checkBytes(tensor.name, tensor.bytes, sizeOf(dims) * this.#constants.types[type].bytes);
     const at = this.#pointer('abi_session_parameter', this.#session, index);
     this.#bytes(at, tensor.bytes).set(new Uint8Array(buffer, tensor.offset, tensor.bytes));
+    this.#call('abi_session_changed', this.#session);
   }
 
   /** @param {readonly string[]} patterns */

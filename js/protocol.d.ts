@@ -44,6 +44,8 @@ export interface SessionInfo {
   parameters: ParameterInfo[];
   optimizer: { type: string } | null;
   predict: string[];
+  /** Where the loss is outside: the outputs that take a gradient, and the inputs that gradients are given towards. */
+  outside: { outputs: string[]; inputs: string[] } | null;
 }
 
 /** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */
@@ -120,6 +122,10 @@ export interface Protocol {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
     out: { loss: number; outputs: NumberOutputs };
   };
+  /** Up to the YieldOp; `run` is what the engine knows it by until its backward. */
+  forward: { in: { feeds: PackedFeeds }; out: { run: number; outputs: NumberOutputs } };
+  backward: { in: { run: number; gradients: PackedFeeds; inputs: readonly string[] }; out: NumberOutputs };
+  dropForward: { in: number; out: void };
   optimize: { in: void; out: void };
   /**
    * Gives up the batches whose gradients are added up already: the random state and running statistics are as before

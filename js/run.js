@@ -134,7 +134,7 @@ function filled(own) {
 const tensorOf = ({ type, data, dims }) => new Tensor(/** @type {NumberType} or string */ (type), data, dims);
 
 /** @param {Outputs} outputs @returns {Tensors} */
-const tensorsOf = (outputs) =>
+export const tensorsOf = (outputs) =>
   Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => [
       name,

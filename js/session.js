@@ -6,6 +6,7 @@ import { askedAt, checkKeys, checkWhole, TrainletError } from './errors.js';
 import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { Place } from './place.js';
+import { forward } from './outside.js';
 import { PropertyBag } from './properties.js';
 import { runGraph, withSignal } from './run.js';
 import { copyExternal, readSource } from './source.js';
@@ -141,6 +142,11 @@ export class TrainingSession {
     return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options);
   }
 
+  /** @param {Feeds} feeds @param {RunOptions} [options] */
+  async forward(feeds, options) {
+    return await forward(this.#ask, this.#info, feeds, options);
+  }
+
   /** @param {RunOptions} [options] */
   async runOptimizerStep(options) {
     this.#needOptimizer();
@@ -192,6 +198,7 @@ export class TrainingSession {
   /** @param {Feeds} feeds @param {RunOptions} [options] */
   async step(feeds, options) {
     this.#needOptimizer();
+    this.#needLoss('step');
     return await withSignal(options, async (signal) => {
       const packed = pack(bind(feeds, this.#train().inputs));
       const { loss } = await this.#ask('step', { feeds: packed, optimize: true }, [packed.buffer], signal);
@@ -202,6 +209,7 @@ export class TrainingSession {
   /** @param {Dataset} data @param {FitOptions} [options] */
   async fit(data, options = {}) {
     this.#needOptimizer();
+    this.#needLoss('fit');
     if (this.#fitting) throw new TrainletError('invalid-argument', 'a fit of this session is running already');
     this.#fitting = true;
     const here = new Error();
@@ -217,6 +225,7 @@ export class TrainingSession {
   /** @param {Dataset} data @param {EvaluateOptions} [options] */
   async evaluate(data, options = {}) {
     this.#eval();
+    this.#needLoss('evaluate');
     const here = new Error();
     try {
       return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
@@ -330,6 +339,15 @@ export class TrainingSession {
   #needOptimizer() {
     if (!this.#info.optimizer)
       throw new TrainletError('invalid-argument', 'the session was made without an optimizerModel, which this needs');
+  }
+
+  /** @param {string} what */
+  #needLoss(what) {
+    if (this.#info.outside)
+      throw new TrainletError(
+        'invalid-argument',
+        `${what} needs a loss inside of the training model; this one's is outside: use forward and backward`,
+      );
   }
 
   /** @param {string} name */

@@ -348,9 +348,13 @@ export interface Artifacts {
   readonly warnings: readonly string[];
 }
 
-export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'huber' | 'none';
+export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'huber' | 'none' | 'outside';
 export interface LossOptions {
-  /** `none`: the model's own output is the loss already. */
+  /**
+   * `none`: the model's own output is the loss already. `outside`: the graphs have no loss, their outputs are the
+   * model's own and the `additionalOutputs`; gradients come for all of them that are float32 from outside, by
+   * `session.forward` and its `backward`. `step`, `fit`, `evaluate` and `runTrainStep` are refused then.
+   */
   type: LossType;
   reduction?: 'mean' | 'sum';
   /** One weight for each class (cross-entropy). */
@@ -450,6 +454,19 @@ export class TrainingSession {
     options?: RunOptions,
   ): Promise<Record<string, V>>;
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  /**
+   * A loss of one's own, for artifacts made with the loss `outside` (ONNX Runtime's ORTModule's way; its training models
+   * with a `YieldOp` do as well): runs the training model up to its outputs, in training mode. What it computed stays in
+   * the worker, each run in memory of its own, until its `backward` has run or it is dropped; several may be open at
+   * once. Dropout draws once for both. `invalid-argument` where the loss is inside; `signal` as of any run.
+   * ```js
+   * const { outputs, backward } = await session.forward({ x });
+   * const { x: towardsX } = await backward({ y: gradientOfMyLoss(outputs.y) }, { inputs: ['x'] });
+   * await session.runOptimizerStep();
+   * await session.lazyResetGrad();
+   * ```
+   */
+  forward(feeds: Feeds, options?: RunOptions): Promise<Forward>;
   /** An optimizer step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;
@@ -549,6 +566,27 @@ export class TrainingSession {
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
   exportModel(options?: ExportOptions): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A forward run that waits for the gradients of its outputs. */
+export interface Forward {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  /**
+   * Goes on with the gradients of a loss by the outputs, float32 and of their shapes; of those left out they are zero.
+   * Adds the parameters' gradients to those there are, as `runTrainStep` does, and gives those towards the `inputs` asked
+   * for, by their names. Once for each forward run: a second is refused (`invalid-argument`), and one after parameters
+   * were changed in between, by an optimizer step for example. A gradient that does not fit (`invalid-feed`) may be given
+   * again. A `signal` that stops it drops all gradients that were being added up.
+   */
+  backward(gradients: Readonly<Record<string, TensorLike>>, options?: BackwardOptions): Promise<Record<string, Tensor>>;
+  /** Frees its memory where its backward will not come. Once it has run, and twice, is fine. */
+  drop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface BackwardOptions extends RunOptions {
+  /** Float32 inputs to give gradients towards; nothing is computed for others. Default: none. */
+  readonly inputs?: readonly string[];
 }
 
 export interface ExportOptions {
