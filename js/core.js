@@ -197,7 +197,7 @@ export class Core {
   backward({ run, gradients: { tensors, buffer }, inputs }) {
     for (const { name, type, dims, offset, bytes } of tensors) {
       const [shape, { id }] = [BigInt64Array.from(dims, BigInt), this.#constants.types[type]];
-      const at = this.#pointer('abi_session_gradient', this.#session, run, name, id, dims.length, shape);
+      const at = this.#pointer('abi_session_feed_gradient', this.#session, run, name, id, dims.length, shape);
       this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
     }
     this.#run('abi_session_backward', this.#session, run, inputs.length ? linesOf(inputs) : 0);

@@ -173,8 +173,8 @@ Status trainlet_session_forward(TrainletSession *s, int *id);
 /* Where to write the gradient of one of its outputs, of type and shape of that output; those that do not come are zero.
  * NULL where there is no such output, run or shape (STATUS_INVALID_FEED, STATUS_INVALID_ARGUMENT): then those that came
  * are forgotten. */
-void *trainlet_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
-                                const int64_t *dims);
+void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
+                                     const int64_t *dims);
 /* Goes on with the gradients: adds the parameters' to those that are there, as a run of TRAINLET_TRAIN does, and ends
  * the forward run. The gradients towards `inputs`, names one a line, NULL for none, are the outputs then, under these
  * names. STATUS_INVALID_FEED: no gradient came, or there is none towards an input; it may be tried again.

@@ -283,9 +283,10 @@ EXPORT(abi_session_forward) int abi_session_forward(TrainletSession *s) {
   trainlet_session_forward(s, &id);
   return session_status(s) == STATUS_OK ? id : 0;
 }
-EXPORT(abi_session_gradient)
-void *abi_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank, const int64_t *dims) {
-  void *to = trainlet_session_gradient(s, id, output, type, rank, dims);
+EXPORT(abi_session_feed_gradient)
+void *abi_session_feed_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
+                                const int64_t *dims) {
+  void *to = trainlet_session_feed_gradient(s, id, output, type, rank, dims);
   session_status(s);
   return to;
 }

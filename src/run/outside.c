@@ -261,8 +261,8 @@ static void *take_gradient(TrainletSession *s, OpenRun *w, const char *name, DTy
 }
 
 /* A gradient that is refused takes those before it along, as a feed does. */
-void *trainlet_session_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
-                                const int64_t *dims) {
+void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
+                                     const int64_t *dims) {
   session_enter(s);
   OpenRun *w = find_run(s, id);
   void *to = w ? take_gradient(s, w, output, (DType)type, rank, dims) : NULL;
@@ -336,11 +336,11 @@ static Status take_inputs(TrainletSession *s, const Program *p, const int *at, i
 static Status run_beside(TrainletSession *s, Program *p, StepRange range) {
   State *t = &s->state;
   Block kept = {0};
-  if (!block_reserve(&kept, t->flat_count * sizeof(float))) return out_of_memory(s);
-  float *before = kept.data;
-  if (t->flat_count) memcpy(before, t->gradients, t->flat_count * sizeof *before);
+  if (!block_reserve(&kept, t->gradient_count * sizeof(float))) return out_of_memory(s);
+  float *before = kept.data, *gradients = t->gradients.data;
+  if (t->gradient_count) memcpy(before, gradients, t->gradient_count * sizeof *before);
   Status status = session_execute(s, p, range);
-  for (size_t i = 0; i < t->flat_count && status == STATUS_OK; i++) t->gradients[i] += before[i];
+  for (size_t i = 0; i < t->gradient_count && status == STATUS_OK; i++) gradients[i] += before[i];
   block_free(&kept);
   return status;
 }

@@ -26,7 +26,7 @@ static int forward(TrainletSession *s, int n, int seed) {
 
 /* The gradient of Σ y² / 2 of what the outputs were for `n` rows, roughly: any will do. */
 static bool give_gradient(TrainletSession *s, int id, int n) {
-  float *dy = trainlet_session_gradient(s, id, "logits", 1, 2, (int64_t[]){n, CLASSES});
+  float *dy = trainlet_session_feed_gradient(s, id, "logits", 1, 2, (int64_t[]){n, CLASSES});
   for (int i = 0; dy && i < n * CLASSES; i++) dy[i] = cosf((float)(i + n)) / (float)n;
   return check(dy != NULL, "%s", trainlet_session_error(s)->text);
 }
@@ -90,9 +90,11 @@ static void what_cannot_be_is_refused(const void *argument) {
   TrainletSession *s = open_session(&run);
   int id = s ? forward(s, 4, 1) : 0;
   if (id) {
-    check(!trainlet_session_gradient(s, id, "nowhere", 1, 2, (int64_t[]){4, CLASSES}), "an output that is not there");
+    check(!trainlet_session_feed_gradient(s, id, "nowhere", 1, 2, (int64_t[]){4, CLASSES}),
+          "an output that is not there");
     refused(s, trainlet_session_error(s)->status, STATUS_INVALID_FEED, "'nowhere'");
-    check(!trainlet_session_gradient(s, id, "logits", 1, 2, (int64_t[]){5, CLASSES}), "a shape that is not its own");
+    check(!trainlet_session_feed_gradient(s, id, "logits", 1, 2, (int64_t[]){5, CLASSES}),
+          "a shape that is not its own");
     refused(s, trainlet_session_error(s)->status, STATUS_INVALID_FEED, "float32 (4, 5)");
     refused(s, trainlet_session_backward(s, id, NULL), STATUS_INVALID_FEED, "one of the model's outputs at least");
     give_gradient(s, id, 4);
