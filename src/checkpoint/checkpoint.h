@@ -45,31 +45,31 @@ typedef struct Checkpoint {
   int property_count;
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
-  const char *fit;        /* the fit's own account of where it stands, NULL for none */
+  const char *fit;        /* the state of a fit, in its own words; NULL for none */
   CheckpointTensor *best; /* what training changes, as it was at the fit's best */
   int best_count;
 } Checkpoint;
 
-/* The one rule of readers and writers: refuses a checkpoint in which two parameters, sets of moments, properties or
- * best parameters have one name, or one has none. */
+/* The one rule for readers and writers: a checkpoint is refused if two parameters, sets of moments, properties or best
+ * parameters have the same name, or one has none. */
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
 
-/* The most that a property which is set may have, in bytes of UTF-8. A file's larger ones are read, and written again.
+/* The most bytes of UTF-8 that a property may have when it is set. Larger ones in a file are read, and written again.
  */
 enum { PROPERTY_NAME_MAX = 1 << 10, PROPERTY_TEXT_MAX = 16 << 20 };
 /* Refuses a name that is empty, and a name or value (NULL: it is a number) that is too long or not UTF-8. */
 Status property_check(const char *name, const char *value, Error *error);
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
- * go when it returns. */
+ * be freed when it returns. */
 bool trainlet_checkpoint_is(const uint8_t *bytes, size_t count); /* begins like one */
 Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error, Checkpoint *out);
 /* Written bytes go to `out`, their number to `out_bytes`. */
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes);
 
-/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. Data position,
- * random state and what a fit keeps have no place in it. A large one has its tensors in a second file, whose location
- * is always the same here; what is read then points into it. */
+/* ONNX Runtime's format. Version 1 is read by ONNX Runtime 1.16 and 1.17, version 2 by 1.18 and later. It cannot hold
+ * data position, random state and the state of a fit. A large one has its tensors in a second file, whose location is
+ * always the same here; what is read then points into that file. */
 #define ORT_CHECKPOINT_DATA "checkpoint.data"
 enum { ORT_CHECKPOINT_NEWEST = 2 };
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count); /* has its identifier */

@@ -1,4 +1,4 @@
-/* CRC-32 as in zip and PNG: tells a torn or rotten file from a whole one. */
+/* CRC-32 as in zip and PNG: tells a torn or damaged file from an intact one. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Names: a checkpoint whose parameters, moments or properties share a name is refused, in time that hostile counts
- * cannot stretch; and what a property may be that is set. */
+/* Names: refuses a checkpoint whose parameters, moments or properties share a name, in a time that hostile counts
+ * cannot stretch; and checks properties that are set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,15 +16,15 @@ enum { TENSOR_NAME, TENSOR_DOC, TENSOR_DIMS, TENSOR_TYPE, TENSOR_RAW, TENSOR_STR
 
 bool ort_checkpoint_is(const uint8_t *bytes, size_t count) { return count >= 8 && memcmp(bytes + 4, "ODTC", 4) == 0; }
 
-/* ---- the checksum: ours has one between head and root, where nothing leads. ONNX Runtime, which writes such files
- * from the start, drops it with the contents it was of ----
+/* ---- the checksum: our files have one between head and root, where no offset leads. ONNX Runtime writes such files
+ * anew, without it ----
  *
  *   │ root │ O D T C │ mark, 8 bytes │ CRC-32 of all that follows, xor that of all before it │ …
  */
 enum { MARK_AT = 8, SUM_AT = MARK_AT + 8, HEAD_BYTES = SUM_AT + 4, MARK_BITS_WRONG = 8 };
 static const char mark[] = "TLCKsum1";
 
-/* A mark of which some bits are wrong is still one: it is damaged. */
+/* A mark with some wrong bits is still a mark, but a damaged one. */
 static bool has_mark(const uint8_t *bytes, size_t count) {
   uint64_t came, wanted;
   if (count < HEAD_BYTES) return false;
@@ -254,7 +254,7 @@ static void put_tensors(FlatWriter *w, size_t place, const CheckpointTensor *lis
 static size_t put_group(FlatWriter *w, const Checkpoint *c) {
   size_t at[4], table = flat_put_table(w, 4, (uint8_t[]){4, 8, 4, 4}, at);
   flat_set(w, at[GROUP_STEP], &c->step, 8);
-  flat_set(w, at[GROUP_LR], &c->learning_rate, 4); /* the one place for a rate, so the current one */
+  flat_set(w, at[GROUP_LR], &c->learning_rate, 4); /* the only place for a learning rate, so the current one */
   flat_point(w, at[GROUP_NAME], flat_put_string(w, "group0"));
   size_t states = flat_put_vector(w, (size_t)c->moment_count, 4);
   flat_point(w, at[GROUP_STATES], states);
@@ -290,7 +290,7 @@ static void put_properties(FlatWriter *w, size_t place, const Checkpoint *c) {
   }
 }
 
-/* About what the file will have: that it need not grow, and be there twice. */
+/* About as many bytes as the file will have, so that it need not grow and exist twice. */
 static bool reserve(FlatWriter *w, const Checkpoint *c) {
   size_t bytes = 4096;
   bool fits = true;

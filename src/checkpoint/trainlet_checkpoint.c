@@ -16,7 +16,7 @@ static Status out_of_memory(Error *error) {
   return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
 }
 
-/* ---- the envelope: its four tags are those of message Checkpoint, here by hand so that the body is never copied ----
+/* ---- the envelope: its four tags are those of message Checkpoint, handled here so that the body is never copied ----
  *
  *   ┌ 0D │ T L C K ┬ 10 │ version ┬ 1D │ CRC-32, 4 bytes ┬ 22 │ length │ body … ┐
  */

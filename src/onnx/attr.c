@@ -6,7 +6,7 @@
 
 enum { STRINGS_MAX = 1 << 20 };
 
-/* Bytes to text: ONNX allows any bytes, we read names and words there, so a zero byte is refused. */
+/* Bytes to text: ONNX allows any bytes, but we expect names and words, so a zero byte is refused. */
 static const char *attr_text(ProtobufCBinaryData s, Arena *arena) {
   if (s.len && memchr(s.data, 0, s.len)) return NULL;
   char *text = arena_alloc(arena, s.len + 1);
@@ -14,7 +14,7 @@ static const char *attr_text(ProtobufCBinaryData s, Arena *arena) {
   return text;
 }
 
-/* Files older than IR 3 say by the field in use what the attribute is. */
+/* In files older than IR 3, the field that is set tells the kind of the attribute. */
 static Onnx__AttributeProto__AttributeType attr_type(const Onnx__AttributeProto *a) {
   if (a->has_type && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) return a->type;
   if (a->has_f) return ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;

@@ -36,7 +36,7 @@ static bool parse_bytes(const char *digits, size_t *out) {
   return at > digits && !*at;
 }
 
-/* 0 where the dims make no sense, which the reader of tensors says. */
+/* 0 where the dims make no sense, which the reader of tensors reports. */
 static size_t bytes_of_dims(const Onnx__TensorProto *t) {
   size_t bytes = dtype_raw_bytes((DType)t->data_type);
   for (size_t i = 0; i < t->n_dims; i++)

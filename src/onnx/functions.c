@@ -1,5 +1,5 @@
-/* Functions of written models: the operators of ours that an algorithm uses, spelled in ONNX's, so that any runtime can
- * go on with it. */
+/* Functions in the models we write: those of our operators that an algorithm uses, defined by ONNX's, so that any
+ * runtime can continue with it. */
 #include <string.h>
 
 #include "onnx/parts.h"

@@ -1,12 +1,14 @@
-/* ONNX's Gradient nodes: where a model is run they become the ordinary nodes of a backward pass, in a training_info
- * they are noted. */
+/* ONNX's Gradient nodes: in a model that is run they become the ordinary nodes of a backward pass, in a training_info
+ * they are only recorded. */
 #include <string.h>
 
 #include "onnx/parts.h"
 #include "ops/optimizer/training_step.h"
 #include "graph/backward.h"
 
-enum { NODES_MAX = 1 << 16 }; /* a gradient of a gradient of a … grows with each; no network needs that many */
+enum {
+  NODES_MAX = 1 << 16
+}; /* a gradient of a gradient of a … grows with each level; no network needs that many nodes */
 
 bool onnx_gradient_is(const Onnx__NodeProto *n) {
   return n->op_type && strcmp(n->op_type, "Gradient") == 0 && strcmp(onnx_domain(n->domain), TRAINING_DOMAIN) == 0;

@@ -9,13 +9,13 @@
 #include "onnx/parts.h"
 #include "graph/op.h"
 
-/* Of calls within calls; nodes, inputs, outputs and attributes of all bodies; bytes of these, and of the data in all
- * calls of a function but one: it is read and written once a call. */
+/* The limits: calls within calls; nodes, inputs, outputs and attributes of all bodies; the bytes of these and of the
+ * data of a function in every call but one, since each call reads and writes it once. */
 enum { DEPTH_MAX = 64, INLINED_MAX = 1 << 19, BYTES_MAX = 1 << 26 };
 
 typedef struct Function {
   const Onnx__FunctionProto *from;
-  bool checked, open, called; /* its imports are those of the model; a call of it is being inlined; one was */
+  bool checked, open, called; /* its imports are those of the model; a call of it is being inlined; a call of it was */
 } Function;
 
 typedef struct Inliner {
@@ -26,7 +26,7 @@ typedef struct Inliner {
   Arena *arena;
   Error *error;
   int inlined, depth;
-  size_t bytes; /* of data in calls; and what the arena had at first, which wraps */
+  size_t bytes; /* of data in calls; and what the arena had at the start, which may wrap around */
 } Inliner;
 
 /* One call; the model's own graph is one without a function. */
@@ -193,14 +193,14 @@ static Onnx__NodeProto *copy_node(Inliner *in, Call *call, const Onnx__NodeProto
   return n;
 }
 
-/* With the lengths of the first two, so that no two functions have one key. */
+/* With the lengths of the first two, so that no two functions have the same key. */
 static const char *key_of(Inliner *in, char *domain, char *name, char *overload) {
   const char *in_domain = onnx_domain(domain);
   return arena_print(in->arena, "%s%s%s %zu %zu", in_domain, or_empty(name), or_empty(overload), strlen(in_domain),
                      strlen(or_empty(name)));
 }
 
-/* The function that a node calls; NULL for an operator. What we have ourselves is faster and goes first. */
+/* The function that a node calls; NULL for an operator. Operators of ours are faster and come first. */
 static Function *function_of(Inliner *in, const Onnx__NodeProto *n) {
   if (op_find_in(onnx_domain(n->domain), or_empty(n->op_type))) return NULL;
   const char *key = key_of(in, n->domain, n->op_type, n->overload);
@@ -214,7 +214,7 @@ static int meaning(const Op *op, int64_t opset) {
   return since;
 }
 
-/* A function of another opset than the model's: its operators must mean the same in both. */
+/* A function may have another opset than the model if its operators mean the same in both. */
 static bool check_import(Inliner *in, const Onnx__FunctionProto *f, const Onnx__OperatorSetIdProto *opset,
                          const Onnx__OperatorSetIdProto *model) {
   for (size_t i = 0; i < f->n_node; i++) {
@@ -253,7 +253,8 @@ static bool check_imports(Inliner *in, Function *function) {
   return function->checked = true;
 }
 
-/* The body's inputs and outputs are the call's. An output that is an input as well, or another output, is a copy. */
+/* The body's inputs and outputs are those of the call. An output that is also an input, or another output, is a
+ * copy. */
 static bool bind_ports(Inliner *in, Call *call, Nodes *copies) {
   const Onnx__NodeProto *n = call->node;
   const Onnx__FunctionProto *f = call->function->from;
@@ -306,7 +307,7 @@ static bool inline_nodes(Inliner *in, Call *call, Onnx__NodeProto *const *from, 
   return true;
 }
 
-/* A subgraph: its own names are as unique as those around it, and so are what they become. */
+/* A subgraph: its names are as unique as those around it, and so are the names that replace them. */
 static bool inline_graph(Inliner *in, Call *call, const Onnx__GraphProto *from, Onnx__GraphProto *to) {
   Nodes nodes = {0};
   size_t bytes = 0;

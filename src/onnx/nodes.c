@@ -1,4 +1,4 @@
-/* Reads and writes ONNX models that are no networks: nodes over sequences of tensors, not checked against our
+/* Reads and writes ONNX models that are not networks: nodes over sequences of tensors, not checked against our
  * operators. */
 #include "onnx/onnx.h"
 #include "onnx/parts.h"

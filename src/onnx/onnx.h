@@ -4,17 +4,17 @@
 #include "graph/graph.h"
 
 /* Parses and checks a model, in an ONNX file or in ONNX Runtime's ORT format. All memory the graph needs comes from its
- * arena (the parser allocates there too, so that large initializers exist once); the bytes may go when it returns,
- * files of `external` (NULL: none) whose in_place is set then must stay. Node order: topological, as ONNX demands;
- * refused otherwise (ORT format is sorted first). Initializers and Constant nodes become VALUE_CONSTANT. NULL on
- * failure with the sentence in error. */
+ * arena (the parser allocates there too, so that large initializers exist once); the bytes may be freed when it
+ * returns, but files of `external` (NULL: none) whose in_place is set by then must stay. Node order: topological, as
+ * ONNX demands; refused otherwise (ORT format is sorted first). Initializers and Constant nodes become VALUE_CONSTANT.
+ * NULL on failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 /* For inference: shapes may depend on fed values (Graph.waiting). */
 Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 
 /* ---- ONNX's own training representation (ModelProto.training_info) ---- */
 
-/* A Gradient node of the algorithm: dy/dx of each of the xs. The derivatives stand in the graph as inputs that nobody
+/* A Gradient node of the algorithm: dy/dx for each of the xs. In the graph, the derivatives are inputs that nobody
  * feeds. */
 typedef struct OnnxGradient {
   const char *node;
@@ -28,7 +28,7 @@ typedef struct OnnxBinding {
 } OnnxBinding;
 
 typedef struct OnnxTraining {
-  int entries;  /* of training_info; one is read */
+  int entries;  /* how many training_info there are; only one can be read */
   Error error;  /* why it was not read, apart from the model itself */
   Graph *graph; /* the model's nodes, then the algorithm's; its outputs are the model's alone */
   OnnxGradient *gradients;
@@ -38,18 +38,18 @@ typedef struct OnnxTraining {
   Graph *initialization; /* NULL: none */
 } OnnxTraining;
 
-/* onnx_read, and the model's training_info beside it. */
+/* onnx_read, together with the model's training_info. */
 Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
                           OnnxTraining *training);
-/* Writes `model` with one training_info: of t the first gradient, the updates, and as its algorithm what t->graph has
- * and the model lacks. */
+/* Writes `model` with one training_info: the first gradient of t, its updates, and as the algorithm whatever t->graph
+ * has and the model lacks. */
 Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);
 
 /* Writes a graph: VALUE_CONSTANT as initializers where they are `initializer`, else as Constant nodes; VALUE_INPUT and
  * VALUE_STATE of g->inputs as inputs. */
 Status onnx_write(const Graph *g, Block *out, size_t *out_bytes);
 
-/* ---- models that are no networks (optimizer models): their nodes as they stand in the file ---- */
+/* ---- models that are not networks (optimizer models): their nodes as they are in the file ---- */
 
 typedef struct OnnxNode {
   const char *op_type, *domain, *name; /* "" is ai.onnx */
@@ -76,7 +76,7 @@ typedef struct OnnxPlain {
   int node_count, input_count, output_count, between_count, opset_count, metadata_count;
 } OnnxPlain;
 
-/* Reads the nodes and the metadata alone, whatever the operators; memory as in onnx_read. */
+/* Reads only the nodes and the metadata, whatever the operators are; memory as in onnx_read. */
 Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
                        OnnxPlain *out);
 Status onnx_write_nodes(const OnnxPlain *model, Error *error, Block *out, size_t *out_bytes);

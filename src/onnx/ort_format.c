@@ -1,10 +1,10 @@
-/* ORT format: ONNX Runtime's own files of models (.ort: FlatBuffers, identifier "ORTM"), brought to the form ONNX files
- * are parsed to.
+/* ORT format: ONNX Runtime's own files of models (.ort: FlatBuffers, identifier "ORTM"), turned into the form in which
+ * ONNX files are parsed.
  *
  *   InferenceSession ─▶ Model ─▶ Graph ─▶ initializers, nodes (in any order), node_args (types of values), inputs,
  * outputs
  *
- * The runtime has optimized such a graph already: nodes come unsorted and an activation may be fused into the node
+ * The runtime has already optimized such a graph: nodes are not sorted, and an activation may be fused into the node
  * before it. Field numbers: ONNX Runtime's ort.fbs. */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ enum { TYPE_KIND = 1, TYPE_VALUE, KIND_TENSOR = 1 };
 enum { TENSOR_TYPE_ELEMENT, TENSOR_TYPE_SHAPE };
 enum { DIM_VALUE = 0, DIM_KIND = 0, DIM_NUMBER, DIM_NAME, DIM_IS_NUMBER = 1, DIM_IS_NAMED };
 
-/* Allocations are sticky: where one fails, the arena knows, and the reader stops at the next list. */
+/* Failed allocations are sticky: the arena remembers them, and the reader stops at the next list. */
 typedef struct Reader {
   FlatBytes bytes;
   Arena *arena;
@@ -127,7 +127,7 @@ static bool read_type(Reader *r, FlatTable arg, Onnx__ValueInfoProto *to) {
   return !shape.from || read_shape(r, shape, dims);
 }
 
-/* ---- inputs and outputs: names, whose types stand among all the values' ---- */
+/* ---- inputs and outputs: names, whose types are listed with those of all values ---- */
 
 typedef struct Named {
   const char *name;
@@ -256,7 +256,7 @@ static bool read_graph(Reader *r, FlatTable t, Onnx__GraphProto *to) {
   Onnx__NodeProto **nodes;
   size_t n;
   onnx__graph_proto__init(to);
-  to->n_sparse_initializer = flat_vector(t, GRAPH_SPARSE, 4).count; /* refused by their number alone */
+  to->n_sparse_initializer = flat_vector(t, GRAPH_SPARSE, 4).count; /* refused just because of their number */
   if (!read_tensors(r, flat_vector(t, GRAPH_INITIALIZERS, 4), to) || !read_ports(r, t, to)) return false;
   if (!read_nodes(r, flat_vector(t, GRAPH_NODES, 4), &n, &nodes)) return false;
   to->n_node = n;

@@ -1,16 +1,17 @@
-/* Parts of ONNX files in both directions, for onnx_*.c alone: tensors, attributes, and nodes apart from any graph. */
+/* Parts of ONNX files, for reading and writing, used only within src/onnx: tensors, attributes, and nodes apart from
+ * any graph. */
 #pragma once
 #include "onnx/onnx.h"
 #include "graph/subgraph.h"
 #include "onnx.pb-c.h"
 
-/* Reading one GraphProto, or several one after the other, into a graph. */
+/* Reads one GraphProto, or several one after another, into a graph. */
 typedef struct OnnxReader {
   const Onnx__GraphProto *from;
   Graph *graph;
   Arena *arena;
   Error *error;
-  OnnxTraining *training; /* takes note of Gradient nodes; NULL: they become nodes of a backward pass */
+  OnnxTraining *training; /* records Gradient nodes; NULL: they become nodes of a backward pass */
 } OnnxReader;
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
@@ -44,24 +45,24 @@ Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, 
  * versions of Trainlet wrote some of its operators. */
 const char *onnx_domain(const char *domain);
 
-/* An ONNX file or, by its identifier, one in ORT format, with its external data: nothing is checked but these. NULL
- * with a sentence. */
+/* An ONNX file or, by its identifier, one in ORT format, with its external data; nothing else is checked. NULL with a
+ * sentence. */
 const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
                                          Error *error);
 
-/* Gives raw data to every tensor that is read of those with their data in other files. */
+/* Gives raw data to every tensor that is read and has its data in another file. */
 Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error);
 
 bool onnx_ort_format_is(const uint8_t *bytes, size_t count);
 const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error);
 
-/* The model's graph is there, and the opsets are ones we know; else a sentence. */
+/* Checks that the model has a graph and opsets that we know; else a sentence. */
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error);
 
-/* Puts the bodies of the model's own functions in place of their calls. */
+/* Replaces calls of the model's own functions by their bodies. */
 Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error);
 
-/* Defines in `to` the operators of ours that the algorithm uses. */
+/* Defines in `to` those of our operators that the algorithm uses. */
 bool onnx_functions_write(const Onnx__GraphProto *algorithm, Arena *arena, Onnx__ModelProto *to);
 
 /* Writing: NULL when memory is out. A tensor's data is pointed to and not copied. */

@@ -96,7 +96,7 @@ static bool same_op(const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
          strcmp(onnx_domain(a->domain), onnx_domain(b->domain)) == 0;
 }
 
-enum { MISSING_MAX = 24 }; /* more do not fit the sentence */
+enum { MISSING_MAX = 24 }; /* more do not fit into the sentence */
 
 /* Adds those of a graph and its subgraphs to `missing`, each once. */
 static Status find_missing(Reader *r, const Onnx__GraphProto *g, const Onnx__NodeProto **missing, int *count) {
@@ -138,7 +138,7 @@ static Status add_constant(Reader *r, const char *name, const Value *tensor, boo
   return v ? STATUS_OK : r->error->status;
 }
 
-/* A number of 4 bits that has become one of 8 may be read, but gives its type to no other. */
+/* A 4-bit number that has become one of 8 bits may be read, but no other value may take its type. */
 static Status check_only_read(Reader *r, const char *name) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     const Onnx__NodeProto *n = r->from->node[i];
@@ -279,8 +279,8 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   return declare(r, name, &d, v);
 }
 
-/* What the file says of an output whose type is known in a run alone, for those who ask; a type that makes no sense is
- * no type. */
+/* What the file declares of an output whose type is known only in a run, for those who ask; a type that makes no sense
+ * counts as no type. */
 static Status declare_output(Reader *r, const Onnx__TypeProto *type, Value *v) {
   Error ignored = {0};
   Reader quiet = *r;
@@ -385,8 +385,8 @@ Status onnx_body_read(Reader *r) {
 
 static bool is_float_constant(const Value *v) { return v->kind == VALUE_CONSTANT && v->type == DTYPE_FLOAT32; }
 
-/* Some converters write every weight as a Constant node. Where no initializer is float, Constants with dims are what
- * others keep there. */
+/* Some converters write every weight as a Constant node. If no initializer is float, Constants with dims are taken for
+ * what others keep as initializers. */
 static void find_weights(Graph *g) {
   for (int i = 0; i < g->value_count; i++)
     if (is_float_constant(g->values[i]) && g->values[i]->initializer) return;

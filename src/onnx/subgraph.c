@@ -1,5 +1,5 @@
-/* Reads the subgraphs of ONNX nodes: names become slots, names that nothing in them makes are captured from around
- * them. */
+/* Reads the subgraphs of ONNX nodes: names become slots; names that nothing in the subgraph makes are captured from
+ * around it. */
 #include <string.h>
 
 #include "onnx/parts.h"

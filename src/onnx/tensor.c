@@ -1,4 +1,4 @@
-/* Tensors of ONNX files: raw bytes are used where they lie, typed fields are brought to the same form. */
+/* Tensors of ONNX files: raw bytes are used in place, typed fields are converted to the same form. */
 #include <string.h>
 
 #include "onnx/parts.h"
@@ -30,7 +30,7 @@ static const void *typed_field(const Onnx__TensorProto *t, DType type, size_t *c
   }
 }
 
-/* Keeps the low `to` bytes of each number of `from` bytes: little-endian two's complement narrows so. */
+/* Keeps the low `to` bytes of each number of `from` bytes, which is how little-endian two's complement is narrowed. */
 static void *narrowed(const void *data, size_t count, size_t from, size_t to, Arena *arena) {
   uint8_t *out = arena_alloc_array(arena, count, to);
   if (!out) return NULL;
@@ -38,7 +38,7 @@ static void *narrowed(const void *data, size_t count, size_t from, size_t to, Ar
   return out;
 }
 
-/* Pointers to the strings; a zero byte in one would be its end. NULL when there is one, or memory is out. */
+/* Pointers to the strings; a zero byte would end a string. NULL if there is one, or when memory is out. */
 static void *read_strings(const Onnx__TensorProto *t, size_t count, Arena *arena) {
   const char **out = arena_alloc_array(arena, count, sizeof *out);
   for (size_t i = 0; out && i < count; i++) {

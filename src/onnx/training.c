@@ -1,5 +1,5 @@
-/* ONNX's training_info: an algorithm joined with the model's graph, the initialization, and which value each
- * initializer takes after them. */
+/* ONNX's training_info: an algorithm joined with the model's graph, an initialization, and the values that initializers
+ * take after each. */
 #include <string.h>
 
 #include "onnx/parts.h"
@@ -107,7 +107,7 @@ static bool insert_gradient(Onnx__GraphProto *to, const OnnxGradient *gradient, 
   return true;
 }
 
-/* Outputs: the loss, if the model has it not, and what the initializers take. */
+/* Outputs: the loss, if the model does not have it, and the values that the initializers take. */
 static bool write_outputs(const Graph *model, const OnnxTraining *t, Arena *arena, Onnx__GraphProto *to) {
   Value **values = ARENA_ARRAY(arena, Value *, t->update_count + 1);
   int count = 0;

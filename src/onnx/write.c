@@ -114,7 +114,7 @@ static bool write_initializers(const Graph *g, const Graph *without, Arena *aren
   return true;
 }
 
-/* Other constants become Constant nodes, so that whoever trains the written model does not take them for parameters. */
+/* Other constants become Constant nodes, so that nobody who trains the written model takes them for parameters. */
 static bool write_constants(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to) {
   if (!(to->node = ARENA_ARRAY(arena, Onnx__NodeProto *, g->value_count + g->node_count))) return false;
   for (int i = 0; i < g->value_count; i++) {
@@ -158,7 +158,8 @@ static int by_name(const void *a, const void *b) {
   return strcmp((*(Onnx__NodeProto *const *)a)->name, (*(Onnx__NodeProto *const *)b)->name);
 }
 
-/* ONNX Runtime takes no two nodes of one name, and a model may use what we make up: of those, all but one go without.
+/* ONNX Runtime refuses two nodes with the same name, and a model may use a name that we make up: all but one of these
+ * nodes get no name.
  */
 static bool part_names(Onnx__GraphProto *g, Arena *arena) {
   Onnx__NodeProto **sorted = ARENA_ARRAY(arena, Onnx__NodeProto *, g->n_node);
@@ -172,7 +173,7 @@ static bool part_names(Onnx__GraphProto *g, Arena *arena) {
   return true;
 }
 
-/* ONNX Runtime's kernels of these two learn the shape of their output from the file, since no input of theirs has it.
+/* ONNX Runtime's kernels for these two take the shape of their output from the file, since none of their inputs has it.
  */
 static bool needs_shape(const Node *n) {
   bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;

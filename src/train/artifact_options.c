@@ -1,4 +1,4 @@
-/* Artifact options: keys and values as text, a setter each. */
+/* Artifact options: keys and values as text, with a setter for each key. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -213,7 +213,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
         **grads = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   mode_mark_statistics(m);
-  for (int i = 0; i < m->value_count; i++) /* wanted of them; what is trained comes below */
+  for (int i = 0; i < m->value_count; i++) /* only these are wanted so far; what is trained is marked below */
     if ((trained[i] = mode_is_parameter(m->values[i]) && artifacts_trains(a, m->values[i])))
       wrt[count++] = m->values[i]->twin;
   if (inputs) input_count = float_inputs(m, wrt + count);
@@ -250,7 +250,7 @@ static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
   return onnx_write(g, &a->bytes[part], &a->lengths[part]);
 }
 
-/* Its MaxPoolGrad must know the shape of dx but for the batch. */
+/* Its MaxPoolGrad must know the shape of dx, except for the batch. */
 static bool is_open_pool(const Node *n) {
   bool open = false;
   for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++)

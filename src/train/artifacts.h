@@ -1,4 +1,4 @@
-/* Artifacts: what is being made of a model, as the files that make it share it. */
+/* Artifacts: what is being made of a model, shared by the files that make it. */
 #pragma once
 #include "budget.h"
 #include "external.h"
@@ -25,18 +25,18 @@ struct TrainletArtifacts {
   bool nominal;    /* the checkpoint names the parameters without their values */
   OnnxTraining training;
   bool by_training_info; /* loss.type training-info */
-  bool has_optimizer;    /* its type is among the options */
-  bool has_settings;     /* others of its options are */
+  bool has_optimizer;    /* the options give its type */
+  bool has_settings;     /* the options give other settings of it */
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
   Block weights; /* loss.weights */
   Block bytes[4];
   size_t lengths[4];
-  char *warnings; /* a sentence a line; NULL: none */
+  char *warnings; /* one sentence a line; NULL: none */
   int warned, warned_capacity;
 };
 
-/* The edge of a call: what it takes counts, and it does not fail without a sentence. */
+/* Around a public call: the memory that it takes counts, and it does not fail without a sentence. */
 static inline void artifacts_enter(TrainletArtifacts *a) { budget_enter(&a->budget, &a->error); }
 static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
   return budget_leave(&a->budget, &a->error, done);
@@ -44,7 +44,7 @@ static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
 
 /* Which parameters train (trainable.c): of the model's values, after its running statistics have been marked. */
 bool artifacts_trains(const TrainletArtifacts *a, const Value *v);
-/* Refuses a pattern of requiresGrad or frozen that matches no parameter: a slip of the pen, not a wish. */
+/* Refuses a pattern of requiresGrad or frozen that matches no parameter: it must be a typing error. */
 Status artifacts_check_patterns(TrainletArtifacts *a);
-/* The parameter of the training_info that v of a->model is; NULL where it has none such. */
+/* The parameter of the training_info that corresponds to v of a->model; NULL if there is none. */
 const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, const Value *v);

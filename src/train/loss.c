@@ -1,4 +1,4 @@
-/* Losses as ONNX nodes: a row of a table each. */
+/* Losses as ONNX nodes: each is a row of a table. */
 #include "train/loss.h"
 
 #include <string.h>

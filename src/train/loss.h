@@ -5,9 +5,9 @@
 typedef struct LossOptions {
   int kind;             /* the index of its row; 0: cross-entropy */
   bool sum;             /* reduction: sum instead of mean */
-  const float *weights; /* cross-entropy: one weight a class; NULL for none */
+  const float *weights; /* cross-entropy: one weight for each class; NULL for none */
   int weight_count;
-  bool has_ignore_index; /* cross-entropy: labels of this value do not count */
+  bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
   float delta; /* huber: beyond it the loss is linear */
 } LossOptions;

@@ -17,7 +17,7 @@
 enum {
   NORM_CHUNKS = 64,
   NORM_RUN = 1024,   /* squares added up in float before they join the sum in double */
-  GRAIN = 16 * 1024, /* elements that are worth a thread's while */
+  GRAIN = 16 * 1024, /* the fewest elements that are worth waking a thread */
 };
 
 /* Σ g² of up to NORM_RUN elements. */
@@ -111,8 +111,8 @@ static inline Four sgd(Four x, const Rates *r) {
   return x;
 }
 
-/* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0,
- * dampening after the first step: m = g in that. */
+/* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, and
+ * dampening begins after the first step, in which m = g. */
 static inline Four sgd_momentum(Four x, const Rates *r) {
   x.g += r->decay * x.p;
   x.m = r->momentum * x.m + r->fresh * x.g;
@@ -201,8 +201,8 @@ static inline void store_some(float *p, f32x4 v, size_t n) {
 static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *shared,
                                                         int moment_count, float *p, const float *g, float *m, float *v,
                                                         size_t count) {
-  const Rates own = *shared,
-              *r = &own; /* a store through p might alias the shared ones: they would be loaded again after each */
+  const Rates own = *shared, *r = &own; /* a store through p might alias the shared values, which would have to be
+                                           loaded again after each store */
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     Four x = {.p = f32x4_load(p + i), .g = f32x4_load(g + i) * r->scale};

@@ -1,4 +1,4 @@
-/* Optimizers over flat blocks of parameters, a row of a table each; their settings; the ONNX models that describe them.
+/* Optimizers over flat blocks of parameters, each a row of a table; their settings; the ONNX models that describe them.
  */
 #pragma once
 #include "arena.h"
@@ -12,7 +12,7 @@ typedef enum OptimizerKind {
   OPTIMIZER_ADAGRAD,
   OPTIMIZER_RMSPROP,
   OPTIMIZER_SGD,
-  OPTIMIZER_ADAM_HF,  /* ε beside the raw √v, as Hugging Face and ONNX's own Adam have it */
+  OPTIMIZER_ADAM_HF,  /* ε is added to the uncorrected √v, as in Hugging Face's and ONNX's own Adam */
   OPTIMIZER_ADAMW_HF, /* the same with decoupled decay after the step (ONNX Runtime's adam_mode 1) */
   OPTIMIZER_COUNT,
 } OptimizerKind;
@@ -25,11 +25,11 @@ typedef struct Optimizer {
   float lr_decay, alpha;
   bool correct_bias;
   bool first_step; /* T, the update count of the formulas, in the first update: 0 or 1 */
-  bool adam_mode;  /* ONNX Runtime's: 1 in the kinds of Hugging Face's order */
+  bool adam_mode;  /* ONNX Runtime's attribute: 1 for the kinds with Hugging Face's order */
   float clip_norm; /* global L2 norm of all gradients together; 0 = no clipping */
 } Optimizer;
 
-/* ---- settings: a row each ---- */
+/* ---- settings: one row each ---- */
 
 typedef enum SettingId {
   SETTING_END, /* of a list */
@@ -51,7 +51,7 @@ typedef enum SettingId {
 } SettingId;
 
 typedef struct Setting {
-  const char *option;    /* after "optimizer."; NULL: it is none. Neighbours of one name are set together */
+  const char *option;    /* after "optimizer."; NULL: not an option. Neighbours of the same name are set together */
   const char *attribute; /* of the optimizer model's node; NULL: it stands elsewhere in the model */
   size_t offset;         /* of its field in Optimizer */
   bool is_flag;          /* a bool; the others are floats */
@@ -62,14 +62,14 @@ const Setting *optimizer_setting(SettingId id);
 static inline float *setting_number(const Setting *s, Optimizer *o) { return (float *)((char *)o + s->offset); }
 static inline bool *setting_flag(const Setting *s, Optimizer *o) { return (bool *)((char *)o + s->offset); }
 
-/* ---- optimizers: a row each ---- */
+/* ---- optimizers: one row each ---- */
 
 enum {
-  SETTING_SPARSE = 1 << 0,  /* written only where it is another than the default */
-  SETTING_IS_OURS = 1 << 1, /* ONNX Runtime's operator knows the default only */
+  SETTING_SPARSE = 1 << 0,  /* written only if it differs from the default */
+  SETTING_IS_OURS = 1 << 1, /* ONNX Runtime's operator supports only the default */
 };
 
-/* A setting that an optimizer has; those that it has not are 0. */
+/* A setting that an optimizer has; the others are 0. */
 typedef struct OwnSetting {
   SettingId id;
   float initial; /* PyTorch's default */
@@ -78,7 +78,7 @@ typedef struct OwnSetting {
 
 typedef struct OptimizerRow {
   const char *name;            /* "adamw" … */
-  bool is_option;              /* artifacts are made with it; the others are only read */
+  bool is_option;              /* artifacts can be made with it; the others are only read */
   const OwnSetting *settings;  /* in the order of the attributes, to SETTING_END */
   const char *op_type;         /* of the optimizer model's node in com.trainlet */
   const char *runtime_op_type; /* in com.microsoft; NULL: ONNX Runtime has none */
@@ -86,8 +86,8 @@ typedef struct OptimizerRow {
   bool reads_step;             /* the update count is among the node's inputs */
   OptimizerKind in_mode_1;     /* what the node says with adam_mode 1 */
   bool decouples_decay;        /* from the gradient */
-  bool has_raw_root;           /* ε stands beside the root of the uncorrected second moment */
-  int moment_count;            /* blocks of state; with momentum one more, where there is an update by momentum */
+  bool has_raw_root;           /* ε is added to the root of the uncorrected second moment */
+  int moment_count;            /* blocks of state; one more with momentum, if there is an update by momentum */
   void (*update)(void *context, size_t from, size_t to);
   void (*update_by_momentum)(void *context, size_t from, size_t to);
 } OptimizerRow;

@@ -23,7 +23,7 @@ static const Attr *find_attr(const OnnxNode *n, const char *name, AttrKind kind)
   return NULL;
 }
 
-/* A float attribute in [least, below); the value in *out stays when it is absent. */
+/* A float attribute in [least, below); *out keeps its value if the attribute is absent. */
 static Status read_float(const OnnxNode *n, const char *name, float least, float below, Error *error, float *out) {
   const Attr *a = find_attr(n, name, ATTR_FLOAT);
   if (a) *out = a->f;
@@ -32,7 +32,7 @@ static Status read_float(const OnnxNode *n, const char *name, float least, float
                    n->op_type, name, (double)*out, (double)least, (double)below);
 }
 
-/* A whole attribute, 0 or 1. */
+/* An integer attribute, 0 or 1. */
 static Status read_flag(const OnnxNode *n, const char *name, Error *error, bool *out) {
   const Attr *a = find_attr(n, name, ATTR_INT);
   if (a) *out = a->i == 1;
@@ -98,7 +98,7 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
   return STATUS_OK;
 }
 
-/* ONNX Runtime has no place for the initial learning rate but its checkpoint's optimizer group, which a fresh one
+/* ONNX Runtime's only place for the initial learning rate is its checkpoint's optimizer group, which a fresh checkpoint
  * lacks. */
 static const char learning_rate_key[] = "trainlet.learning_rate";
 
@@ -128,14 +128,14 @@ Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *
 
 /* ---- writing ---- */
 
-/* Written as an attribute, it would be what a reader takes without one. */
+/* Whether the attribute would have the value that a reader assumes without it. */
 static bool is_initial(const Optimizer *o, const OwnSetting *own) {
   Optimizer x = *o;
   const Setting *s = optimizer_setting(own->id);
   return s->is_flag ? *setting_flag(s, &x) == (own->initial != 0) : *setting_number(s, &x) == own->initial;
 }
 
-/* Whether ONNX Runtime's operator can say it all. */
+/* Whether ONNX Runtime's operator can express all settings. */
 static bool runtime_has(const Optimizer *o) {
   const OptimizerRow *row = optimizer_row(o->kind);
   bool has = row->runtime_op_type;
@@ -158,7 +158,8 @@ static int write_attrs(const Optimizer *o, Attr attrs[SETTING_COUNT]) {
   return n;
 }
 
-/* learning_rate, (step,) params, gradients, first_order_moments, second_order_moments, to the last that it has. */
+/* learning_rate, (step,) params, gradients, first_order_moments, second_order_moments, as far as the optimizer has
+ * them. */
 static int name_inputs(const Optimizer *o, const char *gradients, const char *in[6]) {
   int n = 0;
   in[n++] = "learning_rate";
@@ -190,7 +191,7 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
                              {"gradients", DTYPE_FLOAT32, 0},
                              {"first_order_moments", DTYPE_FLOAT32, 0},
                              {"second_order_moments", DTYPE_FLOAT32, 0}};
-  /* for plain SGD the runtime infers a scalar, makes one element, and grumbles at either declaration */
+  /* for plain SGD the runtime infers a scalar, makes one element, and warns about either declaration */
   const OnnxPort output = {flag, DTYPE_BOOL, plain ? PORT_ANY_SHAPE : 1}, between = {clipped, DTYPE_FLOAT32, 0};
   const Opset opsets[] = {{MICROSOFT, 1}, {"", 14}, {OURS, 1}};
   char learning_rate[24];

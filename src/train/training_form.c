@@ -1,4 +1,5 @@
-/* Training form: a table of ai.onnx.preview.training's operators, and what of them is no plain number of a setting. */
+/* Training form: a table of ai.onnx.preview.training's operators, and the attributes that are not simply the number of
+ * a setting. */
 #include "train/training_form.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ typedef struct Said {
 typedef struct Form {
   const Op *op;
   int state_sorts;
-  const char *decoupled; /* the attribute of decay outside the gradient */
+  const char *decoupled; /* the attribute for decay outside the gradient */
   Said said[5];          /* to SETTING_END */
 } Form;
 
@@ -41,7 +42,7 @@ static const Form py_torch_adam = {&op_py_torch_adam,
                                     {SETTING_BETA1, "alpha", 0.9f},
                                     {SETTING_BETA2, "beta", 0.999f}}};
 
-/* An optimizer that is not here, ONNX cannot say. */
+/* ONNX cannot express an optimizer that is not here. */
 static const Form *const forms[OPTIMIZER_COUNT] = {
     [OPTIMIZER_SGD] = &momentum,       [OPTIMIZER_ADAGRAD] = &adagrad, [OPTIMIZER_ADAMW] = &py_torch_adam,
     [OPTIMIZER_ADAM] = &py_torch_adam, [OPTIMIZER_ADAMW_HF] = &adam,   [OPTIMIZER_ADAM_HF] = &adam,
@@ -53,7 +54,7 @@ static const Form *form_of(const Op *op) {
   return NULL;
 }
 
-/* Where a form is two kinds', their decay tells them apart: as part of the gradient (coupled) or by itself. */
+/* Where two kinds share a form, the decay tells them apart: it is part of the gradient (coupled) or separate. */
 static OptimizerKind kind_of(const Form *f, bool coupled) {
   OptimizerKind kind = 0;
   while (forms[kind] != f || (f->decoupled && optimizer_row(kind)->decouples_decay == coupled)) kind++;
@@ -77,7 +78,7 @@ static float weight_decay_of(const Form *f, float lr, float post) {
 
 const Op *training_form_write(const Optimizer *o, float lr, Attr attrs[TRAINING_ATTRS_MAX], int *count) {
   const Form *f = forms[o->kind];
-  Optimizer in = *o; /* of it: in the gradient */
+  Optimizer in = *o; /* its weight_decay: the part in the gradient */
   bool decouples = optimizer_row(o->kind)->decouples_decay;
   int n = 0;
   if (decouples) in.weight_decay = 0;

@@ -44,8 +44,8 @@ static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count,
 
 /* ---- initialization ---- */
 
-/* An initialization may take 64 times the bytes that it initializes and a megabyte: a small file may not ask for all
- * memory. */
+/* An initialization may take 64 times the bytes that it initializes plus a megabyte: a small file must not be able to
+ * ask for all memory. */
 static double initialization_limit(const OnnxTraining *t) {
   double bytes = 1 << 20;
   for (int i = 0; i < t->initial_count; i++) {

@@ -21,8 +21,8 @@ typedef struct TrainingInfo {
   int64_t steps; /* updates done before */
 } TrainingInfo;
 
-/* Understands t, or says in one sentence which node it does not and what it would. `initialize`: the initializers first
- * take what the initialization computes. `own_optimizer`: the caller brings an optimizer, so only loss and parameters
- * are looked for. */
+/* Understands t, or says in one sentence which node it does not understand and what would be understood. `initialize`:
+ * the initializers first take what the initialization computes. `own_optimizer`: the caller has an optimizer, so only
+ * the loss and the parameters are looked for. */
 Status training_info_read(const OnnxTraining *t, bool initialize, bool own_optimizer, Arena *arena, Error *error,
                           TrainingInfo *out);

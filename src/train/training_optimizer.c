@@ -33,7 +33,7 @@ static Status refuse(Reading *r, const Node *n, const char *what, const char *na
                    n->op->name, n->name, what, name, wanted);
 }
 
-/* What the initializer takes after a step; NULL: it stays. */
+/* The value that the initializer takes after a step; NULL: it stays as it is. */
 static Value *update_of(Reading *r, const Value *v) {
   for (int i = 0; i < r->from->update_count; i++) {
     if (strcmp(r->from->updates[i].to, v->name) != 0) continue;
@@ -67,7 +67,8 @@ static bool is_raised(const Reading *r, const Value *v, const Value *t) {
   return one && is_number(one, DTYPE_INT64) && *(const int64_t *)one->data == 1 && !is_updated(r, one);
 }
 
-/* T of the next step; −1 when it stays 0. An initializer rises by one after each step: T is it, before or after that.
+/* T of the next step; −1 if it stays 0. An initializer is raised by one in each step: T is its value before or after
+ * that.
  */
 static Status read_counter(Reading *r, const Node *n, Value *t, int64_t *next) {
   const Node *add = is_op(t->producer, &op_add) ? t->producer : NULL;
