@@ -1,4 +1,4 @@
-/* Bind: graphs read parameters, and write gradients, where the state has them. */
+/* Bind: lets graphs read parameters and write gradients where the state has them. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -16,7 +16,7 @@ static Status bind_value(Value *v, const Parameter *p, void *data, Error *error)
   return STATUS_OK;
 }
 
-/* By its buffer's name, "<name>_grad.accumulation.buffer". */
+/* Found by the name of its buffer, "<name>_grad.accumulation.buffer". */
 Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *arena) {
   static const char tail[] = "_grad.accumulation.buffer";
   const Value *buffer = accumulator->in[0];
@@ -26,7 +26,7 @@ Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *are
   return name ? state_find(s, name) : NULL;
 }
 
-/* The flag is an input of the model and of one element; many accumulators share it. */
+/* The flag is an input of the model with one element; many accumulators share it. */
 static Status bind_reset_flag(Node *n, uint8_t *reset_flag, Error *error) {
   Value *flag = has_in(n, 2) ? n->in[2] : NULL;
   size_t count;

@@ -31,7 +31,7 @@ static Status check(const Feed *f, DType type, const Shape *shape, Error *error)
                    shape_print(wanted_shape, wanted), shape_print(shape, came));
 }
 
-/* The item that the next tensor of the sequence is; NULL when it was not announced. */
+/* The item for the next tensor of the sequence; NULL when it was not announced. */
 static Feed *next_item(Feed *f, Error *error) {
   if (f->fed && f->came < f->item_count) return &f->items[f->came];
   error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a sequence, and %s", f->input->name,

@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 
 typedef struct Feed {
-  Value *input; /* of the unbound graph; an item's belongs to none and has the shape fed */
+  Value *input; /* an input of the unbound graph; an item's value belongs to no graph and has the shape fed */
   Shape shape;
   bool fed; /* since the last run */
   Block block;
@@ -23,17 +23,18 @@ typedef struct Feed {
 void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Error *error);
 /* The next `count` tensors fed are the sequence's. Their names and list are in memory of `arena`. */
 Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error);
-/* All that was announced has come, and text is as many strings as were said: turns it into pointers. */
+/* Checks that all that was announced has come and that text holds as many strings as announced; turns it into
+ * pointers. */
 Status feed_check(Feed *f, Error *error);
 void feed_forget(Feed *f);
 size_t feed_bytes(const Feed *f); /* of its buffers */
 void feed_free(Feed *f);
 
-/* The numbers that tell one shape of a feed from another; gives how many, at most feed_key_size of them. */
+/* The numbers that tell one shape of a feed from another; returns how many there are, at most feed_key_size. */
 size_t feed_key_size(const Feed *f);
 size_t feed_key(const Feed *f, int64_t *key);
-/* What stands for an input that may be a sequence or an optional in graphs that it is bound in (Value.pin); NULL when
+/* What stands for an input that may be a sequence or an optional in graphs in which it is bound (Value.pin); NULL when
  * memory is out. */
 const Value *feed_pin(const Feed *f, Arena *arena);
-/* Points the graph's inputs at the buffers; gives whether one has moved. */
+/* Points the graph's inputs at the buffers; returns whether one has moved. */
 bool feed_attach(const Feed *f, Graph *bound);

@@ -1,4 +1,4 @@
-/* Inside of a session: what the program that ran last looks like, and what its nodes take. */
+/* Inside a session: what the program that ran last looks like, and how long its nodes take. */
 #include "graph/print.h"
 #include "graph/work.h"
 #include "kernels/peak.h"

@@ -4,15 +4,15 @@
 #include "budget.h"
 #include "ops/ops.h"
 
-/* Packing costs a walk over the weights, the product as many as y has pixels: over more than these it no longer
- * matters. */
+/* Packing costs one walk over the weights, the product as many as y has pixels: with more pixels than this, packing no
+ * longer matters. */
 enum { PIXELS_MAX = 512 };
 
 static bool is_fixed(const Value *w) { return w->fixed || (w->kind == VALUE_CONSTANT && w->initializer); }
 
 static bool pays(const Node *n) {
   const Conv *conv = n->params;
-  /* Winograd's form is four times as large as the weights: it is not kept. */
+  /* Winograd's form is four times as large as the weights, so it is not kept. */
   return is_fixed(n->in[1]) && conv->batch * window_out(&conv->window) <= PIXELS_MAX &&
          conv_packed_floats(conv) == in_count(n, 1);
 }

@@ -1,5 +1,5 @@
-/* Packed: weights that no step changes, in the form that a convolution's product reads, made once for all programs of a
- * session.
+/* Packed: weights that no step changes, in the form that a convolution's product reads. They are packed once for all
+ * programs of a session.
  *
  *   frozen parameter or initializer ─ conv_pack_weights ─▶ PackedWeights ◀─ Conv nodes of every program
  */

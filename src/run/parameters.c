@@ -113,7 +113,7 @@ static Property *find_property(const TrainletSession *s, const char *name) {
   return NULL;
 }
 
-/* So much of the bag may be texts that were replaced, or half of it. */
+/* This much of the bag, or half of it, may be texts that have been replaced. */
 enum { BAG_WASTE = 1 << 19 };
 
 static bool copy_property(Property *to, const Property *from, Arena *bag) {
@@ -127,7 +127,7 @@ static size_t property_bytes(const Property *p) {
   return sizeof *p + strlen(p->name) + (p->kind == PROPERTY_STRING ? strlen(p->s) : 0) + 34;
 }
 
-/* Moves the bag to a fresh arena where much of its own is waste. */
+/* Moves the bag to a new arena when much of its own is waste. */
 static bool tidy(TrainletSession *s) {
   size_t used = 0;
   for (int i = 0; i < s->property_count; i++) used += property_bytes(&s->properties[i]);

@@ -1,4 +1,4 @@
-/* Plan: views and in-place writes share bytes, the rest is placed into the lowest gap of the arena, in the better of
+/* Plan: views and in-place writes share bytes; all other values go into the lowest gap of the arena, in the better of
  * two orders. */
 #include "run/plan.h"
 
@@ -27,10 +27,10 @@ static Value *root_of(Value *v) {
   return v;
 }
 
-/* Bytes the plan must find: computed, and not written straight into the session's state. */
+/* Whether the plan must find a place for it: it is computed, and not written straight into the session's state. */
 static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
 
-/* Views and updates have the bytes of one of their inputs. */
+/* Views and updates use the bytes of one of their inputs. */
 static void share_roots(Graph *g) {
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
@@ -69,7 +69,7 @@ static bool is_added_already(const Node *n) {
   return from && from->op == &op_gemm && has_in(from, 2) && from->in[2] == n->in[0];
 }
 
-/* A gradient that overwrites its accumulator, or is added to it already, is computed right there. Gives whether the
+/* A gradient that overwrites its accumulator, or is already added to it, is computed right there. Returns whether the
  * node has nothing left to do. */
 static bool place_gradient(Node *n) {
   Value *root = root_of(n->in[1]);
@@ -117,7 +117,7 @@ static int longer_first(const void *a, const void *b) {
   return lives[0] != lives[1] ? (lives[0] < lives[1] ? 1 : -1) : larger_first(a, b);
 }
 
-/* Placed spans by offset; `order` holds indices. The lowest gap that fits among those alive at the same time. */
+/* Placed spans by offset; `order` holds indices. Finds the lowest gap that fits among those alive at the same time. */
 static bool place_spans(Span *spans, int count, int *order, size_t *arena_bytes) {
   int placed = 0;
   *arena_bytes = 0;

@@ -1,5 +1,5 @@
-/* Recompute: the node whose outputs weigh most over the peak, and copies behind the peak of it, of the views on it, and
- * of the cheap nodes before it whose values would else have to wait. */
+/* Recompute: finds the node whose outputs take most memory across the peak, and copies it behind the peak, together
+ * with the views on it and the cheap nodes before it whose values would otherwise have to be kept. */
 #include "run/recompute.h"
 
 #include "graph/op.h"
@@ -15,7 +15,7 @@ static Value *base_of(Value *v) {
 
 static bool is_saved(const Node *n, int i) { return n->op->recompute && n->op->recompute->saved >> i & 1; }
 
-/* Output 0 can be computed again by another operator: what that reads is there. */
+/* Whether another operator can compute output 0 again: what it reads has been saved. */
 static bool has_recompute(const Node *n) {
   for (int i = 0; i < n->in_count; i++)
     if (is_saved(n, i) && !has_out(n, i)) return false;
@@ -30,14 +30,14 @@ static bool is_cheap(const Node *n) {
   return has_recompute(n) || !(n->op->flags & (OP_COSTLY | OP_UPDATES | OP_RANDOM | OP_VIEW));
 }
 
-/* Of a value, views counted for what they show. */
+/* When a value is used; a use of a view counts for the value that it shows. */
 typedef struct Life {
   int first, last; /* steps that touch it */
   int next;    /* the first step after the peak that does: 0 when none does, -1 when it is touched at the peak itself */
   Value *copy; /* what is read behind the peak instead */
 } Life;
 
-/* One attempt to have fewer bytes at a step. */
+/* One attempt to need fewer bytes at a step. */
 typedef struct Peak {
   Graph *graph;
   int step;
@@ -48,7 +48,7 @@ typedef struct Peak {
 
 static Life *life_of(const Peak *p, const Value *v) { return &p->lives[v->index]; }
 
-/* Lives for the graph's values that have none yet. */
+/* Adds lives for the graph's values that have none yet. */
 static bool add_lives(Peak *p) {
   for (; p->life_count < p->graph->value_count; p->life_count++) {
     Life *lives = arena_list_grow(&p->scratch, p->lives, p->life_count, &p->life_capacity, sizeof *lives);
@@ -78,7 +78,7 @@ static bool find_lives(Peak *p) {
   return true;
 }
 
-/* v has bytes that lie idle over the peak. */
+/* Whether v has bytes that lie idle across the peak. */
 static bool is_idle(const Peak *p, const Value *v) {
   if (!v || v->kind != VALUE_NODE || is_view(v) || v->in_state) return false;
   const Life *life = life_of(p, v);
@@ -92,8 +92,8 @@ static int next_read(const Peak *p, const Node *n) {
   return next;
 }
 
-/* Bytes that must wait longer than they do for v to be there at step `next`: its own, or less where cheap nodes make it
- * again. */
+/* Bytes that must be kept longer than they are now so that v is there at step `next`: its own, or fewer if cheap nodes
+ * compute it again. */
 static double cost_at(const Peak *p, Value *v, int next, int depth) {
   Value *base = base_of(v);
   if (base->kind != VALUE_NODE || life_of(p, base)->last >= next) return 0;
@@ -105,7 +105,7 @@ static double cost_at(const Peak *p, Value *v, int next, int depth) {
   return inputs < own ? inputs : own;
 }
 
-/* Bytes that the peak loses when n's outputs are computed again behind it. */
+/* Bytes by which the peak shrinks if n's outputs are computed again behind it. */
 static double gain_of(const Peak *p, const Node *n) {
   double gain = 0;
   int next = next_read(p, n);
@@ -132,7 +132,7 @@ static Node *heaviest(const Peak *p) {
 typedef struct Copies {
   Peak *peak;
   const Node *target;
-  int next; /* the step they stand in front of */
+  int next; /* the step before which they are inserted */
   Node **nodes;
   int count;
 } Copies;
@@ -157,8 +157,8 @@ static Node *copy_node(Peak *p, const Node *n) {
 
 static Value *input_of(const Node *n, int i) { return has_recompute(n) && is_saved(n, i) ? n->out[i] : n->in[i]; }
 
-/* The value to read instead of v at step `next`: a copy where v shows the target's outputs or would have to wait for
- * it, else v itself. */
+/* The value to read instead of v at step `next`: a copy if v shows one of the target's outputs or would have to be kept
+ * for it, else v itself. */
 static Value *stand_in(Copies *c, Value *v, int depth) {
   if (!v || v->kind != VALUE_NODE) return v;
   Value *copied = life_of(c->peak, v)->copy;
@@ -180,7 +180,7 @@ static Value *stand_in(Copies *c, Value *v, int depth) {
   return life_of(c->peak, v)->copy;
 }
 
-/* Readers from step `next` on read the copies. */
+/* Lets the readers from step `next` on read the copies. */
 static bool compute_again(Peak *p, const Node *n, int next) {
   Graph *g = p->graph;
   int count = g->node_count, at = 0;

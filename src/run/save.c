@@ -21,7 +21,7 @@ void trainlet_session_result_free(TrainletSession *s) {
   session_leave(s, true);
 }
 
-/* What came of a save or an export; nothing is left of one that failed. */
+/* The result of a save or an export; a failed one leaves nothing. */
 static Status finish(TrainletSession *s, Status status) {
   if (status != STATUS_OK || budget_missed()) forget_result(s);
   return session_leave(s, status == STATUS_OK);
@@ -35,7 +35,7 @@ static CheckpointTensor tensor_of(const Parameter *p, const void *data, const ch
   return (CheckpointTensor){name, p->type, p->shape, data, p->bytes};
 }
 
-/* `zeros`, where there are any, stand in for the moments that an optimizer without any is said to have. */
+/* `zeros`, if any, stand for the moments of an optimizer that has none but must show some. */
 static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p, const void *zeros) {
   static const char *const names[] = {"momentum0", "momentum1"};
   CheckpointMoments m = {.parameter = p->name, .count = s->state.moment_count, .steps = p->steps};
@@ -110,7 +110,7 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
 
 /* ---- export ---- */
 
-/* The scores a loss looks at: what an artifact set of foreign make predicts. */
+/* The scores that the loss reads: what artifacts that we did not make predict. */
 static const char *scores_name(const Graph *g) {
   for (int i = 0; i < g->node_count; i++)
     if (strncmp(g->nodes[i]->op->name, "SoftmaxCrossEntropyLoss", 23) == 0) return g->nodes[i]->in[0]->name;
@@ -125,7 +125,7 @@ const char *session_default_outputs(TrainletSession *s, Arena *arena) {
   return g ? graph_list_names(g->outputs, g->output_count, "\n", arena) : "";
 }
 
-/* What the values need of the eval graph; parameters become initializers. */
+/* The part of the eval graph that the values need; parameters become initializers. */
 static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, Arena *arena) {
   Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
   if (!g) return out_of_memory(s), NULL;
@@ -135,7 +135,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, A
   return g;
 }
 
-/* What the labels and the loss brought is not wanted in the model; a training_info has it in its algorithm. */
+/* What belongs to the labels and the loss is not wanted in the model; a training_info has it in its algorithm. */
 static Status export_graph(TrainletSession *s, const char *outputs, bool training_info, Arena *arena) {
   Graph *eval = s->models[MODEL_EVAL].graph;
   if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);

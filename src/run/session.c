@@ -88,7 +88,7 @@ void *trainlet_session_file(TrainletSession *s, size_t bytes) {
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
-/* Takes what was loaded of a part away again. */
+/* Removes again what was loaded of a part. */
 static void forget_part(TrainletSession *s, TrainletPart part) {
   int m = model_of(part);
   if (m >= 0) s->models[m].graph = NULL;
@@ -272,7 +272,8 @@ static void *feed_model(TrainletSession *s, Model *m, const char *name, int type
   return feed_tensor(feed, (DType)type, &shape, text_bytes, &s->error);
 }
 
-/* A refused feed takes those before it along: what was fed for a run that never came must not meet the next one. */
+/* A refused feed also discards those before it: what was fed for a run that never happened must not reach the next
+ * one. */
 static void *feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank, const int64_t *dims,
                   size_t text_bytes) {
   session_enter(s);
@@ -390,8 +391,8 @@ static Status run_inference(TrainletSession *s, Model *m, Request *r) {
   return status;
 }
 
-/* A train run that did not end has left its traces: running statistics, and gradients that were written or added to in
- * part. */
+/* A train run that did not finish has left traces: changed running statistics, and gradients that were partly written
+ * or added to. */
 static Status forget_run(TrainletSession *s) {
   state_restore_statistics(&s->state, UNDO_RUN);
   if (s->error.status != STATUS_ABORTED) return s->error.status;

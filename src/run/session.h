@@ -1,4 +1,4 @@
-/* Session: the parts of a training or inference run, as the files of this folder share them. */
+/* Session: the parts of a training or inference run, shared by the files of this folder. */
 #pragma once
 #include "budget.h"
 #include "onnx/onnx.h"
@@ -11,7 +11,7 @@
 typedef struct Model {
   Graph *graph;
   Feed *feeds;     /* one for each of graph->inputs */
-  int *feed_at;    /* by a value's index: which of them is its, + 1 */
+  int *feed_at;    /* by a value's index: the number of its feed, + 1 */
   int value_count; /* of the graph when they were made */
   Value **outputs; /* those a user sees: accumulators' flags are left out */
   int output_count;
@@ -31,17 +31,17 @@ typedef struct Outside {
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
-  Arena arena;                     /* itself, and what is as old as it */
+  Arena arena;                     /* the session itself, and what lives as long as it */
   Arena parts[TRAINLET_MODEL + 1]; /* the parsed models and checkpoint */
   Budget budget;
   External external;
   Error error;
   Model models[MODEL_COUNT];
-  Graph *
-      loaded; /* the training model as its file has it; models[MODEL_TRAIN] is made of it where another choice trains */
-  Arena chosen; /* that one */
+  Graph *loaded; /* the training model as it is in its file; if other parameters are to train, models[MODEL_TRAIN] is
+                    made from it */
+  Arena chosen;  /* that one */
   bool has_optimizer, has_checkpoint, ready;
-  bool spent;        /* it could not be made ready, and its parts are not what they were */
+  bool spent;        /* it could not be made ready, and its parts are no longer as they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
   Optimizer optimizer;
   Checkpoint checkpoint;
@@ -52,18 +52,18 @@ struct TrainletSession {
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
-  Rng rng, group_rng;   /* the second: as it was at the first of the runs whose gradients are being added up */
+  Rng rng, group_rng;   /* the second: as it was before the first of the runs whose gradients are being accumulated */
   double limit_work;
   ThreadsStop stop;
-  Clock clock;     /* what times the nodes, if they are timed */
-  unsigned passes; /* those that are on: passes.h */
+  Clock clock;     /* the clock that times the nodes, if they are timed */
+  unsigned passes; /* the passes that are on: passes.h */
   double loss;
   float lr;
   int64_t steps;
   Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
-  Arena fetch_arena; /* values named by the last run */
-  Block fit;         /* the text that the checkpoint's `fit` is, once it was set here */
+  Arena fetch_arena; /* the values that the last run named */
+  Block fit;         /* the text of the checkpoint's `fit`, once it has been set here */
   Property *properties;
   int property_count, property_capacity;
   Arena bag; /* properties that were set */
@@ -72,31 +72,31 @@ struct TrainletSession {
   Arena text; /* of the last JSON */
 };
 
-/* The edge of a call: what it takes counts, and it does not fail without a sentence. */
+/* Around a public call: the memory that it takes counts, and it does not fail without a sentence. */
 static inline void session_enter(TrainletSession *s) { budget_enter(&s->budget, &s->error); }
 static inline Status session_leave(TrainletSession *s, bool done) { return budget_leave(&s->budget, &s->error, done); }
-/* The edge of a call that says something of the session, in s->text: that counts and is not refused, so that a session
- * at its limit can be asked why. The second gives the text, NULL when memory is out or an error was set. */
+/* Around a call that describes the session in s->text: the memory counts but is not refused, so that a session at its
+ * limit can be asked why. The second returns the text, NULL when memory is out or an error was set. */
 Printer session_begin_text(TrainletSession *s);
 const char *session_end_text(TrainletSession *s, const Printer *p);
 /* The model of a part of a session that is ready; NULL with a sentence where there is none. */
 Model *session_model(TrainletSession *s, TrainletPart part);
 /* Feeds for the inputs that are left after binding, and the outputs a user sees. */
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
-/* What a train run of the graph is to compute beside its outputs. */
+/* What a train run of the graph must compute besides its outputs. */
 void session_find_accumulators(TrainletSession *s, const Graph *g);
 /* Trains what the checkpoint says, where that is not what the training model has accumulators for
  * (run/set_trainable.c). */
 Status session_take_choice(TrainletSession *s);
-/* One update of all that trains by the gradients that are there (run/optimize.c). */
+/* One update of all that trains, by the accumulated gradients (run/optimize.c). */
 Status session_optimize(TrainletSession *s);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
  * out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);
-/* Exporting a training_info (run/algorithm.c): whether ONNX can say what this session does; then its algorithm,
- * appended to t->graph, which ends in the loss. */
+/* Exporting a training_info (run/training_info_write.c): checks that ONNX can express what this session does; then
+ * appends its algorithm to t->graph, which ends in the loss. */
 Status session_check_training_info(TrainletSession *s);
 Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t);
 /* All that was announced for the model's next run has come; after the run nothing has. */

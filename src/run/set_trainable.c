@@ -1,10 +1,10 @@
-/* Set trainable: another choice of parameters trains, without new artifacts.
+/* Set trainable: lets another choice of parameters train, without new artifacts.
  *
  *   loaded training model ─ clone: outputs, accumulators of what trains ─▶ without what only the others' gradients need
  *                         └ clone: outputs ─ BatchNormalization by Keras' rule ─ backward ─ accumulators
  *
- * The second way is gone where a parameter is to train that the loaded model has no gradient of, or a
- * BatchNormalization goes over to its running statistics or away from them.
+ * The second way is taken if the loaded model has no gradient for a parameter that is to train, or if a
+ * BatchNormalization begins or stops using its running statistics.
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ static bool read_patterns(NameList *patterns, const char *lines, Arena *arena) {
   return copy;
 }
 
-/* A running statistic is none, nor what the training model does not have. */
+/* A running statistic is not one, nor is a parameter that the training model does not have. */
 static bool may_train(const TrainletSession *s, const Parameter *p) {
   const Value *v = graph_find(s->loaded, p->name);
   return v && !v->statistic && p->type == DTYPE_FLOAT32 && p->bytes > 0;
@@ -71,7 +71,7 @@ static Status choose(Choice *c) {
 
 /* ---- the graph ---- */
 
-/* Keras' rule: where neither scale nor bias trains, the running statistics are used and stay as they are. */
+/* Keras' rule: if neither scale nor bias trains, the running statistics are used and stay as they are. */
 static bool changes_mode(const Choice *c, const Node *n) {
   if (n->op == &op_batch_norm_internal) return !trains(c, n->in[1]) && !trains(c, n->in[2]);
   if (n->op != &op_batch_normalization || n->in[3]->kind != VALUE_STATE || n->in[4]->kind != VALUE_STATE) return false;
@@ -115,7 +115,7 @@ static Value *switched(Graph *g, const Node *n) {
   return made ? made->out[0] : NULL;
 }
 
-/* The node that is emitted stands at the graph's end: it is put in the other's place. */
+/* The emitted node is at the end of the graph: it is moved to the place of the other. */
 static Status switch_modes(const Choice *c, Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
@@ -182,7 +182,7 @@ static Graph *make_graph(Choice *c, Arena *arena) {
 
 /* ---- the session ---- */
 
-/* Programs, fetched values and gradients of the graph before go with it. */
+/* Programs, fetched values and gradients of the previous graph are dropped with it. */
 static void take_graph(TrainletSession *s, Model *made, Arena arena) {
   Model *train = &s->models[MODEL_TRAIN];
   outside_close(s);

@@ -1,4 +1,4 @@
-/* Stages: computes the contents that shapes depend on, one round of them after the other, and pins them as constants.
+/* Stages: computes the contents that shapes depend on, one round after another, and pins them as constants.
  */
 #include "run/stages.h"
 
@@ -15,21 +15,21 @@ typedef struct Awaited {
   bool *is; /* by a value's index */
 } Awaited;
 
-/* Notes that v must be known, once; a constant is. */
+/* Records once that v must be known, unless it is a constant. */
 static void await(Awaited *a, Value *v) {
   if (!v || v->kind == VALUE_CONSTANT || v->kind == VALUE_SEQUENCE || v->type == DTYPE_NONE || a->is[v->index]) return;
   a->is[v->index] = true;
   a->values[a->count++] = v;
 }
 
-/* A Loop that is run by itself and has all inputs, be it with contents to come. */
+/* A Loop that is run by itself and has all inputs, even if their contents are still to be computed. */
 static bool is_ready(const Node *n) {
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return false;
   return n->deferred.done > 0;
 }
 
-/* The values that nodes of the graph wait for; each once. False when memory is out. */
+/* The values for which nodes of the graph wait, each once. False when memory is out. */
 static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
   *a = (Awaited){.values = ARENA_ARRAY(arena, Value *, g->value_count), .is = ARENA_ARRAY(arena, bool, g->value_count)};
   if (!a->values || !a->is) return false;
@@ -45,7 +45,7 @@ static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
   return true;
 }
 
-/* Strings that were made for a stage go with it. */
+/* Strings that were made for a stage are freed with it. */
 static bool keep_strings(const char **strings, size_t count, Arena *arena) {
   for (size_t i = 0; i < count; i++)
     if (!(strings[i] = arena_copy_text(arena, strings_text(strings[i])))) return false;
@@ -101,7 +101,7 @@ static Status out_of_memory(Error *error) {
   return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on");
 }
 
-/* Computes values of a graph, those that are not NULL, and pins them, in memory of `arena`. */
+/* Computes those values of a graph that are not NULL and pins them, in memory of `arena`. */
 static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {
   Arena scratch = {0};
   Block memory = {0};
@@ -126,7 +126,7 @@ static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Ar
 
 /* ---- Loops that are run by themselves, a few iterations at a time ---- */
 
-/* The constant that v is pinned as or is; of a sequence, one of these. */
+/* The constant that v is, or as which it is pinned; for a sequence, a sequence of these. */
 static Value *add_constant(Graph *g, const Value *v) {
   if (v->pin) v = v->pin;
   if (v->kind != VALUE_SEQUENCE) return graph_constant(g, NULL, v->type, &v->shape, v->data);
@@ -141,7 +141,7 @@ static Value *add_constant(Graph *g, const Value *v) {
   return copy;
 }
 
-/* A graph of the node alone, whose inputs are constants, with the few iterations that it does at a time. */
+/* A graph of only this node, whose inputs are constants, with the few iterations that it does at a time. */
 static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *error) {
   Graph *g = graph_new_like(n->graph, arena, error);
   Value **in = ARENA_ARRAY(arena, Value *, n->in_count);
@@ -175,8 +175,8 @@ static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *err
   return STATUS_OK;
 }
 
-/* Some iterations of `from`: pins the outputs of `n` when they are the last, else gives what is left to do, with its
- * inputs pinned but for the captured ones, which stay what they are. */
+/* Runs some iterations of `from`: if they are the last, pins the outputs of `n`, else returns what is left to do, with
+ * its inputs pinned, except captured ones, which stay as they are. */
 static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena *part, Arena *arena, Error *error) {
   Graph *g = few_iterations(*from, *first_stream, part, error);
   if (!g) return out_of_memory(error);
@@ -190,7 +190,7 @@ static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena
                : pin_outputs(s, g, n, arena, error);
 }
 
-/* Each part reads what the one before it has left in its arena. */
+/* Each part reads what the previous one has left in its arena. */
 static Status run_loop(Stages *s, Node *n, Arena *arena, Error *error) {
   Arena parts[2] = {{0}};
   Status status = STATUS_OK;
@@ -205,7 +205,7 @@ static Status run_loop(Stages *s, Node *n, Arena *arena, Error *error) {
   return status;
 }
 
-/* Runs those whose inputs are there, and gives their number, or -1. */
+/* Runs those whose inputs are there, and returns their number, or -1. */
 static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
   int count = 0;
   for (int i = 0; i < g->node_count; i++) {
@@ -216,8 +216,8 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
   return count;
 }
 
-/* Each clone is made of the one before it, so that what a subgraph became stays. A node that has shapes and still no
- * symbol for them settled waits for nothing: the caller reports it. */
+/* Each clone is made from the previous one, so that the nodes which replaced a subgraph stay. A node that has shapes
+ * but waits for nothing that can be computed is reported by the caller. */
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
   Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
   while (clone && clone->waiting.open) {

@@ -4,21 +4,21 @@
  *     ▲        │ yes: some nodes await contents
  *     └─ pin ◀─┴─ plan and run what computes them
  *
- * A Loop whose end depends on computed values is run on the way, iteration after iteration: its outputs are pinned.
+ * A Loop whose end depends on computed values is run along the way, iteration by iteration, and its outputs are pinned.
  */
 #pragma once
 #include "graph/graph.h"
 #include "threads.h"
 
-/* As graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. */
+/* Like graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. */
 typedef struct Stages {
   Graph *graph;
   const Dim *numbers;
   void (*attach)(void *context, Graph *stage);
   void *context;
-  bool computed; /* set where contents were: the clone is good for these alone */
+  bool computed; /* set if contents were pinned: the clone is valid only for these */
   const ThreadsStop *stop;
-  double work_limit, work; /* multiply-adds that they may take, and have taken: plan_check_work */
+  double work_limit, work; /* multiply-adds that the stages may take, and have taken: plan_check_work */
   int inlined;             /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
 Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);

@@ -19,8 +19,8 @@ Parameter *state_find(const State *s, const char *name) {
   return found ? *found : NULL;
 }
 
-/* Training graph's input order first, the rest as the file has it. The checkpoint's reader saw to it that no name comes
- * twice. */
+/* First in the order of the training graph's inputs, the rest as in the file. The checkpoint's reader has made sure
+ * that no name comes twice. */
 static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
   int count = c->trainable_count + c->frozen_count, placed = 0;
   Parameter *read = ARENA_ARRAY(arena, Parameter, count);
@@ -104,7 +104,7 @@ static Status no_room(const State *s, Error *error) {
                    "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
 }
 
-/* Whether the budget has room for all that there will be. */
+/* Whether the budget leaves room for all the blocks. */
 static bool has_room(State *s, bool trains, size_t values) {
   size_t trainable, updated, total;
   bool fits = sum_bytes(s, is_trainable, &trainable) && sum_bytes(s, is_updated, &updated) &&
@@ -132,7 +132,7 @@ static Status allocate(State *s, bool trains, Error *error) {
   return STATUS_OK;
 }
 
-/* The block, of zeros, in place of the one there is. */
+/* A block of zeros, in place of the existing one. */
 static void take_gradients(State *s, Block made, size_t bytes) {
   s->total_bytes += bytes - s->gradient_count * sizeof(float);
   block_free(&s->gradients);
@@ -155,7 +155,7 @@ Status state_add_gradients(State *s, Error *error) {
   return STATUS_OK;
 }
 
-/* Room for moments, zeros, of parameters that train and have none. */
+/* Makes moments, all zeros, for parameters that train and have none. */
 static Status add_moments(State *s, Error *error) {
   size_t bytes, all;
   bool fits = sum_bytes(s, lacks_moments, &bytes) && size_multiply(bytes, (size_t)s->moment_count, &all);
@@ -221,7 +221,7 @@ void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, tr
 
 /* ---- what a checkpoint brings ---- */
 
-/* Infinities and NaNs; with `twice`, NaNs again, so that an infinity that became one shows. */
+/* Counts infinities and NaNs; with `twice`, NaNs twice, so that an infinity that became a NaN shows. */
 static size_t count_strange(const float *x, size_t bytes, bool twice) {
   size_t count = 0;
   for (size_t i = 0; i < bytes / sizeof *x; i++) count += (size_t)!isfinite(x[i]) + (size_t)(twice && isnan(x[i]));
@@ -296,13 +296,13 @@ typedef struct Roles {
   bool trainable, updated;
 } Roles;
 
-/* All or nothing: the roles say what there must be room for. */
+/* All or nothing: the roles determine what there must be room for. */
 static Status take_roles(State *s, Error *error) {
   size_t gradient_bytes, undo_bytes;
   Block gradients = {0}, undo = {0};
   sum_bytes(s, is_trainable, &gradient_bytes);
   sum_bytes(s, is_updated, &undo_bytes);
-  s->total_bytes += gradient_bytes; /* for the sentence: at this moment both are there */
+  s->total_bytes += gradient_bytes; /* for the sentence: at this point both blocks exist */
   bool fits = block_reserve_zeroed(&gradients, gradient_bytes) && block_reserve(&undo, 2 * undo_bytes);
   if (!fits || add_moments(s, error) != STATUS_OK) {
     block_free(&gradients);
@@ -343,7 +343,7 @@ void state_zero_gradients(State *s) {
   if (s->gradient_count) memset(s->gradients.data, 0, s->gradient_count * sizeof(float));
 }
 
-/* Whether b begins where a ends, but for the gap. */
+/* Whether b begins where a ends, apart from the gap. */
 static bool is_next(const Parameter *a, const Parameter *b) {
   size_t bytes = padded_bytes(a);
   bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad && a->steps == b->steps;

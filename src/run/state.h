@@ -2,8 +2,8 @@
  *
  *   │ parameters, those first that train at the start │   │ gradients │   │ moment 0 │ moment 1 │   │ two undos │
  *
- * Every tensor starts on 16 bytes, gaps are zero. Parameters stay where they are whatever trains; the gradients are
- * those of what trains now, and moments are there for all that has ever trained.
+ * Every tensor starts at a multiple of 16 bytes, gaps are zero. Parameters stay where they are whatever trains; there
+ * are gradients for what trains now, and moments for all that has ever trained.
  */
 #pragma once
 #include "checkpoint/checkpoint.h"
@@ -20,12 +20,12 @@ typedef struct Parameter {
   void *data;
   float *grad;       /* trainable only */
   float *moment[2];  /* NULL where the optimizer keeps none, or it has never trained */
-  int64_t steps;     /* updates that it has had */
+  int64_t steps;     /* how many updates it has had */
   bool placed;       /* only while the order is found */
   bool accumulated;  /* a training model collects its gradient */
   bool updated;      /* a running statistic: a train run writes it */
   void *best;        /* a copy of its values in `best`, NULL where there is none */
-  size_t strange[3]; /* not finite, in values and moments, when it came from outside; a NaN counts twice */
+  size_t strange[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
 } Parameter;
 
 typedef struct State {
@@ -40,24 +40,24 @@ typedef struct State {
   size_t undo_bytes;     /* of a run, and of a group of them */
 } State;
 
-/* Lays out the checkpoint's parameters, those that the training model (NULL: none) takes first and in its order. Fails
- * before anything is allocated where the budget has no room for them. */
+/* Lays out the checkpoint's parameters, first those that the training model (NULL: none) takes, in its order. If the
+ * budget has no room for them, it fails before anything is allocated. */
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error);
-/* Of a session that trains, in a step of its own: by then the checkpoint's file has been freed, and its room is as good
- * for the gradients. */
+/* For a session that trains, in a separate step: by then the checkpoint's file has been freed, so that gradients can
+ * use its memory. */
 Status state_add_gradients(State *s, Error *error);
-/* From here on exactly the parameters train for which `trains` says so (by their place), with `train` as the training
- * graph. Gradients are zeros, moments stay with their parameters, the best so far is forgotten. Nothing changes where
- * it fails. */
+/* From here on, exactly the parameters train that `trains` marks (by index), with `train` as the training graph.
+ * Gradients become zeros, moments stay with their parameters, the best so far is forgotten. If it fails, nothing has
+ * changed. */
 Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scratch, Error *error);
 Parameter *state_find(const State *s, const char *name);
 /* Points the accumulators of the loaded training graph at the gradients, and their lazy_reset_grad at `reset_flag`. */
 Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *error);
 /* The parameter whose gradient the node collects. */
 Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *arena);
-/* The same of a graph that was made of it: its buffers are no inputs. */
+/* The same for a graph that was made from it: its buffers are not inputs. */
 void state_point_accumulators(const State *s, Graph *g);
-/* Points the inputs of `g` that are parameters at the state, and takes everything bound off g->inputs. */
+/* Points the inputs of `g` that are parameters at the state, and removes everything that is bound from g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
 /* Which of the graph's parameters no step changes. */
 void state_mark_fixed(const State *s, Graph *g);
@@ -70,12 +70,13 @@ typedef struct Stretch {
 } Stretch;
 /* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
 int state_next_stretch(const State *s, int i, Stretch *out);
-/* Running statistics are written during the forward pass: keeps a copy, and puts it back when the loss turns out not
- * finite, or the group of runs whose gradients were to be added up is given up. */
+/* Running statistics are written during the forward pass: these keep a copy, and restore it if the loss turns out not
+ * to be finite, or if the runs whose gradients were being accumulated are given up. */
 typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
 void state_keep_statistics(State *s, Undo undo);
 void state_restore_statistics(State *s, Undo undo);
-/* A copy of what training changes, trainable parameters and running statistics, to go back to: one at a time. */
+/* A copy of what training changes (trainable parameters and running statistics), which can be restored; there is at
+ * most one. */
 Status state_keep_best(State *s, Error *error);
 void state_restore_best(State *s);
 void state_forget_best(State *s);
@@ -84,6 +85,6 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error);
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */
-/* Refuses (non-finite-loss) where training has made values, running statistics or moments infinite or NaN. */
+/* Refuses (non-finite-loss) if training has made values, running statistics or moments infinite or NaN. */
 Status state_check_finite(const State *s, Error *error);
 void state_free(State *s);

@@ -1,5 +1,5 @@
-/* Training info, written: a session's training as ONNX says it: Gradient, an optimizer node a parameter, the state as
- * initializers.
+/* Training info, written: a session's training in ONNX's terms: Gradient, an optimizer node for each parameter, the
+ * state as initializers.
  *
  *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w
  * becomes
@@ -101,7 +101,7 @@ static Status write_sgd(Writer *w, const Parameter *p, Value *x, Value *gradient
   return STATUS_OK;
 }
 
-/* The parameter's k-th moment; zeros where the node keeps a state that the optimizer does without. */
+/* The parameter's k-th moment; zeros if the node keeps a state that the optimizer does not have. */
 static Value *moment(Writer *w, const Parameter *p, int k) {
   const void *data = p->moment[k] ? p->moment[k] : arena_alloc(w->g->arena, p->bytes);
   return data ? initializer(w->g, arena_print(w->g->arena, "%s_momentum%d", p->name, k), DTYPE_FLOAT32, &p->shape, data)
@@ -127,7 +127,7 @@ static Status write_step(Writer *w, const Parameter *p, Value *x, Value *gradien
   return STATUS_OK;
 }
 
-/* T is the count of the next step; 0 for good where a bias correction is left out. */
+/* T is the count of the next step; always 0 if the bias correction is left out. */
 static Status write_counter(Writer *w) {
   const Optimizer *o = &w->s->optimizer;
   bool counts = o->correct_bias || !optimizer_has(o->kind, SETTING_CORRECT_BIAS);
@@ -143,7 +143,7 @@ static Status write_counter(Writer *w) {
 
 /* ---- the whole ---- */
 
-/* The gradients' values stand in the graph as inputs; the writer puts the node before their first reader. */
+/* In the graph, the gradients' values are inputs; the writer puts the Gradient node before their first reader. */
 static Status write_gradient(Writer *w, Value *loss) {
   const State *state = &w->s->state;
   OnnxGradient *g = w->t->gradients = ARENA_NEW(w->g->arena, OnnxGradient);

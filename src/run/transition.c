@@ -1,4 +1,4 @@
-/* Transition: binds symbols to the shapes fed, keeps the programs of the last few situations. */
+/* Transition: binds symbols to the shapes that were fed, and keeps the programs for the last few situations. */
 #include "run/transition.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* ---- the situation as a key ---- */
 
-/* Numbers that differ when the program must: part, mode, passes, the shape of each input fed, the values fetched. 0
+/* Numbers that differ whenever the program must: part, mode, passes, the shape of each input fed, the values fetched. 0
  * when memory is out. */
 static size_t key_of(Transition *t, const Request *r) {
   size_t most = 3 + (size_t)r->fetch_count, n = 0;
@@ -41,8 +41,8 @@ static void let_go(CachedProgram *c) {
   arena_free(&arena);
 }
 
-/* The slot for a new program: the one of the same situation, whose shapes followed from contents; else (`same` is NULL)
- * an empty one, or the one used longest ago. */
+/* The slot for a new program: that of the same situation, whose shapes depended on contents; else (`same` is NULL) an
+ * empty one, or the least recently used. */
 static CachedProgram **cache_slot(Transition *t, const CachedProgram *same) {
   CachedProgram **slot = &t->programs[0];
   for (int i = 1; i < PROGRAMS_MAX && *slot != same; i++)
@@ -77,8 +77,8 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   return numbers;
 }
 
-/* Every input that the bound graph reads was fed; every one there is, where a stage may read it. An optional need not
- * be. */
+/* Checks that every input which the bound graph reads was fed, or every input at all if a stage may read it. An
+ * optional need not be. */
 static Status check_fed(const Request *r, Error *error) {
   char dims[SHAPE_TEXT];
   for (int i = 0; i < r->graph->input_count; i++) {
@@ -94,7 +94,7 @@ static Status check_fed(const Request *r, Error *error) {
   return STATUS_OK;
 }
 
-/* Sequences and optionals are what was fed, an optional that was not is without an element. */
+/* Sequences and optionals are replaced by what was fed; an optional that was not fed is empty. */
 static Status pin_declared(const Request *r, Arena *arena) {
   for (int i = 0; i < r->graph->input_count; i++) {
     bool settled = r->graph->inputs[i]->declared && (r->feeds[i].fed || r->graph->inputs[i]->declared->optional);
@@ -111,7 +111,7 @@ static Status check_shapes(const Graph *bound) {
   return STATUS_OK;
 }
 
-/* Each try plans again, which takes a step for every two nodes at worst. */
+/* Each try plans again; at worst there is one for every two nodes. */
 static int most_tries(const Graph *g) {
   int64_t pairs = (int64_t)g->node_count * (g->node_count < 8192 ? g->node_count : 8192),
           tries = pairs ? ((int64_t)1 << 33) / pairs : 0;
@@ -120,7 +120,7 @@ static int most_tries(const Graph *g) {
 
 static const Block *arena_of(const Transition *t, const Request *r) { return r->arena ? r->arena : &t->step_arena; }
 
-/* What the budget has for the run's arena, which takes the place of the one there is. */
+/* What the budget leaves for the run's arena, which replaces the existing one. */
 static double arena_room(const Transition *t, const Request *r) {
   const Block *arena = arena_of(t, r);
   return budget_room() + (double)arena->capacity - (arena->raw ? 0 : BLOCK_EXTRA);
@@ -135,8 +135,8 @@ static void attach_stage(void *context, Graph *stage) {
   for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
 }
 
-/* The graph with numbers for symbols, and with contents that shapes depend on. That they do may only show once symbols
- * are numbers. */
+/* The graph with numbers for symbols, and with the contents on which shapes depend. Whether they do may only be known
+ * once symbols are numbers. */
 static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
                         Error *error) {
   r->graph->work_limit = r->work_limit;
@@ -243,7 +243,7 @@ static CachedProgram *cache_build(Transition *t, CachedProgram **slot, const Req
   return NULL;
 }
 
-/* With all the memory that it needs; NULL when there is none. */
+/* Builds it with all the memory that it needs; NULL if there is not enough. */
 static CachedProgram *prepare(Transition *t, const Request *r, size_t key_count, Error *error) {
   CachedProgram *c = cache_find(t, key_count);
   if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error))) return NULL;
@@ -264,7 +264,7 @@ static bool drop_caches(Transition *t, const Request *r) {
   return any;
 }
 
-/* Once more with room made, and without packed weights. */
+/* Tries once more after memory has been freed, and without packed weights. */
 static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_count, Error *error) {
   if (error->status != STATUS_OUT_OF_MEMORY || !drop_caches(t, r)) return NULL;
   Request unpacked = *r;

@@ -27,7 +27,7 @@ typedef struct Transition {
   Block key; /* of the request at hand */
   PackedStore packed;
   Block step_arena;         /* shared by all programs */
-  size_t largest_bytes;     /* most any program wanted of it */
+  size_t largest_bytes;     /* the most that any program needed of it */
   size_t lower_bound_bytes; /* of that program */
 } Transition;
 
@@ -40,7 +40,7 @@ typedef struct Request {
   Feed *feeds;     /* one for each of graph->inputs */
   Value *const *fetches;
   int fetch_count;       /* outputs of the program: these, in this order */
-  Value *const *effects; /* values computed for what they do (accumulators), not read */
+  Value *const *effects; /* values computed for their side effect (accumulators), not read */
   int effect_count;
   Block *arena; /* of this run alone, which stops at the YieldOp; NULL: the step arena that programs share. The fetches
                    are gradients towards inputs then, computed where they are asked for */
@@ -58,6 +58,6 @@ void transition_resume(CachedProgram *c, const Feed *feeds, int count, const Blo
 void transition_let_go(Transition *t, CachedProgram *c);
 /* The program of the part that ran last; NULL where none is kept. */
 const Program *transition_last(const Transition *t, int part);
-/* Drops every program, and the packed weights that they read: their graphs, or what is fixed, become others. */
+/* Drops every program, and the packed weights that they read, because their graphs, or what is fixed, change. */
 void transition_forget(Transition *t);
 void transition_free(Transition *t);
