@@ -6,8 +6,9 @@
 import { withClient } from './client.js';
 import { checkKeys, TrainletError } from './errors.js';
 import { copyExternal, readSource } from './source.js';
+import { check, pack } from './tensor.js';
 
-/** @import { ArtifactOptions, EngineOptions, Source } from './types.js' */
+/** @import { ArtifactOptions, EngineOptions, Source, TensorLike } from './types.js' */
 
 export const ENGINE_KEYS = /** @type {const} */ ([
   'worker',
@@ -21,6 +22,7 @@ export const ENGINE_KEYS = /** @type {const} */ ([
   'wasmBinary',
   'integrity',
   'externalData',
+  'constants',
   'signal',
   'onProgress',
 ]);
@@ -37,6 +39,9 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...ENGINE_KEYS, ...more]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkExternal(`${where}: externalData`, options.externalData);
+  const { constants = {} } = options;
+  if (typeof constants !== 'object' || constants === null || Array.isArray(constants))
+    throw invalid(`${where}: constants must be an object of numbers or tensors by name, as { sr: 16000n }`);
   const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
   const isCount = Number.isInteger(threads) && Number(threads) >= 1;
   if (threads !== 'auto' && !isCount)
@@ -56,6 +61,22 @@ function checkExternal(where, externalData = {}) {
   if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
 }
 
+/** What inputs are bound to once. @param {EngineOptions} options */
+export function packConstants({ constants = {} }) {
+  return pack(Object.entries(constants).map(([name, value]) => [name, constantOf(name, value)]));
+}
+
+/** @param {string} name @param {bigint | number | boolean | TensorLike} value */
+function constantOf(name, value) {
+  const what = `constants: '${name}'`;
+  if (typeof value === 'bigint') return check(what, { type: 'int64', data: BigInt64Array.of(value), dims: [] });
+  if (typeof value === 'number') return check(what, { type: 'float32', data: Float32Array.of(value), dims: [] });
+  if (typeof value === 'boolean') return check(what, { type: 'bool', data: Uint8Array.of(Number(value)), dims: [] });
+  const tensor = check(what, value);
+  if (tensor.type === 'string') throw invalid(`${what} is of strings, constants are of numbers`);
+  return tensor;
+}
+
 /** @param {string} message */
 const invalid = (message) => new TrainletError('invalid-argument', message);
 
@@ -65,12 +86,13 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  */
 export async function generateArtifacts(model, options = {}) {
   const settings = settingsOf(options);
+  const constants = packConstants(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const external = copyExternal(options);
     const artifacts = await client.ask(
       'artifacts',
-      { model: bytes, external, settings },
+      { model: bytes, external, constants, settings },
       [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer),
     );
     await client.release();

@@ -72,11 +72,12 @@ export class Core {
   }
 
   /** @param {Protocol['artifacts']['in']} args */
-  artifacts({ model, external, settings }) {
+  artifacts({ model, external, constants, settings }) {
     const builder = this.#pointer('abi_artifacts_new');
     try {
       for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#takeExternal('abi_artifacts_external', builder, external);
+      this.#takeConstants('abi_artifacts_constant', builder, constants);
       this.#run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
@@ -98,17 +99,19 @@ export class Core {
   }
 
   /** @param {Protocol['load']['in']} args */
-  load({ parts, external, maxMemoryBytes, maxWork = 0, passes }) {
+  load({ parts, external, maxMemoryBytes, maxWork = 0, passes, constants, bounds }) {
     this.#session = this.#pointer('abi_session_new');
     this.#call('abi_session_limit', this.#session, maxMemoryBytes);
     this.#call('abi_session_limit_work', this.#session, maxWork);
     if (passes) this.#call('abi_session_set_passes', this.#session, this.#maskOf(passes));
     this.#takeExternal('abi_session_external', this.#session, external);
+    this.#takeConstants('abi_session_constant', this.#session, constants);
     for (const { which, bytes } of parts) {
       const at = this.#placed('abi_session_file', this.#session, bytes);
       this.#run('abi_session_load', this.#session, this.#constants.artifacts[which], at, bytes.length);
     }
     this.#run('abi_session_ready', this.#session);
+    if (bounds) this.#bound(bounds);
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
     return {
@@ -147,6 +150,23 @@ export class Core {
     }
   }
 
+  /** @param {string} name @param {number} owner @param {PackedFeeds} constants */
+  #takeConstants(name, owner, { tensors, buffer }) {
+    const { types } = this.#constants;
+    for (const { name: input, type, dims, offset, bytes } of tensors) {
+      checkBytes(input, bytes, sizeOf(dims) * types[type].bytes);
+      const at = this.#pointer(name, owner, input, types[type].id, dims.length, BigInt64Array.from(dims, BigInt));
+      this.#bytes(at, bytes).set(new Uint8Array(buffer, offset, bytes));
+    }
+  }
+
+  /** @param {Readonly<Record<string, readonly [number, number]>>} bounds */
+  #bound(bounds) {
+    this.#call('abi_session_unbound', this.#session);
+    for (const [pattern, [least, most]] of Object.entries(bounds))
+      this.#run('abi_session_bound', this.#session, pattern, least, most);
+  }
+
   /**
    * Puts a file where the engine reads it in place.
    * @param {string} name
@@ -170,7 +190,9 @@ export class Core {
   }
 
   /** @param {Protocol['run']['in']} args */
-  run({ graph, feeds, fetches }) {
+  run({ graph, feeds, fetches, inputGradients = [] }) {
+    for (const input of inputGradients)
+      this.#run('abi_session_input_gradient', this.#session, this.#constants.artifacts[graph], input);
     this.#feed(graph, feeds);
     this.#run('abi_session_run', this.#session, this.#constants.artifacts[graph], fetches ? linesOf(fetches) : 0);
     return this.#outputs();

@@ -97,7 +97,7 @@ export interface Protocol {
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
   artifacts: {
-    in: { model: Uint8Array; external: ExternalFile[]; settings: [string, string][] };
+    in: { model: Uint8Array; external: ExternalFile[]; constants: PackedFeeds; settings: [string, string][] };
     out: {
       trainModel: Uint8Array<ArrayBuffer>;
       evalModel: Uint8Array<ArrayBuffer>;
@@ -113,10 +113,17 @@ export interface Protocol {
       maxMemoryBytes: number;
       maxWork?: number;
       passes?: readonly string[];
+      constants: PackedFeeds;
+      /** By pattern; those of the checkpoint where there are none. */
+      bounds?: Readonly<Record<string, readonly [number, number]>>;
     };
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
-  run: { in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[] }; out: Outputs };
+  /** `inputGradients`: names of inputs whose gradients, `<name>_grad`, are among the fetches. */
+  run: {
+    in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
+    out: Outputs;
+  };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };

@@ -8,7 +8,7 @@ import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
 /** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from './types.js' */
-/** @import { TensorLike, TypedArray } from './types.js' */
+/** @import { StepOptions, TensorLike, TypedArray } from './types.js' */
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
@@ -21,6 +21,8 @@ export const RUN_OPTIONS = /** @type {const} */ ([
   'tag',
   'extra',
 ]);
+/** And those of a graph with a loss. */
+export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
 const LOOK_MS = 50;
 
 /** @param {string} message */
@@ -31,29 +33,45 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  * @param {GraphName} graph
  * @param {GraphInfo} info
  * @param {Feeds} feeds
- * @param {Fetches | FetchStructure | RunOptions} [fetches] ONNX Runtime lets the options stand here too
- * @param {RunOptions} [options]
- * @param {string[]} [own] the outputs where none are asked for; undefined: the graph's
+ * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
+ * @param {StepOptions} [options]
+ * @param {{ own?: string[], keys?: readonly string[] }} [how] the outputs where none are asked for, undefined: the
+ * graph's; the options there are
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
-export async function runGraph(ask, graph, info, feeds, fetches, options, own) {
-  const alone = isRunOptions(fetches);
-  return await withSignal(alone ? fetches : options, async (signal) => {
+export async function runGraph(ask, graph, info, feeds, fetches, options, { own, keys = RUN_OPTIONS } = {}) {
+  const alone = isRunOptions(fetches, keys);
+  const given = alone ? fetches : options;
+  const act = async (/** @type {AbortSignal | undefined} */ signal) => {
     const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
+    const gradients = gradientsOf(given);
+    const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
     const packed = pack(bind(feeds, info.inputs));
-    const outputs = await ask('run', { graph, feeds: packed, fetches: names }, [packed.buffer], signal);
-    return arrange(tensorsOf(outputs));
-  });
+    const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
+    return arrange(tensorsOf(await ask('run', args, [packed.buffer], signal)));
+  };
+  return await withSignal(given, act, keys);
 }
+
+/** @param {StepOptions} [options] */
+function gradientsOf({ inputGradients = [] } = {}) {
+  if (Array.isArray(inputGradients) && inputGradients.every((name) => typeof name === 'string' && name))
+    return /** @type {string[]} */ ([...inputGradients]);
+  throw invalid("inputGradients must be an array of names of inputs, as ['x']");
+}
+
+/** @param {readonly string[]} names @param {readonly string[]} inputs */
+const withGradients = (names, inputs) => [...new Set([...names, ...inputs.map((name) => `${name}_grad`)])];
 
 /**
  * Does what a run's options may stop. ONNX Runtime's `terminate` has no event: it is looked at now and then.
  * @template T
  * @param {RunOptions | undefined} options
  * @param {(signal?: AbortSignal) => Promise<T>} act
+ * @param {readonly string[]} [keys] the options there are
  */
-export async function withSignal(options = {}, act) {
-  checkKeys('the options of a run', options, RUN_OPTIONS);
+export async function withSignal(options = {}, act, keys = RUN_OPTIONS) {
+  checkKeys('the options of a run', options, keys);
   checkSignal(options.signal);
   if (!('terminate' in options)) return await act(options.signal);
   const stop = new AbortController();
@@ -72,15 +90,14 @@ export async function withSignal(options = {}, act) {
 /** And not an output of that name. @param {any} value */
 const isSignal = (value) => value === undefined || typeof value?.aborted === 'boolean';
 
-/** @param {unknown} value @returns {value is RunOptions} */
-const isRunOptions = (value) =>
+/** @param {unknown} value @param {readonly string[]} keys @returns {value is StepOptions} */
+const isRunOptions = (value, keys) =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
   Object.entries(value).every(
     ([key, option]) =>
-      /** @type {readonly string[]} */ (RUN_OPTIONS).includes(key) &&
-      (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)),
+      keys.includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)),
   );
 
 /**

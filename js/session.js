@@ -1,6 +1,6 @@
 /** The sessions a user holds: one that only infers, and one that trains. */
 
-import { checkEngineOptions } from './artifacts.js';
+import { checkEngineOptions, packConstants } from './artifacts.js';
 import { withClient } from './client.js';
 import { askedAt, checkKeys, checkWhole, TrainletError } from './errors.js';
 import { fit } from './fit.js';
@@ -8,7 +8,7 @@ import { evaluate } from './evaluate.js';
 import { Place } from './place.js';
 import { forward } from './outside.js';
 import { PropertyBag } from './properties.js';
-import { runGraph, withSignal } from './run.js';
+import { runGraph, STEP_OPTIONS, withSignal } from './run.js';
 import { copyExternal, readSource } from './source.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
@@ -16,7 +16,9 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
-/** @import { NumberType, ParameterInfo, RunOptions, SessionOptions, Source, TensorLike } from './types.js' */
+/**
+ * @import { NumberType, ParameterInfo, RunOptions, SessionOptions, Source, StepOptions, TensorLike, TrainingSessionOptions }
+ * from './types.js' */
 /** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
@@ -119,11 +121,12 @@ export class TrainingSession {
     this.evalOutputNames = names(info.eval?.outputs);
   }
 
-  /** @param {ArtifactSources} artifacts @param {SessionOptions} [options] */
+  /** @param {ArtifactSources} artifacts @param {TrainingSessionOptions} [options] */
   static async create(artifacts, options = {}) {
     const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
     checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
-    checkEngineOptions('TrainingSession.create', options, keys, ORT_OPTIONS);
+    checkEngineOptions('TrainingSession.create', options, keys, [...ORT_OPTIONS, 'bounds']);
+    checkBounds(options.bounds);
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
       if (!artifacts[key]) throw new TrainletError('invalid-argument', `TrainingSession.create: ${key} is needed`);
     }
@@ -132,14 +135,14 @@ export class TrainingSession {
     return await open(sources, options, (client, loaded) => new TrainingSession(client, loaded));
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
   async runTrainStep(feeds, fetches, options) {
-    return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options);
+    return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options, { keys: STEP_OPTIONS });
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
   async runEvalStep(feeds, fetches, options) {
-    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options);
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, { keys: STEP_OPTIONS });
   }
 
   /** @param {Feeds} feeds @param {RunOptions} [options] */
@@ -236,7 +239,7 @@ export class TrainingSession {
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async predict(feeds, fetches, options) {
-    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, this.#info.predict);
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, { own: this.#info.predict });
   }
 
   async getMemoryPlan() {
@@ -361,6 +364,15 @@ export class TrainingSession {
   }
 }
 
+/** @param {TrainingSessionOptions['bounds']} bounds */
+function checkBounds(bounds = {}) {
+  if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds))
+    throw new TrainletError('invalid-argument', "bounds must be an object of ranges by name, as { 'w*': [0, 10] }");
+  for (const [name, range] of Object.entries(bounds))
+    if (!Array.isArray(range) || range.length !== 2 || !range.every((end) => typeof end === 'number'))
+      throw new TrainletError('invalid-argument', `bounds of '${name}' must be two numbers, as [0, 10]`);
+}
+
 /** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
 function frozen(parameters) {
   return Object.freeze(parameters.map((one) => Object.freeze({ ...one, dims: Object.freeze([...one.dims]) })));
@@ -408,12 +420,13 @@ const names = (values = []) => Object.freeze(values.map(({ name }) => name));
  * Makes a session of a client whose engine was given the parts.
  * @template T
  * @param {[string, PartName, Source][]} sources
- * @param {SessionOptions} options
+ * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T} make
  */
 async function open(sources, options, make) {
-  const { maxMemoryBytes = 0, maxWork, passes } = options;
-  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes };
+  const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
+  const constants = packConstants(options);
+  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
   // while the worker starts, which is under way by then
   const reading = Promise.resolve().then(() => readParts(sources, options));
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first

@@ -152,6 +152,17 @@ export interface RunOptions {
   readonly extra?: unknown;
 }
 
+/** Options of `runTrainStep` and `runEvalStep`. */
+export interface StepOptions extends RunOptions {
+  /**
+   * Inputs of type float32 towards which the gradient of the loss is wanted, for saliency maps or adversarial examples:
+   * `['x']` gives it under the name `x_grad` beside the outputs, or where that name stands in a structure. The first
+   * time appends the nodes that compute it to the graph; runs without the option stay as they are.
+   * Errors: `invalid-feed` (no such input), `invalid-argument` (of another type, or the loss does not depend on it).
+   */
+  readonly inputGradients?: readonly string[];
+}
+
 export interface LoadProgress {
   /** The argument that is being loaded: `model`, `trainModel`, `checkpointState`, … */
   readonly source: string;
@@ -222,6 +233,13 @@ export interface EngineOptions {
    */
   externalData?: Readonly<Record<string, Uint8Array>>;
   /**
+   * Inputs of the model that are always the same: `{ sr: 16000n }`. They are bound once and no longer fed, and what
+   * they decide, as the branch of an If, is decided when the model is loaded. A bigint is an int64 scalar, a boolean a
+   * bool, a number a float32; anything else is given as a tensor. Scalars also stand for an input of one element. A
+   * name that is no input of a model, and another type or shape than the input's, is refused.
+   */
+  constants?: Readonly<Record<string, bigint | number | boolean | TensorLike>>;
+  /**
    * Stops the loading; the promise is then rejected with the code `aborted`. With `worker: false` it has no effect
    * while the engine computes.
    */
@@ -247,6 +265,16 @@ export interface SessionOptions extends EngineOptions {
   logSeverityLevel?: number;
   logVerbosityLevel?: number;
   extra?: unknown;
+}
+
+export interface TrainingSessionOptions extends SessionOptions {
+  /**
+   * Ranges by name or pattern (`*`, `?`): after each step of the optimizer, values of parameters that train are clamped
+   * to theirs: `{ 'w*': [0, 10] }`. Either may be infinite; of several patterns that match, the last counts. Saved in
+   * Trainlet's checkpoints; given here they take the place of the checkpoint's, `{}` forgets them. Refused: a least
+   * above the most, NaN, a pattern that matches no float32 parameter.
+   */
+  bounds?: Readonly<Record<string, readonly [least: number, most: number]>>;
 }
 
 /** Runs any ONNX model, forward only. */
@@ -438,22 +466,22 @@ export interface ArtifactSources {
 
 export class TrainingSession {
   private constructor();
-  static create(artifacts: ArtifactSources, options?: SessionOptions): Promise<TrainingSession>;
+  static create(artifacts: ArtifactSources, options?: TrainingSessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
   /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs have. */
   runTrainStep<V extends Tensor = Tensor>(
     feeds: Feeds,
-    fetches?: Fetches | RunOptions,
-    options?: RunOptions,
+    fetches?: Fetches | StepOptions,
+    options?: StepOptions,
   ): Promise<Record<string, V>>;
-  runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: StepOptions): Promise<Fetched<F>>;
   runEvalStep<V extends Tensor = Tensor>(
     feeds: Feeds,
-    fetches?: Fetches | RunOptions,
-    options?: RunOptions,
+    fetches?: Fetches | StepOptions,
+    options?: StepOptions,
   ): Promise<Record<string, V>>;
-  runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: StepOptions): Promise<Fetched<F>>;
   /**
    * A loss of one's own, for artifacts made with the loss `outside` (ONNX Runtime's ORTModule's way; its training models
    * with a `YieldOp` do as well): runs the training model up to its outputs, in training mode. What it computed stays in

@@ -40,6 +40,9 @@ void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
  * that the model gives, among these files and nowhere else. Returns where to write the file's bytes; NULL when memory
  * is out. */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
+/* Before the model: its input of that name is this constant, and is not fed. `type` is ONNX's, dims are `rank` numbers;
+ * a scalar also stands for an input of one element. Where to write the bytes; NULL on failure. */
+void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims);
 /* Where to write a model of so many bytes so that it is read in place; NULL when memory is out. */
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes);
 /* The model, an ONNX file or one in ORT format; its bytes may be freed when this returns. STATUS_INVALID_MODEL,
@@ -85,6 +88,9 @@ void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context)
 /* Before the parts that need it: as trainlet_artifacts_external. "checkpoint.data" is ONNX Runtime's second file of a
  * large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
+/* Before the models: inputs of that name are this constant, as trainlet_artifacts_constant. ready refuses one whose
+ * name no model has (STATUS_INVALID_ARGUMENT). */
+void *trainlet_session_constant(TrainletSession *s, const char *name, int type, int rank, const int64_t *dims);
 /* Where to write the file of a part so that trainlet_session_load, given this pointer, reads it in place: large weights
  * exist once then. NULL when memory is out. After a failed load it must be requested and written again; once it is
  * loaded, the next such file may take its place. */
@@ -142,6 +148,11 @@ void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const ch
                                  size_t bytes);
 /* The next `count` tensors fed for this input, a sequence, are its items. STATUS_INVALID_FEED. */
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
+/* From here on runs of the train or eval model may fetch the gradient of its first output, the loss, towards this input
+ * as `<input>_grad`. It costs nothing where it is not fetched. STATUS_INVALID_FEED (no such input),
+ * STATUS_INVALID_ARGUMENT (not of float32, the loss does not depend on it, or the model has a value of that name),
+ * STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient). */
+Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, const char *input);
 /* Runs the train, eval or inference model on what was fed. fetches: names of outputs, one a line; NULL for the model's
  * own. A run of TRAINLET_TRAIN adds its gradients to those of the runs before. STATUS_INVALID_FEED,
  * STATUS_UNSUPPORTED_OP, STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
@@ -207,6 +218,11 @@ bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
  * session is as it was before.
  */
 Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
+/* From here on the optimizer's steps end with the float32 parameters whose names match the pattern clamped to at least
+ * `least` and at most `most`, which may be infinite; the last pattern that matches wins. Saved in Trainlet's format.
+ * STATUS_INVALID_ARGUMENT for least > most, NaN, and a pattern that matches none. */
+Status trainlet_session_bound(TrainletSession *s, const char *pattern, double least, double most);
+void trainlet_session_unbound(TrainletSession *s); /* forgets the bounds, a checkpoint's too */
 /* The gradient of parameter i, in its shape: the sum over the train runs since the last reset, zeros if there was none.
  * NULL with a sentence if it is frozen (STATUS_INVALID_ARGUMENT). Valid until the next call that trains.
  */

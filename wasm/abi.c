@@ -150,6 +150,12 @@ EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a
   keep(trainlet_artifacts_error(a));
   return to;
 }
+EXPORT(abi_artifacts_constant)
+void *abi_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
+  void *to = trainlet_artifacts_constant(a, name, type, rank, dims);
+  keep(trainlet_artifacts_error(a));
+  return to;
+}
 EXPORT(abi_artifacts_file) void *abi_artifacts_file(TrainletArtifacts *a, size_t bytes) {
   void *to = trainlet_artifacts_file(a, bytes);
   keep(trainlet_artifacts_error(a));
@@ -206,6 +212,12 @@ EXPORT(abi_session_external) void *abi_session_external(TrainletSession *s, cons
   session_status(s);
   return to;
 }
+EXPORT(abi_session_constant)
+void *abi_session_constant(TrainletSession *s, const char *name, int type, int rank, const int64_t *dims) {
+  void *to = trainlet_session_constant(s, name, type, rank, dims);
+  session_status(s);
+  return to;
+}
 EXPORT(abi_session_file) void *abi_session_file(TrainletSession *s, size_t bytes) {
   void *to = trainlet_session_file(s, bytes);
   session_status(s);
@@ -257,6 +269,10 @@ void *abi_session_feed_text(TrainletSession *s, int which, const char *name, int
 EXPORT(abi_session_feed_sequence)
 Status abi_session_feed_sequence(TrainletSession *s, int which, const char *name, int count) {
   return trainlet_session_feed_sequence(s, (TrainletPart)which, name, count), session_status(s);
+}
+EXPORT(abi_session_input_gradient)
+Status abi_session_input_gradient(TrainletSession *s, int which, const char *input) {
+  return trainlet_session_input_gradient(s, (TrainletPart)which, input), session_status(s);
 }
 EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
   trainlet_session_run(s, (TrainletPart)which, fetches);
@@ -311,6 +327,11 @@ EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, in
 EXPORT(abi_session_set_trainable) Status abi_session_set_trainable(TrainletSession *s, const char *patterns) {
   return trainlet_session_set_trainable(s, patterns), session_status(s);
 }
+EXPORT(abi_session_bound)
+Status abi_session_bound(TrainletSession *s, const char *pattern, double least, double most) {
+  return trainlet_session_bound(s, pattern, least, most), session_status(s);
+}
+EXPORT(abi_session_unbound) void abi_session_unbound(TrainletSession *s) { trainlet_session_unbound(s); }
 EXPORT(abi_session_gradient) const float *abi_session_gradient(TrainletSession *s, int i) {
   const float *gradient = trainlet_session_gradient(s, i);
   session_status(s);

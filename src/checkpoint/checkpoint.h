@@ -21,6 +21,12 @@ typedef struct CheckpointMoments {
   int64_t steps; /* updates that the parameter has had: fewer than the optimizer's where it was frozen for a while */
 } CheckpointMoments;
 
+/* What an optimizer's step may make of a parameter's values. */
+typedef struct CheckpointBounds {
+  const char *parameter;
+  float least, most;
+} CheckpointBounds;
+
 typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;
 typedef struct Property {
   const char *name;
@@ -48,6 +54,8 @@ typedef struct Checkpoint {
   const char *fit;        /* the state of a fit, in its own words; NULL for none */
   CheckpointTensor *best; /* what training changes, as it was at the fit's best */
   int best_count;
+  CheckpointBounds *bounds;
+  int bound_count;
 } Checkpoint;
 
 /* The one rule for readers and writers: a checkpoint is refused if two parameters, sets of moments, properties or best

@@ -178,6 +178,18 @@ static Status read_properties(const Trainlet__PropertyBag *bag, Arena *arena, Er
   return STATUS_OK;
 }
 
+static Status read_bounds(const Trainlet__State *state, Arena *arena, Error *error, Checkpoint *out) {
+  if (state->n_bounds > INT32_MAX || !(out->bounds = ARENA_ARRAY(arena, CheckpointBounds, state->n_bounds)))
+    return out_of_memory(error);
+  for (size_t i = 0; i < state->n_bounds; i++) {
+    const Trainlet__Bounds *b = state->bounds[i];
+    if (!has_name(b->param_name) || !(b->least <= b->most))
+      return corrupt(error, "the checkpoint has bounds without a name, or that are no range");
+    out->bounds[out->bound_count++] = (CheckpointBounds){b->param_name, b->least, b->most};
+  }
+  return STATUS_OK;
+}
+
 static void read_run(const Trainlet__State *state, Checkpoint *out) {
   out->fit = state->fit;
   if (state->rng) {
@@ -205,6 +217,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   TRY(read_tensors(state->best, state->n_best, arena, error, &out->best, &out->best_count));
   TRY(read_optimizer(state, arena, error, out));
   TRY(read_properties(state->properties, arena, error, out));
+  TRY(read_bounds(state, arena, error, out));
   read_run(state, out);
   return checkpoint_check_names(out, arena, error);
 }
@@ -294,6 +307,18 @@ static bool write_properties(const Checkpoint *c, Arena *arena, Trainlet__Proper
   return true;
 }
 
+static bool write_bounds(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
+  MESSAGES(arena, Trainlet__Bounds, trainlet__bounds__init, c->bound_count, state->n_bounds, state->bounds);
+  for (int i = 0; i < c->bound_count; i++) {
+    Trainlet__Bounds *to = state->bounds[i];
+    to->param_name = text(c->bounds[i].parameter);
+    to->has_least = to->has_most = true;
+    to->least = c->bounds[i].least;
+    to->most = c->bounds[i].most;
+  }
+  return true;
+}
+
 static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPosition *p) {
   trainlet__rng__init(rng);
   trainlet__data_position__init(p);
@@ -308,9 +333,9 @@ static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPos
   p->batch_size = c->position[4];
 }
 
-/* 1 where a reader of that version reads it right: steps of a parameter's own are of version 2. */
+/* 1 where a reader of that version reads it right: bounds and steps of a parameter's own are of version 2. */
 static uint64_t version_of(const Checkpoint *c) {
-  bool own = false;
+  bool own = c->bound_count > 0;
   for (int i = 0; c->has_optimizer && i < c->moment_count; i++) own |= c->moments[i].steps != c->step;
   return own ? VERSION : 1;
 }
@@ -340,7 +365,7 @@ static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *stat
   return write_tensors(c->trainable, c->trainable_count, arena, &state->module->n_trainable,
                        &state->module->trainable) &&
          write_tensors(c->frozen, c->frozen_count, arena, &state->module->n_frozen, &state->module->frozen) &&
-         write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) &&
+         write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) && write_bounds(c, arena, state) &&
          write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
 }
 

@@ -38,9 +38,9 @@ typedef struct OnnxTraining {
   Graph *initialization; /* NULL: none */
 } OnnxTraining;
 
-/* onnx_read, together with the model's training_info. */
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
-                          OnnxTraining *training);
+/* onnx_read, or onnx_read_inference where it `defers`, and the model's training_info beside it. */
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
+                          Error *error, OnnxTraining *training);
 /* Writes `model` with one training_info: the first gradient of t, its updates, and as the algorithm whatever t->graph
  * has and the model lacks. */
 Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);

@@ -419,9 +419,9 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
   return g;
 }
 
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error,
-                          OnnxTraining *training) {
-  return read_model(bytes, count, external, false, arena, error, training);
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
+                          Error *error, OnnxTraining *training) {
+  return read_model(bytes, count, external, defers, arena, error, training);
 }
 
 Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {

@@ -16,6 +16,7 @@ static void update(TrainletSession *s, float scale) {
   for (int i = 0; (i = state_next_stretch(&s->state, i, &x));)
     optimizer_update(&s->optimizer, x.steps + s->optimizer.first_step, s->lr, scale, x.values, x.gradients, x.moment[0],
                      x.moment[1], x.count);
+  state_clamp(&s->state);
   for (int i = 0; i < s->state.count; i++) s->state.parameters[i].steps += s->state.parameters[i].trainable;
   s->steps++;
   s->outside.changes++;

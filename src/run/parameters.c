@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "run/session.h"
+#include "train/names.h"
 
 double trainlet_session_lr(const TrainletSession *s) { return s->lr; }
 void trainlet_session_set_lr(TrainletSession *s, double lr) { s->lr = (float)lr; }
@@ -21,6 +22,37 @@ TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) {
   return i >= 0 && i < s->state.count && s->state.parameters[i].trainable;
 }
+
+/* ---- bounds ---- */
+
+static Status bound(TrainletSession *s, const char *pattern, double least, double most) {
+  int found = 0;
+  if (!((float)least <= (float)most) || (float)least == INFINITY || (float)most == -INFINITY)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "bounds of '%.200s': [%g, %g] is no range from a number to one that is not below it", pattern,
+                     least, most);
+  for (int i = 0; i < s->state.count; i++) {
+    Parameter *p = &s->state.parameters[i];
+    if (p->type != DTYPE_FLOAT32 || !name_matches(pattern, p->name)) continue;
+    p->least = (float)least;
+    p->most = (float)most;
+    found++;
+  }
+  if (found) return STATUS_OK;
+  return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "bounds: '%.200s' matches no float32 parameter", pattern);
+}
+
+Status trainlet_session_bound(TrainletSession *s, const char *pattern, double least, double most) {
+  session_enter(s);
+  return session_leave(s, bound(s, pattern, least, most) == STATUS_OK);
+}
+
+void trainlet_session_unbound(TrainletSession *s) {
+  for (int i = 0; i < s->state.count; i++)
+    s->state.parameters[i].least = -INFINITY, s->state.parameters[i].most = INFINITY;
+}
+
+/* ---- gradients, and values in a row ---- */
 
 const float *trainlet_session_gradient(TrainletSession *s, int i) {
   session_enter(s);

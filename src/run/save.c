@@ -4,6 +4,7 @@
 
 #include "onnx/onnx.h"
 #include "graph/op.h"
+#include "passes/rewrite.h"
 #include "run/session.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
@@ -64,11 +65,14 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
   c->frozen = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->moments = ARENA_ARRAY(arena, CheckpointMoments, s->state.count);
   c->best = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
+  c->bounds = ARENA_ARRAY(arena, CheckpointBounds, s->state.count);
   if (arena->failed) return out_of_memory(s);
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
     if (p->trainable) c->trainable[c->trainable_count++] = tensor_of(p, p->data, p->name);
     else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
+    if (!isinf(p->least) || !isinf(p->most))
+      c->bounds[c->bound_count++] = (CheckpointBounds){p->name, p->least, p->most};
     if (p->best) c->best[c->best_count++] = tensor_of(p, p->best, p->name);
     if (moments && keeps_moments(p, format)) c->moments[c->moment_count++] = moments_of(s, p, zeros);
   }
@@ -129,6 +133,7 @@ const char *session_default_outputs(TrainletSession *s, Arena *arena) {
 static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, Arena *arena) {
   Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
   if (!g) return out_of_memory(s), NULL;
+  if (s->models[MODEL_EVAL].has_gradients) rewrite_drop_dead(g); /* second outputs that gradients alone read */
   g->metadata.count = 0;
   for (int i = 0; i < g->value_count; i++)
     if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;

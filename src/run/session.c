@@ -88,6 +88,12 @@ void *trainlet_session_file(TrainletSession *s, size_t bytes) {
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
+void *trainlet_session_constant(TrainletSession *s, const char *name, int type, int rank, const int64_t *dims) {
+  session_enter(s);
+  void *to = constants_add(&s->constants, name, type, rank, dims, &s->arena, &s->error);
+  return session_leave(s, to) == STATUS_OK ? to : NULL;
+}
+
 /* Removes again what was loaded of a part. */
 static void forget_part(TrainletSession *s, TrainletPart part) {
   int m = model_of(part);
@@ -107,6 +113,8 @@ static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes
   if (m >= 0)
     s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena,
                                                                                   &s->error);
+  if (m >= 0 && s->models[m].graph)
+    s->models[m].graph = constants_bind(&s->constants, s->models[m].graph, arena, &s->error);
   if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
   return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
 }
@@ -143,8 +151,9 @@ Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena) {
   m->feeds = ARENA_ARRAY(arena, Feed, g->input_count);
   m->outputs = ARENA_ARRAY(arena, Value *, g->output_count);
   m->feed_at = ARENA_ARRAY(arena, int, g->value_count);
+  m->has_gradient = ARENA_ARRAY(arena, bool, g->input_count);
   m->value_count = g->value_count;
-  if (!m->feeds || !m->outputs || !m->feed_at) return out_of_memory(s);
+  if (!m->feeds || !m->outputs || !m->feed_at || !m->has_gradient) return out_of_memory(s);
   m->output_count = 0; /* another part may have been refused since they were counted */
   for (int i = 0; i < g->input_count; i++) {
     m->feeds[i].input = g->inputs[i];
@@ -213,6 +222,7 @@ static Status make_ready(TrainletSession *s) {
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
   if (!train && !eval && !s->models[MODEL_INFERENCE].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
+  TRY(constants_check_used(&s->constants, &s->error));
   Status status = join_parts(s);
   s->ready = status == STATUS_OK;
   s->spent = !s->ready;
@@ -242,7 +252,7 @@ Model *session_model(TrainletSession *s, TrainletPart part) {
 
 /* ---- feeding ---- */
 
-static Feed *find_feed(TrainletSession *s, Model *m, const char *name) {
+Feed *session_find_feed(TrainletSession *s, Model *m, const char *name) {
   const Graph *g = m->graph;
   const Value *v = graph_find(g, name);
   int at = v && v->index < m->value_count ? m->feed_at[v->index] : 0;
@@ -261,7 +271,7 @@ void session_forget_feeds(Model *m) {
 
 static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims,
                         size_t text_bytes) {
-  Feed *feed = find_feed(s, m, name);
+  Feed *feed = session_find_feed(s, m, name);
   if (!feed) return NULL;
   if (rank < 0 || rank > RANK_MAX) {
     error_set(&s->error, STATUS_INVALID_FEED, NULL, "input '%.100s': %d dimensions are more than the %d we support",
@@ -296,7 +306,7 @@ void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const ch
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count) {
   session_enter(s);
   Model *m = session_model(s, part);
-  Feed *feed = m ? find_feed(s, m, name) : NULL;
+  Feed *feed = m ? session_find_feed(s, m, name) : NULL;
   Status status = feed ? feed_sequence(feed, m->graph, count, &s->arena, &s->error) : s->error.status;
   if (m && status != STATUS_OK) session_forget_feeds(m);
   return session_leave(s, status == STATUS_OK);

@@ -1,6 +1,7 @@
 /* Session: the parts of a training or inference run, shared by the files of this folder. */
 #pragma once
 #include "budget.h"
+#include "graph/constants.h"
 #include "onnx/onnx.h"
 #include "run/state.h"
 #include "run/transition.h"
@@ -10,10 +11,12 @@
 /* One loaded model and what was fed for it. */
 typedef struct Model {
   Graph *graph;
-  Feed *feeds;     /* one for each of graph->inputs */
-  int *feed_at;    /* by a value's index: the number of its feed, + 1 */
-  int value_count; /* of the graph when they were made */
-  Value **outputs; /* those a user sees: accumulators' flags are left out */
+  Feed *feeds;        /* one for each of graph->inputs */
+  int *feed_at;       /* by a value's index: the number of its feed, + 1 */
+  int value_count;    /* of the graph when they were made */
+  bool *has_gradient; /* of each of the inputs: its gradient was appended (run/input_gradient.c) */
+  bool has_gradients; /* one was */
+  Value **outputs;    /* those a user sees: accumulators' flags are left out */
   int output_count;
 } Model;
 
@@ -35,6 +38,7 @@ struct TrainletSession {
   Arena parts[TRAINLET_MODEL + 1]; /* the parsed models and checkpoint */
   Budget budget;
   External external;
+  Constants constants; /* for inputs of the models that are loaded */
   Error error;
   Model models[MODEL_COUNT];
   Graph *loaded; /* the training model as it is in its file; if other parameters are to train, models[MODEL_TRAIN] is
@@ -90,6 +94,8 @@ void session_find_accumulators(TrainletSession *s, const Graph *g);
 Status session_take_choice(TrainletSession *s);
 /* One update of all that trains, by the accumulated gradients (run/optimize.c). */
 Status session_optimize(TrainletSession *s);
+/* What was fed for an input; NULL with a sentence where the model has none of that name. */
+Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is

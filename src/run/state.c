@@ -34,6 +34,8 @@ static Status order_parameters(State *s, const Checkpoint *c, const Graph *train
                           .type = t->type,
                           .shape = t->shape,
                           .trainable = trainable,
+                          .least = -INFINITY,
+                          .most = INFINITY,
                           .bytes = t->bytes,
                           .start = t->data};
     s->by_name[i] = &read[i];
@@ -270,6 +272,19 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
   return STATUS_OK;
 }
 
+static Status copy_bounds(State *s, const Checkpoint *c, Error *error) {
+  for (int i = 0; i < c->bound_count; i++) {
+    const CheckpointBounds *b = &c->bounds[i];
+    Parameter *p = state_find(s, b->parameter);
+    if (!p || p->type != DTYPE_FLOAT32)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint bounds '%.200s', which is no float32 parameter", b->parameter);
+    p->least = b->least;
+    p->most = b->most;
+  }
+  return STATUS_OK;
+}
+
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error) {
   if (order_parameters(s, c, train, arena) != STATUS_OK)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
@@ -284,6 +299,7 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   TRY(allocate(s, train, error));
   TRY(add_undo(s, error));
   copy_values(s, c);
+  TRY(copy_bounds(s, c, error));
   if (!train) return STATUS_OK;
   TRY(add_moments(s, error));
   for (int i = 0; i < s->count; i++) s->parameters[i].steps = s->parameters[i].trainable ? c->step : 0;
@@ -341,6 +357,15 @@ Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scr
 
 void state_zero_gradients(State *s) {
   if (s->gradient_count) memset(s->gradients.data, 0, s->gradient_count * sizeof(float));
+}
+
+void state_clamp(State *s) {
+  for (int i = 0; i < s->count; i++) {
+    const Parameter *p = &s->parameters[i];
+    float *x = p->data, least = p->least, most = p->most;
+    if (!p->trainable || (isinf(least) && isinf(most))) continue;
+    for (size_t k = 0; k < p->bytes / sizeof *x; k++) x[k] = x[k] < least ? least : x[k] > most ? most : x[k];
+  }
 }
 
 /* Whether b begins where a ends, apart from the gap. */

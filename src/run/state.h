@@ -21,6 +21,7 @@ typedef struct Parameter {
   float *grad;       /* trainable only */
   float *moment[2];  /* NULL where the optimizer keeps none, or it has never trained */
   int64_t steps;     /* how many updates it has had */
+  float least, most; /* what an update may make of its values; ±infinity: anything */
   bool placed;       /* only while the order is found */
   bool accumulated;  /* a training model collects its gradient */
   bool updated;      /* a running statistic: a train run writes it */
@@ -62,6 +63,7 @@ Status state_bind(State *s, Graph *g, Error *error);
 /* Which of the graph's parameters no step changes. */
 void state_mark_fixed(const State *s, Graph *g);
 void state_zero_gradients(State *s);
+void state_clamp(State *s); /* to the parameters' bounds */
 /* Trainable parameters that lie side by side, with their gradients and moments, and have had as many updates. */
 typedef struct Stretch {
   float *values, *gradients, *moment[2];

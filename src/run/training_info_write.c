@@ -4,6 +4,7 @@
  *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w
  * becomes
  */
+#include <math.h>
 #include <string.h>
 
 #include "ops/ops.h"
@@ -33,6 +34,9 @@ Status session_check_training_info(TrainletSession *s) {
                      "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
+    if (p->trainable && !(isinf(p->least) && isinf(p->most)))
+      return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that '%.200s' has bounds",
+                       p->name);
     if (p->trainable && p->moment[0] && p->steps != s->steps)
       return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                        "a training_info has one count of steps, and '%.200s' has trained for %lld of %lld", p->name,

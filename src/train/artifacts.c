@@ -44,6 +44,12 @@ void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, si
   return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
 }
 
+void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
+  artifacts_enter(a);
+  void *to = constants_add(&a->constants, name, type, rank, dims, &a->arena, &a->error);
+  return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
+}
+
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
   artifacts_enter(a);
   void *to = external_add_file(&a->external, bytes, &a->arena);
@@ -59,13 +65,26 @@ static void forget_model(TrainletArtifacts *a) {
   arena_free(&a->read);
 }
 
+static Graph *read_model(TrainletArtifacts *a, const void *model, size_t bytes, bool defers) {
+  return onnx_read_training(model, bytes, &a->external, defers, &a->parsed, &a->error, &a->training);
+}
+
+/* With constants for inputs: what still waits then is refused with the sentence that it has without them. */
+static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) {
+  Graph *g = read_model(a, model, bytes, true);
+  if (g && a->error.status == STATUS_OK) g = constants_bind(&a->constants, g, &a->parsed, &a->error);
+  if (!g || constants_check_used(&a->constants, &a->error) != STATUS_OK) return NULL;
+  g->waiting.allowed = false;
+  return constants_settle(g) ? g : read_model(a, model, bytes, false);
+}
+
 static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
   ExternalFile *file = external_at(&a->external, model);
   if (file && file->spent)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "loading this file in place has failed before: it must be written again");
   forget_model(a);
-  a->model = onnx_read_training(model, bytes, &a->external, &a->parsed, &a->error, &a->training);
+  a->model = a->constants.first ? read_bound(a, model, bytes) : read_model(a, model, bytes, false);
   bool good = a->model && a->error.status == STATUS_OK && !budget_missed();
   if (file) external_settle(file, good, false);
   if (!good) forget_model(a);
@@ -323,6 +342,9 @@ static Status take_training_info(TrainletArtifacts *a) {
   if (a->loss_inputs.count)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
+  if (a->constants.first)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "constants go with a loss of its own: the training_info's algorithm would be fed what they are");
   if (a->has_settings && !a->has_optimizer)
     return error_set(
         &a->error, STATUS_INVALID_ARGUMENT, NULL,

@@ -2,6 +2,7 @@
 #pragma once
 #include "budget.h"
 #include "external.h"
+#include "graph/constants.h"
 #include "onnx/onnx.h"
 #include "train/loss.h"
 #include "train/names.h"
@@ -16,6 +17,7 @@ struct TrainletArtifacts {
   Arena building; /* of one build: marks, lists, warnings */
   Budget budget;
   External external;
+  Constants constants; /* for inputs of the model */
   Error error;
   Graph *model;
   LossOptions loss;

@@ -4,6 +4,7 @@ batches these are.
 A phase says which parameters train (globs) and for how many steps. In PyTorch that is requires_grad, with one optimizer of all parameters,
 which leaves those without a gradient as they are, and their state; a BatchNorm whose weight and bias are both frozen is in eval mode, as
 in Keras. What the JSON holds: the recipe, the loss of each step in float64, and the parameters' changes over all of them, as in make_w.py.
+input_gradients.json: of the loss of step 0 towards the input, Σ g · u(i) and Σ |g| · |u(i)|, in training and in eval mode.
 """
 import copy
 import fnmatch
@@ -68,6 +69,16 @@ def train(net, model, run, phases):
     return losses, changes
 
 
+def input_gradient(name, training):
+    net, model, run = load(name).double().train(training), MODELS[name], RUNS[name]
+    use_onnx_running_variance(net)
+    x = batch_tensor(model["input"], run["batch"], 0, torch.float64).requires_grad_()
+    loss_of(run["loss"], net(x), batch_tensor(run["label"], run["batch"], 0, torch.float64)).backward()
+    g = x.grad.reshape(-1).numpy()
+    u = 2 * batch_units(7, g.size) - 1
+    return [float((g * u).sum()), float(np.abs(g * u).sum())]
+
+
 def main():
     torch.set_num_threads(1)
     for name, phases in PHASES.items():
@@ -78,6 +89,8 @@ def main():
                       torch=dict(losses64=losses, changes64=changes))
         (HERE / "trainable" / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
         print(f"{name}: {losses[0]:.6f} → {losses[-1]:.6f}")
+    gradients = {name: dict(train=input_gradient(name, True), eval=input_gradient(name, False)) for name in ("conv1d", "cnn_bn")}
+    (HERE / "trainable" / "input_gradients.json").write_text(json.dumps(gradients, indent=1) + "\n")
 
 
 if __name__ == "__main__":

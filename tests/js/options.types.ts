@@ -2,10 +2,10 @@
 
 import type { ARTIFACT_KEYS, ENGINE_KEYS } from '../../js/artifacts.js';
 import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit.js';
-import type { RUN_OPTIONS } from '../../js/run.js';
+import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/session.js';
-import type { ArtifactOptions, EngineOptions, FitOptions, RunOptions, Schedule, SessionOptions } from '../../js/types.js';
+import type { ArtifactOptions, EngineOptions, FitOptions, RunOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 type Names<List extends readonly string[], T> = Same<List[number], keyof T>;
@@ -18,6 +18,7 @@ holds<Names<typeof ENGINE_KEYS, EngineOptions>>(true);
 holds<Names<typeof ARTIFACT_KEYS, Omit<ArtifactOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof ORT_OPTIONS, Omit<SessionOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof RUN_OPTIONS, RunOptions>>(true);
+holds<Names<typeof STEP_OPTIONS, StepOptions>>(true);
 holds<Names<typeof FIT_KEYS, FitOptions>>(true);
 holds<Names<typeof EARLY_STOPPING_KEYS, NonNullable<FitOptions['earlyStopping']>>>(true);
 holds<Names<typeof CHECKPOINT_KEYS, NonNullable<FitOptions['checkpoint']>>>(true);
