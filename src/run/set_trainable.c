@@ -130,6 +130,9 @@ static Status switch_modes(const Choice *c, Graph *g) {
   return STATUS_OK;
 }
 
+/* Not by a pattern: then it must train. */
+static bool is_named(const Choice *c, const char *name) { return !c->patterns || names_have(c->patterns, name); }
+
 static Status no_gradient(const Choice *c, const char *name) {
   if (c->patterns)
     return error_set(&c->s->error, STATUS_INVALID_ARGUMENT, NULL, "setTrainable: the loss does not depend on '%.200s'",
@@ -155,14 +158,16 @@ static Status append_backward(Choice *c, Graph *g) {
   if (!wrt || !grads || !reset) return g->error->status;
   reset->data = &s->reset_flag;
   int count = 0;
-  for (int i = 0; i < t->count; i++)
-    if (c->trains[i] && !(wrt[count++] = graph_find(g, t->parameters[i].name)))
-      return no_gradient(c, t->parameters[i].name);
+  for (int i = 0; i < t->count; i++) {
+    Value *x = c->trains[i] ? graph_find(g, t->parameters[i].name) : NULL;
+    if (c->trains[i] && !x && is_named(c, t->parameters[i].name)) return no_gradient(c, t->parameters[i].name);
+    if ((c->trains[i] = x)) wrt[count++] = x;
+  }
   TRY(gradients_append(g, loss, wrt, count, grads));
   for (int i = 0, k = 0; i < t->count; i++) {
     if (!c->trains[i]) continue;
     Value *x = wrt[k], *grad = grads[k++];
-    if (!grad && (!c->patterns || names_have(c->patterns, x->name))) return no_gradient(c, x->name);
+    if (!grad && is_named(c, x->name)) return no_gradient(c, x->name);
     c->trains[i] = grad != NULL;
     if (grad && !gradients_accumulate(g, x, grad, reset)) return g->error->status;
   }

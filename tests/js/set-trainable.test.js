@@ -102,6 +102,19 @@ test('bad choices are refused in a sentence', async (t) => {
   await refused;
 });
 
+test('what the loss does not depend on stays frozen, by its own name it is refused', async (t) => {
+  const model = readFileSync(new URL('mlp_small.onnx', golden));
+  const last = 'fc3.weight'; // behind the loss
+  const session = await create(t, await generateArtifacts(model, { loss: 'mse', lossInputs: ['/fc2/Gemm_output_0'] }));
+  await session.setTrainable(['fc1.weight']);
+  await session.setTrainable(['*']);
+  assert.ok(!trainable(session).includes(last) && trainable(session).length > 1);
+  await assert.rejects(session.setTrainable(['*', last]), {
+    code: 'invalid-argument',
+    message: `setTrainable: the loss does not depend on '${last}'`,
+  });
+});
+
 test('parameters are frozen objects that tell what trains now', async (t) => {
   const session = await open(t, read('trainable/cnn_bn.json'));
   const before = session.parameters;
