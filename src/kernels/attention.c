@@ -1,4 +1,4 @@
-/* Attention in blocks of queries: scores, shares and their gradient stay in the second cache. */
+/* Attention in blocks of queries: scores, shares and their gradient stay in the second-level cache. */
 #include "kernels/attention.h"
 
 #include "kernels/gemm.h"
@@ -9,7 +9,8 @@
 
 enum {
   BLOCK = 64
-}; /* queries at most; of short sequences half of it, for a causal block computes the scores it does not need */
+}; /* the most queries of a block; half as many for short sequences, because a causal block also computes scores that it
+      does not need */
 
 static size_t block_size(const Attention *a) { return a->queries > 2 * BLOCK ? BLOCK : BLOCK / 2; }
 static size_t block_count(const Attention *a) { return (a->queries + block_size(a) - 1) / block_size(a); }
@@ -179,7 +180,7 @@ void attention_run(const Attention *a, const float *q, const float *k, const flo
   threads_run(a->images * a->heads * block_count(a), run_block, &f);
 }
 
-/* ---- backward: a head at a time, whose dk and dv add up over its blocks ---- */
+/* ---- backward: one head at a time, with dk and dv added up over its blocks ---- */
 
 typedef struct Backward {
   const Attention *a;
@@ -205,7 +206,7 @@ static void row_gradient(const float *shares, float *d, float inner, float scale
   for (; i < count; i++) d[i] = shares[i] * (d[i] - inner) * scale;
 }
 
-/* C (keys, width) += scoresᵀ · rows of q or dy; C turned where it lies as (width, keys). */
+/* C (keys, width) += scoresᵀ · rows of q or dy; C is transposed if it lies as (width, keys). */
 static void add_keys(const Span *b, const float *scores, const float *rows, const AttentionStrides *rows_at,
                      size_t width, float *c, const AttentionStrides *c_at, bool first, void *scratch) {
   bool turned = c_at->line == 1 && c_at->d != 1;
@@ -259,7 +260,7 @@ static void gradient_block(const Backward *f, const Span *b, bool first, const W
              w->gemm);
 }
 
-/* From the last block, which sees all keys and so writes all of dk and dv. */
+/* Begins with the last block, which sees all keys and so writes all of dk and dv. */
 static void run_head(void *context, size_t head, int thread) {
   const Backward *f = context;
   Work w;

@@ -1,7 +1,7 @@
 /* Attention: y = softmax(scale · q kᵀ + mask) v for every image and head, a block of queries at a time.
  *
  *          keys                     the block's scores, then shares ─▶ y
- *        ┌────────┐                 The matrix of all of them is never kept: what the gradient needs of it is one
+ *        ┌────────┐                 The matrix of all scores is never kept: all the gradient needs of it is one
  *  block │ scores │                 float a query, norm = max + log Σ e^(score - max); it computes the block again.
  *        └────────┘
  */
@@ -31,8 +31,8 @@ bool attention_bytes(const Attention *a, size_t *bytes);
 void attention_run(const Attention *a, const float *q, const float *k, const float *v, const float *mask, float *y,
                    float *norm, void *scratch);
 
-/* dq, dk and dv lie as q, k and v. With S = softmax:  dv = Sᵀ dy,  dS = dy vᵀ,  dscores = S · (dS - Σ dy · y) · scale,
- * dq = dscores k,  dk = dscoresᵀ q */
+/* dq, dk and dv are laid out like q, k and v. With S = softmax:
+ *   dv = Sᵀ dy,  dS = dy vᵀ,  dscores = S · (dS - Σ dy · y) · scale,  dq = dscores k,  dk = dscoresᵀ q */
 bool attention_gradient_bytes(const Attention *a, size_t *bytes);
 void attention_gradient_run(const Attention *a, const float *dy, const float *q, const float *k, const float *v,
                             const float *y, const float *norm, const float *mask, float *dq, float *dk, float *dv,

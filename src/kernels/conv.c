@@ -1,4 +1,4 @@
-/* Convolution through gemm: the tables that make a product of it. */
+/* Convolution by gemm: the tables that turn it into a product. */
 #include "kernels/conv.h"
 #include <string.h>
 #include "kernels/conv_blocks.h"
@@ -173,7 +173,7 @@ void conv_forward(const Conv *conv, const float *x, const float *w, const float 
   conv_blocks_run(conv, f.slide.blocks, forward_task, &f);
 }
 
-/* Panels are 8 columns wide: few cells are better the rows of dwᵀ than the columns of dw. */
+/* Panels are 8 columns wide: if there are few cells, they are better as the rows of dwᵀ than as the columns of dw. */
 static bool cells_as_rows(size_t features, size_t cells) {
   return (features + 7) / 8 * 8 * cells < (cells + 7) / 8 * 8 * features;
 }

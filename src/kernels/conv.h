@@ -12,7 +12,7 @@ typedef struct Conv {
   const float *packed; /* what conv_pack_weights made of w; NULL: forward packs w each time */
 } Conv;
 
-/* What is faster than the plain product; a test switches one off and must see the same result. */
+/* The ways that are faster than the plain product; a test switches one off and must get the same result. */
 enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
@@ -21,14 +21,14 @@ bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
 
-/* Weights that never change, packed once for all runs of conv_forward: floats they take, 0 where w serves as it is.
- * `scratch` is conv_forward's. Winograd's are four times as large as w. */
+/* Weights that never change, packed once for all runs of conv_forward: how many floats they take, 0 if w is used as it
+ * is. `scratch` is that of conv_forward. Winograd's are four times as large as w. */
 size_t conv_packed_floats(const Conv *conv);
 void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch);
 
 /* y (N, F, OH, OW) = x (N, C, H, W) * w (F, C / groups, KH, KW) + bias (F) or NULL */
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch);
-/* dx[n, c, h, w] = Σ dy[n, f, oh, ow] w[f, c, kh, kw] over all that met there */
+/* dx[n, c, h, w] = Σ dy[n, f, oh, ow] w[f, c, kh, kw] over all pairs that met there */
 void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch);
 /* dw[f, c, kh, kw] = Σ over n, oh, ow of dy[n, f, oh, ow] x[n, c, …] */
 void conv_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch);

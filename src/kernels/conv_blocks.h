@@ -7,7 +7,7 @@
 
 typedef void ConvProduct(const Gemm *g, void *scratch);
 
-/* Images of a block: until they have about 768 pixels, blocks of nearly equal size. */
+/* How many images make a block: as many as have about 768 pixels, with blocks of nearly equal size. */
 static inline size_t conv_images(const Conv *conv, size_t pixels) {
   size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1, blocks = ceil_div(batch, most);
   return ceil_div(batch, blocks);
@@ -15,7 +15,7 @@ static inline size_t conv_images(const Conv *conv, size_t pixels) {
 
 enum { CONV_WORK = 1 << 18 }; /* multiplications that are worth waking a thread */
 
-/* Each thread has blocks of its own, or, where they are few or small, part of every product if that is worth it. */
+/* Each thread has blocks of its own or, if there are few or small ones, a part of every product if that is worth it. */
 static inline bool conv_blocks_are_many(const Conv *conv, size_t blocks) {
   const Window *w = &conv->window;
   double work = (double)conv->batch * (double)(conv->features * window_out(w)) *

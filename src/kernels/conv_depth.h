@@ -1,9 +1,10 @@
-/* A convolution over (batch, channels, depth, height, width) as one over images: what the kernel's depth sees of x is
- * unrolled into channels, so that w (F, C, KD, KH, KW) serves as it is, and every output depth is an image of its own.
+/* A convolution over (batch, channels, depth, height, width) as one over images: the part of x that the kernel's depth
+ * sees is unrolled into channels, so that w (F, C, KD, KH, KW) can be used as it is, and every output depth is an image
+ * of its own.
  *
  *   x (N, C, D, H, W) ─unroll─▶ (N · OD, C · KD, H, W) ─conv─▶ (N · OD, F, OH, OW) ─turn─▶ y (N, F, OD, OH, OW)
  *
- * Without a depth it is the convolution alone. */
+ * Without a depth it is just the convolution. */
 #pragma once
 #include "kernels/conv.h"
 

@@ -1,5 +1,5 @@
-/* Copying one element, or a few: wasm's memory.copy is a call out of the module, dear where an element is all there is
- * to copy. */
+/* Copying one element, or a few: wasm's memory.copy is a call out of the module, which is expensive for copying a
+ * single element. */
 #pragma once
 #include <stddef.h>
 #include <string.h>

@@ -1,10 +1,11 @@
-/* Depthwise convolution: every group has one input channel, so there is no product to make of it; each plane is slid
- * over with vectors of four neighbours; the usual windows have a kernel of their own (depthwise_3x3.h). The functions
- * are those of conv.h, for channels == groups. */
+/* Depthwise convolution: every group has one input channel, so it cannot be turned into a product; a window of vectors
+ * of four neighbours slides over each plane; the usual windows have a kernel of their own (depthwise_3x3.h). The
+ * functions are those of conv.h, for channels == groups. */
 #pragma once
 #include "kernels/conv.h"
 
-/* One input channel a group and few outputs of it, or a kernel made for it: the product would be too thin. */
+/* Whether each group has one input channel and few outputs, so that a product would be too thin, or a kernel is made
+ * for it. */
 bool depthwise_suits(const Conv *conv);
 
 bool depthwise_forward_bytes(const Conv *conv, size_t *bytes);

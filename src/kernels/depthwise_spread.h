@@ -1,5 +1,5 @@
-/* The depthwise input gradient where x has many numbers to one of dy, as under a pool with a large stride: each dy is
- * spread over its window, which is less than sliding over the planes of x. */
+/* The depthwise input gradient where x has many numbers for each of dy, as under a pool with a large stride: each dy is
+ * spread over its window, which is less work than sliding over the planes of x. */
 #pragma once
 #include "kernels/conv.h"
 

@@ -1,5 +1,5 @@
 /* Double math: exp, log, sine and cosine of a double by series of our own, so that they are the same on every machine;
- * 1e-15 off at most, relatively. */
+ * the relative error is at most 1e-15. */
 #pragma once
 #include <math.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 enum {
   PRIME_MAX = 128,
   BLUESTEIN_MAX = 1 << 21
-}; /* a larger factor is dearer than Bluestein's way, whose tables are four times as long */
+}; /* a larger factor is more expensive than Bluestein's way, whose tables are four times as long */
 
 /* False when one of them is larger than that. */
 static bool find_factors(Fft *f) {

@@ -19,12 +19,12 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
-  DIRECT_PANELS =
-      16, /* of A: for fewer a panel of B is read so seldom that packing it costs more than rows far apart */
+  DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
+                          rows that are far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
-/* ---- rows in panels of nearly equal height: 32 rows are 5 5 5 5 4 4 4, so no row is computed in vain ---- */
+/* ---- rows in panels of nearly equal height: 32 rows are 5 5 5 5 4 4 4, so that no row is computed needlessly ---- */
 
 static size_t tile_rows = ROWS;
 
@@ -37,7 +37,7 @@ static size_t panel_row(size_t rows, size_t panels, size_t panel) {
   return panel * (rows / panels) + size_min(panel, rows % panels);
 }
 
-/* Blocks of nearly equal depth too: 400 is 200 + 200, a short last one would hardly be worth its stores. */
+/* Blocks have nearly equal depth too: 400 is 200 + 200, because a short last one would hardly be worth its stores. */
 static size_t block_depth(size_t depth) {
   size_t blocks = ceil_div(depth, DEPTH_BLOCK);
   return blocks ? ceil_div(depth, blocks) : 0;
@@ -157,8 +157,8 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
-/* A tile over the edge of C or from one group of columns to the next: run apart, on a D gathered before, then put in
- * place one by one. */
+/* A tile across the edge of C, or from one group of columns to the next: it is computed separately, on a D gathered
+ * beforehand, and its elements are then stored one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, const Tile *t, size_t column, size_t columns) {
   float apart[ROWS * COLUMNS], gathered[ROWS * COLUMNS] = {0};
   size_t place[COLUMNS], in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
@@ -187,7 +187,7 @@ typedef struct Block {
   size_t from, to;          /* the panels of this block */
   size_t column, columns, k, depth;
   const float *a, *b;
-  bool direct; /* B is read where it lies; only a panel over its end is packed */
+  bool direct; /* B is read in place; only a panel across its end is packed */
 } Block;
 
 static void block_run(const Gemm *g, const Block *block) {
@@ -316,7 +316,7 @@ void gemm_run_alone(const Gemm *gemm, void *scratch) {
   part_run(&g, &whole, scratch);
 }
 
-/* ---- C cut along its longer side, a part for each thread ---- */
+/* ---- C divided along its longer side, one part for each thread ---- */
 
 typedef struct Parts {
   const Gemm *gemm;
@@ -329,8 +329,8 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
-/* From part to part every thread packs the other operand again, so there are no more parts than threads. That does not
- * touch the result: an element is added up in the same order wherever it stands. */
+/* For each part a thread packs the other operand again, so there are no more parts than threads. This does not affect
+ * the result: an element is added up in the same order wherever it is. */
 static Parts parts_of(const Gemm *g, void *scratch) {
   Parts p = {.gemm = g, .count = (size_t)threads_count(), .by_rows = g->rows >= g->columns, .scratch = scratch};
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;

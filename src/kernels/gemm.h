@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* Where an operand's elements are. `line` is a row of A or a column of B:
- *   element (line, k) = data[line · line_stride + k · k_stride], a table taking the place of a stride where it is not
- * NULL. With tables a convolution is a product whose operand is read straight from the image. */
+ *   element (line, k) = data[line · line_stride + k · k_stride], a table that is not NULL replaces a stride. With
+ * tables a convolution is a product whose operand is read straight from the image. */
 typedef struct GemmSource {
   const float *data;
   size_t line_stride, k_stride;
@@ -37,7 +37,7 @@ typedef struct Gemm {
   float low, high;
 } Gemm;
 
-/* One element of C as it is stored at last. */
+/* One element of C as it is finally stored. */
 static inline float gemm_clamp(const Gemm *g, float v) {
   if (!g->clamp) return v;
   return v < g->low ? g->low : v > g->high ? g->high : v;
@@ -47,12 +47,12 @@ static inline float gemm_clamp(const Gemm *g, float v) {
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run(const Gemm *g, void *scratch);
 
-/* On the thread at hand: for those who split their work themselves. The same bits. */
+/* In the calling thread, for callers that split their work themselves. The same bits. */
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth);
 void gemm_run_alone(const Gemm *g, void *scratch);
 
-/* Rows of a tile at most, before anything is packed. The default suits V8; a compiler that keeps fewer sums in
- * registers is faster with fewer. The bits are the same. */
+/* Sets the most rows of a tile, before anything is packed. The default suits V8; a compiler that keeps fewer sums in
+ * registers is faster with fewer rows. The bits are the same. */
 void gemm_set_rows(size_t rows);
 
 /* A packed once for many products; `packed` holds rows · depth floats. */

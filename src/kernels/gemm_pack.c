@@ -1,5 +1,5 @@
-/* Packing one panel, as fast as the way its elements lie in memory allows. Hot loops hold everything in locals: a
- * vector store may alias any field. */
+/* Packing one panel, as fast as the layout of its elements in memory allows. Hot loops keep everything in local
+ * variables, because a vector store may alias any field. */
 #include "kernels/gemm_pack.h"
 #include "simd.h"
 

@@ -1,14 +1,15 @@
-/* Products of few rows: for each, rows of B added up, or dot products along them. */
+/* Products of few rows: for each row, rows of B are added up, or dot products are taken along them. */
 #include "kernels/gemm_vector.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
 
 enum {
-  FEW = 3,             /* rows; from 4 on the packed tile is faster */
-  CHUNK = 512,         /* columns summed at a time, 2 KB */
-  CACHED = 1 << 19,    /* floats of B that the caches hold from step to step */
-  PART_WORK = 1 << 16, /* multiplications, of as many floats read or written, that are worth waking a thread */
+  FEW = 3,          /* rows; from 4 on the packed tile is faster */
+  CHUNK = 512,      /* columns summed at a time, 2 KB */
+  CACHED = 1 << 19, /* floats of B that the caches hold from step to step */
+  PART_WORK =
+      1 << 16, /* the fewest multiplications, with as many floats read or written, that are worth waking a thread */
 };
 
 /* Columns as rows: Cᵀ = Bᵀ · Aᵀ. */
@@ -29,7 +30,7 @@ static bool is_rows(const Gemm *g) {
   return few && (g->b.line_stride == 1 || (g->b.k_stride == 1 && g->a.k_stride == 1));
 }
 
-/* A product of one column is one of one row when it lies in memory like one. */
+/* A product with one column is treated as one with a single row if it has the same layout in memory. */
 static bool is_column(const Gemm *g) {
   Gemm t = turned(g);
   return g->columns == 1 && g->c_row_stride == 1 && is_rows(&t);
@@ -101,7 +102,8 @@ static void store_row(const Gemm *g, float scale, const float *sum, const float 
     c[j] = gemm_clamp(g, g->alpha * (scale * sum[j]) + (d ? g->beta * d[j * g->d_column_stride] : 0));
 }
 
-/* c[j] = factor · b[j]: a row of an outer product, which is as fast as memory only without store_row's arithmetic */
+/* c[j] = factor · b[j]: a row of an outer product, which can be as fast as memory only without store_row's
+ * arithmetic */
 static void scaled_row(float factor, const float *b, size_t count, float *c) {
   f32x4 factors = f32x4_splat(factor);
   size_t j = 0;

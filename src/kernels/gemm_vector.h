@@ -1,5 +1,5 @@
-/* Products of very few rows or of depth 1: every element of B is used so little that packing it would cost more than
- * the work. */
+/* Products with very few rows or of depth 1: every element of B is used so seldom that packing it would cost more than
+ * the work itself. */
 #pragma once
 #include "kernels/gemm.h"
 

@@ -1,4 +1,4 @@
-/* Number: one loop a type in and out, so that every pair of types has a way. */
+/* Number: one loop for each type in each direction, so that every pair of types is covered. */
 #include "kernels/number.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ float half_to_float(uint16_t bits) {
   return sign ? -tiny : tiny;
 }
 
-/* Scaled so that a unit in the last place of the half is 1, nearbyint rounds once. */
+/* Scaled so that one unit in the last place of the half is 1; nearbyint then rounds only once. */
 uint16_t half_of_double(double x) {
   uint16_t sign = signbit(x) ? 0x8000 : 0;
   double a = fabs(x);

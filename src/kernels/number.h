@@ -11,8 +11,8 @@ typedef union Numbers {
 
 /* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */
 void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count);
-/* Into elements at … of y. Ints wrap; a bool is x ≠ 0; floats become the nearest int there is, cut towards 0, and NaN
- * is 0. */
+/* Stores to elements at … of y. Ints wrap around; a bool is x ≠ 0; floats are truncated towards 0 and limited to the
+ * range of the type, and NaN is 0. */
 void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count);
 void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, size_t count);
 

@@ -12,7 +12,7 @@ typedef struct Padded {
   size_t in[2];        /* what is copied */
   ptrdiff_t origin[2]; /* where in[0][0] lies in the padded plane; negative cuts off */
   size_t step;         /* stride along columns */
-  bool direct;         /* the planes serve as they are: nothing is copied */
+  bool direct;         /* the planes are used as they are: nothing is copied */
 } Padded;
 
 /* The layout in which window `w` slides over its input. False when sizes overflow. */
@@ -21,7 +21,7 @@ bool padded_of_window(const Window *w, Padded *p);
 bool padded_of_plane(const size_t in[2], const ptrdiff_t origin[2], size_t rows, size_t columns, size_t step,
                      Padded *p);
 
-/* Zeros, once; copying planes there leaves the padding alone. */
+/* Writes zeros, once; copying planes leaves the padding unchanged. */
 void padded_clear(const Padded *p, size_t planes, float *copy);
 /* Copies planes unless the layout is direct; gives the planes to read. */
 const float *padded_copy(const Padded *p, const float *x, size_t planes, float *copy);

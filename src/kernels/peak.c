@@ -1,4 +1,4 @@
-/* Peak: the most multiply-adds a millisecond of all threads together. */
+/* Peak: the most multiply-adds per millisecond of all threads together. */
 #include "kernels/peak.h"
 
 #include "simd.h"
@@ -9,7 +9,7 @@ static const double CHUNK = 4.0 * SUMS * ROUNDS; /* multiply-adds */
 static const double SPAN_MS = 4;
 
 typedef struct Sink {
-  float sums[THREADS_MAX]; /* so that nothing is left out as unread */
+  float sums[THREADS_MAX]; /* so that the compiler removes nothing as unused */
 } Sink;
 
 static void add_up(void *context, size_t chunk, int thread) {

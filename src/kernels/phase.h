@@ -1,5 +1,5 @@
-/* Phase: the gradient of a convolution's input falls apart into stride · stride phases, each a convolution of dy with
- * stride 1 and part of the kernel:
+/* Phase: the gradient of a convolution's input consists of stride · stride phases, each a convolution of dy with stride
+ * 1 and part of the kernel:
  *
  *   x row r + stride · q, r the phase, met kernel row i in y row  q + (r + pad - i · dilation) / stride,  if that
  * divides
@@ -12,7 +12,7 @@ typedef struct Phases {
   const Window *window;
   Padded dy;          /* with enough around it for every phase */
   ptrdiff_t first[2]; /* the y row and column that stand first in it */
-  bool strided;       /* more than one phase: their pixels are not neighbours in x */
+  bool strided;       /* there is more than one phase: their pixels are not neighbours in x */
 } Phases;
 
 /* False when sizes overflow. */

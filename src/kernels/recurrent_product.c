@@ -1,4 +1,4 @@
-/* Recurrent product: panels of R beside each other, each a small product of its own on the thread at hand. */
+/* Recurrent product: panels of R side by side, each a small product of its own in the calling thread. */
 #include "kernels/recurrent_product.h"
 
 #include "kernels/gemm_pack.h"

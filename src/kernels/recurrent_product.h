@@ -23,5 +23,5 @@ typedef struct RecurrentProduct {
 void recurrent_pack(const GemmSource *b, size_t columns, size_t depth, float *packed);
 /* Panel `panel` of C = A · B + D, with scratch for a panel over the end. */
 void recurrent_product(const RecurrentProduct *p, size_t panel, void *scratch);
-/* Panels to do in one go, so that a thread is worth waking. */
+/* How many panels to do at once, so that it is worth waking a thread. */
 size_t recurrent_panels_at_once(size_t rows, size_t depth);

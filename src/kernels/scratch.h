@@ -1,4 +1,4 @@
-/* Scratch: one block cut into parts by the same code twice: from a NULL base to learn the size, then for good. */
+/* Scratch: one block, divided by the same code twice: first from a NULL base to find the size, then for real. */
 #pragma once
 #include "arena.h"
 
@@ -8,7 +8,7 @@ typedef struct Scratch {
   bool overflow;
 } Scratch;
 
-/* count × each items, 64-byte aligned; NULL while the size is being learnt. */
+/* count × each items, 64-byte aligned; NULL while the size is being found. */
 static inline void *scratch_take(Scratch *s, size_t count, size_t each, size_t item_bytes) {
   size_t bytes, at = s->used;
   if (!size_multiply(count, each, &bytes) || !size_multiply(bytes, item_bytes, &bytes) || bytes > SIZE_MAX - 63 ||

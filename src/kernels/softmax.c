@@ -1,5 +1,5 @@
-/* Softmax and its logarithm. inner = 1 goes along a row four at a time; else a strip of neighbouring columns goes down
- * together, wide enough to use every cache line whole. */
+/* Softmax and its logarithm. If inner is 1, it goes along a row, four elements at a time; else down a strip of
+ * neighbouring columns together, wide enough to use whole cache lines. */
 #include "kernels/softmax.h"
 
 #include "kernels/sums.h"
@@ -8,7 +8,7 @@
 
 /* ---- one row of n ---- */
 
-/* The lanes of a row's last four beyond its end take `fill`. */
+/* In the last four of a row, lanes beyond its end take `fill`. */
 static f32x4 row_load(const float *x, size_t left, float fill) {
   if (left >= 4) return f32x4_load(x);
   f32x4 v = f32x4_splat(fill);
@@ -178,7 +178,7 @@ static Place place_of(SoftmaxDims d, size_t item) {
   return (Place){o * d.n * d.inner + i, o * d.inner + i, strip_columns(d.inner - i)};
 }
 
-/* The work of one thread is some 8192 elements at least. */
+/* A thread gets about 8192 elements at least. */
 static void run(Softmax *s, ThreadsRange *range) {
   size_t each = s->d.n * strip_columns(s->d.inner);
   if (each) threads_split(s->d.outer * strips_of(s->d), 8192 / each + 1, range, s);

@@ -1,4 +1,4 @@
-/* Strided: copying n-dimensional blocks between layouts; the one loop under Transpose, Slice, Expand and their kin.
+/* Strided: copying n-dimensional blocks between layouts; the one loop behind Transpose, Slice, Expand and the like.
  *
  *   dims of 1 dropped, neighbours merged ─▶ outer loops over  a line: memcpy, fill, or a plain loop
  *                                                         or  a plane that turns rows into columns: 4×4 tiles
@@ -72,7 +72,7 @@ static void copy_plane(float *to, const float *from, StridedDim row, StridedDim 
 
 /* ---- outer loops ---- */
 
-/* Drops dims of 1 and merges neighbours that step alike, so that lines are long. */
+/* Drops dims of 1 and merges neighbouring dims where possible, so that lines are long. */
 static void simplify(Strided *s) {
   int rank = 0;
   for (int i = 0; i < s->rank; i++) {
@@ -144,7 +144,7 @@ static void copy_slice(void *context, size_t first, size_t end) {
              (const char *)slices->from + (ptrdiff_t)(first * slices->item) * d.from, s, slices->item);
 }
 
-enum { ENOUGH = 8 }; /* slices that keep the threads of most machines busy */
+enum { ENOUGH = 8 }; /* as many slices as keep the threads of most machines busy */
 
 void strided_copy(void *to, const void *from, Strided s, size_t item) {
   size_t count = 1;

@@ -1,4 +1,4 @@
-/* Strided: copying n-dimensional blocks between layouts; the one loop under Transpose, Slice, Expand and their kin. */
+/* Strided: copying n-dimensional blocks between layouts; the one loop behind Transpose, Slice, Expand and the like. */
 #pragma once
 #include "shape.h"
 

@@ -1,4 +1,4 @@
-/* Sums over some dims. Neighbouring dims of a kind are merged, so that four patterns decide:
+/* Sums over some dims. Neighbouring dims of the same kind are merged, so that there are four patterns:
  *
  *   (K, R)      a row a result           (R, K)        all columns at once: bias gradients
  *   (R, K, R)   rows of one channel      (…, R, K)     columns, added up over what is left of R
@@ -28,7 +28,7 @@ double reduce_sum_row(const float *x, size_t n) {
   return sum;
 }
 
-enum { GRAIN = 32 * 1024 }; /* elements that are worth a thread's while */
+enum { GRAIN = 32 * 1024 }; /* the fewest elements that are worth waking a thread */
 enum {
   STRIP = 16,
   ROWS = 128
@@ -85,7 +85,7 @@ static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
 
 /* ---- merged dims ---- */
 
-/* Some of the merged dims, to be counted through; dim 0 is the innermost. */
+/* Some of the merged dims, to be iterated over; dim 0 is the innermost. */
 typedef struct Loop {
   int rank;
   size_t dim[RANK_MAX], stride[RANK_MAX], index[RANK_MAX];
@@ -127,7 +127,7 @@ static Merged merge(const Shape *s, unsigned axes) {
   return m;
 }
 
-/* The dims from `from` on, apart by kind. */
+/* The dims from `from` on, separated by kind. */
 static void split_loops(const Merged *m, int from, Loop *kept, Loop *reduced) {
   size_t stride = 1;
   for (int i = 0; i < m->rank; i++) {

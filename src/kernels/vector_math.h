@@ -1,11 +1,12 @@
 /* Vector math: exp, log, tanh, sigmoid, erf and friends of four floats by our own polynomials (minimax fits, rounded to
- * float). No libm, and fused multiply-add in the relaxed build alone, so that a lane's result depends on nothing but
- * its input, natively and in wasm alike. The errors stated are the largest over every float, against double precision.
+ * float). There is no libm, and fused multiply-add only in the relaxed build, so that a lane's result depends only on
+ * its input, natively and in wasm. The errors stated are the largest over every float, against double precision.
  */
 #pragma once
 #include "simd.h"
 
-/* The lanes that are there: p[0] fills the rest, so that no lane computes what the data does not hold. `left` ≥ 1. */
+/* Loads the lanes that exist: p[0] fills the rest, so that no lane computes with numbers that are not in the data.
+ * `left` ≥ 1. */
 static inline f32x4 f32x4_load_up_to(const float *p, size_t left) {
   if (left >= 4) return f32x4_load(p);
   f32x4 v = f32x4_splat(p[0]);
@@ -32,8 +33,8 @@ static inline f32x4 f32x4_scale(f32x4 v, i32x4 k) {
   return v * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
 }
 
-/* The nearest integer of |x| < 2^22 stands in the last bits of x + SHIFT, and of what is left without SHIFT as a float:
- * cheaper than rounding and converting, which wasm has to saturate. */
+/* The nearest integer of |x| < 2^22 is in the last bits of x + SHIFT, and subtracting SHIFT gives it as a float:
+ * cheaper than rounding and converting, for which wasm must saturate. */
 #define F32X4_SHIFT 0x1.8p23f
 
 /* e^r from r and r² for |r| ≤ ½ ln 2: 1 + r + r²·q(r). */

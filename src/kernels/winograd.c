@@ -11,7 +11,8 @@
 enum {
   CELLS = WINOGRAD_CELLS,
   TILES_WANTED = 64, /* of a part: enough columns for the product */
-  SKEW = 16, /* floats from one cell's matrix to the next: equal places of all 36 must not share a line of the cache */
+  SKEW = 16, /* floats from one cell's matrix to the next: the same place in all 36 must not fall into the same cache
+                line */
   LEAST_CHANNELS = 12,
   LEAST_TILES = 12,     /* the transform of the weights must be worth it */
   LEAST_WORK = 1 << 20, /* multiplications that are worth waking threads */
@@ -114,7 +115,7 @@ static void copy_four(const Padded *p, const Part *part, size_t channels, size_t
                 copy + n * FOUR * p->plane_floats);
 }
 
-/* A small convolution is not worth waking a thread. Inside a task this runs where it is. */
+/* A small convolution is not worth waking a thread. Within a task this runs in the calling thread. */
 static void run(const Conv *conv, const Parts *p, size_t chunks, ThreadsTask *task, void *context) {
   if ((double)(conv->channels * conv->features) * (double)(p->tiles * p->count) * CELLS >= LEAST_WORK)
     threads_run(chunks, task, context);
@@ -341,7 +342,7 @@ typedef struct WeightPart {
   bool first; /* of its group */
 } WeightPart;
 
-/* As the number of threads must not change the sums, it does not change the groups. */
+/* The number of threads must not change the sums, so it does not change the groups. */
 static size_t groups_of(size_t parts, size_t u_stride) {
   size_t groups = GROUPS_MOST;
   while (groups > 1 && (2 * groups > parts || u_stride > GROUPS_FLOATS / CELLS / groups)) groups /= 2;

@@ -1,5 +1,5 @@
-/* Winograd: convolutions of 3×3 cells and stride 1 with 36 multiplications for a 4×4 tile of y where the plain sum has
- * 144. In each of the 36 cells it is a product:
+/* Winograd: convolutions of 3×3 cells and stride 1 with 36 multiplications for a 4×4 tile of y, where the plain sum has
+ * 144. Each of the 36 cells is a product:
  *
  *   w ─G w Gᵀ─▶ U (36, F, C) ─┐
  *   x ─Bᵀ x B─▶ V (36, C, tiles) ─┴─▶ M = U V (36, F, tiles) ─Aᵀ M A─▶ y         a block of tiles at a time
@@ -7,7 +7,7 @@
 #pragma once
 #include "kernels/conv.h"
 
-/* Whether it can be done and pays. */
+/* Whether it can be done and is worth it. */
 bool winograd_suits(const Conv *conv);
 /* The convolution of dy that gives dx; its weights are those of `conv`, turned. */
 Conv winograd_turned(const Conv *conv);

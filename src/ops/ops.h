@@ -1,4 +1,4 @@
-/* Ops: every operator by its C name, for who names some; what an operator is stands in graph/op.h. */
+/* Ops: every operator by its C name, for files that name some; graph/op.h defines what an operator is. */
 #pragma once
 #include "graph/op.h"
 
@@ -6,7 +6,7 @@
 #include "ops/ops.def"
 #undef OP
 
-const Op *op_at(int index); /* of the table, in no order that means anything; NULL past the end */
+const Op *op_at(int index); /* from the table, whose order means nothing; NULL past the end */
 const Op *const *op_table(int *count);
 
 /* Where a gradient meets the session's state: the planner, the session and its state must know it. */

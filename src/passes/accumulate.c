@@ -1,5 +1,5 @@
-/* Accumulate: where gradients are added to those of batches before, each is as soon as it is there, by the product that
- * makes it if one does: buffer += A · B */
+/* Accumulate: where gradients are added to those of earlier batches, each is added as soon as it is computed, by the
+ * product that makes it if there is one: buffer += A · B */
 #include "passes/product.h"
 #include "ops/ops.h"
 
@@ -15,8 +15,8 @@ static bool rewrite(Graph *g, Node *n) {
 
 static bool is_moved(const Node *n) { return op_is_accumulator(n) && n->in[1]->kind == VALUE_NODE; }
 
-/* An accumulator stands right behind the node whose gradient it adds; the graph has them all at its end, where every
- * gradient would wait. */
+/* Moves each accumulator right behind the node whose gradient it adds; before, all were at the end of the graph, and
+ * every gradient had to be kept until then. */
 static Status move_forward(Graph *g) {
   Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
   int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count),

@@ -1,10 +1,11 @@
-/* Activation: Relu or Clip of a Gemm or Conv that nobody else reads is done by it, as FusedGemm or FusedConv. */
+/* Activation: a Gemm or Conv computes the Relu or Clip of its result itself, as FusedGemm or FusedConv, if nobody else
+ * reads that result. */
 #include <math.h>
 
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-/* The numbers that n keeps its input between: those of Relu or of a Clip with constant bounds. */
+/* The bounds between which n keeps its input: those of Relu, or of a Clip with constant bounds. */
 static bool bounds_of(const Node *n, float bounds[2]) {
   bounds[0] = 0, bounds[1] = INFINITY;
   if (n->op == &op_relu) return true;
@@ -31,7 +32,7 @@ static AttrList with_activation(Graph *g, const Node *n, bool gemm, const float 
   return (AttrList){attrs, count};
 }
 
-/* A view between the two changes no element. */
+/* A view between the two does not change any element. */
 static Node *behind_views(const Value *v) {
   while (v->kind == VALUE_NODE && v->readers == 1 && v->producer && v->producer->op->flags & OP_VIEW)
     v = v->producer->in[0];

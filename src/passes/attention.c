@@ -1,5 +1,5 @@
 /* Attention: softmax(scale · Q Kᵀ + mask) · V in pieces becomes Attention, and its gradient in pieces AttentionGrad, so
- * that the matrix of all scores is never kept. Transposes of heads and tokens around them go into the layout.
+ * that the matrix of all scores is never kept. Transposes of heads and tokens around them become part of the layout.
  *
  *   Q ─▶ product ─▶ Mul ─▶ Where or Add ─▶ Softmax ─▶ product ─▶ Y        dQ ◀─ product ◀─ Mul ◀─ Where ◀─ SoftmaxGrad
  * ◀─ product ◀─ dY K ──▶                                             ▲                   dK ◀─ product ◀─┘ │ ▲ V dV ◀─
@@ -56,7 +56,7 @@ static bool is_over_last(const Node *n) {
 
 /* ---- the mask ---- */
 
-/* Greater(one number a key, one a query), which folding leaves as it is where there are many. */
+/* Greater(one number for each key, one for each query), which is not folded where there are many. */
 static const Node *comparison(const Value *v) {
   const Node *n = made_by(v, &op_greater);
   for (int i = 0; n && i < 2; i++)
@@ -72,7 +72,8 @@ static bool hides_at(const Match *m, const Node *greater, Dim i, Dim j, size_t a
   return ((const float *)m->mask->data)[at] <= -1e4f;
 }
 
-/* What is known to hide key j from query i just where j - i > keys - queries, and adds nothing elsewhere. */
+/* Whether it is known that key j is hidden from query i exactly where j - i > keys - queries, and nothing is added
+ * elsewhere. */
 static bool is_causal(const Match *m) {
   const Value *v = m->condition ? m->condition : m->mask;
   const Node *greater = comparison(v);
@@ -91,8 +92,8 @@ static bool is_causal(const Match *m) {
   return true;
 }
 
-/* Reads x = Where(condition, hidden, rest), Where(condition, rest, hidden) or rest + mask; gives rest. A hidden score
- * must be so low that adding it to a score gives it back. */
+/* Reads x = Where(condition, hidden, rest), Where(condition, rest, hidden) or rest + mask; returns rest. A hidden score
+ * must be so low that adding a score does not change it. */
 static Value *take_mask(Match *m, Value *x) {
   const Node *where = made_by(x, &op_where), *add = made_by(x, &op_add);
   float hidden;
@@ -116,7 +117,7 @@ static Value *take_mask(Match *m, Value *x) {
   return where || add ? NULL : x;
 }
 
-/* Reads x = rest · factor or rest / factor; gives rest. */
+/* Reads x = rest · factor or rest / factor; returns rest. */
 static Value *take_scale(Match *m, Value *x) {
   const Node *mul = made_by(x, &op_mul), *div = made_by(x, &op_div);
   float number;
@@ -149,7 +150,7 @@ static bool match_forward(Match *m, Node *n) {
 
 /* ---- backward ---- */
 
-/* The gradient's way back through the node that the mask or the scale was: x is the gradient that comes, NULL when that
+/* Follows the gradient back through the node of the mask or the scale: x is the gradient that arrives, NULL when that
  * node is not there. */
 static Value *back_through_where(const Graph *g, const Match *m, Value *x) {
   if (!m->condition) return x;
@@ -211,8 +212,8 @@ static bool has_perm(const Node *n, int a, int b, int c, int d) {
   return perm && n->in[0]->shape.rank == 4 && perm[0] == a && perm[1] == b && perm[2] == c && perm[3] == d;
 }
 
-/* Operand `v` without the Transpose that put its heads before its tokens, where its gradient `*dv` (or NULL) goes back
- * through one, too. */
+/* Operand `v` without the Transpose that put its heads before its tokens, provided that its gradient `*dv` (or NULL)
+ * goes back through one, too. */
 static Value *absorb(const Graph *g, Value *v, bool turned, Value **dv, int64_t *layout) {
   *layout = turned ? TURNED : HEADS;
   const Node *before = made_by(v, &op_transpose), *after = *dv ? only_reader(g, *dv) : NULL;
@@ -223,7 +224,7 @@ static Value *absorb(const Graph *g, Value *v, bool turned, Value **dv, int64_t 
   return before->in[0];
 }
 
-/* Y goes on through a Transpose alone, and dY comes through one. */
+/* Whether Y is read only by a Transpose, and dY comes through one. */
 static void absorb_output(const Graph *g, Match *m, int64_t *layout) {
   const Node *after = only_reader(g, m->y), *before = m->trains ? made_by(m->dy, &op_transpose) : NULL;
   *layout = HEADS;
@@ -290,8 +291,8 @@ static Node **room_for(Graph *g, Spare *s, int count) {
   return s->nodes = ARENA_ARRAY(g->arena, Node *, s->capacity);
 }
 
-/* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is taken off the end and put where it
- * belongs; what it replaces is no longer read or written, so it is dead. */
+/* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is moved from the end to where it
+ * belongs; the nodes that it replaces are no longer read, so they are dead. */
 static bool replace(Graph *g, Match *m, int at, Spare *spare) {
   Node *forward = NULL, *backward = NULL;
   int count = g->node_count, first = count;
@@ -321,7 +322,7 @@ static bool replace(Graph *g, Match *m, int at, Spare *spare) {
   return true;
 }
 
-/* Each match walks the graph several times: nodes walked after which what is left stays in its pieces. */
+/* Each match walks the graph several times: once this many nodes have been walked, whatever is left stays in pieces. */
 enum { WALK_MAX = 1 << 25 };
 
 Status pass_attention(Graph *g) {

@@ -1,7 +1,8 @@
-/* BatchNorm: BatchNormalization by given statistics goes into the weights of the Conv or Gemm before it, where nobody
- * else reads that one's output: a = scale / √(var + ε);   W' = W · a,   b' = (b - mean) · a + B, a number a feature Of
- * constants, the weights are worked out while planning. Others are worked out in every run, so they must be fewer than
- * what is saved. */
+/* BatchNorm: BatchNormalization with given statistics becomes part of the weights of the Conv or Gemm before it, if
+ * nobody else reads the output of that; a is one number for each feature:
+ *   a = scale / √(var + ε);   W' = W · a,   b' = (b - mean) · a + B
+ * Weights that are made of constants are computed while planning. Others are computed in every run, so they must be
+ * fewer than the numbers that are saved. */
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 

@@ -1,5 +1,5 @@
-/* Bias: MatMul + Add is Gemm, whether a bias or another matrix is added; a batch of rows under one B is flattened for
- * it: (N, T, K) · (K, D) + (D)   =   Reshape(Gemm(Reshape(A), B, bias)) */
+/* Bias: MatMul + Add becomes Gemm, whether a bias or another matrix is added; a batch of rows with one B is flattened:
+ *   (N, T, K) · (K, D) + (D)   =   Reshape(Gemm(Reshape(A), B, bias)) */
 #include "passes/product.h"
 #include "ops/ops.h"
 

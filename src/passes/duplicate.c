@@ -1,5 +1,5 @@
-/* Duplicate: two nodes of the same operator, attributes and inputs compute the same; readers of the second read the
- * first. Small constants that are equal count as one. Nodes are found by a hash of all that. */
+/* Duplicate: two nodes with the same operator, attributes and inputs compute the same; readers of the second read the
+ * first instead. Small constants that are equal count as one. Nodes are found by a hash of all that. */
 #include <string.h>
 
 #include "passes/rewrite.h"

@@ -22,7 +22,8 @@ static bool foldable(const Node *n) {
   return out_bytes <= FOLD_BYTES_MAX || out_bytes <= in_bytes;
 }
 
-/* Every output's contents are known as numbers, whatever the inputs (Shape of a fed tensor, say). */
+/* Whether the contents of every output are known as numbers, whatever the inputs (as with the Shape of a fed
+ * tensor). */
 static bool all_known(const Node *n) {
   bool any = false;
   for (int i = 0; i < n->out_count; i++) {
@@ -55,7 +56,7 @@ static Status fold_node(Node *n, bool known) {
   return STATUS_OK;
 }
 
-/* What is made of a large constant costs about what reading it did. */
+/* Computing something from a large constant costs about as much as reading that did. */
 enum { WORK_OF_ELEMENT = 64 };
 
 Status pass_fold(Graph *g) {

@@ -1,4 +1,4 @@
-/* Gelu: the pieces that exporters make of it become com.microsoft's Gelu (erf) or FastGelu (tanh):
+/* Gelu: the pieces that exporters write for it become com.microsoft's Gelu (erf) or FastGelu (tanh):
  *   0.5 · x · (1 + erf(x / √2)),   0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))   with the products in any order
  */
 #include <math.h>
@@ -11,7 +11,7 @@ static bool is_number(const Value *v, double wanted) {
   return rewrite_number(v, &number) && fabs((double)number - wanted) <= 1e-6 * fabs(wanted);
 }
 
-/* The other operand where one of a commutative node's two is the number; NULL where none is. */
+/* The other operand, if one of the two of a commutative node is the number; NULL if none is. */
 static Value *beside_number(const Node *n, double number) {
   return !n ? NULL : is_number(n->in[0], number) ? n->in[1] : is_number(n->in[1], number) ? n->in[0] : NULL;
 }
@@ -57,7 +57,7 @@ static const Op *gate_of(const Value *v, const Value *x) {
   return tanh && is_bent(tanh->in[0], x) ? &op_fast_gelu : NULL;
 }
 
-/* The three factors of n = (a · b) · c; false when there are not just three. */
+/* The three factors of n = (a · b) · c; false unless there are exactly three. */
 static bool factors_of(const Node *n, Value *factors[3]) {
   for (int i = 0; i < 2; i++) {
     const Node *inner = made_by(n->in[i], &op_mul);

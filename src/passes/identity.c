@@ -1,6 +1,6 @@
-/* Identity: nodes that give back their input go: Identity, Dropout that does not train, Cast to the same type, Expand,
- * Reshape and a sum to the same shape (where a size was unknown, it stands for a broadcast that may have been), and a
- * Transpose that moves no element is a Reshape, which is a view. */
+/* Identity: removes nodes whose output is their input: Identity, Dropout that does not train, Cast to the same type,
+ * Expand, Reshape, and a sum to the same shape (backward adds one wherever an unknown size might have been broadcast).
+ * A Transpose that moves no element becomes a Reshape, which is a view. */
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
@@ -47,7 +47,7 @@ static bool rewrite(Graph *g, Node *n) {
   return gives_back(n) && rewrite_value(n->out[0], n->in[0]);
 }
 
-/* Twice: a Dropout stays while its gradient reads the mask. */
+/* Done twice: a Dropout stays as long as its gradient reads the mask. */
 Status pass_identity(Graph *g) {
   TRY(rewrite_each(g, rewrite));
   return rewrite_each(g, rewrite);

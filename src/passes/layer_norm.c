@@ -4,8 +4,7 @@
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-/* The first of the dims that v = mean of the wanted over its last dims, kept as 1, is taken over; -1 when it is no such
- * mean. */
+/* If v is the mean of `wanted` over its last dims, kept as 1: the first of these dims; else -1. */
 static int mean_axis(const Value *v, const Value *of) {
   const Node *n = made_by(v, &op_reduce_mean);
   if (!n || (of && n->in[0] != of) || node_int(n, "keepdims", 1) != 1) return -1;
@@ -23,7 +22,7 @@ static Value *centered(const Value *v, int *axis) {
   return *axis >= 0 ? sub->in[0] : NULL;
 }
 
-/* d of v = d², of which it may be a twin of the wanted: the exporter writes the subtraction twice. */
+/* The d of v = d². It may be a copy of the wanted one: the exporter writes the subtraction twice. */
 static bool is_square(const Value *v, const Value *x, int axis) {
   const Node *pow = made_by(v, &op_pow), *mul = made_by(v, &op_mul);
   float power;

@@ -24,7 +24,7 @@ Status passes_recognise(Graph *g, unsigned mask) {
 
 const char *passes_name(int i) { return i >= 0 && i < PASS_COUNT ? passes[i].name : NULL; }
 
-/* A bound graph is never written: what the passes emit may be of the newest opset. */
+/* A bound graph is never written to a file, so the passes may emit operators of the newest opset. */
 static void allow_newest(Graph *g) {
   for (int i = 0; i < g->opset_count; i++)
     if (!*g->opsets[i].domain) g->opsets[i].version = INT_MAX;

@@ -1,5 +1,5 @@
-/* Passes: each rewrites a bound graph (every shape a number) into a faster equal one, is a file, and can be switched
- * off.
+/* Passes: each rewrites a bound graph (every shape a number) into an equal, faster one, has a file of its own, and can
+ * be switched off.
  *
  *   bound graph ─ fold ─ identity ─ duplicate ─ … ─▶ bound graph with fewer, larger nodes, none of them dead
  */
@@ -17,20 +17,20 @@ enum {
 };
 enum { PASSES_ALL = (1u << PASS_COUNT) - 1 };
 
-/* Runs the passes whose bit `mask` has, in their order, and drops the nodes that nobody reads any more. */
+/* Runs the passes whose bits are in `mask`, in their order, and drops the nodes that nobody reads any more. */
 Status passes_run(Graph *g, unsigned mask);
-/* Of those, the ones that find an operator in its pieces, for a graph with symbols ahead of backward, so that the
- * gradient is the operator's own too. The graph's outputs keep their names. */
+/* Runs only those that find an operator in its pieces, on a graph with symbols, before backward, so that the operator's
+ * own gradient is used. The graph's outputs keep their names. */
 Status passes_recognise(Graph *g, unsigned mask);
 const char *passes_name(int i); /* NULL past the end */
 
-/* BatchNormalization by given statistics goes into the weights before it. Ahead of fold, which does it for good where
- * these are constants. */
+/* BatchNormalization with given statistics becomes part of the weights before it. It runs before fold, which computes
+ * the weights once if they are constants. */
 Status pass_batch_norm(Graph *g);
-/* Computes now what depends on constants only, and makes known shapes constants. */
+/* Computes what depends only on constants while planning, and makes known shapes constants. */
 Status pass_fold(Graph *g);
-/* Drops what gives back its input: Identity, Dropout that does not train, Cast to the same type; a Transpose that moves
- * no element is a Reshape. */
+/* Drops nodes whose output is their input: Identity, Dropout that does not train, Cast to the same type; a Transpose
+ * that moves no element becomes a Reshape. */
 Status pass_identity(Graph *g);
 /* Computes once what two nodes compute from the same inputs. */
 Status pass_duplicate(Graph *g);
@@ -40,7 +40,7 @@ Status pass_layer_norm(Graph *g);
 Status pass_gelu(Graph *g);
 /* Comparisons and Where, the gradient of Clip, become ClipGrad. */
 Status pass_clip_grad(Graph *g);
-/* Two Transposes become one, and one at an operand or at the end of a product becomes the product's own. */
+/* Two Transposes become one, and a Transpose of a product's operand or result becomes part of the product. */
 Status pass_transpose(Graph *g);
 /* softmax(Q Kᵀ) V in pieces becomes Attention, its gradient AttentionGrad. */
 Status pass_attention(Graph *g);
@@ -48,5 +48,5 @@ Status pass_attention(Graph *g);
 Status pass_bias(Graph *g);
 /* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
 Status pass_activation(Graph *g);
-/* A product adds to the accumulator of a gradient; not for graphs whose accumulators overwrite. */
+/* A product adds to the accumulator of its gradient; not for graphs whose accumulators overwrite. */
 Status pass_accumulate(Graph *g);

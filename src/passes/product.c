@@ -1,4 +1,4 @@
-/* Product: three operators read as one, and written as the plainest of them that does it. */
+/* Product: three operators are read as one, and written as the simplest of them that will do. */
 #include "passes/product.h"
 #include "ops/ops.h"
 

@@ -41,7 +41,7 @@ static Status keep(Graph *g, Node *n) {
   return STATUS_OK;
 }
 
-/* A chain of values that others stand for gets shorter each time somebody walks it. */
+/* A chain of replaced values gets shorter each time somebody walks it. */
 static Value *last_instead(Value *v) {
   for (; v->instead; v = v->instead)
     if (v->instead->instead) v->instead = v->instead->instead;

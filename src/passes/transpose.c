@@ -33,7 +33,7 @@ static bool turn_product(Graph *g, Node *n) {
   return rewrite_as(n, product_emit(g, &turned));
 }
 
-/* A batch of A under one B is a single product only while A is not turned. */
+/* A batch of A with one B is a single product only as long as A is not transposed. */
 static bool turn_operands(Graph *g, Node *n) {
   Product p;
   if (!product_of(n, &p)) return false;

@@ -2,8 +2,8 @@
  * are counted by q_num_heads and kv_num_heads; fewer heads of K and V serve several of Q. */
 #include "ops/attention/attention_pieces.h"
 
-/* How many of the keys come before the first query: all of the past's, or those of the sequence that are no padding,
- * less the queries. */
+/* How many keys come before the first query: all of the past's, or those of the sequence that are not padding, minus
+ * the queries. */
 static Value *keys_before(Compose *c, Value *q, Value *past, Value *lengths) {
   if (past) return compose_dim(c, past, 2, true);
   return lengths ? emit(c->graph, "Sub", lengths, compose_dim(c, q, 2, true)) : NULL;

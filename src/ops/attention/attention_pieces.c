@@ -1,5 +1,5 @@
-/* Attention in pieces: softmax(softcap · tanh(scale · Q Kᵀ / softcap) + bias) V, a head of K and V serving as many of Q
- * as there are to each. */
+/* Attention in pieces: softmax(softcap · tanh(scale · Q Kᵀ / softcap) + bias) V, where each head of K and V serves the
+ * same number of heads of Q. */
 #include "ops/attention/attention_pieces.h"
 
 #include <float.h>
@@ -37,7 +37,7 @@ void attention_mask(Compose *c, AttentionPieces *p, Value *mask) {
   else if (mask) p->bias = p->bias ? emit(c->graph, "Add", p->bias, mask) : mask;
 }
 
-/* (N, H', S, D) as (N, H' · times, S, D), each head beside its copies. */
+/* (N, H', S, D) as (N, H' · times, S, D), each head followed by its copies. */
 static Value *repeated(Compose *c, Value *x, int64_t times) {
   if (times == 1) return x;
   Graph *g = c->graph;

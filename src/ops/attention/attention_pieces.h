@@ -4,11 +4,12 @@
 #include "graph/compose.h"
 
 typedef struct AttentionPieces {
-  Value *q, *k, *v;     /* (N, H, T, D), (N, H', S, D), (N, H', S, D'): H a multiple of H' */
-  Value *hidden;        /* true where a query does not see a key: broadcasts to (N, H, T, S); NULL: it sees all */
-  Value *bias;          /* added to the scores, broadcasts alike; NULL: nothing */
+  Value *q, *k, *v; /* (N, H, T, D), (N, H', S, D), (N, H', S, D'): H a multiple of H' */
+  Value
+      *hidden; /* true where a query does not see a key: broadcasts to (N, H, T, S); NULL: every query sees all keys */
+  Value *bias; /* added to the scores, broadcasts alike; NULL: nothing */
   float scale, softcap; /* 0: 1/√D, none */
-  Value *stages[4];     /* made on the way, (N, H, T, S): scaled products; capped; with bias and hidden; softmax */
+  Value *stages[4]; /* computed along the way, (N, H, T, S): scaled products; capped; with bias and hidden; softmax */
 } AttentionPieces;
 Value *attention_pieces(Compose *c, AttentionPieces *p); /* (N, H, T, D') */
 
@@ -21,7 +22,7 @@ Value *attention_appended(Compose *c, Value *past, Value *x); /* x after past al
 Value *attention_rows(Compose *c, Value *q, Value *before);
 Value *attention_columns(Compose *c, Value *k);
 Value *attention_either(Compose *c, Value *a, Value *b); /* Or, where a may be NULL */
-/* Bias or hidden are taken from a mask by its type: true is seen, a number is added. */
+/* The type of a mask decides whether it is bias or hidden: true is seen, a number is added. */
 void attention_mask(Compose *c, AttentionPieces *p, Value *mask);
 /* ONNX Runtime's int32 masks of padding: (N, S), 0 where `low` is added to the scores; (N), how many keys there are;
  * (N, T, S). */

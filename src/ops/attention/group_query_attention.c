@@ -1,5 +1,5 @@
 /* GroupQueryAttention (com.microsoft): causal attention in which heads of key and value serve several of query, with
- * rotary embedding if wanted. seqlens_k says of each of the batch where its last key is. The past is taken to be full:
+ * rotary embedding if wanted. seqlens_k says where the last key of each example is. The past is assumed to be full:
  * every key in it counts. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
@@ -23,7 +23,7 @@ static Status read_heads(Compose *c, int64_t heads, int64_t kv_heads, Value *x[3
   return STATUS_OK;
 }
 
-/* Q and K turned by their places: those given, or the past's length on. */
+/* Q and K rotated by their positions: those given, or counted on from the past's length. */
 static Status rotate(Compose *c, Value *rows, Value *x[3]) {
   Graph *g = c->graph;
   const Node *n = c->node;

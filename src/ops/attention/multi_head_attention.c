@@ -3,7 +3,7 @@
  * scores. */
 #include "ops/attention/attention_pieces.h"
 
-/* The bias is one vector of three parts. */
+/* The bias is one vector with three parts. */
 static Status add_biases(Compose *c, Value *x[3]) {
   const Node *n = c->node;
   int64_t sizes[3];

@@ -5,7 +5,7 @@ static Value *joined(Compose *c, Value *a, Value *b, int axis) {
   return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", axis)), a, b);
 }
 
-/* All of x, whose pairs lie along an axis of their own where they are interleaved: (…, width/2, 2). */
+/* All of x, with its pairs along an axis of their own if they are interleaved: (…, width/2, 2). */
 static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, const Rotary *r) {
   Graph *g = c->graph;
   Value *p[2];

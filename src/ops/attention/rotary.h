@@ -1,10 +1,11 @@
-/* Rotary: pairs of a head's numbers turned by an angle that grows with the token's place, as both RotaryEmbeddings do.
+/* Rotary: rotates pairs of a head's numbers by an angle that grows with the token's position, as both RotaryEmbeddings
+ * do.
  */
 #pragma once
 #include "graph/compose.h"
 
 typedef struct Rotary {
-  int64_t width;    /* numbers of a head that are turned; the others stay as they are. 0: all */
+  int64_t width;    /* how many numbers of a head are rotated; the others stay as they are. 0: all */
   bool interleaved; /* a pair are neighbours; else one is half the width away from the other */
 } Rotary;
 /* x (N, H, T, D) or (N, T, H, D), where `tokens` is the axis of T; cos and sin (N, T, width/2), or broadcasting to it.

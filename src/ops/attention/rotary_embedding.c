@@ -1,5 +1,5 @@
-/* RotaryEmbedding (ai.onnx): pairs of a head's numbers turned by the angles of their token, whose cosines and sines are
- * given, or looked up at position_ids. X is (N, H, T, D), or (N, T, H · D) with num_heads. */
+/* RotaryEmbedding (ai.onnx): rotates pairs of a head's numbers by the angles of their token, whose cosines and sines
+ * are given, or looked up by position_ids. X is (N, H, T, D), or (N, T, H · D) with num_heads. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 

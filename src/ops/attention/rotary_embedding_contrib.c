@@ -1,5 +1,5 @@
-/* RotaryEmbedding (com.microsoft): as ai.onnx has it since opset 23, its inputs in another order; position_ids are of
- * each token, or the first's alone. */
+/* RotaryEmbedding (com.microsoft): like ai.onnx's of opset 23, with its inputs in another order; there is a position id
+ * for each token, or only for the first. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 

@@ -1,10 +1,11 @@
-/* Loop: the nodes of its subgraph once an iteration, one after the other, as long as trip count and condition say.
+/* Loop: the nodes of its subgraph once for each iteration, one after another, for as long as trip count and condition
+ * say.
  *
  *   in:  M, condition, carried[] ─▶ body(i, condition, carried[]) ─▶ condition, carried[], scanned[]   out: carried[],
  * scanned[] stacked
  *
- * Where the condition of an iteration is not known yet, or where there are too many, the rest is a Loop of its own that
- * has `done` iterations behind it, and what is stacked so far after its carried inputs. */
+ * Where the condition of an iteration is not known yet, or where there are too many iterations, the rest becomes a Loop
+ * of its own that has done `done` iterations, with what has been stacked so far after its carried inputs. */
 #include <string.h>
 
 #include "graph/known.h"
@@ -89,7 +90,7 @@ static Status emit_outputs(Loop *l, Value **out) {
   return STATUS_OK;
 }
 
-/* The iterations from this one on, as a node. */
+/* A node for the iterations from this one on. */
 static Status leave_rest(Loop *l, Added *rest) {
   const Node *n = l->n;
   Graph *g = n->graph;
@@ -113,7 +114,7 @@ static Status leave_rest(Loop *l, Added *rest) {
 
 static bool is_known_scalar(Value *v) { return known_of(v) && shape_elements(&v->shape) == 1; }
 
-/* Iterations beyond which not even one after the other is worth a try; endless where nothing ends it. */
+/* The number of iterations beyond which a Loop is not even tried one by one; endless if nothing ends it. */
 static Status check_trips(const Loop *l) {
   if (l->conditional || l->trips <= SUBGRAPH_RUN_MAX) return STATUS_OK;
   if (l->trips == INT64_MAX)

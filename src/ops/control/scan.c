@@ -1,9 +1,9 @@
-/* Scan: the nodes of its subgraph once an element along an axis of its scanned inputs, one after the other.
+/* Scan: the nodes of its subgraph once for each element along an axis of its scanned inputs, one after another.
  *
  *   in:  states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]   out: states[], made[]
  * stacked
  *
- * Before opset 9 all that has a batch as axis 0, and the scanned axis is 1. */
+ * Before opset 9, everything has a batch as axis 0, and the scanned axis is 1. */
 #include "graph/upgrade.h"
 
 #include "graph/subgraph.h"
@@ -26,7 +26,7 @@ static int64_t entry(const Node *n, const char *attr, int i) {
   return i >= 0 && i < count ? ints[i] : 0;
 }
 
-static const Op op_scan_8; /* all that it takes and makes has a batch as axis 0 */
+static const Op op_scan_8; /* all inputs and outputs have a batch as axis 0 */
 static bool batched(const Node *n) { return n->op == &op_scan_8; }
 
 static Status scan_open(Scan *s, const Node *n) {

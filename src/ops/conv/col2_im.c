@@ -1,4 +1,4 @@
-/* Col2Im: blocks, a column each, added up where they stood in a picture; what torch.nn.Fold does. */
+/* Col2Im: adds up blocks, one in each column, at their places in a picture, like torch.nn.Fold. */
 #include "graph/compose.h"
 #include "ops/conv/window.h"
 
@@ -40,7 +40,7 @@ static Status read_blocks(const Node *n, Blocks *b) {
   return b->cells * b->blocks <= 1 << 26 ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "its blocks are too many");
 }
 
-/* Where in the padded picture cell k of block l stands, k outermost. */
+/* Where cell k of block l is in the padded picture, k outermost. */
 static Value *emit_places(Compose *c, const Blocks *b) {
   int64_t *places = arena_alloc_array(c->graph->arena, (size_t)(b->cells * b->blocks), sizeof *places);
   for (int64_t i = 0; places && i < b->cells * b->blocks; i++) {

@@ -1,5 +1,5 @@
-/* What Conv, FusedConv and ConvGrad share: the checks that make a Conv3d (kernels/conv_depth.h) of x, w and the
- * attributes. */
+/* What Conv, FusedConv and ConvGrad share: the checks that turn x, w and the attributes into a Conv3d
+ * (kernels/conv_depth.h). */
 #pragma once
 #include "kernels/conv_depth.h"
 #include "ops/conv/window.h"

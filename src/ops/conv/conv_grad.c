@@ -56,7 +56,7 @@ static void conv_grad_run(const Node *n) {
     threads_split(conv->conv.features, threads_grain(conv->batch * conv3d_out(conv) / 4), bias_gradient, (void *)n);
 }
 
-/* dx comes of dy and w, dw of dy and x, db of dy. */
+/* dx is computed from dy and w, dw from dy and x, db from dy. */
 static bool conv_grad_reads(const Node *n, int input) { return input == 0 || has_out(n, input == 1 ? 1 : 0); }
 
 static double conv_grad_work(const Node *n) { return 2 * conv_work_of(n->in[0], n->in[2]); }

@@ -1,6 +1,6 @@
-/* ConvTranspose: the gradient of a convolution's input as an operator: y[n, f, i · stride + k · dilation - pad] += x[n,
- * c, i] w[c, f, k], and
- * + b[f].  So dx is a convolution of dy with w, and dw the convolution's, where x and dy have changed places. */
+/* ConvTranspose: the gradient of a convolution's input, as an operator:
+ *   y[n, f, i · stride + k · dilation - pad] += x[n, c, i] w[c, f, k],  and + b[f]
+ * So dx is a convolution of dy with w, and dw is that of a convolution in which x and dy have changed places. */
 #include "ops/conv/conv.h"
 #include "threads.h"
 
@@ -26,7 +26,7 @@ static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more
   return STATUS_OK;
 }
 
-/* The pads come back as numbers, whatever they were given by; `more` is output_padding. */
+/* Returns the pads as numbers, in whichever way they were given; `more` is output_padding. */
 static Status read_sizes(const Node *n, WindowAttrs *w, int64_t more[3], Shape *y) {
   const Shape *x = &n->in[0]->shape;
   int given_count;
@@ -99,8 +99,8 @@ static void conv_transpose_run(const Node *n) {
   if (has_in(n, 2)) threads_split(shape_span(y, 0, 2), threads_grain(shape_span(y, 2, y->rank)), add_bias, (void *)n);
 }
 
-/* The pads of the convolution from y to x, as numbers. Behind the last window y may go on (output_padding) by a stride
- * or more, which no Conv can do: that part of dy, which is no x's, is cut off. */
+/* The pads of the convolution from y to x, as numbers. y may extend beyond the last window (output_padding) by a stride
+ * or more, which no Conv can do: that part of dy, to which no x contributes, is cut off. */
 static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more, int64_t pads[6]) {
   int64_t starts[3] = {0}, ends[3], axes[3];
   bool cut = false;

@@ -1,5 +1,5 @@
-/* DeformConv: a convolution whose kernel cells each look at a place of their own, moved by an offset and weighted by a
- * mask, both computed. X is read at those places by GridSample, the rest is a product of matrices. */
+/* DeformConv: a convolution in which each kernel cell looks at a place that is moved by an offset and weighted by a
+ * mask, both of them inputs. GridSample reads X at these places, the rest is a matrix product. */
 #include "graph/compose.h"
 #include "ops/conv/window.h"
 

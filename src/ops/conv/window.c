@@ -86,7 +86,7 @@ Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *o
     return node_invalid(n, "the kernel spans %lld along spatial dimension %d, the padded input only %lld",
                         (long long)window_reach(w, a), a, (long long)padded);
   *out = room / w->stride[a] + 1;
-  /* ceil_mode adds a last window that hangs over the end, but not one that would start behind the input. */
+  /* ceil_mode adds a last window that extends beyond the end, but not one that would start beyond the input. */
   if (w->ceil_mode && room % w->stride[a] && *out * w->stride[a] < in + w->pad_begin[a]) ++*out;
   return STATUS_OK;
 }

@@ -12,7 +12,8 @@ typedef struct WindowAttrs {
 
 /* Reads and checks them. `kernel` gives the kernel's dims (of W); NULL: the attribute kernel_shape is required. */
 Status window_attrs(const Node *n, int rank, const Dim *kernel, WindowAttrs *out);
-/* y's spatial dim a over x's; a symbol gives the same symbol where the size stays, otherwise a fresh one. */
+/* y's spatial dim a, computed from x's; a symbol gives the same symbol if the size stays the same, otherwise a new
+ * one. */
 Status window_out_dim(const Node *n, const WindowAttrs *attrs, int a, Dim in, Dim *out);
 /* The kernel's span with its dilation, along spatial dimension a. */
 static inline int64_t window_reach(const WindowAttrs *w, int a) { return (w->kernel[a] - 1) * w->dilation[a] + 1; }
@@ -22,5 +23,5 @@ Status window_list(const Node *n, const char *name, int count, int64_t least, in
 Window window_of(const WindowAttrs *attrs, const Shape *x, const Shape *y);
 /* The first of three spatial dims, along axis 0; size 1 where there are fewer. */
 Window window_depth_of(const WindowAttrs *attrs, const Shape *x, const Shape *y);
-/* All attributes of a node, to be given to the node of its gradient. */
+/* All attributes of a node, for the node of its gradient. */
 static inline AttrList node_attrs(const Node *n) { return (AttrList){n->attrs, n->attr_count}; }

@@ -36,7 +36,7 @@ static Status gather_infer(Node *n) {
   return STATUS_OK;
 }
 
-/* An index out of range must not pass in silence: its row is NaN, so that the loss shows it; 0 where the type has no
+/* An index out of range must not go unnoticed: its row is NaN, so that the loss shows it; 0 where the type has no
  * NaN. */
 static void fill_missing(void *to, size_t count, DType type) {
   if (type != DTYPE_FLOAT32) memset(to, 0, count * dtype_bytes(type));

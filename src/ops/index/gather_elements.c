@@ -1,5 +1,5 @@
-/* GatherElements: y = x's element at the index along an axis, in every line anew.  dx: dy added up where it came from.
- * An index out of range gives NaN, 0 where the type has none. */
+/* GatherElements: y = x's element at the index along an axis, in each line separately.  dx: dy added up where it came
+ * from. An index out of range gives NaN, 0 where the type has none. */
 #include <math.h>
 #include <string.h>
 

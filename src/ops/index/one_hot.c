@@ -1,5 +1,5 @@
 /* OneHot: a new axis of `depth` with the on-value at the index and the off-value elsewhere; an index out of range has
- * no on. */
+ * no on-value. */
 #include <string.h>
 
 #include "kernels/copy.h"
@@ -13,7 +13,7 @@ static int64_t number_at(DType type, const void *data, size_t i) {
   return dtype_is_float(type) ? number_cut(x.floats[0]) : x.ints[0];
 }
 
-/* The depth may be of any type; of other than ints it is looked up. */
+/* The depth may have any type; unless it is an int, it is looked up. */
 static Status depth_known(Node *n, const Dim **depth, int *count) {
   const Value *v = n->in[1];
   const void *data;

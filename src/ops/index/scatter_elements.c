@@ -1,5 +1,5 @@
-/* ScatterElements: data with the updates put, or added, multiplied, … in at the index along an axis, in every line
- * anew. An index out of range is left out.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+/* ScatterElements: puts updates into data (or adds them, multiplies by them, …) at the index along an axis, in each
+ * line separately. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
 #include <string.h>
 
 #include "ops/index/elements.h"

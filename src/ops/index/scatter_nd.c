@@ -1,6 +1,6 @@
-/* ScatterND: data with the updates put, or added, multiplied, … in at the slices that an index tensor names.
- * ops/index/nd_index.h has the shapes. An index out of range is left out.  dData = dy, 0 where it was replaced;
- * dUpdates = dy there. */
+/* ScatterND: puts updates into data (or adds them, multiplies by them, …) at the slices that an index tensor names.
+ * ops/index/nd_index.h has the shapes. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates
+ * = dy there. */
 #include <string.h>
 
 #include "ops/index/nd_index.h"

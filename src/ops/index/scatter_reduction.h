@@ -1,4 +1,4 @@
-/* Scatter: how an update meets what is there; the reductions of ScatterND and ScatterElements. */
+/* Scatter: how an update is combined with existing data; the reductions of ScatterND and ScatterElements. */
 #pragma once
 #include "graph/op.h"
 

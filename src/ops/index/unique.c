@@ -1,11 +1,11 @@
-/* Unique: the different elements of x, or its different slices along an axis, where each stood first, which of them
- * each element of x is, and how often it is there. Computed ahead, since the shapes follow from x. */
+/* Unique: the distinct elements of x, or its distinct slices along an axis; where each occurs first; which of them each
+ * element of x is; and how often each occurs. Computed ahead, since the shapes depend on x. */
 #include "graph/compose.h"
 #include "kernels/number.h"
 #include "kernels/select.h"
 #include "graph/work.h"
 
-enum { COMPARISON = 256, ELEMENT = 16 }; /* multiply-adds in the time that these take */
+enum { COMPARISON = 256, ELEMENT = 16 }; /* multiply-adds that take as long */
 
 /* x as (outer, dim, inner): its slices along the middle. */
 typedef struct Slices {
@@ -43,7 +43,8 @@ static bool before(const void *context, size_t a, size_t b) {
   return order ? order < 0 : a < b;
 }
 
-/* What the outputs are made of: slice i is of group group[i]; group k has first[k] as its first and count[k] slices. */
+/* What the outputs are made of: slice i belongs to group group[i]; group k has count[k] slices, the first of which is
+ * first[k]. */
 typedef struct Groups {
   int64_t *group, *first, *count;
   size_t groups;

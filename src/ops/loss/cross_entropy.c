@@ -115,7 +115,7 @@ static Labels labels_of(const Node *n, int at, size_t classes) {
   return l;
 }
 
-/* The weight of a place: 0 where it is ignored, NaN where the label is no class; then *label is -1. */
+/* The weight of a place: 0 if it is ignored, NaN if the label is not a class; then *label is -1. */
 static float weight_at(const Labels *l, size_t place, ptrdiff_t *label) {
   int64_t k = l->labels->type == DTYPE_INT64 ? ((const int64_t *)l->labels->data)[place]
                                              : ((const int32_t *)l->labels->data)[place];
@@ -158,7 +158,7 @@ static float scale_at(const Node *n, const Labels *labels, double divisor, size_
   return (float)(weight_at(labels, place, label) * dy / divisor);
 }
 
-enum { STRIP = 64 }; /* columns side by side: a cache line is used whole */
+enum { STRIP = 64 }; /* columns side by side, so that whole cache lines are used */
 
 /* dx = e^log_prob·scale along a row, and (e^log_prob - 1)·scale for the label */
 static void row_gradient(const float *log_prob, ptrdiff_t label, float scale, size_t classes, float *dx) {

@@ -4,7 +4,7 @@
  *   loss of a place = w[label]·(log Σ e^x - x[label]), 0 where label = ignore_index
  *   mean divides by Σ w over the places that are not ignored (by 1 when that is 0)
  *
- * A label that is no class and not ignore_index makes its loss, its gradient, and a mean or sum of them NaN. */
+ * A label that is neither a class nor ignore_index makes its loss, its gradient, and any mean or sum of them NaN. */
 #pragma once
 #include "graph/op.h"
 

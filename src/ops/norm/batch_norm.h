@@ -8,7 +8,7 @@
  */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
 
-/* Refuses a batch without a number: it has no statistics. */
+/* Refuses an empty batch: it has no statistics. */
 Status batch_norm_check_batch(const Node *n);
 
 static inline Channel batch_norm_channel(const Shape *x) {
@@ -22,7 +22,7 @@ static inline void batch_norm_channels(const Node *n, int x, ThreadsRange *task,
   threads_split((size_t)s->dim[1], threads_grain((size_t)s->dim[0] * shape_span(s, 2, s->rank)), task, context);
 }
 
-/* Training: y from the batch's own statistics, running statistics moved towards them; NULL where not wanted.
+/* Training: y by the batch's own statistics; running statistics are moved towards them. NULL where not wanted.
  *   running = running · momentum + batch · (1 - momentum), the variance over n as in ONNX (PyTorch takes n - 1) */
 typedef struct BatchNormOutputs {
   float *y, *running_mean, *running_var, *saved_mean, *saved_inv_std;

@@ -1,5 +1,5 @@
-/* BatchNormAgain (ours; X, scale, B, mean, inv_std): y of BatchNormInternal from what that one saved, where the plan
- * drops y and computes it again: y = (x - mean) · inv_std · scale + B */
+/* BatchNormAgain (com.trainlet; X, scale, B, mean, inv_std): computes y of BatchNormInternal a second time from what
+ * that saved, where the plan dropped y:  y = (x - mean) · inv_std · scale + B */
 #include "ops/norm/batch_norm.h"
 
 static Status batch_norm_again_infer(Node *n) {

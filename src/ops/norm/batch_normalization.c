@@ -1,7 +1,8 @@
-/* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, mean and var given; from opset 14 on
- * training_mode takes them from the batch and gives the moved running statistics. The gradient is that of given
- * statistics: dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε); dmean = - Σ
- * dx;   dvar = - dscale · scale / (2 (var + ε)) */
+/* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, with given mean and var; from opset 14
+ * on, training_mode takes them from the batch and outputs the updated running statistics. The gradient is for given
+ * statistics:
+ *   dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε);
+ *   dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
 #include <math.h>
 #include "ops/norm/batch_norm.h"
 

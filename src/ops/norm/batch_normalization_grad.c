@@ -1,5 +1,6 @@
-/* BatchNormalizationGrad (com.microsoft): of y = x̂ · scale + B, x̂ = (x - mean) · inv_std, mean and inv_std of the batch
- * itself. dB = Σ dy,  dscale = Σ dy · x̂,  dx = scale · inv_std · (dy - dB / n - x̂ · dscale / n) */
+/* BatchNormalizationGrad (com.microsoft): of y = x̂ · scale + B, x̂ = (x - mean) · inv_std, with the batch's own mean and
+ * inv_std.
+ *   dB = Σ dy,  dscale = Σ dy · x̂,  dx = scale · inv_std · (dy - dB / n - x̂ · dscale / n) */
 #include "ops/norm/batch_norm.h"
 
 static Status batch_normalization_grad_infer(Node *n) {

@@ -1,5 +1,5 @@
-/* Layer norm: a row at a time, statistics first, then one pass that writes; sums over rows in parts that the problem
- * fixes. */
+/* Layer norm: one row at a time, first the statistics, then one pass that writes; sums over rows in parts that depend
+ * only on the problem. */
 #include "ops/norm/layer_norm.h"
 
 #include "graph/dims.h"
@@ -47,7 +47,7 @@ Status layer_norm_want_statistics(const Node *n, const Shape *statistics, int fi
 
 /* ---- forward ---- */
 
-enum { GRAIN = 8192 }; /* elements that are worth a thread's while */
+enum { GRAIN = 8192 }; /* the fewest elements that are worth waking a thread */
 
 /* Σ (x - mean)²; as reduce_sum_row adds up. */
 static double row_squares(const float *x, float mean, size_t n) {
@@ -190,7 +190,7 @@ static void gradient_part(void *context, size_t part, int thread) {
   float *totals = g->sums + part * 4 * n, *running = totals + 2 * n;
   memset(totals, 0, 4 * n * sizeof *totals);
   for (size_t r = g->rows * part / g->parts, since = 1; r < end;
-       r++, since++) { /* dx may lie over dy or x: their sums come first */
+       r++, since++) { /* dx may overwrite dy or x: their sums come first */
     const float *dy = g->dy + r * n, *x = g->x + r * n;
     float mean = g->means ? g->means[r] : 0, sum, product;
     row_sums(g, dy, x, mean, g->inv_stds[r], running, &sum, &product);

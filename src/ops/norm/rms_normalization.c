@@ -1,5 +1,5 @@
 /* RMSNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale; ops/norm/layer_norm.h has
- * the formulas. Its gradient asks SimplifiedLayerNormalization, which is the same, for the statistics. */
+ * the formulas. Its gradient takes the statistics from SimplifiedLayerNormalization, which is the same. */
 #include "ops/norm/layer_norm.h"
 
 static Status rms_normalization_infer(Node *n) {

@@ -1,5 +1,5 @@
-/* SimplifiedLayerNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale (RMS norm). In
- * ai.onnx by ONNX Runtime's leave. Outputs: Y, and of each row 1 / √(mean square + ε). */
+/* SimplifiedLayerNormalization: rows of x, all dims from the axis on, to a mean square of 1, times scale (RMS norm).
+ * ONNX Runtime puts it into ai.onnx. Outputs: Y, and of each row 1 / √(mean square + ε). */
 #include "ops/norm/layer_norm.h"
 #include "graph/second_output.h"
 

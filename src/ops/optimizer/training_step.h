@@ -18,7 +18,7 @@ static inline int training_step_tensors(const Node *n, int state_sorts) {
 static inline float training_step_rate(const Node *n) { return *in_f32(n, 0); }
 static inline int64_t training_step_count(const Node *n) { return *(const int64_t *)n->in[1]->data; }
 
-/* One optimized tensor of the node: what it reads and what it writes, NULL where an output is not wanted. */
+/* One tensor that the node updates: what it reads and what it writes; NULL where an output is not wanted. */
 typedef struct TrainingStep {
   const float *x, *g, *state[2];
   float *new_x, *new_state[2];

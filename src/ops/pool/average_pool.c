@@ -42,8 +42,8 @@ static void average_pool_run(const Node *n) {
 }
 
 /* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own
- * AveragePoolGrad wants a shape of dx that is fixed, batch and all; ours, which it lacks, is left for shapes that
- * nobody knows yet, and for three dimensions. ---- */
+ * AveragePoolGrad needs a fixed shape of dx, including the batch; ours, which it lacks, is used only for shapes that
+ * are not known yet, and for three dimensions. ---- */
 
 static bool planes_known(const Shape *s) {
   for (int i = 1; i < s->rank; i++)
@@ -78,7 +78,7 @@ static Value *emit_planes(Graph *g, Value *v) {
   return emit(g, "Reshape", v, emit_ints(g, (int64_t[]){0, v->shape.dim[1], 1, v->shape.dim[2]}, 4));
 }
 
-/* At the end as many pads as the last window hangs over, for Conv knows no ceil_mode. */
+/* Pads the end by as much as the last window extends beyond it, because Conv has no ceil_mode. */
 static int64_t pad_after(const Window *w, int a) {
   size_t slid = (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1, have = w->in[a] + w->pad[a];
   return slid > have ? (int64_t)(slid - have) : 0;

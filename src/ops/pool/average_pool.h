@@ -18,7 +18,8 @@ static inline size_t average_pool_count(const Pool *pool, int a, size_t at) {
   return average_pool_count_of(pool, &pool->window, a, at, pool->padded_end[a]);
 }
 
-/* What an output pixel sees, and by how many it is divided: first of its row, counted over the depth, then of itself.
+/* What an output pixel sees, and by how many it is divided: first for its row, counted over the depth, then for the
+ * pixel.
  */
 typedef struct PoolView {
   PoolRange depths, rows, columns;

@@ -1,5 +1,5 @@
-/* MaxPool: the largest of each window, padding left out, and where it stood: its offset in the whole of X. The first of
- * equal ones wins; NaN wins over all, as in PyTorch. */
+/* MaxPool: the largest of each window, without padding, and its offset in the whole of X. The first of equal ones wins;
+ * NaN wins over everything, as in PyTorch. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static void four_windows(const Window *w, const Row *r, const float *x, size_t j
   if (indices) *(i64x4 *)(indices + j) = __builtin_convertvector(offset, i64x4) + place + (int64_t)r->start;
 }
 
-/* The windows that are taken by four, at least as many; none where they may not. */
+/* The windows that are done four at a time: at least four, or none where this is not possible. */
 static PoolRange by_fours(const Pool *pool) {
   const Window *w = &pool->window;
   size_t extent = (w->kernel[1] - 1) * w->dilation[1] + 1, stride = w->stride[1], end = w->in[1] + w->pad[1];
@@ -92,7 +92,7 @@ static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t ro
   }
 }
 
-/* Windows of 2 × 2 side by side, all on the input: the usual ones, which a way of their own makes twice as fast. */
+/* Windows of 2 × 2 side by side, all on the input: the usual case, twice as fast with code of its own. */
 static bool is_two_by_two(const Pool *pool) {
   const Window *w = &pool->window;
   if (pool->depth.in[0] != 1 || pool->depth.out[0] != 1) return false;

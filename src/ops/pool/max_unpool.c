@@ -1,4 +1,4 @@
-/* MaxUnpool: zeros, but for the largest of each window, which go back to where MaxPool's Indices say they stood. */
+/* MaxUnpool: zeros, except for the largest of each window, which go back to where MaxPool's Indices say they were. */
 #include "graph/compose.h"
 #include "ops/conv/window.h"
 

@@ -8,8 +8,8 @@ static Status check_window(const Node *n, const Window *w, int a, size_t at, con
   return node_invalid(n, "window %zu along the %s lies on padding only", at, name);
 }
 
-/* A window that sees padding only has nothing to take the largest or the average of. That can be one of those that
- * start in the padding, or the last. */
+/* A window that sees only padding has no largest element and no average. This can be one that starts in the padding, or
+ * the last one. */
 static Status check_windows(const Node *n, const Window *w, int a, const char *name) {
   for (size_t at = 0; at < w->out[a] && at * w->stride[a] < w->pad[a]; at++) TRY(check_window(n, w, a, at, name));
   return check_window(n, w, a, w->out[a] - 1, name);

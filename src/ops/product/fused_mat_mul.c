@@ -1,6 +1,6 @@
-/* FusedMatMul (com.microsoft): y = alpha · op(A) · op(B), op turning the last two dims; MatMul's gradient is made of
- * it. transBatchA and transBatchB say that the first dim comes after all of the batch: (M, …, K) is (…, M, K). dA =
- * alpha · dY · op(B)ᵀ,  dB = alpha · op(A)ᵀ · dY, each turned once more where A or B was. */
+/* FusedMatMul (com.microsoft): y = alpha · op(A) · op(B), where op may transpose the last two dims; MatMul's gradient
+ * is made of it. transBatchA and transBatchB mean that the first dim comes after the whole batch: (M, …, K) is (…, M,
+ * K). dA = alpha · dY · op(B)ᵀ,  dB = alpha · op(A)ᵀ · dY,  each transposed again where A or B was */
 #include "ops/product/mat_mul.h"
 #include "graph/work.h"
 

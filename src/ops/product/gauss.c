@@ -55,8 +55,8 @@ static size_t pivot_column(const double *a, size_t n, size_t k) {
   return best;
 }
 
-/* a⁻¹ into `inverse`, and the determinant. The largest element that is left is the pivot: it is 0 only where all are.
- * One that is as good as 0 stands for it then; gives how many did. */
+/* Computes a⁻¹ into `inverse`, and the determinant. The largest remaining element is the pivot: it is 0 only if all
+ * are. Then a tiny number is used instead; returns how often. */
 static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, double *det) {
   const double tiny = 0x1p-400;
   int zeros = 0;
@@ -81,7 +81,7 @@ static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, doub
   return zeros;
 }
 
-/* What stood for one 0, det · a⁻¹ divides out again; with two of them the adjugate is 0. */
+/* If one pivot was replaced, det · a⁻¹ cancels it again; if two were, the adjugate is 0. */
 void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
   double det;
   int zeros = eliminate(a, n, inverse, swapped, &det);

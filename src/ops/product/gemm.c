@@ -1,5 +1,6 @@
-/* Gemm: y = alpha · op(A) · op(B) + beta · C.  dA = alpha · dY · op(B)ᵀ and dB = alpha · op(A)ᵀ · dY as Gemm nodes,
- * each turned once more where A or B was; dC = beta · dY. */
+/* Gemm: y = alpha · op(A) · op(B) + beta · C.
+ *   dA = alpha · dY · op(B)ᵀ and dB = alpha · op(A)ᵀ · dY, as Gemm nodes, each transposed again where A or B was;
+ *   dC = beta · dY */
 #include "ops/product/gemm.h"
 #include "graph/work.h"
 

@@ -30,7 +30,7 @@ static Shape batch_first(Shape s) {
   return s;
 }
 
-/* `turned`: where rows lie around the batch. Gives the floats from row to row. */
+/* `turned`: where rows lie around the batch. Returns the floats from row to row. */
 static size_t batch_strides(const Shape *s, int batch_rank, bool turned, size_t *stride) {
   size_t row = (size_t)s->dim[s->rank - 1], at = turned ? row : shape_span(s, s->rank - 2, s->rank);
   for (int i = 1; i <= s->rank - 2; i++) {
@@ -123,7 +123,7 @@ static void run_product(void *node, size_t m, int thread) {
   gemm_run_alone(&g, (char *)((Node *)node)->scratch + (size_t)thread * gemm_alone_bytes(g.rows, g.columns, g.depth));
 }
 
-/* y = A · B in double or int64: every type but float32, without haste. */
+/* y = A · B in double or int64: for every type but float32, not optimized for speed. */
 static void product_of_numbers(const Node *n, size_t m) {
   const MatMulParams *p = n->params;
   const Gemm *g = &p->gemm;
@@ -143,7 +143,7 @@ static void product_of_numbers(const Node *n, size_t m) {
   }
 }
 
-/* Threads take whole products; of fewer products than threads, each is cut. */
+/* Threads take whole products; if there are fewer products than threads, each is divided. */
 void mat_mul_run(const Node *n) {
   const MatMulParams *p = n->params;
   size_t count = 1;

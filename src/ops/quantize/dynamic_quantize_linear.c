@@ -1,4 +1,4 @@
-/* DynamicQuantizeLinear: x as uint8 with the scale and zero point that its range asks for. */
+/* DynamicQuantizeLinear: x as uint8, with the scale and zero point that fit its range. */
 #include "graph/compose.h"
 
 static Status dynamic_quantize_linear_compose(Compose *c) {

@@ -1,6 +1,6 @@
 /* Quantization: q = round(x / scale) + zero point, and back; with one scale for all of x, one for each place of an
- * axis, or one for each block of places. The gradient takes rounding for the identity and stops where a number was out
- * of range: straight through, as PyTorch's fake_quantize has it. None flows into scales and zero points. */
+ * axis, or one for each block of places. The gradient treats rounding as the identity and stops where a number was out
+ * of range: straight through, as in PyTorch's fake_quantize. None flows into scales and zero points. */
 #pragma once
 #include "graph/compose.h"
 
@@ -14,7 +14,7 @@ typedef struct Quantization {
  * are numbers. */
 Status quantization_infer(Node *n);
 
-/* Elements at … of x in turn, whose scale and zero point are at `scale_at`, or step on from there. */
+/* Elements at … of x in turn, whose scale and zero point are at `scale_at` or follow from there. */
 typedef void QuantizationRow(const Node *n, size_t at, size_t scale_at, size_t step, size_t count);
 void quantization_each(const Node *n, QuantizationRow *row);
 

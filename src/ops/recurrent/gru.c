@@ -1,7 +1,8 @@
-/* GRU: gated recurrent unit. ops/recurrent/recurrent.h has the way of a step; a cell is
- *   z = f(z),  r = f(r),  h' = (1 - z) ∘ h~ + z ∘ h,   with h~ = g(h~ + (r ∘ h) Rhᵀ + Rbh), or from opset 3 on with
- * linear_before_reset h~ = g(h~ + r ∘ l), l = h Rhᵀ + Rbh, as PyTorch has it Slots: z, r, h~ after their activations;
- * l, or r ∘ h; h before the step. */
+/* GRU: gated recurrent unit. ops/recurrent/recurrent.h describes a step; a cell is
+ *   z = f(z),  r = f(r),  h' = (1 - z) ∘ h~ + z ∘ h,  with
+ *   h~ = g(h~ + (r ∘ h) Rhᵀ + Rbh),  or from opset 3 on with linear_before_reset, as in PyTorch,
+ *   h~ = g(h~ + r ∘ l),  l = h Rhᵀ + Rbh
+ * Slots: z, r, h~ after their activations; l, or r ∘ h; h before the step. */
 #include "ops/recurrent/gru_cell.h"
 
 enum { Z, R, N, L, H, SLOTS };

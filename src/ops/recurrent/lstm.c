@@ -1,6 +1,7 @@
-/* LSTM: long short-term memory. ops/recurrent/recurrent.h has the way of a step; a cell is, with p the peepholes P,
- *   i = f(i + pi ∘ c),  f = f(f + pf ∘ c),  c~ = g(c~),  c' = f ∘ c + i ∘ c~,  o = f(o + po ∘ c'),  h' = o ∘ h(c');
- * input_forget: f = 1 - i clip bounds what the gates' activations get, as in ONNX Runtime, and not c' before h. */
+/* LSTM: long short-term memory. ops/recurrent/recurrent.h describes a step; a cell, with the peepholes P as p, is
+ *   i = f(i + pi ∘ c),  f = f(f + pf ∘ c),  c~ = g(c~),  c' = f ∘ c + i ∘ c~,  o = f(o + po ∘ c'),  h' = o ∘ h(c')
+ * With input_forget, f = 1 - i. `clip` limits the arguments of the gates' activations, as in ONNX Runtime, but not c'
+ * before h. */
 #include "ops/recurrent/lstm_cell.h"
 
 #include <math.h>

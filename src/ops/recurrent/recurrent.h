@@ -1,4 +1,4 @@
-/* Recurrent: what LSTM, GRU and RNN share. A row of X is one step of one example; forward keeps of each row what
+/* Recurrent: what LSTM, GRU and RNN share. A row of X is one step of one example; for each row, forward keeps what
  * backward needs:
  *
  *   kept (directions, rows of X, slots · hidden):   gates after their activations │ what the cell adds │ state before
@@ -37,7 +37,7 @@ typedef struct RecurrentStep RecurrentStep;
 /* Example b's units from … from + count - 1. */
 typedef void RecurrentUnits(const RecurrentStep *s, size_t b, size_t from, size_t count);
 
-/* Part of a step: a product with some gates of R, then what is done to each unit. Backward it is the unit first. */
+/* Part of a step: a product with some gates of R, then what is done to each unit. In backward, the units come first. */
 typedef struct RecurrentPhase {
   int gate, gates; /* of R */
   int operand;     /* slot that R multiplies */

@@ -1,4 +1,4 @@
-/* Activations of LSTM, GRU and RNN: each has a slope that its result tells. */
+/* Activations of LSTM, GRU and RNN: the slope of each can be computed from its result. */
 #include "ops/recurrent/recurrent_activation.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ Status activations_read(const Node *n, int directions, int each, const Activatio
     a.alpha = next(alphas, &alpha_at, kinds[a.kind].takes_alpha, kinds[a.kind].alpha);
     a.beta = next(betas, &beta_at, kinds[a.kind].takes_beta, kinds[a.kind].beta);
     bool one_to_one = a.kind == ACTIVATION_LEAKY_RELU || a.kind == ACTIVATION_ELU || a.kind == ACTIVATION_SCALED_TANH;
-    if (one_to_one && !(a.alpha > 0)) /* its result would not tell its slope */
+    if (one_to_one && !(a.alpha > 0)) /* its slope could not be computed from its result */
       return node_fail(n, STATUS_UNSUPPORTED_OP, "the alpha of %s is %g, it must be above 0", kinds[a.kind].name,
                        (double)a.alpha);
     if (clip > 0) {

@@ -1,4 +1,4 @@
-/* Activations of LSTM, GRU and RNN by name, and their slopes from what they gave. */
+/* Activations of LSTM, GRU and RNN by name, and their slopes from their results. */
 #pragma once
 #include "graph/op.h"
 

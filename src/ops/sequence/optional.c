@@ -1,4 +1,4 @@
-/* Optional: its input, or an optional without an element. */
+/* Optional: its input, or an empty optional. */
 #include "graph/sequence.h"
 
 static Status optional_compose(Compose *c) {

@@ -1,5 +1,5 @@
-/* SequenceMap: the nodes of its subgraph once an item of the first sequence; other inputs are sequences as long, or the
- * same each time. */
+/* SequenceMap: the nodes of its subgraph once for each item of the first sequence; other inputs are sequences of the
+ * same length, or the same each time. */
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
 

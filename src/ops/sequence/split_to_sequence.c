@@ -1,5 +1,5 @@
-/* SplitToSequence: x cut along an axis into parts of the given sizes, of one size (the last may be smaller), or of 1,
- * as a sequence. */
+/* SplitToSequence: x divided along an axis into a sequence of parts of the given sizes, of one size (the last may be
+ * smaller), or of 1. */
 #include "graph/sequence.h"
 
 /* Sizes of the parts; *count is 0 on failure. */

@@ -7,7 +7,7 @@ static Status infer(Node *n) {
   return concat_infer(n, 1);
 }
 
-/* Before opset 4 the axis was 1 where it was not said. */
+/* Before opset 4, the default axis was 1. */
 static Status concat_upgrade(Upgrade *u) {
   if (u->graph->file_opset < 4 && !upgrade_attr(u, "axis")) upgrade_add(u, attr_of_int("axis", 1));
   return STATUS_OK;

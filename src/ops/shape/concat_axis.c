@@ -5,7 +5,7 @@
 
 int concat_axis(const Node *n) { return *(const int *)n->params; }
 
-/* The shapes must agree but for the axis; a number settles a symbol. */
+/* The shapes must agree except for the axis; a number replaces a symbol. */
 static Status join(const Node *n, int i, int axis, Shape *y) {
   const Shape *x = &n->in[i]->shape;
   char tx[SHAPE_TEXT], ty[SHAPE_TEXT];

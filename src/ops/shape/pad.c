@@ -1,6 +1,6 @@
-/* Pad: x in a frame of a constant, of its mirror image, its border or itself again; a negative width cuts off.
- * dx = dy with the widths negated; where the frame repeats x, what the frame got is added to where it came from, axis
- * by axis. */
+/* Pad: x in a frame made of a constant, its mirror image, its border or x repeated; a negative width cuts off. dx = dy
+ * with the widths negated; where the frame repeats x, the frame's gradient is added to where its elements came from,
+ * axis by axis. */
 #include <string.h>
 
 #include "kernels/copy.h"

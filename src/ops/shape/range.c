@@ -25,7 +25,7 @@ static Status ints_infer(Node *n, Shape *y) {
   if (in[2] && *in[2] == 0) return node_invalid(n, "delta is 0");
   if (numbers) y->dim[0] = count_ints(*in[0], *in[1], *in[2]);
   else if (in[0] && in[1] && in[2] && *in[0] == 0 && *in[2] == 1)
-    y->dim[0] = *in[1]; /* 0 … N-1: as many as the symbol */
+    y->dim[0] = *in[1]; /* 0 … N-1: the dim is the symbol N */
   else y->dim[0] = graph_fresh_dim(n->graph);
   TRY(node_output(n, 0, n->in[0]->type, y));
   if (!numbers || y->dim[0] > 64) return STATUS_OK;

@@ -18,7 +18,7 @@ static Status reverse_sequence_infer(Node *n) {
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
-/* A length out of range is that of the nearest there is. */
+/* A length out of range is replaced by the nearest valid one. */
 static void reverse_sequence_run(const Node *n) {
   const Shape *x = &n->in[0]->shape;
   bool time_first = node_int(n, "time_axis", 0) == 0;

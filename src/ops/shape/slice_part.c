@@ -25,7 +25,7 @@ static Status read_lists(const Node *n, int first, List lists[LISTS]) {
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
 
-/* ONNX: negative places count from the end, places outside are moved to the nearest end. */
+/* ONNX: negative positions count from the end, positions outside are moved to the nearest end. */
 static int64_t place(int64_t x, int64_t dim, int64_t low, int64_t high) {
   return clamp(x < 0 ? x + dim : x, low, high);
 }
@@ -42,8 +42,8 @@ static Dim cut_number(int64_t dim, int64_t *start, int64_t end, int64_t step) {
   return *start > end ? 1 + (*start - end - 1) / -step : 0;
 }
 
-/* A cut whose dim, start or end is a symbol: the cases models are made of, taking a dim to be at least 1 and to hold a
- * part that ends at a symbol. */
+/* A slice whose dim, start or end is a symbol: only cases that occur in models, assuming that a dim is at least 1 and
+ * is large enough for a part that ends at a symbol. */
 static Dim cut_symbol(Graph *g, Dim dim, Dim start, Dim end, int64_t step) {
   bool to_end = end == dim || (!dim_is_symbol(end) && end >= INT32_MAX);
   if (step == 1 && start == 0 && to_end) return dim;

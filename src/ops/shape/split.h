@@ -1,4 +1,4 @@
-/* What Split and SplitTraining share: all but where the sizes stand. */
+/* What Split and SplitTraining share: everything except where the sizes are given. */
 #pragma once
 #include "graph/op.h"
 

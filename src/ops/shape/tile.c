@@ -1,4 +1,4 @@
-/* Tile: x beside itself, as often along each dim as input 1 says.  dx = Σ of the copies' dys. */
+/* Tile: x repeated along each dim, as often as input 1 says.  dx = Σ of the copies' dys. */
 #include "graph/dims.h"
 #include "kernels/strided.h"
 #include "graph/upgrade.h"
@@ -67,7 +67,7 @@ static Status tile_grad(Grad *grad) {
   const Tile *p = n->params;
   const Shape *x = &n->in[0]->shape;
   if (!p->known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs to know which dims are repeated");
-  Value *pieces[RANK_MAX]; /* infer lets no more be */
+  Value *pieces[RANK_MAX]; /* infer allows no more */
   int64_t axes[RANK_MAX];
   int count = 0, repeated = 0;
   for (int i = 0; i < x->rank; i++) {

@@ -1,4 +1,5 @@
-/* The checks of DFT, and its lines: brought to the transform's length, transformed, and cut to the output's. */
+/* The checks of DFT, and its lines, which are extended to the transform's length, transformed, and cut to the
+ * output's. */
 #include "ops/signal/dft_lines.h"
 
 #include "size.h"

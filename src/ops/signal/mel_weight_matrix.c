@@ -1,4 +1,4 @@
-/* MelWeightMatrix: what a spectrogram is multiplied by to have its bins on the mel scale: overlapping triangles.
+/* MelWeightMatrix: the overlapping triangles by which a spectrogram is multiplied to bring its bins to the mel scale.
  * Computed ahead. */
 #include "graph/compose.h"
 #include "kernels/double_math.h"

@@ -1,5 +1,5 @@
-/* StringNormalizer: strings in upper or lower case (Latin, Greek and Cyrillic letters), those that are stop words left
- * out; where none is left, one that is empty. */
+/* StringNormalizer: strings in upper or lower case (Latin, Greek and Cyrillic letters), without stop words; one empty
+ * string if none is left. */
 #include "graph/strings.h"
 
 typedef unsigned Letter(unsigned c);

@@ -96,7 +96,7 @@ static bool matches(const Node *n, size_t at, size_t step, int64_t pool, int64_t
   return true;
 }
 
-/* y at the column of the n-gram number `gram`, once more for each place of the row where it is. */
+/* Adds to y at the column of n-gram number `gram`, once for each place of the row where it occurs. */
 static void count_gram(const Node *n, size_t row, size_t columns, int64_t pool, int64_t length, size_t gram, float *y) {
   const TfIdf *p = n->params;
   float *count = &y[p->columns[gram]], weight = p->weights ? p->weights[p->columns[gram]] : 1;

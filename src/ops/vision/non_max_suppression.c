@@ -1,10 +1,10 @@
-/* NonMaxSuppression: of boxes that overlap the best alone, class by class. Computed ahead, since its shape follows from
- * them. */
+/* NonMaxSuppression: keeps only the best of boxes that overlap, class by class. Computed ahead, since its shape depends
+ * on them. */
 #include "graph/compose.h"
 #include "kernels/select.h"
 #include "graph/work.h"
 
-enum { COMPARISON = 64, OVERLAP = 8 }; /* multiply-adds in the time that these take */
+enum { COMPARISON = 64, OVERLAP = 8 }; /* multiply-adds that take as long */
 
 typedef struct Rule {
   bool centers, by_score; /* boxes are (center, size); boxes of a lower score are left out */
@@ -80,7 +80,7 @@ static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t 
   return kept;
 }
 
-/* Each box is held against those that are kept, of which there may be `most`. */
+/* Each box is compared with those that are kept, of which there may be `most`. */
 static double work_of_boxes(double count, double most) {
   return count * select_levels(count) * COMPARISON + most * (count - most / 2) * OVERLAP;
 }

@@ -2,7 +2,7 @@
 #include "ops/vision/resize_axes.h"
 #include "graph/upgrade.h"
 
-/* Resize 10 has no regions of interest among its inputs, and one way to find a place. */
+/* Resize of opset 10 has no regions of interest among its inputs, and only one way to find a place. */
 static Status resize_upgrade(Upgrade *u) {
   if (u->node->in_count != 2) return STATUS_OK;
   u->in[2] = u->in[1], u->in[1] = NULL;

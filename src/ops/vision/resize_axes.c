@@ -171,7 +171,7 @@ static double weight_at(const Rule *r, double x) {
 
 static int32_t within(float i, size_t in) { return i > 0 ? i < (float)in ? (int32_t)i : (int32_t)in - 1 : 0; }
 
-/* Neighbours start … start + taps - 1 around floor(x); stretched over more of them by 1 / shrink. */
+/* Neighbours start … start + taps - 1 around floor(x); when shrinking, stretched over 1 / shrink times as many. */
 static void fill_place(const Rule *r, const ResizeAxis *t, float x, int start, double shrink, int32_t *index,
                        float *weight) {
   if (r->mode == NEAREST) {
@@ -346,7 +346,7 @@ Status resize_op_grad(Grad *g) {
   return STATUS_OK;
 }
 
-/* Axis by axis: what lies across it is as large as it ever is. */
+/* Axis by axis: what lies across it is taken at its largest. */
 double resize_work(const Node *n) {
   const Resize *r = n->params;
   double largest = 1, work = 0;

@@ -25,7 +25,7 @@ Status resize_bytes(Node *n, const Resize *r); /* sets scratch_bytes */
 void resize_forward(const Resize *r, const float *x, float *y, void *scratch);
 void resize_gradient(const Resize *r, const float *dy, float *dx, void *scratch);
 
-/* What Resize and Upsample are but for their names. */
+/* What Resize and Upsample are, apart from their names. */
 Status resize_op_infer(Node *n);
 void resize_op_run(const Node *n);
 Status resize_op_grad(Grad *g);

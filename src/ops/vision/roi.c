@@ -50,7 +50,7 @@ Status roi_read(Node *n, int at, Shape *y, RoiAlign **out) {
   return STATUS_OK;
 }
 
-/* As many as a bin has pixels: in one that is larger than two pictures, what lies outside need not be told apart. */
+/* As many as a bin has pixels: in one larger than two pictures, samples outside need not be distinguished. */
 size_t roi_most_samples(const RoiAlign *r, int a) {
   size_t most = 2 * r->in[a] + 2;
   return r->ratio ? (size_t)r->ratio : most < SAMPLES_MAX ? most : SAMPLES_MAX;

@@ -18,7 +18,7 @@ static Status upsample_compose(Compose *c) {
   return compose_done(c, emit_with(c->graph, "Resize", attrs, c->node->in[0], EMIT_ABSENT, scales));
 }
 
-/* In opset 1 it had a scale each for height and width. */
+/* In opset 1 it had separate scales for height and width. */
 static Status upsample_upgrade(Upgrade *u) {
   const Attr *height = upgrade_attr(u, "height_scale"), *width = upgrade_attr(u, "width_scale");
   float *scales = ARENA_ARRAY(u->graph->arena, float, 4);
