@@ -40,6 +40,13 @@ Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic) {
 
 Status arithmetic_infer(Node *n) { return arithmetic_infer_as(n, own(n)); }
 
+Status arithmetic_alpha_infer(Node *n) {
+  float *alpha = NODE_PARAMS(n, float);
+  if (!alpha) return STATUS_OUT_OF_MEMORY;
+  *alpha = node_float(n, "alpha", own(n)->alpha);
+  return arithmetic_infer(n);
+}
+
 static void compute(const Arithmetic *f, DType type, const Numbers *a, const Numbers *b, Numbers *y, size_t count) {
   if (dtype_is_float(type))
     for (size_t i = 0; i < count; i++) y->floats[i] = f->floats(a->floats[i], b->floats[i]);

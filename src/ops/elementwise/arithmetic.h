@@ -12,6 +12,7 @@ typedef struct Arithmetic {
   double (*floats)(double a, double b);         /* of the other floats; NULL: of none */
   int64_t (*ints)(int64_t a, int64_t b);        /* NULL: of none */
   uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
+  float alpha;                                  /* what the attribute is where it is not said */
 } Arithmetic;
 
 /* Inputs of one type that the operator's own Arithmetic computes; integers known on both sides give a known output. */
@@ -20,6 +21,9 @@ void arithmetic_run(const Node *n);
 /* The same for any number of inputs, y = f(… f(f(in0, in1), in2) …). */
 Status arithmetic_fold_infer(Node *n);
 void arithmetic_fold_run(const Node *n);
+/* For a row that has the attribute `alpha`. */
+Status arithmetic_alpha_infer(Node *n);
+static inline float arithmetic_alpha(const Node *n) { return *(const float *)n->params; }
 /* Where an attribute decides which Arithmetic it is. */
 Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic);
 void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const void *const *in, unsigned moves,

@@ -1,23 +1,12 @@
 /* LeakyRelu: y = x where x > 0, else alpha·x.  dx = dy where x > 0, else alpha·dy. */
 #include "ops/elementwise/arithmetic.h"
 
-typedef struct LeakyRelu {
-  float alpha;
-} LeakyRelu;
-
-static Status leaky_relu_infer(Node *n) {
-  LeakyRelu *p = NODE_PARAMS(n, LeakyRelu);
-  if (!p) return STATUS_OUT_OF_MEMORY;
-  p->alpha = node_float(n, "alpha", 0.01f);
-  return arithmetic_infer(n);
-}
-
-BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x *((const LeakyRelu *)n->params)->alpha))
+BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x *arithmetic_alpha(n)))
 
 /* y has x's sign unless alpha < 0; then the gradient looks at x itself. */
 static Status leaky_relu_grad(Grad *g) {
   Node *n = g->node;
-  float alpha = node_float(n, "alpha", 0.01f);
+  float alpha = arithmetic_alpha(n);
   g->dx[0] = emit_with(g->graph, "LeakyReluGrad", ATTRS(attr_of_float("alpha", alpha)), g->dy[0],
                        alpha < 0 ? n->in[0] : n->out[0]);
   return STATUS_OK;
@@ -28,9 +17,9 @@ OPERATOR(leaky_relu) = {
     .since = {1, 6, 16},
     .inputs = {1, 1},
     .in_place = 1,
-    .infer = leaky_relu_infer,
+    .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){leaky_relu_row},
+    .own = &(const Arithmetic){leaky_relu_row, .alpha = 0.01f},
     .grad = leaky_relu_grad,
     .cases = CASES({"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"},
                    {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}),

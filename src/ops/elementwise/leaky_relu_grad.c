@@ -1,18 +1,7 @@
 /* LeakyReluGrad (com.microsoft): dx = dy where y > 0, else alpha·dy; y is the output of LeakyRelu, or its input. */
 #include "ops/elementwise/arithmetic.h"
 
-typedef struct LeakyReluGrad {
-  float alpha;
-} LeakyReluGrad;
-
-static Status leaky_relu_grad_infer(Node *n) {
-  LeakyReluGrad *p = NODE_PARAMS(n, LeakyReluGrad);
-  if (!p) return STATUS_OUT_OF_MEMORY;
-  p->alpha = node_float(n, "alpha", 0.01f);
-  return arithmetic_infer(n);
-}
-
-BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *((const LeakyReluGrad *)n->params)->alpha))
+BROADCAST_ROW_2(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *arithmetic_alpha(n)))
 
 OPERATOR(leaky_relu_grad) = {
     .name = "LeakyReluGrad",
@@ -20,8 +9,8 @@ OPERATOR(leaky_relu_grad) = {
     .since = {1},
     .inputs = {2, 2},
     .in_place = 1 | 2,
-    .infer = leaky_relu_grad_infer,
+    .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){leaky_relu_grad_row},
+    .own = &(const Arithmetic){leaky_relu_grad_row, .alpha = 0.01f},
     .cases = CASES({"f32[2,3] f32[2,3]", "alpha=0.3"}),
 };

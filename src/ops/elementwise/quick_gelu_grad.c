@@ -1,14 +1,13 @@
 /* QuickGeluGrad (com.microsoft; dY, X): dx = dy·slope of X. ops/elementwise/gelu.h has the formula. */
 #include "ops/elementwise/gelu.h"
+#include "graph/same_shape.h"
 
 static Status quick_gelu_grad_infer(Node *n) {
-  float *alpha = NODE_PARAMS(n, float);
-  if (!alpha) return STATUS_OUT_OF_MEMORY;
-  *alpha = node_float(n, "alpha", 1.702f);
-  return arithmetic_gradient_infer(n);
+  TRY(same_shape_want(n, 0, 1));
+  return arithmetic_alpha_infer(n);
 }
 
-BROADCAST_ROW_2(quick_gelu_grad_row, a *f32x4_quick_gelu_slope(b, *(const float *)n->params))
+BROADCAST_ROW_2(quick_gelu_grad_row, a *f32x4_quick_gelu_slope(b, arithmetic_alpha(n)))
 
 OPERATOR(quick_gelu_grad) = {
     .name = "QuickGeluGrad",
@@ -18,6 +17,6 @@ OPERATOR(quick_gelu_grad) = {
     .in_place = 1 | 2,
     .infer = quick_gelu_grad_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){quick_gelu_grad_row},
+    .own = &(const Arithmetic){quick_gelu_grad_row, .alpha = 1.702f},
     .cases = CASES({"f32[2,3] f32[2,3]", "alpha=0.5"}, {"f32[7] f32[7]:-5..5"}),
 };
