@@ -70,9 +70,12 @@ static bool by_momentum(const Optimizer *o) { return o->momentum != 0 && optimiz
 typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
   f32x4 rate;   /* lr with its decay and the bias correction of m (beside a raw root: of v, too) in it */
+  i32x4 decays; /* which bits of p a decay of 0 leaves: its sign, for 0 · ∞ is no 0 */
   f32x4 spread; /* 1 / sqrt of the bias correction of v */
   f32x4 momentum, fresh, nesterov, alpha, rest_alpha;
 } Rates;
+
+static int32_t decay_bits(float decay) { return decay != 0 ? -1 : INT32_MIN; }
 
 static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
   const OptimizerRow *row = optimizer_row(o->kind);
@@ -85,6 +88,7 @@ static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
       .lr = f32x4_splat(lr),
       .scale = f32x4_splat(scale),
       .decay = f32x4_splat(row->decouples_decay ? lr * o->weight_decay : o->weight_decay),
+      .decays = i32x4_splat(row->decouples_decay ? decay_bits(lr * o->weight_decay) : decay_bits(o->weight_decay)),
       .beta1 = f32x4_splat(o->beta1),
       .rest1 = f32x4_splat(1 - o->beta1),
       .beta2 = f32x4_splat(o->beta2),
@@ -105,16 +109,19 @@ typedef struct Four {
   f32x4 p, g, m, v;
 } Four;
 
+/* λ·p; 0 for λ = 0, whatever p is. */
+static inline f32x4 decay_of(const Rates *r, f32x4 p) { return r->decay * (f32x4)((i32x4)p & r->decays); }
+
 /* torch.optim.SGD:  g += λ·p;  p -= η·g */
 static inline Four sgd(Four x, const Rates *r) {
-  x.p -= r->lr * (x.g + r->decay * x.p);
+  x.p -= r->lr * (x.g + decay_of(r, x.p));
   return x;
 }
 
 /* with momentum:  g += λ·p;  m = μ·m + (1−dampening)·g;  p -= η·m, or η·(g + μ·m) with Nesterov. m starts at 0, and
  * dampening begins after the first step, in which m = g. */
 static inline Four sgd_momentum(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   x.m = r->momentum * x.m + r->fresh * x.g;
   f32x4 look_ahead = x.g + r->momentum * x.m;
   x.p -= r->lr * f32x4_select(r->nesterov != f32x4_splat(0), look_ahead, x.m);
@@ -137,19 +144,19 @@ static inline Four adam_step(Four x, const Rates *r) {
 
 /* torch.optim.Adam: the decay is part of the gradient:  g += λ·p */
 static inline Four adam(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   return adam_step(x, r);
 }
 
 /* Loshchilov & Hutter 2019 in torch.optim.AdamW's order (adam_mode 0):  p -= η·λ·p first */
 static inline Four adamw(Four x, const Rates *r) {
-  x.p -= r->decay * x.p;
+  x.p -= decay_of(r, x.p);
   return adam_step(x, r);
 }
 
 /* ONNX's Adam:  g += λ·p;  p -= η·√(1−β₂ᵗ)/(1−β₁ᵗ) · m / (√v + ε) */
 static inline Four adam_hf(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   x = moments(x, r);
   x.p -= r->rate * x.m / (f32x4_sqrt(x.v) + r->eps);
   return x;
@@ -159,13 +166,13 @@ static inline Four adam_hf(Four x, const Rates *r) {
 static inline Four adamw_hf(Four x, const Rates *r) {
   x = moments(x, r);
   x.p -= r->rate * x.m / (f32x4_sqrt(x.v) + r->eps);
-  x.p -= r->decay * x.p;
+  x.p -= decay_of(r, x.p);
   return x;
 }
 
 /* torch.optim.Adagrad, Σg² in m:  g += λ·p;  m += g²;  p -= η/(1 + t·lr_decay) · g / (√m + ε) */
 static inline Four adagrad(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   x.m += x.g * x.g;
   x.p -= r->rate * x.g / (f32x4_sqrt(x.m) + r->eps);
   return x;
@@ -173,7 +180,7 @@ static inline Four adagrad(Four x, const Rates *r) {
 
 /* torch.optim.RMSprop, not centered, E[g²] in m:  g += λ·p;  m = α·m + (1−α)·g²;  p -= η·g / (√m + ε) */
 static inline Four rmsprop(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   x.m = r->alpha * x.m + r->rest_alpha * x.g * x.g;
   x.p -= r->lr * x.g / (f32x4_sqrt(x.m) + r->eps);
   return x;
@@ -181,7 +188,7 @@ static inline Four rmsprop(Four x, const Rates *r) {
 
 /* with momentum, its buffer in v:  v = μ·v + g / (√m + ε);  p -= η·v */
 static inline Four rmsprop_momentum(Four x, const Rates *r) {
-  x.g += r->decay * x.p;
+  x.g += decay_of(r, x.p);
   x.m = r->alpha * x.m + r->rest_alpha * x.g * x.g;
   x.v = r->momentum * x.v + x.g / (f32x4_sqrt(x.m) + r->eps);
   x.p -= r->lr * x.v;

@@ -66,6 +66,22 @@ static void optimizers_follow_pytorch(const void *argument) {
   }
 }
 
+/* As in PyTorch, where a decay or momentum of 0 is left out: 0 · −∞ is no number. */
+static void a_decay_of_0_adds_nothing(const void *argument) {
+  (void)argument;
+  for (OptimizerKind kind = OPTIMIZER_NONE + 1; kind < OPTIMIZER_COUNT; kind++) {
+    Optimizer o = optimizer_default(kind);
+    float p[ELEMENTS] = {-INFINITY, INFINITY, 0.5f, 1, -INFINITY}, g[ELEMENTS] = {0, 0, 1}, m[ELEMENTS] = {0},
+          v[ELEMENTS] = {0};
+    o.weight_decay = 0;
+    for (int t = 0; t < 3; t++) optimizer_update(&o, t + o.first_step, 0.01f, 1, p, g, m, v, ELEMENTS);
+    check(p[0] == -INFINITY && p[1] == INFINITY && p[4] == -INFINITY, "%s makes of infinite elements %g, %g, %g",
+          optimizer_name(kind), (double)p[0], (double)p[1], (double)p[4]);
+    check(p[2] < 0.5f && p[3] == 1, "%s makes of 0.5 and 1 %g and %g", optimizer_name(kind), (double)p[2],
+          (double)p[3]);
+  }
+}
+
 static void norms_clip_and_tell_what_is_not_finite(const void *argument) {
   (void)argument;
   float g[11];
@@ -336,6 +352,7 @@ static void what_could_not_be_read_is_not_written(const void *argument) {
 
 int main(void) {
   TEST(optimizers_follow_pytorch);
+  TEST(a_decay_of_0_adds_nothing);
   TEST(norms_clip_and_tell_what_is_not_finite);
   TEST(optimizer_models_come_back);
   test_run("models_come_back (convolution)", models_come_back, "tests/golden/cnn_bn.onnx");
