@@ -27,7 +27,8 @@ export const ENGINE_KEYS = /** @type {const} */ ([
   'onProgress',
 ]);
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
-export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'nominal', 'initialize', ...LISTS]);
+const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie']);
+export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
 
 /**
  * @param {string} where
@@ -85,20 +86,43 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  * @param {ArtifactOptions} [options]
  */
 export async function generateArtifacts(model, options = {}) {
-  const settings = settingsOf(options);
+  return await askOnce('artifacts', model, options, settingsOf(options));
+}
+
+/**
+ * @param {Source} model
+ * @param {EngineOptions} [options]
+ */
+export async function parametersOf(model, options = {}) {
+  checkEngineOptions('parametersOf', options, ['model']);
+  return await askOnce('parametersOf', model, options, limitOf(options));
+}
+
+/**
+ * A question about a model, to a worker that lives for it alone.
+ * @template {'artifacts' | 'parametersOf'} M
+ * @param {M} method
+ * @param {Source} model
+ * @param {EngineOptions} options
+ * @param {[string, string][]} settings the engine's keys and values
+ */
+async function askOnce(method, model, options, settings) {
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const external = copyExternal(options);
-    const artifacts = await client.ask(
-      'artifacts',
+    const answer = await client.ask(
+      method,
       { model: bytes, external, constants, settings },
       [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer),
     );
     await client.release();
-    return artifacts;
+    return answer;
   });
 }
+
+/** @param {EngineOptions} options @returns {[string, string][]} */
+const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemoryBytes)]];
 
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
@@ -108,16 +132,17 @@ function settingsOf(options) {
   const lists = LISTS.flatMap((key) =>
     listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
   );
-  const flags = [...flag('nominal', options.nominal), ...flag('initialize', options.initialize)];
-  const { passes, maxMemoryBytes = 0 } = options;
+  const flags = FLAGS.flatMap((key) => flag(key, options[key]));
+  const { passes, batchNorm } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
   return [
-    ['maxMemoryBytes', String(maxMemoryBytes)],
+    ...limitOf(options),
     ...typed('loss', loss),
     ...typed('optimizer', optimizer),
     ...lists,
     ...flags,
+    .../** @type {[string, string][]} */ (batchNorm === undefined ? [] : [['batchNorm', String(batchNorm)]]),
     ...chosen,
   ];
 }

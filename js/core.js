@@ -71,14 +71,34 @@ export class Core {
     return this.#pool;
   }
 
-  /** @param {Protocol['artifacts']['in']} args */
-  artifacts({ model, external, constants, settings }) {
+  /**
+   * @template T
+   * @param {Protocol['artifacts']['in']} args
+   * @param {(builder: number) => T} work
+   */
+  #withBuilder({ model, external, constants, settings }, work) {
     const builder = this.#pointer('abi_artifacts_new');
     try {
       for (const [key, value] of settings) this.#run('abi_artifacts_set', builder, key, value);
       this.#takeExternal('abi_artifacts_external', builder, external);
       this.#takeConstants('abi_artifacts_constant', builder, constants);
       this.#run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
+      return work(builder);
+    } finally {
+      if (!this.#broken) this.#call('abi_artifacts_free', builder);
+    }
+  }
+
+  /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
+  parametersOf(args) {
+    return this.#withBuilder(args, (builder) =>
+      JSON.parse(this.#text(this.#pointer('abi_artifacts_parameters', builder))),
+    );
+  }
+
+  /** @param {Protocol['artifacts']['in']} args */
+  artifacts(args) {
+    return this.#withBuilder(args, (builder) => {
       this.#run('abi_artifacts_build', builder);
       const ids = this.#constants.artifacts;
       const part = (/** @type {number} */ which) =>
@@ -93,9 +113,7 @@ export class Core {
         checkpointState: part(ids.checkpoint),
         warnings: this.#text(this.#call('abi_artifacts_warnings', builder)).split('\n').filter(Boolean),
       };
-    } finally {
-      if (!this.#broken) this.#call('abi_artifacts_free', builder);
-    }
+    });
   }
 
   /** @param {Protocol['load']['in']} args */

@@ -1,6 +1,6 @@
 /** The front door of the package; importing it does nothing. */
 
-export { generateArtifacts } from './artifacts.js';
+export { generateArtifacts, parametersOf } from './artifacts.js';
 export { TrainletError } from './errors.js';
 export { InferenceSession, TrainingSession } from './session.js';
 export { CheckpointStore } from './store.js';

@@ -1,6 +1,15 @@
 /** What page and worker say to each other: each method with what goes in and what comes out. */
 
-import type { DataType, ErrorCode, MemoryPlan, NodeTimes, ParameterInfo, TypedArray, ValueInfo } from './types.js';
+import type {
+  DataType,
+  ErrorCode,
+  MemoryPlan,
+  ModelParameter,
+  NodeTimes,
+  ParameterInfo,
+  TypedArray,
+  ValueInfo,
+} from './types.js';
 
 /**
  * Tensors in one buffer, each at an offset that is a multiple of 8; those of a sequence have its name, in order.
@@ -106,6 +115,7 @@ export interface Protocol {
       warnings: string[];
     };
   };
+  parametersOf: { in: Protocol['artifacts']['in']; out: ModelParameter[] };
   load: {
     in: {
       parts: Part[];

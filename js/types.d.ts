@@ -333,6 +333,26 @@ export interface ParameterInfo {
   readonly trainable: boolean;
 }
 
+/** A float initializer of a model, before anything is made of it. */
+export interface ModelParameter extends ParameterInfo {
+  /** The number of elements. */
+  readonly size: number;
+  /**
+   * The nodes that read it, in the model's order, 64 at most; where nodes only prepare it (a Transpose, the norm of a
+   * weight), those that read their result. `weight`, `bias` and `scale` are what a layer learns, `statistic` is a
+   * running mean or variance, `operand` everything else: a mask, a table of constants, a mean of the inputs.
+   */
+  readonly readers: readonly {
+    readonly node: string;
+    readonly op: string;
+    readonly as: 'weight' | 'bias' | 'scale' | 'statistic' | 'operand';
+  }[];
+  /** Whether `generateArtifacts` trains it without `requiresGrad` and `frozen`, if the loss depends on it. */
+  readonly trainable: boolean;
+  /** Why it does not train, in words for people. */
+  readonly reason?: string;
+}
+
 /** What each node takes, in the order in which they run. */
 export interface NodeTimes {
   /** How many runs were timed: those on the shapes that were fed last. */
@@ -431,10 +451,29 @@ export interface ArtifactOptions extends EngineOptions {
   loss?: LossType | LossOptions | 'training-info';
   /** Default `adamw`, or the training_info's. */
   optimizer?: OptimizerType | OptimizerOptions;
-  /** Globs over parameter names; default: every float parameter, or those that the training_info trains. */
+  /**
+   * Globs over parameter names. Default: those that the training_info trains; otherwise what a layer reads as its
+   * weight, its bias or its scale (`parametersOf` tells), not masks, constant tables and means of the inputs, of which
+   * `warnings` names those left out. Running statistics never train, nor does what is not finite: that is left out where
+   * a pattern with `*` or `?` matches it, and `invalid-argument` by its own name.
+   */
   requiresGrad?: readonly string[];
   /** Globs over parameter names; they win over `requiresGrad`. */
   frozen?: readonly string[];
+  /**
+   * For a BatchNormalization whose scale and bias do not train. `frozen` (the default): it uses its running statistics
+   * and leaves them alone, as in Keras. `update`: it uses the batch's statistics and keeps moving the running ones, as
+   * in PyTorch's train(). Dropout is off where there are weights before it of which none trains.
+   */
+  batchNorm?: 'frozen' | 'update';
+  /**
+   * PyTorch's exporter merges tensors that are equal when it exports, as the biases of a new model are; they then train
+   * as one, and `warnings` says so. true: each layer gets its own again. This is done for tensors whose elements are
+   * all equal and for those of numbered copies of a layer (`layers.0`, `layers.1`); not for a module that is called
+   * several times, nor for what operators of different kinds share, such as an embedding that is the output's weight
+   * too. Default false; refused with a training_info.
+   */
+  untie?: boolean;
   /** The outputs from which the loss is computed; default: the first. */
   lossInputs?: readonly string[];
   /**
@@ -455,6 +494,12 @@ export interface ArtifactOptions extends EngineOptions {
 }
 /** Makes the training artifacts from an inference model, in a worker that is used only for this. */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
+
+/**
+ * The parameters of a model: who reads them, and which of them train by default. `invalid-model`, `unsupported-op` and
+ * the like as of `generateArtifacts`.
+ */
+export function parametersOf(model: Source, options?: EngineOptions): Promise<readonly ModelParameter[]>;
 
 export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */

@@ -54,7 +54,13 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
 /* What loss.type (besides training-info) and optimizer.type may be; NULL past the last. */
 const char *trainlet_loss_name(int i);
 const char *trainlet_optimizer_name(int i);
-/* Makes the four files. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
+/* The loaded model's float initializers as JSON, as the options set so far have them:
+ * [{"name", "type", "dims", "size", "readers": [{"node", "op", "as": "weight", "bias", "scale", "statistic" or
+ * "operand"}], of which 64 at most, "trainable", "reason": why not}]. Valid until the next call; NULL when memory is
+ * out, and where no model was loaded (STATUS_INVALID_ARGUMENT). What was made before is forgotten. */
+const char *trainlet_artifacts_parameters(TrainletArtifacts *a);
+/* Makes the four files. What was untied, here or by trainlet_artifacts_parameters, stays so in the loaded model.
+ * STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
  * STATUS_INVALID_ARGUMENT (options that do not fit the model). */
 Status trainlet_artifacts_build(TrainletArtifacts *a);
 /* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 when it is not there. */

@@ -169,6 +169,11 @@ EXPORT(abi_artifacts_set) Status abi_artifacts_set(TrainletArtifacts *a, const c
   trainlet_artifacts_set(a, key, value);
   return keep(trainlet_artifacts_error(a));
 }
+EXPORT(abi_artifacts_parameters) const char *abi_artifacts_parameters(TrainletArtifacts *a) {
+  const char *text = trainlet_artifacts_parameters(a);
+  keep(trainlet_artifacts_error(a));
+  return text;
+}
 EXPORT(abi_artifacts_build) Status abi_artifacts_build(TrainletArtifacts *a) {
   trainlet_artifacts_build(a);
   return keep(trainlet_artifacts_error(a));

@@ -1,7 +1,7 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
 import { sentenceOf } from '../errors.js';
-import { generateArtifacts, InferenceSession, TrainingSession, TrainletError } from '../index.js';
+import { generateArtifacts, InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
 import { bench, randomFeeds } from './bench.js';
@@ -19,6 +19,7 @@ import {
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { needed, number, wholeNumber } from './options.js';
+import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError } from './run-main.js';
 import { complain, say } from './terminal.js';
@@ -59,8 +60,11 @@ overwritten with --force only.
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
-  --train GLOB         parameters to train; may be given again (default: all)
+  --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
+                       inspect shows it)
   --freeze GLOB        parameters to leave as they are; wins over --train
+  --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
+  --untie              parameters that the exporter made one because they began equal are several again
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
@@ -75,7 +79,8 @@ export const COMMANDS = {
     about: 'what is in a model, a training directory or a checkpoint',
     takes: 'MODEL, DIR or CHECKPOINT',
     help: `trainlet inspect MODEL|DIR|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
-Shows inputs, outputs, parameters, and the plan of memory; of a checkpoint's file, Trainlet's or ONNX Runtime's, its
+Shows inputs, outputs, parameters, and the plan of memory; of the parameters of a MODEL who reads them as what, and
+which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its
 parameters, the optimizer's steps and learning rate, the place in the data and the properties.
 
   --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random
@@ -111,6 +116,8 @@ parameters, the optimizer's steps and learning rate, the place in the data and t
       train: { type: 'string', multiple: true },
       freeze: { type: 'string', multiple: true },
       output: { type: 'string', multiple: true },
+      'batch-norm': { type: 'string' },
+      untie: { type: 'boolean' },
       nominal: { type: 'boolean' },
       format: { type: 'string', default: 'ort' },
       out: { type: 'string', short: 'o' },
@@ -251,10 +258,20 @@ async function inspectModel(model, options, batch, values) {
     if (values.graph) return await showGraph(run, () => session.getGraphText());
     showValues('input', session.inputs);
     showValues('output', session.outputs);
+    await showParameters(model, options);
     await run();
     showMemory(await session.getMemoryPlan());
   } finally {
     await session.release();
+  }
+}
+
+/** @param {string} model @param {EngineOptions} options */
+async function showParameters(model, options) {
+  try {
+    for (const line of parameterTable(await parametersOf(model, options))) say(line);
+  } catch (error) {
+    complain(`what of it would train is not known: ${sentenceOf(error)}`);
   }
 }
 
@@ -319,7 +336,8 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
 async function artifacts(model, values) {
   const out = needed(values, 'out');
   const loss = /** @type {LossType | undefined} */ (values.loss);
-  const { nominal, force, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
+  const { nominal, force, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
+  const batchNorm = values['batch-norm'];
   const format = formatOf(values);
   if (nominal && format !== 'ort')
     throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
@@ -332,7 +350,7 @@ async function artifacts(model, values) {
     clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
-  const options = { loss, optimizer, requiresGrad, frozen, additionalOutputs, nominal };
+  const options = { loss, optimizer, requiresGrad, frozen, batchNorm, untie, additionalOutputs, nominal };
   const made = await makeArtifacts(model, options, await externalIn(model, values));
   const checkpointState =
     format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));

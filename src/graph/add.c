@@ -60,7 +60,11 @@ static Status compose(Graph *g, const Added *a, Compose *c) {
   if (!n) return g->error->status;
   c->graph = g;
   c->node = n;
-  TRY(a->op->compose(c));
+  Node *around = g->composing;
+  if (!around && !(a->op->flags & OP_SUBGRAPHS)) g->composing = n; /* a subgraph's nodes are the model's own */
+  Status status = a->op->compose(c);
+  g->composing = around;
+  TRY(status);
   if (g->arena->failed) return graph_out_of_memory(g);
   return g->error->status;
 }

@@ -109,6 +109,7 @@ typedef struct Deferred {
 
 struct Node {
   const Op *op;
+  Node *whole;      /* the node that this one is a part of, where others make that up (Op.compose); else NULL */
   const char *name; /* never NULL; made up from the op and its first output when the model has none */
   Graph *graph;
   int version; /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
@@ -168,7 +169,8 @@ struct Graph {
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
   int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
-  const Rng *rng; /* what random operators draw from; set by the session before a run */
+  Node *composing; /* the node that is being made of others, the outermost; NULL: none */
+  const Rng *rng;  /* what random operators draw from; set by the session before a run */
   struct {
     const char **keys, **texts;
     int count, capacity;

@@ -71,6 +71,9 @@ enum {
   OP_STEPS = 1 << 14,            /* a step function: differences cannot check the gradient that it passes on */
   OP_FIRST_ALONE = 1 << 15,      /* outputs after the first carry no gradient: statistics, as in PyTorch */
   OP_PICKS = 1 << 16,            /* any output may be absent in one run and wanted in the next; computed if wanted */
+  /* What a layer learns of its inputs: .weights, .biases, .scales (train/weights.h). */
+  OP_ALONG_AXIS = 1 << 17, /* a bias or scale only where it is a vector along one axis of what depends on a weight */
+  OP_REPEATS = 1 << 18,    /* its output repeats elements, so that no weight is read through it */
 };
 
 enum { SINCE_MAX = 12, UPDATES_MAX = 8 };
@@ -88,6 +91,8 @@ struct Op {
   unsigned flags;
   /* Bit i: output 0 may have input i's bytes when nobody reads that input later (same type and shape). */
   unsigned in_place;
+  /* Bit i: input i is what a layer learns: a matrix, table or kernel; what it adds; what it multiplies by. */
+  unsigned weights, biases, scales;
   signed char updates[UPDATES_MAX]; /* OP_UPDATES: output k is input updates[k]'s own bytes where updates[k] > 0 */
   /* Checks inputs and attributes; sets types and shapes of outputs, params and scratch_bytes. */
   Status (*infer)(Node *n);

@@ -28,7 +28,7 @@ static Status set_weights(TrainletArtifacts *a, const char *key, const char *val
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
   a->loss.weights = NULL;
-  float *weights = block_reserve(&a->weights, (size_t)count * sizeof *weights) ? a->weights.data : NULL;
+  float *weights = block_reserve(&a->class_weights, (size_t)count * sizeof *weights) ? a->class_weights.data : NULL;
   if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   for (const char *p = value; at < count; p++) {
     char *end;
@@ -184,6 +184,11 @@ static Status set_passes(TrainletArtifacts *a, const char *key, const char *valu
   return STATUS_OK;
 }
 
+static Status set_batch_norm(TrainletArtifacts *a, const char *key, const char *value) {
+  a->updates_batch_norm = strcmp(value, "update") == 0;
+  return a->updates_batch_norm || strcmp(value, "frozen") == 0 ? STATUS_OK : invalid(a, key, value, "frozen or update");
+}
+
 static Status set_limit(TrainletArtifacts *a, const char *key, const char *value) {
   char *end;
   double bytes = strtod(value, &end);
@@ -201,6 +206,8 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
+  if (strcmp(key, "batchNorm") == 0) return set_batch_norm(a, key, value);
   if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
   if (strcmp(key, "maxMemoryBytes") == 0) return set_limit(a, key, value);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);

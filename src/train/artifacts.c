@@ -18,6 +18,7 @@
 #include "train/gradients.h"
 #include "train/mode.h"
 #include "train/yield.h"
+#include "train/still.h"
 
 TrainletArtifacts *trainlet_artifacts_new(void) {
   Arena arena = {0};
@@ -99,7 +100,7 @@ Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t b
 void trainlet_artifacts_free(TrainletArtifacts *a) {
   if (!a) return;
   for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
-  block_free(&a->weights);
+  block_free(&a->class_weights);
   external_free(&a->external);
   arena_free(&a->parsed);
   arena_free(&a->read);
@@ -114,26 +115,6 @@ const char *trainlet_artifacts_warnings(const TrainletArtifacts *a) { return a->
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes) {
   *bytes = part <= TRAINLET_CHECKPOINT ? a->lengths[part] : 0;
   return part <= TRAINLET_CHECKPOINT ? a->bytes[part].data : NULL;
-}
-
-static bool add_letter(TrainletArtifacts *a, char letter) {
-  char *grown = arena_list_grow(&a->building, a->warnings, a->warned, &a->warned_capacity, 1);
-  if (!grown) return false;
-  a->warnings = grown;
-  grown[a->warned++] = letter;
-  return true;
-}
-
-/* One for which there is no room is left out. */
-static void warn(TrainletArtifacts *a, const char *format, const char *name) {
-  Error sentence = {0};
-  int start = a->warned;
-  error_set(&sentence, STATUS_INTERNAL, NULL, format, name);
-  bool fits = true;
-  for (const char *letter = sentence.text; fits && *letter; letter++) fits = add_letter(a, *letter);
-  fits = fits && add_letter(a, '\n') && add_letter(a, '\0');
-  a->warned = fits ? a->warned - 1 : start;
-  if (a->warnings) a->warnings[a->warned] = '\0';
 }
 
 /* ---- graphs ---- */
@@ -180,9 +161,9 @@ static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
 }
 
 /* Model + loss, with the loss (NULL: it is outside, and the model's own outputs) and the additional outputs as outputs
- * and the parameters as inputs. */
-static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, Value **loss) {
-  Graph *g = mode_copy(a->model, training, arena, &a->error);
+ * and the parameters as inputs. still: as for mode_copy. */
+static Graph *forward_graph(TrainletArtifacts *a, const bool *still, Arena *arena, Value **loss) {
+  Graph *g = mode_copy(a->model, still, arena, &a->error);
   bool outside = loss_is_outside(&a->loss);
   if (!g) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
   *loss = outside ? NULL : append_loss(a, g);
@@ -198,7 +179,7 @@ static Graph *forward_graph(TrainletArtifacts *a, bool training, Arena *arena, V
     if (graph_add_output(g, v) != STATUS_OK) return NULL;
   }
   /* The eval model stays as it came: it is what exportModel writes, and its own passes run when it is bound. */
-  return training && passes_recognise(g, a->passes) != STATUS_OK ? NULL : g;
+  return still && passes_recognise(g, a->passes) != STATUS_OK ? NULL : g;
 }
 
 static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *reset) {
@@ -223,7 +204,7 @@ static Status append_gradients(Graph *g, Value *loss, Value *const *wrt, int cou
   return backward_from(g, start.ys, start.dys, start.count, wrt, count, grads);
 }
 
-/* Appends backward and one accumulator for each parameter that the loss depends on; `trained[i]` of a->model's values.
+/* Appends backward and one accumulator for each parameter that the loss depends on; the others are `trained` no more.
  * With the loss outside, also gradients towards `inputs`, if these are wanted. */
 static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained, bool inputs) {
   Graph *m = a->model;
@@ -231,10 +212,8 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count),
         **grads = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-  mode_mark_statistics(m);
-  for (int i = 0; i < m->value_count; i++) /* only these are wanted so far; what is trained is marked below */
-    if ((trained[i] = mode_is_parameter(m->values[i]) && artifacts_trains(a, m->values[i])))
-      wrt[count++] = m->values[i]->twin;
+  for (int i = 0; i < m->value_count; i++)
+    if (trained[i]) wrt[count++] = m->values[i]->twin;
   if (inputs) input_count = float_inputs(m, wrt + count);
   TRY(append_gradients(g, loss, wrt, count + input_count, grads));
   Shape flag = SHAPE(1);
@@ -248,7 +227,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "requiresGrad: the loss does not depend on '%.200s'",
                        parameter->name);
     if (!grad) {
-      warn(a, "parameter '%s' stays frozen: the loss does not depend on it", parameter->name);
+      artifacts_warn(a, "parameter '%.200s' stays frozen: the loss does not depend on it", parameter->name);
       trained[i] = false;
       continue;
     }
@@ -257,7 +236,8 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   }
   if (!left)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "no parameter is left to train: the loss depends on none that is not frozen");
+                     "no parameter is left to train: the loss depends on none that is not frozen%s",
+                     a->requires_grad.count ? "" : "; without requiresGrad those train that a layer reads as a weight");
   for (int i = count; i < count + input_count; i++)
     if (grads[i]) TRY(yield_add_input_gradient(g, wrt[i], grads[i]));
   return graph_add_input(g, reset);
@@ -269,38 +249,17 @@ static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
   return onnx_write(g, &a->bytes[part], &a->lengths[part]);
 }
 
-/* Its MaxPoolGrad must know the shape of dx, except for the batch. */
-static bool is_open_pool(const Node *n) {
-  bool open = false;
-  for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++)
-    open |= dim_is_symbol(n->out[0]->shape.dim[i]);
-  return open;
-}
-
-/* One warning names every operator that keeps the artifacts from running in ONNX Runtime. */
-static void warn_of_ours(TrainletArtifacts *a, const Graph *g) {
-  char names[256] = "";
-  for (int i = 0; i < g->node_count; i++) {
-    const Op *op = g->nodes[i]->op;
-    size_t at = strlen(names);
-    if (is_open_pool(g->nodes[i]) && !strstr(names, "MaxPoolGrad"))
-      snprintf(names + at, sizeof names - at, "%sMaxPoolGrad of an unknown size", at ? ", " : "");
-    else if (op->flags & OP_OURS && !strstr(names, op->name))
-      snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
-  }
-  size_t at = strlen(names);
-  if (optimizer_model_is_ours(&a->optimizer))
-    snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
-  if (*names) warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
-}
-
 static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs) {
+  TRY(artifacts_choose(a, trained));
   Arena arena = {0};
   Value *loss;
-  Graph *g = forward_graph(a, true, &arena, &loss);
-  Status status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
+  bool *still = ARENA_ARRAY(&arena, bool, a->model->node_count);
+  Status status = still ? still_find(a->model, trained, !a->updates_batch_norm, &arena, still)
+                        : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  Graph *g = status == STATUS_OK ? forward_graph(a, still, &arena, &loss) : NULL;
+  status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
-  if (status == STATUS_OK) warn_of_ours(a, g);
+  if (status == STATUS_OK) artifacts_warn_of_ours(a, g);
   arena_free(&arena);
   return status;
 }
@@ -315,14 +274,14 @@ static Status build_train(TrainletArtifacts *a, bool *trained) {
   error_clear(&a->error);
   a->warned = warned;
   TRY(build_train_with(a, trained, false));
-  warn(a, "backward gives no gradients towards inputs: %s", first.text);
+  artifacts_warn(a, "backward gives no gradients towards inputs: %s", first.text);
   return STATUS_OK;
 }
 
 static Status build_eval(TrainletArtifacts *a) {
   Arena arena = {0};
   Value *loss;
-  Graph *g = forward_graph(a, false, &arena, &loss);
+  Graph *g = forward_graph(a, NULL, &arena, &loss);
   const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
   Status status = outputs ? graph_set_metadata(g, "trainlet.outputs", outputs)
                           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
@@ -418,16 +377,19 @@ static Status build(TrainletArtifacts *a) {
                      "option optimizer.nesterov needs optimizer.momentum above 0");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
+  TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
+  TRY(artifacts_choose(a, trained));
+  artifacts_warn_of_parameters(a, trained);
   TRY(build_train(a, trained));
   TRY(build_eval(a));
   TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
   return build_checkpoint(a, trained);
 }
 
-static void forget_parts(TrainletArtifacts *a) {
+void artifacts_forget_parts(TrainletArtifacts *a) {
   for (int i = 0; i < 4; i++) {
     block_free(&a->bytes[i]);
     a->lengths[i] = 0;
@@ -439,8 +401,8 @@ static void forget_parts(TrainletArtifacts *a) {
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {
   artifacts_enter(a);
-  forget_parts(a);
+  artifacts_forget_parts(a);
   Status status = build(a);
-  if (status != STATUS_OK || budget_missed()) forget_parts(a);
+  if (status != STATUS_OK || budget_missed()) artifacts_forget_parts(a);
   return artifacts_leave(a, status == STATUS_OK);
 }

@@ -8,6 +8,7 @@
 #include "train/names.h"
 #include "train/optimizer.h"
 #include "train/training_info.h"
+#include "train/weights.h"
 #include "trainlet.h"
 
 struct TrainletArtifacts {
@@ -31,7 +32,10 @@ struct TrainletArtifacts {
   bool has_settings;     /* the options give other settings of it */
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
-  Block weights; /* loss.weights */
+  Weights weights;         /* who reads the model's parameters */
+  bool untie;              /* what an exporter made one, where that is safe */
+  bool updates_batch_norm; /* that of frozen layers too */
+  Block class_weights;     /* loss.weights */
   Block bytes[4];
   size_t lengths[4];
   char *warnings; /* one sentence a line; NULL: none */
@@ -44,9 +48,20 @@ static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
   return budget_leave(&a->budget, &a->error, done);
 }
 
-/* Which parameters train (trainable.c): of the model's values, after its running statistics have been marked. */
-bool artifacts_trains(const TrainletArtifacts *a, const Value *v);
+void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, and all of its memory */
+
+/* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
+Status artifacts_read_weights(TrainletArtifacts *a);
+/* Which of the model's values are parameters that train (trainable.c). */
+Status artifacts_choose(TrainletArtifacts *a, bool *trained);
+/* Why an initializer of floats is none of these; NULL where it is. */
+const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v);
 /* Refuses a pattern of requiresGrad or frozen that matches no parameter: it must be a typing error. */
 Status artifacts_check_patterns(TrainletArtifacts *a);
 /* The parameter of the training_info that corresponds to v of a->model; NULL if there is none. */
 const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, const Value *v);
+
+/* A sentence more among the warnings (artifact_warnings.c). */
+void artifacts_warn(TrainletArtifacts *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g);
+void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained);

@@ -5,13 +5,15 @@
 
 #include "ops/ops.h"
 
+bool mode_is_statistic(const Node *n, int i) {
+  return i > 2 && (n->op == &op_batch_normalization || n->op == &op_batch_norm_internal);
+}
+
 void mode_mark_statistics(Graph *m) {
-  for (int i = 0; i < m->node_count; i++) {
-    const Node *n = m->nodes[i];
-    bool normalizes = (n->op == &op_batch_normalization || n->op == &op_batch_norm_internal) && n->in_count == 5;
-    for (int k = 3; normalizes && k < 5; k++)
-      if (n->in[k]) n->in[k]->statistic = true;
-  }
+  for (int i = 0; i < m->value_count; i++) m->values[i]->statistic = false;
+  for (int i = 0; i < m->node_count; i++)
+    for (int k = 0; k < m->nodes[i]->in_count; k++)
+      if (m->nodes[i]->in[k] && mode_is_statistic(m->nodes[i], k)) m->nodes[i]->in[k]->statistic = true;
 }
 
 /* Copies the attributes of n but the named one. */
@@ -67,7 +69,7 @@ bool mode_is_parameter(const Value *v) {
          shape_elements(&v->shape) > 0;
 }
 
-Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
+Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
   Graph *to = graph_new_like(m, arena, error);
   if (!to) return NULL;
   for (int i = 0; i < m->output_count; i++) m->outputs[i]->fetched = true;
@@ -84,6 +86,6 @@ Graph *mode_copy(Graph *m, bool training, Arena *arena, Error *error) {
     if (!v->twin) return NULL;
   }
   for (int i = 0; i < m->node_count; i++)
-    if (copy_in_mode(to, m->nodes[i], training) != STATUS_OK) return NULL;
+    if (copy_in_mode(to, m->nodes[i], still && !still[i]) != STATUS_OK) return NULL;
   return to;
 }

@@ -1,8 +1,9 @@
-/* Trainable: which of a model's parameters train. */
+/* Trainable: which of a model's parameters train, and why the others do not. */
 #include <string.h>
 
 #include "train/artifacts.h"
 #include "train/mode.h"
+#include "train/untie.h"
 
 const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, const Value *v) {
   for (int i = 0; i < a->info.parameter_count; i++)
@@ -10,10 +11,50 @@ const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, co
   return NULL;
 }
 
-bool artifacts_trains(const TrainletArtifacts *a, const Value *v) {
-  if (a->by_training_info && !artifacts_trained_by_info(a, v)) return false;
-  if (v->statistic || names_match(&a->frozen, v->name)) return false;
-  return a->requires_grad.count == 0 || names_match(&a->requires_grad, v->name);
+const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v) {
+  if (v->type != DTYPE_FLOAT32) return "only float32 is trained";
+  if (!mode_is_parameter(v)) return "the shapes of other values follow from it";
+  if (v->statistic) return "it is a running statistic";
+  if (names_match(&a->frozen, v->name)) return "the option frozen names it";
+  if (a->by_training_info && !artifacts_trained_by_info(a, v)) return "the training_info does not train it";
+  if (a->requires_grad.count && !names_match(&a->requires_grad, v->name)) return "requiresGrad does not name it";
+  if (a->by_training_info) return NULL;
+  if (a->weights.infinite[v->index]) return "it holds values that are infinite or NaN";
+  if (a->requires_grad.count || weights_learned(&a->weights, v)) return NULL;
+  return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
+}
+
+Status artifacts_read_weights(TrainletArtifacts *a) {
+  Graph *m = a->model;
+  if (a->untie && a->by_training_info)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "untie goes with a loss of its own: the training_info's algorithm says what trains");
+  mode_mark_statistics(m);
+  TRY(weights_read(m, &a->building, &a->weights));
+  if (a->by_training_info) return STATUS_OK;
+  TRY(untie(m, &a->weights, a->untie));
+  mode_mark_statistics(m);
+  return weights_read(m, &a->building, &a->weights);
+}
+
+/* A pattern that also matches it is no slip of the pen. */
+static Status refuse_infinite(TrainletArtifacts *a, const Value *v) {
+  if (a->by_training_info || !a->weights.infinite[v->index] || !names_have(&a->requires_grad, v->name))
+    return STATUS_OK;
+  if (v->statistic || names_match(&a->frozen, v->name)) return STATUS_OK;
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "requiresGrad names '%.200s', which holds values that are infinite or NaN and cannot train",
+                   v->name);
+}
+
+Status artifacts_choose(TrainletArtifacts *a, bool *trained) {
+  const Graph *m = a->model;
+  for (int i = 0; i < m->value_count; i++) {
+    if (!mode_is_parameter(m->values[i])) continue;
+    TRY(refuse_infinite(a, m->values[i]));
+    trained[i] = !artifacts_frozen_because(a, m->values[i]);
+  }
+  return STATUS_OK;
 }
 
 static Status check_patterns(TrainletArtifacts *a, const char *key, const NameList *list) {

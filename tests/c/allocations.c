@@ -157,6 +157,13 @@ static bool build_artifacts(Life *l, Error *error) {
   return true;
 }
 
+static bool list_parameters(Life *l, Error *error) {
+  const char *text = trainlet_artifacts_parameters(l->artifacts);
+  if (!told(error, trainlet_artifacts_error(l->artifacts), text)) return false;
+  keep(l, text, strlen(text));
+  return true;
+}
+
 static void make_parts(Life *l) {
   if (!l->of->model) {
     for (int part = 0; part < PARTS; part++) l->made[part] = l->files[part];
@@ -167,6 +174,8 @@ static void make_parts(Life *l) {
   option(l, "loss.type", l->of->loss);
   if (l->of->optimizer) option(l, "optimizer.type", l->of->optimizer);
   option(l, "requiresGrad", "*");
+  option(l, "untie", "1");
+  perform(l, "artifacts_parameters", list_parameters);
   perform(l, "artifacts_build", build_artifacts);
 }
 

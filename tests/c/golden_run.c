@@ -56,6 +56,8 @@ bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes) 
   if (!set(run, "loss.type", json_text(run->recipe, "loss")) || !set_optimizer(run, json_get(run->recipe, "optimizer")))
     return false;
   if (!set_list(run, "requiresGrad") || !set_list(run, "frozen")) return false;
+  const Json *batch_norm = json_get(run->recipe, "batchNorm");
+  if (batch_norm && !set(run, "batchNorm", json_text(run->recipe, "batchNorm"))) return false;
   if (passes && !set(run, "passes", passes)) return false;
   Status status = trainlet_artifacts_build(run->artifacts);
   return check(status == STATUS_OK, "artifacts: %s", trainlet_artifacts_error(run->artifacts)->text);

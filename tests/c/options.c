@@ -42,6 +42,8 @@ static const Wrong refused[] = {
     {"sgd has no such option; it has type, lr, weightDecay, momentum, dampening, nesterov, clipGradNorm",
      {{"optimizer.type", "sgd"}, {"optimizer.betas", "0.9,0.99"}}},
     {"names of passes", {{"passes", "gelu,speed"}}},
+    {"'yes' is not 0 or 1", {{"untie", "yes"}}},
+    {"'thawed' is not frozen or update", {{"batchNorm", "thawed"}}},
     {"needs optimizer.momentum", {{"optimizer.type", "sgd"}, {"optimizer.nesterov", "1"}}},
     {"matches no parameter", {{"requiresGrad", "nothing*"}}},
     {"matches no parameter", {{"frozen", "nothing*"}}},
@@ -117,9 +119,22 @@ static void options_change_the_loss(const void *argument) {
   check(isfinite(without) && fabs(without - plain) > 1e-4, "a class passed over leaves the loss as it is, %g", without);
 }
 
+static void parameters_are_those_of_a_loaded_model(const void *argument) {
+  (void)argument;
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  check(!trainlet_artifacts_parameters(a) && strstr(trainlet_artifacts_error(a)->text, "none was loaded"), "'%s'",
+        trainlet_artifacts_error(a)->text);
+  const char *text = load(a) ? trainlet_artifacts_parameters(a) : NULL;
+  check(text && strstr(text, "\"readers\":[{\"node\":\"/fc1/Gemm\",\"op\":\"Gemm\",\"as\":\"weight\"}]"), "'%s'",
+        text ? text : trainlet_artifacts_error(a)->text);
+  check(trainlet_artifacts_build(a) == STATUS_OK, "%s", trainlet_artifacts_error(a)->text);
+  trainlet_artifacts_free(a);
+}
+
 int main(void) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     test_run(refused[i].options[0][0], a_wrong_option_is_one_sentence, &refused[i]);
   TEST(options_change_the_loss);
+  TEST(parameters_are_those_of_a_loaded_model);
   return test_finish();
 }

@@ -109,7 +109,8 @@ static TrainletSession *open_session(const Case *c, bool passes) {
   hold(trainlet_artifacts_load(a, c->model, c->bytes) == STATUS_OK &&
        trainlet_artifacts_set(a, "loss.type", c->loss) == STATUS_OK &&
        trainlet_artifacts_set(a, "optimizer.type", "sgd") == STATUS_OK &&
-       trainlet_artifacts_set(a, "optimizer.lr", "0.01") == STATUS_OK);
+       trainlet_artifacts_set(a, "optimizer.lr", "0.01") == STATUS_OK && trainlet_artifacts_parameters(a) &&
+       trainlet_artifacts_set(a, "requiresGrad", "*") == STATUS_OK); /* a random network may have no layer */
   if (!passes && !c->net.random)
     hold(trainlet_artifacts_set(a, "passes", "") == STATUS_OK); /* a pass less, and a Dropout draws other numbers */
   Status status = trainlet_artifacts_build(a);

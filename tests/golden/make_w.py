@@ -85,9 +85,17 @@ def use_onnx_running_variance(net):
             module.forward = forward.__get__(module)
 
 
+def freeze_batch_norm(net, run):
+    for name, module in net.named_modules():
+        learned = [f"{name}.{kind}" for kind in ("weight", "bias")]
+        if isinstance(module, torch.nn.BatchNorm2d) and run.get("batchNorm") != "update":
+            module.train(any(is_trainable(run, parameter) for parameter in learned))
+
+
 def train(net, model, run, dtype):
     net = copy.deepcopy(net).to(dtype).train()
     use_onnx_running_variance(net)
+    freeze_batch_norm(net, run)
     start = {name: value.detach().clone() for name, value in net.state_dict().items()}
     for name, parameter in net.named_parameters():
         parameter.requires_grad_(is_trainable(run, name))
@@ -111,7 +119,7 @@ def train(net, model, run, dtype):
                             batch_tensor(run["label"], run["batch"], 0, dtype)).item()
     changes = {}
     for name, value in net.state_dict().items():
-        if value.dtype != dtype:
+        if value.dtype != dtype or not value.isfinite().all():
             continue
         change = (value - start[name]).reshape(-1).double().numpy()
         u = 2 * batch_units(7, change.size) - 1

@@ -238,6 +238,35 @@ class Decoder(nn.Module):
         return dict(one=torch.tensor(1), cos=self.cos, sin=self.sin)
 
 
+class Causal(nn.Module):
+    """(N, 12) token numbers to (N, 17, 12) scores of the next, as GPT-2 is written: places by an embedding, and a mask that is a tensor of
+    zeros and −∞, which no step may change."""
+
+    WIDTH, HEADS, TOKENS, WORDS = 16, 2, 12, 17
+
+    def __init__(self):
+        super().__init__()
+        width = self.WIDTH
+        self.wte, self.wpe = nn.Embedding(self.WORDS, width), nn.Embedding(self.TOKENS, width)
+        self.ln_1, self.c_attn, self.c_proj = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.ln_2, self.c_fc, self.c_out = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.ln_f, self.head = nn.LayerNorm(width), nn.Linear(width, self.WORDS, bias=False)
+        self.register_buffer("mask", torch.full((1, 1, self.TOKENS, self.TOKENS), float("-inf")).triu(1))
+        unlike_each_other(self)
+
+    def attention(self, x):
+        q, k, v = (t.reshape(-1, self.TOKENS, self.HEADS, self.WIDTH // self.HEADS).transpose(1, 2)
+                   for t in self.c_attn(x).split(self.WIDTH, -1))
+        shares = torch.softmax(q @ k.transpose(2, 3) * (self.WIDTH // self.HEADS) ** -0.5 + self.mask, dim=-1)
+        return self.c_proj((shares @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe(torch.arange(self.TOKENS))
+        x = x + self.attention(self.ln_1(x))
+        x = x + self.c_out(torch.tanh(self.c_fc(self.ln_2(x))))
+        return self.head(self.ln_f(x)).transpose(1, 2)
+
+
 class Quantized(nn.Module):
     """(N, 6): weights and activations through fake_quantize, some of them out of range, as in training for an integer runtime."""
 
@@ -344,6 +373,7 @@ MODELS = {
     "transformer": dict(net=Transformer, seed=9, input=integers("input", [9], 1, 29)),
     # LayerNormalization did not exist before opset 17: it comes in pieces.
     "transformer_13": dict(net=Transformer, seed=10, input=integers("input", [9], 1, 29), opset=13),
+    "causal": dict(net=Causal, seed=16, input=integers("input", [12], 1, 17)),
     "unet": dict(net=UNet, seed=14, input=floats("input", [3, 16, 16], 1)),
     "lora_linear": dict(net=LoraLinear, seed=11, input=floats("input", [14], 1)),
     "scripted": dict(net=Scripted, seed=12, input=floats("input", [6], 1), script=True),
@@ -378,7 +408,10 @@ RUNS = {
     "cnn_bn": dict(model="cnn_bn", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
                    optimizer=dict(type="adamw", lr=1e-3, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),
     "cnn_bn_head": dict(model="cnn_bn", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
-                        requiresGrad=["fc.*", "bn2.*"], optimizer=dict(type="sgd", lr=0.125)),
+                        requiresGrad=["fc.*", "bn2.*"], batchNorm="update", optimizer=dict(type="sgd", lr=0.125)),
+    # As Keras has it: what does not train runs on its running statistics.
+    "cnn_bn_frozen": dict(model="cnn_bn", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                          requiresGrad=["fc.*", "bn2.*"], optimizer=dict(type="sgd", lr=0.125)),
     "cnn_bn_finished": dict(model="cnn_bn_finished", batch=6, loss="cross-entropy", label=integers("labels", [], 2, 4),
                             optimizer=dict(type="sgd", lr=0.0625)),
     "conv1d": dict(model="conv1d", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 6),
@@ -394,10 +427,13 @@ RUNS = {
     "unet_sgd": dict(model="unet", batch=4, loss="cross-entropy", label=integers("labels", [16, 16], 2, 5),
                      optimizer=dict(type="sgd", lr=0.25)),
     # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of 1e-3 of it.
-    "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+    # requiresGrad: places are added as a mask would be, so they train by wish alone.
+    "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29), requiresGrad=["*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
-    "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+    "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29), requiresGrad=["*"],
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
+    "causal": dict(model="causal", batch=6, loss="cross-entropy", label=integers("labels", [12], 2, 17),
+                   optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "scripted": dict(model="scripted", batch=8, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
     "decoder": dict(model="decoder", batch=5, loss="cross-entropy", label=integers("labels", [10], 2, 19),

@@ -43,6 +43,7 @@ export function batchFeeds(recipe, step) {
 }
 
 /** What generateArtifacts is told. */
-export function artifactOptions({ loss, optimizer, requiresGrad, frozen }) {
-  return { loss, optimizer, ...(requiresGrad && { requiresGrad }), ...(frozen && { frozen }) };
+export function artifactOptions({ loss, optimizer, requiresGrad, frozen, batchNorm }) {
+  const lists = { ...(requiresGrad && { requiresGrad }), ...(frozen && { frozen }) };
+  return { loss, optimizer, ...lists, ...(batchNorm && { batchNorm }) };
 }

@@ -100,6 +100,29 @@ const MODEL = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url)
 const formatIn = async (directory) =>
   (await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet';
 
+test('inspect tells of each parameter who reads it as what, and whether it trains', async () => {
+  const model = (/** @type {string} */ name) => fileURLToPath(new URL(`../golden/${name}.onnx`, import.meta.url));
+  const { code, stdout, stderr } = await run('inspect', model('causal'));
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^parameter +shape +read as +trains$/m);
+  assert.match(stdout, /^mask +\[1, 1, 12, 12\] +operand of Add '.+' +no: it holds values that are infinite or NaN$/m);
+  assert.match(stdout, /^wte\.weight +\[17, 16\] +weight of Gather '\/wte\/Gather' +yes$/m);
+  assert.match(stdout, /^parameters +4,192, of which 4,048 train by default$/m);
+  const make = (/** @type {string[]} */ ...more) =>
+    run(
+      'artifacts',
+      model('encoder'),
+      '--loss',
+      'cross-entropy',
+      '-o',
+      path.join(folder, 'encoder'),
+      '--force',
+      ...more,
+    );
+  assert.match((await make()).stderr, /^trainlet: warning: the exporter made one parameter .*\n$/);
+  assert.deepEqual((await make('--untie', '--batch-norm', 'update')).stderr, '');
+});
+
 test('inspect --graph shows what runs: rewritten or not, for inference or training, with lives and offsets', async () => {
   const graph = async (/** @type {string[]} */ ...args) => {
     const { code, stdout, stderr } = await run('inspect', MODEL, '--graph', ...args);

@@ -111,6 +111,7 @@ test(`${NODES} warnings: each of them is there, and soon`, async () => {
   const { warnings } = await generateArtifacts(MODELS['weights that the loss does not depend on'], {
     loss: 'mse',
     lossInputs: ['y'],
+    requiresGrad: ['w*'],
     ...HERE,
   });
   const { user, system } = process.cpuUsage(before);

@@ -120,7 +120,7 @@ test('training refuses what is fed', async () => {
 
 test('what follows from constants is known: it trains, and the constants are no parameters', async () => {
   const session = await TrainingSession.create(
-    await generateArtifacts(read('computed'), { ...mse, requiresGrad: undefined }),
+    await generateArtifacts(read('computed'), { ...mse, requiresGrad: ['*'] }),
     HERE,
   );
   assert.deepEqual([...(await session.predict({ x })).y.data], [7, 11, 15, 10, 14, 18]); // w is 2 3 4

@@ -62,6 +62,8 @@ OPERATOR(attention_contrib) = {
     .since = {1},
     .inputs = {2, 7},
     .outputs = {1, 2},
+    .weights = 2,
+    .biases = 4,
     .compose = attention_contrib_compose,
     .cases = CASES({"f32[2,4,5] f32[5,18] f32[18]", "num_heads=3"},
                    {"f32[2,4,5] f32[5,18] f32[18] v:i32[2,4]=1,1,1,1,1,1,0,0",

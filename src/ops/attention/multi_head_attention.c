@@ -53,6 +53,7 @@ OPERATOR(multi_head_attention) = {
     .since = {1},
     .inputs = {1, 8},
     .outputs = {1, 4},
+    .biases = 8,
     .compose = multi_head_attention_compose,
     .cases = CASES({"f32[2,4,12] f32[2,5,12] f32[2,5,18]", "num_heads=3"},
                    {"f32[2,4,12] f32[2,4,12] f32[2,4,12] f32[36]", "num_heads=2 scale=0.3 unidirectional=1"},

@@ -116,6 +116,8 @@ OPERATOR(deform_conv) = {
     .name = "DeformConv",
     .since = {19, 22},
     .inputs = {3, 5},
+    .weights = 2,
+    .biases = 8,
     .compose = deform_conv_compose,
     .cases = CASES({"f32[1,1,3,3] f32[1,1,2,2] f32[1,8,4,4]:-0.4..0.4 f32[1]", "kernel_shape=[2,2] pads=[1,1,1,1]", 19},
                    {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]",

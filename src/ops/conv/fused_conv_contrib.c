@@ -15,6 +15,8 @@ OPERATOR(fused_conv_contrib) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {2, 4},
+    .weights = 2,
+    .biases = 4,
     .compose = fused_conv_contrib_compose,
     .cases = CASES({"f32[2,3,5,5] f32[4,3,3,3] f32[4]",
                     "pads=[1,1,1,1] activation=HardSigmoid activation_params=[0.25,0.4]"},

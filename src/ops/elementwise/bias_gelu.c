@@ -21,6 +21,7 @@ OPERATOR(bias_gelu) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {2, 2},
+    .biases = 2,
     .in_place = 1,
     .infer = bias_gelu_infer,
     .run = arithmetic_run,

@@ -31,6 +31,7 @@ OPERATOR(fast_gelu) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {1, 2},
+    .biases = 2,
     .in_place = 1,
     .infer = fast_gelu_infer,
     .run = fast_gelu_run,

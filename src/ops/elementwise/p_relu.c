@@ -33,6 +33,7 @@ OPERATOR(p_relu) = {
     .name = "PRelu",
     .since = {1, 6, 7, 9, 16},
     .inputs = {2, 2},
+    .scales = 2,
     .in_place = 1,
     .flags = OP_FLOAT64,
     .infer = p_relu_infer,

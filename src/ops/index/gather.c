@@ -73,6 +73,7 @@ OPERATOR(gather) = {
     .name = "Gather",
     .since = {1, 11, 13},
     .inputs = {2, 2},
+    .weights = 1,
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_infer,
     .run = gather_run,

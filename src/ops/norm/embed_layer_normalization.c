@@ -33,6 +33,9 @@ OPERATOR(embed_layer_normalization) = {
     .since = {1},
     .inputs = {1, 9},
     .outputs = {1, 3},
+    .weights = 4 | 8 | 16,
+    .scales = 1 << 5,
+    .biases = 1 << 6,
     .compose = embed_layer_normalization_compose,
     .cases = CASES({"v:i32[2,3]=0,4,2,1,1,3 v:i32[2,3]=0,1,1,0,0,0 f32[5,4] f32[6,4] f32[2,4] f32[4] f32[4] "
                     "v:i32[2,3]=1,1,0,1,1,1",

@@ -28,6 +28,8 @@ OPERATOR(group_normalization) = {
     .name = "GroupNormalization",
     .since = {18, 21},
     .inputs = {3, 3},
+    .scales = 2,
+    .biases = 4,
     .compose = group_normalization_compose,
     .cases = CASES({"f32[2,4,2,3] f32[2] f32[2]", "num_groups=2", 18},
                    {"f32[2,6,5] f32[6] f32[6]", "num_groups=3 epsilon=0.1", 21}),

@@ -22,6 +22,8 @@ OPERATOR(instance_normalization) = {
     .name = "InstanceNormalization",
     .since = {1, 6, 22},
     .inputs = {3, 3},
+    .scales = 2,
+    .biases = 4,
     .compose = instance_normalization_compose,
     .cases = CASES({"f32[2,3,2,3] f32[3] f32[3]"}, {"f32[2,3,5] f32[3] f32[3]", "epsilon=0.1"}),
 };

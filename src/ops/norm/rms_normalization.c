@@ -29,6 +29,7 @@ OPERATOR(rms_normalization) = {
     .name = "RMSNormalization",
     .since = {23},
     .inputs = {2, 2},
+    .scales = 2,
     .in_place = 1,
     .infer = rms_normalization_infer,
     .run = rms_normalization_run,

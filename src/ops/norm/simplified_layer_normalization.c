@@ -33,6 +33,7 @@ OPERATOR(simplified_layer_normalization) = {
     .since = {1},
     .inputs = {2, 2},
     .outputs = {1, 2},
+    .scales = 2,
     .in_place = 1,
     .infer = simplified_layer_normalization_infer,
     .run = simplified_layer_normalization_run,

@@ -19,6 +19,8 @@ OPERATOR(skip_layer_normalization) = {
     .since = {1},
     .inputs = {3, 5},
     .outputs = {1, 4},
+    .scales = 4,
+    .biases = 8 | 16,
     .compose = skip_layer_normalization_compose,
     .cases = CASES({"f32[2,3,6] f32[2,3,6] f32[6] f32[6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6]"}),
 };

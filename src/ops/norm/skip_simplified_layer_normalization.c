@@ -18,6 +18,8 @@ OPERATOR(skip_simplified_layer_normalization) = {
     .since = {1},
     .inputs = {3, 4},
     .outputs = {1, 4},
+    .scales = 4,
+    .biases = 8,
     .compose = skip_simplified_layer_normalization_compose,
     .cases = CASES({"f32[2,3,6] f32[2,3,6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6] f32[6]"}),
 };

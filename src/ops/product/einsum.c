@@ -243,6 +243,7 @@ OPERATOR(einsum) = {
     .name = "Einsum",
     .since = {12},
     .inputs = {1, -1},
+    .weights = ~0u,
     .flags = OP_FLOAT64,
     .compose = einsum_compose,
     .cases = CASES({"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},

@@ -14,6 +14,8 @@ OPERATOR(fused_gemm_contrib) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {2, 3},
+    .weights = 3,
+    .biases = 4,
     .compose = fused_gemm_contrib_compose,
     .cases = CASES({"f32[3,4] f32[4,5] f32[5]", "activation=LeakyRelu activation_alpha=0.25 alpha=0.5"},
                    {"f32[4,3] f32[5,4]", "activation=Tanh transA=1 transB=1"}),

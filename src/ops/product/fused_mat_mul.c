@@ -55,6 +55,7 @@ OPERATOR(fused_mat_mul) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {2, 2},
+    .weights = 3,
     .flags = OP_COSTLY,
     .infer = fused_mat_mul_infer,
     .run = mat_mul_run,

@@ -217,6 +217,7 @@ OPERATOR(mat_mul) = {
     .name = "MatMul",
     .since = {1, 9, 13},
     .inputs = {2, 2},
+    .weights = 3,
     .flags = OP_FLOAT64 | OP_COSTLY,
     .infer = plain_infer,
     .run = mat_mul_run,

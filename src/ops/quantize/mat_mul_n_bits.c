@@ -57,6 +57,7 @@ OPERATOR(mat_mul_n_bits) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {3, 6},
+    .biases = 1 << 5,
     .flags = OP_ANY_TYPE | OP_COSTLY,
     .infer = mat_mul_n_bits_infer,
     .run = mat_mul_n_bits_run,

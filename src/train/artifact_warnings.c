@@ -1,0 +1,143 @@
+/* Warnings: what is worth knowing about artifacts that were made, a sentence a line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "train/artifacts.h"
+#include "train/mode.h"
+#include "train/untie.h"
+
+enum { WARNING_MAX = 512, LIST_MAX = 320, NAMED_MAX = 3 };
+
+static bool add_letter(TrainletArtifacts *a, char letter) {
+  char *grown = arena_list_grow(&a->building, a->warnings, a->warned, &a->warned_capacity, 1);
+  if (!grown) return false;
+  a->warnings = grown;
+  grown[a->warned++] = letter;
+  return true;
+}
+
+/* One for which there is no room is left out. */
+void artifacts_warn(TrainletArtifacts *a, const char *format, ...) {
+  char sentence[WARNING_MAX];
+  int start = a->warned;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+  bool fits = true;
+  for (const char *letter = sentence; fits && *letter; letter++) fits = add_letter(a, *letter);
+  fits = fits && add_letter(a, '\n') && add_letter(a, '\0');
+  a->warned = fits ? a->warned - 1 : start;
+  if (a->warnings) a->warnings[a->warned] = '\0';
+}
+
+/* Its MaxPoolGrad must know the shape of dx, except for the batch. */
+static bool is_open_pool(const Node *n) {
+  bool open = false;
+  for (int i = 1; n->op == &op_max_pool_grad && i < n->out[0]->shape.rank; i++)
+    open |= dim_is_symbol(n->out[0]->shape.dim[i]);
+  return open;
+}
+
+/* One warning names every operator that keeps the artifacts from running in ONNX Runtime. */
+void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
+  char names[256] = "";
+  for (int i = 0; i < g->node_count; i++) {
+    const Op *op = g->nodes[i]->op;
+    size_t at = strlen(names);
+    if (is_open_pool(g->nodes[i]) && !strstr(names, "MaxPoolGrad"))
+      snprintf(names + at, sizeof names - at, "%sMaxPoolGrad of an unknown size", at ? ", " : "");
+    else if (op->flags & OP_OURS && !strstr(names, op->name))
+      snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
+  }
+  size_t at = strlen(names);
+  if (optimizer_model_is_ours(&a->optimizer))
+    snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
+  if (*names) artifacts_warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
+}
+
+/* ---- which parameters train ---- */
+
+static void list(char text[LIST_MAX], int at_most, int count, const char *item) {
+  size_t at = strlen(text);
+  if (count <= at_most) snprintf(text + at, LIST_MAX - at, "%s%s", count > 1 ? ", " : "", item);
+}
+
+/* A single number may be one that a model learns only where an operator learns others, not as Dropout's ratio. */
+static bool may_be_learned(const Readings *all, const Value *v) {
+  bool may = shape_elements(&v->shape) > 1 || !all->count;
+  for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
+  return may;
+}
+
+/* Whether it is left out for what the model is, not by an option. */
+static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained) {
+  bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !names_match(&a->frozen, v->name);
+  if (a->requires_grad.count) return is_free && names_match(&a->requires_grad, v->name);
+  return is_free && may_be_learned(&a->weights.of[v->index], v);
+}
+
+static void describe(const TrainletArtifacts *a, const Value *v, char text[], size_t room) {
+  const Readings *all = &a->weights.of[v->index];
+  const Reading *last = all->count ? &all->items[all->count - 1] : NULL;
+  if (a->weights.infinite[v->index]) snprintf(text, room, "'%.50s' (not finite)", v->name);
+  else if (!last) snprintf(text, room, "'%.50s' (read by no operator)", v->name);
+  else
+    snprintf(text, room, "'%.50s' (%s of %s '%.50s')", v->name, read_as_name(last->as), last->node->op->name,
+             last->node->name);
+}
+
+static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
+  char names[LIST_MAX] = "", item[160], more[40] = "";
+  int count = 0;
+  for (int i = 0; i < a->model->value_count; i++) {
+    if (!is_left_out(a, a->model->values[i], trained[i])) continue;
+    describe(a, a->model->values[i], item, sizeof item);
+    list(names, NAMED_MAX, ++count, item);
+  }
+  if (count > NAMED_MAX) snprintf(more, sizeof more, " and %d more", count - NAMED_MAX);
+  if (count && a->requires_grad.count)
+    artifacts_warn(a, "not trained, though requiresGrad matches it: %s%s", names, more);
+  else if (count)
+    artifacts_warn(
+        a,
+        "not trained, for no operator reads it as a weight, bias or scale: %s%s; to train it all the same, name it "
+        "in requiresGrad with all else that is to train",
+        names, more);
+}
+
+static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
+  Shared s = untie_find(a->model, &a->weights, trained);
+  if (s.copies)
+    artifacts_warn(
+        a,
+        "the exporter made one parameter of several that began equal, such as '%.100s', the %s of %d layers; with "
+        "untie: true each layer has its own, %d parameters more",
+        s.example->name, read_as_name(s.as), s.readers, s.copies);
+}
+
+/* PyTorch names weights so that it computed when it exported. */
+static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
+  static const char made[] = "onnx::Conv_";
+  const Value *first = NULL;
+  for (int i = a->model->node_count - 1; i >= 0; i--) {
+    const Node *n = a->model->nodes[i];
+    const Value *w = n->op == &op_conv ? n->in[1] : NULL;
+    if (w && trained[w->index] && strncmp(w->name, made, strlen(made)) == 0) first = w;
+  }
+  if (first)
+    artifacts_warn(
+        a,
+        "the exporter folded BatchNormalization into convolutions, such as that of '%.100s', and dropped Dropout; to "
+        "train with them, export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False",
+        first->name);
+}
+
+void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {
+  if (a->by_training_info) return;
+  warn_of_left_out(a, trained);
+  warn_of_shared(a, trained);
+  warn_of_folded(a, trained);
+}

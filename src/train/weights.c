@@ -1,0 +1,195 @@
+/* Weights: forward it is found what follows from constants alone and what depends on a weight, backward who reads it.
+ */
+#include "train/weights.h"
+
+#include <math.h>
+
+#include "ops/ops.h"
+#include "train/mode.h"
+
+const char *read_as_name(ReadAs as) {
+  static const char *const names[] = {"weight", "bias", "scale", "statistic", "operand"};
+  return names[as];
+}
+
+typedef struct Reader {
+  Graph *m;
+  Arena *arena;
+  Weights *w;
+  bool *alone, *deep;        /* a value that follows from constants alone; one that depends on a weight */
+  bool *used, *not_a_factor; /* by a node or as an output; otherwise than as a factor of activations */
+  const Node *whole;         /* that the last node is a part of */
+  bool speaks;
+} Reader;
+
+bool weights_says(const Op *op) { return op->weights | op->biases | op->scales; }
+
+static bool is_bit(unsigned mask, int i) { return mask == ~0u || (i < 32 && mask >> i & 1); }
+
+static bool all_alone(const Reader *r, const Node *n) {
+  bool all = !(n->op->flags & OP_RANDOM);
+  for (int i = 0; i < n->in_count; i++) all &= !n->in[i] || r->alone[n->in[i]->index];
+  return all;
+}
+
+/* What is made up of others speaks for them, unless it only prepares a weight. Its parts stand together. */
+static Node *speaker(Reader *r, const Node *n) {
+  if (r->whole != n->whole) r->speaks = n->whole && !all_alone(r, n->whole);
+  r->whole = n->whole;
+  return r->speaks ? n->whole : NULL;
+}
+
+/* Whether p, which is broadcast to x, is a vector along one axis of it. */
+static bool is_along_axis(const Shape *p, const Shape *x) {
+  int long_axes = 0, extra = x->rank - p->rank;
+  bool fits = p->rank > 0 && extra >= 0, single = false;
+  for (int i = 0; fits && i < p->rank; i++) {
+    Dim own = p->dim[i], other = x->dim[extra + i];
+    long_axes += own != 1;
+    fits = own == 1 || own == other || dim_is_symbol(other);
+    single |= other == 1 && (i > 0 || extra > 0);
+  }
+  return fits && (long_axes == 1 || (long_axes == 0 && single));
+}
+
+static ReadAs as_of(const Reader *r, const Node *n, int i) {
+  const Op *op = n->op;
+  const Value *v = n->in[i];
+  if (mode_is_statistic(n, i)) return READ_STATISTIC;
+  if (is_bit(op->weights, i)) return v->shape.rank > 1 ? READ_WEIGHT : READ_OPERAND;
+  if (!is_bit(op->biases | op->scales, i) || v->shape.rank == 0) return READ_OPERAND;
+  if (op->flags & OP_ALONG_AXIS) {
+    const Value *x = n->in[!i];
+    if (r->alone[x->index] || !r->deep[x->index] || !is_along_axis(&v->shape, &x->shape)) return READ_OPERAND;
+  }
+  return is_bit(op->biases, i) ? READ_BIAS : READ_SCALE;
+}
+
+static bool reads_learned(const Reader *r, const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && r->alone[n->in[i]->index] && read_is_learned(as_of(r, n, i))) return true;
+  return false;
+}
+
+/* A row of a table is an activation, even where the row is always the same. */
+static bool is_table_look_up(const Node *n) { return n->op == &op_gather && n->in[0]->shape.rank > 1; }
+
+/* Forward. x / y of two activations is what a normalization by pieces scales next. */
+static void place(Reader *r, const Node *n) {
+  const Node *whole = speaker(r, n);
+  bool alone = all_alone(r, n) && !is_table_look_up(n), deep = reads_learned(r, whole ? whole : n);
+  for (int i = 0; i < n->in_count; i++) deep |= n->in[i] && r->deep[n->in[i]->index];
+  if (n->op == &op_div) deep |= !r->alone[n->in[0]->index] && !r->alone[n->in[1]->index];
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) r->alone[n->out[i]->index] = alone, r->deep[n->out[i]->index] = deep && !alone;
+}
+
+/* In the order of the nodes, the last one first. */
+static void add_reading(Reader *r, const Value *v, Reading reading) {
+  Readings *to = &r->w->of[v->index];
+  if (to->count == READINGS_MAX) return;
+  Reading *items = arena_list_grow(r->arena, to->items, to->count, &to->capacity, sizeof *items);
+  if (!items) return;
+  int at = to->count++;
+  for (; at > 0 && items[at - 1].node->stream < reading.node->stream; at--) items[at] = items[at - 1];
+  items[at] = reading;
+  to->items = items;
+}
+
+static bool is_single(const Value *v) {
+  size_t count;
+  return shape_count(&v->shape, &count) && count == 1;
+}
+
+static bool passes(const Node *n, int i) {
+  const Value *v = n->in[i];
+  bool more = false; /* floats beside a single number, as the ε of a norm */
+  if (!n->op->grad || n->op->flags & OP_REPEATS) return false;
+  if (n->op->flags & OP_STEPS ? i > 0 : !dtype_is_float(v->type)) return false;
+  for (int k = 0; k < n->in_count; k++)
+    more |= k != i && n->in[k] && dtype_is_float(n->in[k]->type) && !is_single(n->in[k]);
+  return !more || !is_single(v);
+}
+
+static void pass_on(Reader *r, Node *n, int i) {
+  for (int k = 0; k < n->out_count; k++)
+    for (int j = 0; n->out[k] && j < r->w->of[n->out[k]->index].count; j++) {
+      Reading reading = r->w->of[n->out[k]->index].items[j];
+      reading.first = n;
+      add_reading(r, n->in[i], reading);
+    }
+}
+
+/* A table whose rows only multiply activations is one of constants, as the cosines of a rotary embedding. */
+static bool is_factor(const Reader *r, const Value *v) { return r->used[v->index] && !r->not_a_factor[v->index]; }
+
+static void note_use(Reader *r, const Node *n, int i) {
+  bool factor = n->op == &op_mul && !r->alone[n->in[!i]->index];
+  if (n->op->flags & OP_VIEW && i == 0 && n->out[0]) factor = is_factor(r, n->out[0]);
+  r->used[n->in[i]->index] = true;
+  r->not_a_factor[n->in[i]->index] |= !factor;
+}
+
+static void read_input(Reader *r, Node *n, int i) {
+  ReadAs as = as_of(r, n, i);
+  if (as == READ_WEIGHT && is_table_look_up(n) && is_factor(r, n->out[0])) as = READ_OPERAND;
+  add_reading(r, n->in[i], (Reading){n->whole ? n->whole : n, n, as});
+}
+
+static void read_inputs(Reader *r, Node *n) {
+  bool through = all_alone(r, n) && !is_table_look_up(n);
+  for (int i = 0; i < n->in_count; i++) {
+    if (!n->in[i]) continue;
+    note_use(r, n, i);
+    if (!r->alone[n->in[i]->index]) continue;
+    if (through && passes(n, i)) pass_on(r, n, i);
+    else read_input(r, n, i);
+  }
+}
+
+/* Backward: the readers of an output come before its node. */
+static void read_nodes(Reader *r) {
+  Node *before = NULL;
+  for (int i = 0; i < r->m->output_count; i++) r->not_a_factor[r->m->outputs[i]->index] = true;
+  for (int i = r->m->node_count - 1; i >= 0; i--) {
+    Node *n = r->m->nodes[i], *whole = speaker(r, n);
+    if (!whole) read_inputs(r, n);
+    else if (whole != before) read_inputs(r, whole);
+    before = whole;
+  }
+}
+
+static bool is_infinite(const Value *v) {
+  const float *x = v->data;
+  size_t count = shape_elements(&v->shape), finite = 0;
+  for (size_t i = 0; i < count; i++) finite += isfinite(x[i]) != 0;
+  return finite < count;
+}
+
+Status weights_read(Graph *m, Arena *arena, Weights *out) {
+  int count = m->value_count;
+  Reader r = {m,
+              arena,
+              out,
+              .alone = ARENA_ARRAY(arena, bool, count),
+              .deep = ARENA_ARRAY(arena, bool, count),
+              .used = ARENA_ARRAY(arena, bool, count),
+              .not_a_factor = ARENA_ARRAY(arena, bool, count)};
+  *out = (Weights){.of = ARENA_ARRAY(arena, Readings, count), .infinite = ARENA_ARRAY(arena, bool, count)};
+  for (int i = 0; i < count && !arena->failed; i++) {
+    r.alone[i] = m->values[i]->kind == VALUE_CONSTANT;
+    out->infinite[i] = mode_is_parameter(m->values[i]) && is_infinite(m->values[i]);
+  }
+  for (int i = 0; i < m->node_count && !arena->failed; i++) place(&r, m->nodes[i]);
+  r.whole = NULL;
+  if (!arena->failed) read_nodes(&r);
+  return arena->failed ? error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters")
+                       : STATUS_OK;
+}
+
+const Reading *weights_learned(const Weights *w, const Value *v) {
+  const Readings *all = &w->of[v->index];
+  for (int i = 0; i < all->count; i++)
+    if (read_is_learned(all->items[i].as)) return &all->items[i];
+  return NULL;
+}

@@ -1,0 +1,34 @@
+/* Weights: who reads a model's parameters, and as what.
+ *
+ *   initializer ─▶ nodes of constants alone (Transpose, Cast, the norm of a weight …) ─▶ node that reads a weight, a
+ * bias …
+ *
+ * What an operator's inputs are, it says itself (Op.weights, .biases, .scales). */
+#pragma once
+#include "graph/graph.h"
+
+typedef enum ReadAs { READ_WEIGHT, READ_BIAS, READ_SCALE, READ_STATISTIC, READ_OPERAND } ReadAs;
+const char *read_as_name(ReadAs as); /* "weight" … "operand" */
+static inline bool read_is_learned(ReadAs as) { return as < READ_STATISTIC; }
+
+typedef struct Reading {
+  Node *node;  /* of the model: where others make it up, the node itself */
+  Node *first; /* on the way there, the one that reads the value itself */
+  ReadAs as;
+} Reading;
+
+enum { READINGS_MAX = 64 }; /* kept of a value */
+typedef struct Readings {
+  Reading *items; /* the last node's first */
+  int count, capacity;
+} Readings;
+
+typedef struct Weights {
+  Readings *of;   /* of each value that follows from constants alone, by its index */
+  bool *infinite; /* of each parameter: not all of its values are finite */
+} Weights;
+
+bool weights_says(const Op *op); /* whether it says that a layer learns any of its inputs */
+/* Of model m, whose running statistics have been marked. */
+Status weights_read(Graph *m, Arena *arena, Weights *out);
+const Reading *weights_learned(const Weights *w, const Value *v); /* the first that is learned; NULL: none is */
