@@ -174,7 +174,7 @@ static void make_parts(Life *l) {
   option(l, "loss.type", l->of->loss);
   if (l->of->optimizer) option(l, "optimizer.type", l->of->optimizer);
   option(l, "requiresGrad", "*");
-  option(l, "untie", "1");
+  if (strcmp(l->of->loss, "training-info")) option(l, "untie", "1");
   perform(l, "artifacts_parameters", list_parameters);
   perform(l, "artifacts_build", build_artifacts);
 }
