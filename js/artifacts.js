@@ -4,7 +4,7 @@
  */
 
 import { withClient } from './client.js';
-import { checkKeys, TrainletError } from './errors.js';
+import { checkKeys, checkObject, TrainletError } from './errors.js';
 import { copyExternal, readSource } from './source.js';
 import { check, pack } from './tensor.js';
 
@@ -37,7 +37,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'batchN
  * @param {readonly string[]} [more] what is known beside the engine's options
  */
 export function checkEngineOptions(where, options, sources, more = []) {
-  checkKeys(where, options, [...ENGINE_KEYS, ...more]);
+  checkKeys(where, options, [...more, ...ENGINE_KEYS]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkExternal(`${where}: externalData`, options.externalData);
   const { constants = {} } = options;
@@ -56,8 +56,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
 
 /** @param {string} where @param {EngineOptions['externalData']} externalData */
 function checkExternal(where, externalData = {}) {
-  if (typeof externalData !== 'object' || Array.isArray(externalData))
-    throw invalid(`${where} must be an object of files by their location`);
+  checkObject(where, externalData);
   const wrong = Object.keys(externalData).find((location) => !(externalData[location] instanceof Uint8Array));
   if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
 }
@@ -161,6 +160,7 @@ const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(va
  * @param {string} prefix @param {string | { type?: string }} options @returns {[string, string][]}
  */
 function typed(prefix, options) {
+  if (typeof options !== 'string') checkObject(`generateArtifacts: ${prefix}`, options);
   const { type, ...rest } = typeof options === 'string' ? { type: options } : options;
   return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)

@@ -37,6 +37,20 @@ export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What came instead of what was wanted; a promise is one that nobody has awaited. @param {unknown} value */
+export function nameOf(value) {
+  if (value === null || typeof value !== 'object') return typeof value === 'string' ? `'${value}'` : String(value);
+  if (value instanceof Promise) return 'a promise: await it';
+  return Array.isArray(value) ? 'an array' : `a ${value.constructor?.name ?? 'thing without a class'}`;
+}
+
+/** Refuses what holds no fields by name. @param {string} where @param {unknown} value */
+export function checkObject(where, value) {
+  const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  if (value === undefined || (plain && !(value instanceof Promise))) return;
+  throw new TrainletError('invalid-argument', `${where}: wanted an object, not ${nameOf(value)}`);
+}
+
 /**
  * Refuses an option that is not known: a misspelt one must not be ignored in silence.
  * @param {string} where
@@ -44,6 +58,7 @@ export function sentenceOf(error) {
  * @param {readonly string[]} known
  */
 export function checkKeys(where, options, known) {
+  checkObject(where, options);
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value !== undefined && !known.includes(key)) {
       throw new TrainletError(

@@ -124,7 +124,7 @@ export class TrainingSession {
   /** @param {ArtifactSources} artifacts @param {TrainingSessionOptions} [options] */
   static async create(artifacts, options = {}) {
     const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
-    checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
+    checkKeys('TrainingSession.create', artifacts ?? null, [...keys, 'warnings']);
     checkEngineOptions('TrainingSession.create', options, keys, [...ORT_OPTIONS, 'bounds']);
     checkBounds(options.bounds);
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {

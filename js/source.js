@@ -1,6 +1,6 @@
 /** Reads bytes from wherever a user has them: a URL, a path, memory, a blob, a response or the checkpoint store. */
 
-import { checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { checkSignal, nameOf, sentenceOf, TrainletError } from './errors.js';
 import { isNode, locate, nodeModule } from './platform.js';
 import { CheckpointStore } from './store.js';
 
@@ -20,7 +20,7 @@ export async function readSource(name, source, { signal, onProgress, integrity =
   const progress = (loadedBytes, totalBytes) => onProgress?.({ source: name, loadedBytes, totalBytes });
   try {
     const bytes = await read(source, progress, signal);
-    if (!bytes) throw new Error('expected a URL, a path, bytes, a Blob or a Response');
+    if (!bytes) throw new Error(`expected a URL, a path, bytes, a Blob or a Response, not ${nameOf(source)}`);
     await checkIntegrity(name, bytes, integrity[name]);
     return bytes;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
-import { TrainletError } from './errors.js';
-import { flatten } from './structure.js';
+import { nameOf, TrainletError } from './errors.js';
+import { flatten, looksLikeTensor } from './structure.js';
 
 /** @import { DataType, DataTypeMap, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -62,16 +62,19 @@ export class Tensor {
    * as in ONNX Runtime
    */
   constructor(...args) {
-    const [type, data, dims = [data.length]] =
+    const [type, data, dims = [data?.length]] =
       typeof args[0] === 'string'
         ? /** @type {[T, Values, (readonly number[])?]} */ (args)
         : /** @type {[T, Values, (readonly number[])?]} */ ([typeOf(args[0]), ...args]);
+    if (!Array.isArray(data) && !ArrayBuffer.isView(data))
+      throw bad(`the data of a tensor must be a typed array or an array, not ${nameOf(data)}`);
+    if (!Array.isArray(dims)) throw bad(`the dims of a tensor must be an array of whole numbers, not ${nameOf(dims)}`);
     this.type = type;
     this.data = /** @type {DataTypeMap[T]} */ (Array.isArray(data) ? convert(type, data) : data);
     /** @type {readonly number[]} */
     this.dims = Object.freeze([...dims]);
     this.size = this.data.length;
-    check(`a ${type} tensor`, this);
+    check('the tensor', this);
   }
 }
 
@@ -93,7 +96,7 @@ function convert(type, values) {
   const array = arrayOf(type);
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${TYPES}`);
   if (type === 'float16' || type === 'bfloat16')
-    throw bad(`a ${type} tensor takes a Uint16Array of bits, not an array of numbers`);
+    throw bad(`${type} tensors take a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
   const data = new array(values.length);
   values.forEach((value, i) => {
@@ -101,15 +104,18 @@ function convert(type, values) {
     if (big && (typeof number === 'bigint' || Number.isInteger(number)))
       data[i] = BigInt(/** @type {number} */ (number));
     else if (!big && typeof number === 'number') data[i] = number;
-    else throw bad(`element ${i} of a ${type} tensor cannot be ${describe(value)}`);
+    else throw bad(`element ${i} of the ${type} tensor cannot be ${describe(value)}`);
     const inexact = type !== 'float32' && type !== 'float64' && Number(data[i]) !== Number(number);
-    if (inexact) throw bad(`element ${i} of a ${type} tensor cannot be ${describe(value)}`);
+    if (inexact) throw bad(`element ${i} of the ${type} tensor cannot be ${describe(value)}`);
   });
   return data;
 }
 
 /** @param {unknown} value */
-const describe = (value) => (typeof value === 'string' ? `the string '${value}'` : String(value));
+const describe = (value) => {
+  if (Array.isArray(value)) return 'an array: the elements are given flat, and the dims after them';
+  return typeof value === 'string' ? `the string '${value}'` : String(value);
+};
 
 /**
  * Takes anything of a tensor's shape, if it is one, and names it in what it throws. Numbers stay where they are, in a
@@ -120,8 +126,9 @@ const describe = (value) => (typeof value === 'string' ? `the string '${value}'`
  */
 export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
+  const came = value === undefined ? '' : `, not ${nameOf(value)}`;
   if (typeof type !== 'string' || !Array.isArray(dims))
-    throw bad(`${what} must be a tensor: an object with type, data and dims`);
+    throw bad(`${what} must be a tensor, an object with type, data and dims${came}`);
   const taken = type === 'string' ? takeStrings(what, data) : takeNumbers(what, type, data);
   const shape = [...dims];
   if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
@@ -155,7 +162,7 @@ function takeStrings(what, data) {
       : text.includes('\0')
         ? 'a string with a zero character'
         : 'a string with half of a surrogate pair';
-  throw bad(`${what}: element ${odd} of a string tensor cannot be ${why}`);
+  throw bad(`${what}: element ${odd} of the string tensor cannot be ${why}`);
 }
 
 /** @param {unknown} data */
@@ -180,7 +187,7 @@ export const describeInfo = ({ type, dims, sequence, optional }) =>
  * @returns {[string, Taken | Taken[]][]}
  */
 export function bind(feeds, inputs) {
-  if (feeds === null || typeof feeds !== 'object')
+  if (feeds === null || typeof feeds !== 'object' || looksLikeTensor(feeds))
     throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
   /** @type {[string, Taken | Taken[]][]} */
@@ -203,7 +210,7 @@ function checkFeed({ name, type, sequence }, value) {
   };
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
-  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: it is no sequence`);
+  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
   return one(what, value);
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/foreign.h"
 #include "onnx/onnx.h"
 #include "onnx/parts.h"
 #include "wire.h"
@@ -403,9 +404,10 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
 
 static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
                          Error *error, OnnxTraining *training) {
-  if (count == 0 || bytes[0] == '<') {
-    error_set(error, STATUS_INVALID_MODEL, NULL,
-              count ? "the bytes are a web page or XML, not an ONNX model" : "the model is empty: 0 bytes");
+  const char *what = onnx_foreign(bytes, count);
+  if (what || !count) {
+    if (what) error_set(error, STATUS_INVALID_MODEL, NULL, "the bytes are not an ONNX model but %s", what);
+    else error_set(error, STATUS_INVALID_MODEL, NULL, "the model is empty: 0 bytes");
     return NULL;
   }
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);

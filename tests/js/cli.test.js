@@ -71,7 +71,7 @@ test("a model's files of external data are named, and found relative to it", asy
   assert.deepEqual([without.code, without.stdout], [1, '']);
   assert.match(
     without.stderr,
-    /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data', which is not in externalData, which has nothing\n$/,
+    /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing\n$/,
   );
   const inspected = await run('inspect', model, '--external-data', file);
   assert.deepEqual([inspected.code, inspected.stderr], [0, '']);

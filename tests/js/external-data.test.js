@@ -155,7 +155,7 @@ test('tensors at odd places, in attributes too: the same bits', async () => {
     assert.ok(data.length > 1000 && model.length < golden(name).length - data.length / 2, name);
     await assert.rejects(
       generateArtifacts(model, OPTIONS),
-      is('invalid-model', /keeps its data in 'w', which is not in externalData, which has nothing/),
+      is('invalid-model', /keeps its data in 'w': give the bytes of that file in externalData, which has nothing/),
     );
     const options = { loss: 'cross-entropy' };
     assert.deepEqual(
@@ -178,7 +178,7 @@ test('a training session whose models have their data outside', async () => {
   const { 't.bin': _, ...rest } = externalData;
   await assert.rejects(
     lossesOf(moved, { externalData: rest }),
-    is('invalid-model', /in 't.bin', which is not in externalData, which has 'e.bin', 'o.bin'$/),
+    is('invalid-model', /in 't.bin': give the bytes of that file in externalData, which has 'e.bin', 'o.bin'$/),
   );
 });
 
@@ -231,14 +231,18 @@ for (const [what, entries, sentence, more] of [
   [
     'another location',
     { location: 'v.bin' },
-    /^initializer 'w' keeps its data in 'v.bin', which is not in externalData, which has 'w.bin'$/,
+    /^initializer 'w' keeps its data in 'v.bin': give the bytes of that file in externalData, which has 'w.bin'$/,
   ],
-  ['no text', { location: '' }, /in '', which is not in externalData/],
-  ['an absolute path', { location: SELF }, /which is not in externalData/],
-  ['a path upwards', { location: '../w.bin' }, /in '..\/w.bin', which is not in externalData/],
-  ['a path that leads back', { location: 'a/../w.bin' }, /in 'a\/..\/w.bin', which is not in externalData/],
-  ['a URL', { location: 'file:///w.bin' }, /which is not in externalData/],
-  ['a name of Object', { location: 'constructor' }, /which is not in externalData/],
+  ['no text', { location: '' }, /in '': give the bytes of that file in externalData/],
+  ['an absolute path', { location: SELF }, /: give the bytes of that file in externalData/],
+  ['a path upwards', { location: '../w.bin' }, /in '..\/w.bin': give the bytes of that file in externalData/],
+  [
+    'a path that leads back',
+    { location: 'a/../w.bin' },
+    /in 'a\/..\/w.bin': give the bytes of that file in externalData/,
+  ],
+  ['a URL', { location: 'file:///w.bin' }, /: give the bytes of that file in externalData/],
+  ['a name of Object', { location: 'constructor' }, /: give the bytes of that file in externalData/],
   [
     'a negative offset',
     { location: 'w.bin', offset: '-4' },
@@ -289,7 +293,7 @@ for (const [what, entries, sentence, more] of [
   [
     'a long name',
     { location: 'v'.repeat(5000) },
-    /^initializer 'w{100}' keeps its data in 'v{100}', which is not/,
+    /^initializer 'w{100}' keeps its data in 'v{100}': give the bytes/,
     { name: 'w'.repeat(5000) },
   ],
 ]) {
@@ -311,7 +315,7 @@ test('what is no set of files is refused', async () => {
   );
   await assert.rejects(
     open([{ path: 'w', data: FILE }]),
-    is('invalid-argument', /externalData must be an object of files by their location/),
+    is('invalid-argument', /externalData: wanted an object, not /),
   );
   await assert.rejects(
     generateArtifacts(INLINE, { ...OPTIONS, externalData: { w: 'w.bin' } }),

@@ -53,16 +53,16 @@ test('what does not fit is refused in one sentence', () => {
     /its data must be a Float32Array, not Float64Array/,
   );
   refused(() => new Tensor('float32', new Float32Array(6), [-2, -3]), /whole numbers/);
-  refused(() => new Tensor('int32', [1.5]), /element 0 of a int32 tensor cannot be 1\.5/);
+  refused(() => new Tensor('int32', [1.5]), /element 0 of the int32 tensor cannot be 1\.5/);
   refused(() => new Tensor('uint8', [256]), /cannot be 256/);
   refused(() => new Tensor('int64', [0.5]), /cannot be 0\.5/);
   refused(() => new Tensor('float32', ['1']), /the string '1'/);
   refused(() => new Tensor('float16', [1]), /bits/);
   refused(() => new Tensor('complex64', [1]), /no tensor type 'complex64'/);
-  refused(() => new Tensor('string', ['a', 1]), /element 1 of a string tensor cannot be 1/);
+  refused(() => new Tensor('string', ['a', 1]), /element 1 of the string tensor cannot be 1/);
   refused(
     () => new Tensor('string', ['a\0b']),
-    /element 0 of a string tensor cannot be a string with a zero character/,
+    /element 0 of the string tensor cannot be a string with a zero character/,
   );
   refused(() => new Tensor('string', new Uint8Array(2)), /its data must be an array, not Uint8Array/);
   refused(() => new Tensor('string', ['a'], [2]), /dims \[2\] make 2 elements, but the data has 1/);
