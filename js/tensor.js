@@ -126,9 +126,10 @@ const describe = (value) => {
  */
 export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
-  const came = value === undefined ? '' : `, not ${nameOf(value)}`;
   if (typeof type !== 'string' || !Array.isArray(dims))
-    throw bad(`${what} must be a tensor, an object with type, data and dims${came}`);
+    throw bad(
+      `${what} must be a tensor, an object with type, data and dims${value === undefined ? '' : `, not ${nameOf(value)}`}`,
+    );
   const taken = type === 'string' ? takeStrings(what, data) : takeNumbers(what, type, data);
   const shape = [...dims];
   if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
