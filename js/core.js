@@ -168,8 +168,10 @@ export class Core {
     }
   }
 
-  /** @param {string} name @param {number} owner @param {PackedFeeds} constants */
-  #takeConstants(name, owner, { tensors, buffer }) {
+  /** @param {string} name @param {number} owner @param {PackedFeeds} [constants] */
+  #takeConstants(name, owner, constants) {
+    if (!constants) return;
+    const { tensors, buffer } = constants;
     const { types } = this.#constants;
     for (const { name: input, type, dims, offset, bytes } of tensors) {
       checkBytes(input, bytes, sizeOf(dims) * types[type].bytes);

@@ -106,7 +106,7 @@ export interface Protocol {
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
   artifacts: {
-    in: { model: Uint8Array; external: ExternalFile[]; constants: PackedFeeds; settings: [string, string][] };
+    in: { model: Uint8Array; external: ExternalFile[]; constants?: PackedFeeds; settings: [string, string][] };
     out: {
       trainModel: Uint8Array<ArrayBuffer>;
       evalModel: Uint8Array<ArrayBuffer>;
@@ -123,7 +123,7 @@ export interface Protocol {
       maxMemoryBytes: number;
       maxWork?: number;
       passes?: readonly string[];
-      constants: PackedFeeds;
+      constants?: PackedFeeds;
       /** By pattern; those of the checkpoint where there are none. */
       bounds?: Readonly<Record<string, readonly [number, number]>>;
     };

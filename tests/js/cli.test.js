@@ -119,7 +119,7 @@ test('inspect tells of each parameter who reads it as what, and whether it train
       '--force',
       ...more,
     );
-  assert.match((await make()).stderr, /^trainlet: warning: the exporter made one parameter .*\n$/);
+  assert.match((await make()).stderr, /^warning: the exporter made one parameter .*\n$/);
   assert.deepEqual((await make('--untie', '--batch-norm', 'update')).stderr, '');
 });
 

@@ -13,6 +13,7 @@ const CONSTANTS = {
   types: { float32: { id: 1, bytes: 4 } },
   artifacts: { train: 0, eval: 1, optimizer: 2, checkpoint: 3, model: 4 },
   formats: { trainlet: 0, ort1: 1, ort2: 2 },
+  which: { all: 0, trainable: 1, 'with-statistics': 2 },
   ranks: { sequence: -1, nothing: -2 },
   tensor: { name: 0, type: 4, rank: 8, dims: 12, data: 16, count: 20 },
 };
@@ -148,7 +149,7 @@ test('only as many bytes are written as the engine makes room for', () => {
     assert.throws(() => core.run({ graph: 'model', feeds: tensor(bytes) }), refused);
     assert.throws(() => core.step({ feeds: tensor(bytes), optimize: true }), refused);
     assert.throws(() => core.setParameter({ index: 0, value: tensor(bytes) }), refused);
-    assert.throws(() => core.copyIn({ trainableOnly: true, bytes: new Uint8Array(bytes) }), refused);
+    assert.throws(() => core.copyIn({ which: 'trainable', bytes: new Uint8Array(bytes) }), refused);
   }
   assert.deepEqual(fed, []);
 });
@@ -165,7 +166,7 @@ test('no room for an input is out-of-memory, and the session goes on', () => {
     })),
   );
   full = true;
-  assert.throws(() => strict.copyIn({ trainableOnly: true, bytes: new Uint8Array(5000) }), { code: 'out-of-memory' });
+  assert.throws(() => strict.copyIn({ which: 'trainable', bytes: new Uint8Array(5000) }), { code: 'out-of-memory' });
   assert.equal(strict.steps(), 3);
 });
 

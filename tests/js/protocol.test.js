@@ -156,7 +156,7 @@ test('feeds and results are transferred, not copied', async () => {
   await answered;
   const kept = new Float32Array(3);
   engine.copyOut = () => kept;
-  assert.equal((await client.ask('copyOut', true)).length, 3);
+  assert.equal((await client.ask('copyOut', 'trainable')).length, 3);
   assert.equal(kept.length, 0);
   await client.release();
 });

@@ -86,7 +86,7 @@ for (const accumulate of [1, 3]) {
       if (losses.length === 1) losses.push(step(stopped, i));
       assert.equal(losses[1], losses[0], `batch ${i}`);
     }
-    assert.deepEqual(stopped.core.copyOut(false), plain.core.copyOut(false));
+    assert.deepEqual(stopped.core.copyOut('all'), plain.core.copyOut('all'));
     assert.ok(stops > 20, `${stops} stops`);
   });
 }
@@ -103,7 +103,7 @@ test('gradients that were being added up are dropped by a stop amid them, and th
   step(other.core, 5, true);
   core.setSeed(1n);
   other.core.setSeed(1n);
-  core.copyIn({ trainableOnly: false, bytes: new Uint8Array(other.core.copyOut(false).buffer) });
+  core.copyIn({ which: 'all', bytes: new Uint8Array(other.core.copyOut('all').buffer) });
   assert.equal(step(core, 2, true), step(other.core, 2, true)); // a step of its own, and no other gradient in it
 });
 
