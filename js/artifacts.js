@@ -28,7 +28,7 @@ export const ENGINE_KEYS = /** @type {const} */ ([
 ]);
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie']);
-export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
+export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
 
 /**
  * @param {string} where
@@ -126,7 +126,7 @@ const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemory
 /** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
 function settingsOf(options) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
-  const { loss = 'training-info', optimizer = {} } = options;
+  const { optimizer = {} } = options;
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) =>
     listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
@@ -137,13 +137,22 @@ function settingsOf(options) {
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
   return [
     ...limitOf(options),
-    ...typed('loss', loss),
+    ...lossSettings(options),
     ...typed('optimizer', optimizer),
     ...lists,
     ...flags,
     .../** @type {[string, string][]} */ (batchNorm === undefined ? [] : [['batchNorm', String(batchNorm)]]),
     ...chosen,
   ];
+}
+
+/** @param {ArtifactOptions} options @returns {[string, string][]} */
+function lossSettings({ loss, losses }) {
+  if (losses === undefined) return typed('loss', loss ?? 'training-info');
+  if (loss !== undefined) throw invalid('generateArtifacts: there can be one loss or several losses, not both');
+  const areLosses = Array.isArray(losses) && losses.length && losses.every((part) => typeof part?.type === 'string');
+  if (!areLosses) throw invalid('generateArtifacts: losses must be an array of objects, each with the type of a loss');
+  return losses.flatMap((part, i) => typed(`losses.${i}`, part));
 }
 
 /** @param {string} key @param {readonly string[] | undefined} entries */

@@ -416,6 +416,17 @@ export interface LossOptions {
   delta?: number;
 }
 
+/** One of several losses, whose sum, weighted, is what trains. */
+export interface WeightedLoss extends LossOptions {
+  type: Exclude<LossType, 'outside'>;
+  /** The output that it is taken of, or another value of the model. Default: the first output. */
+  input?: string;
+  /** What its label input is called. Default: `labels` or `target`, as for one loss, with a number where that is taken. */
+  label?: string;
+  /** By which it counts in the sum: a number from 0 up. Default 1. */
+  weight?: number;
+}
+
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
 /**
  * Numbers are finite and at least 0 unless stated otherwise; defaults are PyTorch's. An option that the type does not
@@ -449,6 +460,11 @@ export interface ArtifactOptions extends EngineOptions {
    * training_info unread.
    */
   loss?: LossType | LossOptions | 'training-info';
+  /**
+   * Several losses instead of one `loss`: their sum, each times its `weight`, is the first output, `loss`; each by itself
+   * is another, `<input>_loss`, in their order. Each has a label input of its own. Default: none.
+   */
+  losses?: readonly WeightedLoss[];
   /** Default `adamw`, or the training_info's. */
   optimizer?: OptimizerType | OptimizerOptions;
   /**

@@ -24,11 +24,11 @@ static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) 
            : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
 }
 
-static Status set_weights(TrainletArtifacts *a, const char *key, const char *value) {
+static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
-  a->loss.weights = NULL;
-  float *weights = block_reserve(&a->class_weights, (size_t)count * sizeof *weights) ? a->class_weights.data : NULL;
+  o->weights = NULL;
+  float *weights = ARENA_ARRAY(&a->arena, float, count);
   if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   for (const char *p = value; at < count; p++) {
     char *end;
@@ -36,40 +36,63 @@ static Status set_weights(TrainletArtifacts *a, const char *key, const char *val
     if (end == p || (*end && *end != ',')) return invalid(a, key, value, "numbers joined by commas");
     p = end;
   }
-  a->loss.weights = weights;
-  a->loss.weight_count = count;
+  o->weights = weights;
+  o->weight_count = count;
   return STATUS_OK;
 }
 
-static Status set_loss_type(TrainletArtifacts *a, const char *key, const char *value) {
+static Status set_loss_type(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char text[LISTED_MAX];
-  a->by_training_info = strcmp(value, "training-info") == 0;
-  if (a->by_training_info || loss_named(value, &a->loss.kind)) return STATUS_OK;
-  return invalid(a, key, value, names_listed(text, loss_name, "training-info", "or"));
+  bool one_of_several = o != &a->loss, training_info = !one_of_several && strcmp(value, "training-info") == 0;
+  a->by_training_info = training_info;
+  if (training_info || (loss_named(value, &o->kind) && !(one_of_several && loss_is_outside(o)))) return STATUS_OK;
+  return invalid(a, key, value, names_listed(text, loss_name, one_of_several ? NULL : "training-info", "or"));
 }
 
-static Status set_reduction(TrainletArtifacts *a, const char *key, const char *value) {
-  a->loss.sum = strcmp(value, "sum") == 0;
-  return a->loss.sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
+static Status set_reduction(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  o->sum = strcmp(value, "sum") == 0;
+  return o->sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
 }
 
-static Status set_ignore_index(TrainletArtifacts *a, const char *key, const char *value) {
+static Status set_ignore_index(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char *end;
-  a->loss.ignore_index = strtoll(value, &end, 10);
-  a->loss.has_ignore_index = true;
+  o->ignore_index = strtoll(value, &end, 10);
+  o->has_ignore_index = true;
   return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
 }
 
-static Status set_delta(TrainletArtifacts *a, const char *key, const char *value) {
+static Status set_delta(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char *end;
-  a->loss.delta = strtof(value, &end);
-  bool good = end != value && !*end && a->loss.delta > 0 && a->loss.delta <= 1e30f;
+  o->delta = strtof(value, &end);
+  bool good = end != value && !*end && o->delta > 0 && o->delta <= 1e30f;
   return good ? STATUS_OK : invalid(a, key, value, "a number above 0 and up to 1e30");
+}
+
+static Status set_name(TrainletArtifacts *a, const char **to, const char *key, const char *value) {
+  if (!*value) return invalid(a, key, value, "a name");
+  return (*to = arena_copy_text(&a->arena, value))
+           ? STATUS_OK
+           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+}
+
+static Status set_input(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  return set_name(a, &o->input, key, value);
+}
+
+static Status set_label(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  return set_name(a, &o->label, key, value);
+}
+
+static Status set_weight(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  char *end;
+  o->weight = strtof(value, &end);
+  bool good = end != value && !*end && o->weight >= 0 && o->weight <= 1e30f;
+  return good ? STATUS_OK : invalid(a, key, value, "a number from 0 to 1e30");
 }
 
 typedef struct LossOption {
   const char *name;
-  Status (*set)(TrainletArtifacts *a, const char *key, const char *value);
+  Status (*set)(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value);
 } LossOption;
 static const LossOption loss_options[] = {
     {"type", set_loss_type},           {"reduction", set_reduction}, {"weights", set_weights},
@@ -77,10 +100,36 @@ static const LossOption loss_options[] = {
 };
 static const char *loss_option(int i) { return loss_options[i].name; }
 
+static const LossOption part_options[] = {
+    {"input", set_input}, {"label", set_label}, {"weight", set_weight}, {NULL, NULL}};
+static const char *part_option(int i) { /* those of any loss, too */
+  int own = (int)(sizeof part_options / sizeof *part_options) - 1;
+  return i < own ? part_options[i].name : loss_option(i - own);
+}
+
+static const LossOption *find_option(const LossOption *options, const char *name) {
+  while (options->name && strcmp(options->name, name) != 0) options++;
+  return options->name ? options : NULL;
+}
+
 static Status set_loss(TrainletArtifacts *a, const char *key, const char *value) {
-  for (const LossOption *o = loss_options; o->name; o++)
-    if (strcmp(key + strlen("loss."), o->name) == 0) return o->set(a, key, value);
-  return unknown(a, key, loss_option);
+  const LossOption *found = find_option(loss_options, key + strlen("loss."));
+  return found ? found->set(a, &a->loss, key, value) : unknown(a, key, loss_option);
+}
+
+/* "losses.0.type" and so on; each begins with the number after the one before it. */
+static Status set_part(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  long long at = strtoll(key + strlen("losses."), &end, 10);
+  if (end == key + strlen("losses.") || *end != '.' || at < 0 || at > a->loss_count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
+  const LossOption *found = find_option(part_options, end + 1);
+  if (!found && !(found = find_option(loss_options, end + 1))) return unknown(a, key, part_option);
+  LossOptions *grown = arena_list_grow(&a->arena, a->losses, a->loss_count, &a->loss_capacity, sizeof *grown);
+  if (!grown) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  a->losses = grown;
+  if (at == a->loss_count) a->losses[a->loss_count++] = (LossOptions){.delta = 1, .weight = 1};
+  return found->set(a, &a->losses[at], key, value);
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
@@ -199,6 +248,7 @@ static Status set_limit(TrainletArtifacts *a, const char *key, const char *value
 
 static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
+  if (strncmp(key, "losses.", 7) == 0) return set_part(a, key, value);
   if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
   if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
   if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);

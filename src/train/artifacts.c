@@ -100,7 +100,6 @@ Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t b
 void trainlet_artifacts_free(TrainletArtifacts *a) {
   if (!a) return;
   for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
-  block_free(&a->class_weights);
   external_free(&a->external);
   arena_free(&a->parsed);
   arena_free(&a->read);
@@ -141,15 +140,38 @@ static Status add_parameters(Graph *g) {
   return STATUS_OK;
 }
 
-static Value *append_loss(TrainletArtifacts *a, Graph *g) {
+/* Names it, unless it was in the model. */
+static Value *name_loss(TrainletArtifacts *a, Graph *g, Value *loss, const Value *scores, const char *name) {
+  if (!loss || !name) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss"), NULL;
+  if (loss != scores && graph_rename(g, loss, name) != STATUS_OK) return NULL;
+  return loss_check_scalar(g, loss) == STATUS_OK ? loss : NULL;
+}
+
+static Value *append_part(TrainletArtifacts *a, Graph *g, const LossOptions *o) {
+  const Value *from = o->input ? graph_find(a->model, o->input) : a->model->output_count ? a->model->outputs[0] : NULL;
+  if (!from) {
+    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "losses: the model has no value '%.200s'",
+              o->input ? o->input : "");
+    return NULL;
+  }
+  Value *scores = from->twin, *loss = loss_append(g, o, scores);
+  return name_loss(a, g, loss, scores, arena_print(g->arena, "%s_loss", scores->name));
+}
+
+/* The parts go into `parts`, to be outputs after their sum. */
+static Value *append_losses(TrainletArtifacts *a, Graph *g, Value **parts) {
+  if (a->loss_inputs.count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs: each of the losses has its own input"),
+           NULL;
+  for (int i = 0; i < a->loss_count; i++)
+    if (!(parts[i] = append_part(a, g, &a->losses[i]))) return NULL;
+  return name_loss(a, g, loss_append_sum(g, a->losses, parts, a->loss_count), NULL, "loss");
+}
+
+static Value *append_loss(TrainletArtifacts *a, Graph *g, Value **parts) {
+  if (a->loss_count) return append_losses(a, g, parts);
   Value *scores = scores_of(a, g), *loss = scores ? loss_append(g, &a->loss, scores) : NULL;
-  if (!loss) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss"), NULL;
-  if (loss != scores && graph_rename(g, loss, "loss") != STATUS_OK) return NULL;
-  char text[SHAPE_TEXT];
-  if (loss->shape.rank < 1 || (loss->shape.rank == 1 && loss->shape.dim[0] == 1)) return loss;
-  error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s", loss->name,
-            shape_print(&loss->shape, text));
-  return NULL;
+  return name_loss(a, g, loss, scores, "loss");
 }
 
 static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
@@ -160,15 +182,21 @@ static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
   return STATUS_OK;
 }
 
+static bool is_outside(const TrainletArtifacts *a) { return !a->loss_count && loss_is_outside(&a->loss); }
+
 /* Model + loss, with the loss (NULL: it is outside, and the model's own outputs) and the additional outputs as outputs
  * and the parameters as inputs. still: as for mode_copy. */
 static Graph *forward_graph(TrainletArtifacts *a, const bool *still, Arena *arena, Value **loss) {
   Graph *g = mode_copy(a->model, still, arena, &a->error);
-  bool outside = loss_is_outside(&a->loss);
-  if (!g) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
-  *loss = outside ? NULL : append_loss(a, g);
+  bool outside = is_outside(a);
+  Value **parts = ARENA_ARRAY(arena, Value *, a->loss_count);
+  if (!g || !parts)
+    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
+  *loss = outside ? NULL : append_loss(a, g, parts);
   if ((!outside && !*loss) || add_parameters(g) != STATUS_OK) return NULL;
   if ((outside ? add_model_outputs(a, g) : graph_add_output(g, *loss)) != STATUS_OK) return NULL;
+  for (int i = 0; i < a->loss_count; i++)
+    if (graph_add_output(g, parts[i]) != STATUS_OK) return NULL;
   for (int i = 0; i < a->additional_outputs.count; i++) {
     Value *v = graph_find(g, a->additional_outputs.names[i]);
     if (!v) {
@@ -266,7 +294,7 @@ static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs)
 
 /* Between inputs and parameters may stand what has no gradient: then there are none towards inputs. */
 static Status build_train(TrainletArtifacts *a, bool *trained) {
-  bool inputs = loss_is_outside(&a->loss);
+  bool inputs = is_outside(a);
   int warned = a->warned;
   Status status = build_train_with(a, trained, inputs);
   if (!inputs || status != STATUS_UNSUPPORTED_OP) return status;

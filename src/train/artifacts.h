@@ -22,6 +22,8 @@ struct TrainletArtifacts {
   Error error;
   Graph *model;
   LossOptions loss;
+  LossOptions *losses; /* where there are several: their sum is in its place */
+  int loss_count, loss_capacity;
   Optimizer optimizer;
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
@@ -35,7 +37,6 @@ struct TrainletArtifacts {
   Weights weights;         /* who reads the model's parameters */
   bool untie;              /* what an exporter made one, where that is safe */
   bool updates_batch_norm; /* that of frozen layers too */
-  Block class_weights;     /* loss.weights */
   Block bytes[4];
   size_t lengths[4];
   char *warnings; /* one sentence a line; NULL: none */

@@ -5,8 +5,13 @@
 
 #include "graph/op.h"
 
-static Value *label_input(Graph *g, const char *stem, DType type, const Shape *shape) {
-  const char *name = graph_fresh_name(g, stem);
+static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DType type, const Shape *shape) {
+  if (o->label && graph_find(g, o->label)) {
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "label '%.200s': a value of that name is there already",
+              o->label);
+    return NULL;
+  }
+  const char *name = o->label ? o->label : graph_fresh_name(g, stem);
   Value *v = name ? graph_value(g, name, type, shape, VALUE_INPUT) : NULL;
   return v && graph_add_input(g, v) == STATUS_OK ? v : NULL;
 }
@@ -28,7 +33,7 @@ static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
   Shape shape = scores->shape;
   shape.rank--;
   for (int i = 1; i < shape.rank; i++) shape.dim[i] = shape.dim[i + 1];
-  Value *in[3] = {scores, label_input(g, "labels", DTYPE_INT64, &shape), NULL};
+  Value *in[3] = {scores, label_input(g, o, "labels", DTYPE_INT64, &shape), NULL};
   if (o->weights) {
     Shape weights = SHAPE(o->weight_count);
     in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights, o->weights);
@@ -44,30 +49,30 @@ static Value *reduce(Graph *g, const LossOptions *o, Value *each) {
 }
 
 /* The others compare scores and targets element by element. */
-static Value *target_of(Graph *g, const Value *scores) {
-  return label_input(g, "target", DTYPE_FLOAT32, &scores->shape);
+static Value *target_of(Graph *g, const LossOptions *o, const Value *scores) {
+  return label_input(g, o, "target", DTYPE_FLOAT32, &scores->shape);
 }
 
 /* (x − z)² */
 static Value *mse(Graph *g, const LossOptions *o, Value *scores) {
-  Value *difference = emit(g, "Sub", scores, target_of(g, scores));
+  Value *difference = emit(g, "Sub", scores, target_of(g, o, scores));
   return reduce(g, o, emit(g, "Mul", difference, difference));
 }
 
 /* max(x, 0) − x·z + log(1 + e^−|x|) = softplus(x) − x·z   (PyTorch's BCEWithLogitsLoss) */
 static Value *bce_with_logits(Graph *g, const LossOptions *o, Value *scores) {
-  Value *target = target_of(g, scores);
+  Value *target = target_of(g, o, scores);
   return reduce(g, o, emit(g, "Sub", emit(g, "Softplus", scores), emit(g, "Mul", scores, target)));
 }
 
 /* |x − z| */
 static Value *l1(Graph *g, const LossOptions *o, Value *scores) {
-  return reduce(g, o, emit(g, "Abs", emit(g, "Sub", scores, target_of(g, scores))));
+  return reduce(g, o, emit(g, "Abs", emit(g, "Sub", scores, target_of(g, o, scores))));
 }
 
 /* d = x − z, c = d cut off at ±δ:  c·(d − c/2), d²/2 within and δ·(|d| − δ/2) beyond   (PyTorch's HuberLoss) */
 static Value *huber(Graph *g, const LossOptions *o, Value *scores) {
-  Value *difference = emit(g, "Sub", scores, target_of(g, scores));
+  Value *difference = emit(g, "Sub", scores, target_of(g, o, scores));
   Value *cut = emit(g, "Clip", difference, emit_float(g, -o->delta), emit_float(g, o->delta));
   Value *half = emit(g, "Mul", cut, emit_float(g, 0.5f));
   return reduce(g, o, emit(g, "Mul", cut, emit(g, "Sub", difference, half)));
@@ -105,4 +110,20 @@ Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
             dtype_name(scores->type));
   return NULL;
+}
+
+Status loss_check_scalar(Graph *g, const Value *loss) {
+  char text[SHAPE_TEXT];
+  if (loss->shape.rank < 1 || (loss->shape.rank == 1 && loss->shape.dim[0] == 1)) return STATUS_OK;
+  return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s",
+                   loss->name, shape_print(&loss->shape, text));
+}
+
+Value *loss_append_sum(Graph *g, const LossOptions *options, Value *const *parts, int count) {
+  Value *sum = NULL;
+  for (int i = 0; i < count; i++) {
+    Value *weighted = emit(g, "Mul", parts[i], emit_float(g, options[i].weight));
+    sum = i ? emit(g, "Add", sum, weighted) : weighted;
+  }
+  return sum;
 }

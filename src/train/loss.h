@@ -10,6 +10,10 @@ typedef struct LossOptions {
   bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
   float delta; /* huber: beyond it the loss is linear */
+  /* Of one of several: */
+  const char *input; /* the value that it is taken of; NULL: the model's first output */
+  const char *label; /* the name of its labels; NULL: as of a loss alone */
+  float weight;      /* in their sum */
 } LossOptions;
 
 const char *loss_name(int kind); /* "cross-entropy" …, "none", "outside"; NULL past the last */
@@ -20,3 +24,7 @@ bool loss_is_outside(const LossOptions *options);
  * the scores' shape without its class dimension 1; `target`: float32, the scores' shape). NULL on failure; g->error has
  * the sentence. */
 Value *loss_append(Graph *g, const LossOptions *options, Value *scores);
+/* Refuses a loss, called by its name, that is not one number. */
+Status loss_check_scalar(Graph *g, const Value *loss);
+/* Appends Σ weight · part: `loss`, and each part as `<input>_loss`. */
+Value *loss_append_sum(Graph *g, const LossOptions *options, Value *const *parts, int count);
