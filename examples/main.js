@@ -1,0 +1,7 @@
+/** Whether a module is the program that node was started with: what is imported, as by a test, trains when it is asked. */
+
+import { realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** @param {string} url import.meta.url */
+export const isMain = (url) => Boolean(process.argv[1]) && realpathSync(process.argv[1]) === fileURLToPath(url);

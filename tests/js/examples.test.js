@@ -1,0 +1,23 @@
+/** The programs of examples/ do what the same programs do in PyTorch (tests/golden/make_examples.py), for 20 steps. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const wanted = JSON.parse(readFileSync(new URL('../golden/examples.json', import.meta.url), 'utf8'));
+
+for (const [name, file] of Object.entries({
+  contrastive: 'contrastive.js',
+  policyGradient: 'policy-gradient.js',
+  gan: 'gan.js',
+})) {
+  test(file, async () => {
+    const { train } = await import(`../../examples/${file}`);
+    const told = await train(20);
+    assert.equal(told.length, 20);
+    told.flat().forEach((came, i) => {
+      const want = wanted[name].flat()[i];
+      assert.ok(Math.abs(came - want) < 1e-4, `${i}: ${came} instead of ${want}`);
+    });
+  });
+}
