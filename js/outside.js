@@ -15,7 +15,7 @@ import { bindNumbers, check, pack } from './tensor.js';
 const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /** The forward runs of which nobody has the backward any more: nobody will say that they are to be dropped. */
-const forgotten = new FinalizationRegistry((/** @type {() => Promise<void>} */ drop) => drop());
+const forgotten = new FinalizationRegistry((/** @type {() => Promise<void>} */ drop) => drop().catch(() => {}));
 
 /**
  * @param {Ask} ask
