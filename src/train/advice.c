@@ -1,0 +1,47 @@
+/* Advice: a loss that is taken of what it would compute itself. Softmax twice still trains, to little: its gradient is
+ * small where the first one is sure. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "graph/op.h"
+#include "train/artifacts.h"
+
+/* What v was before operators that only show it in another shape. */
+static const Value *behind_views(const Value *v) {
+  while (v->producer && v->producer->op->flags & OP_VIEW) v = v->producer->in[0];
+  return v;
+}
+
+static bool is_along_classes(const Node *softmax) {
+  int64_t axis = node_int(softmax, "axis", -1);
+  return axis == 1 || (axis == -1 && softmax->in[0]->shape.rank == 2);
+}
+
+static void warn_of(TrainletArtifacts *a, const Node *before, const char *loss) {
+  artifacts_warn(a,
+                 "%s '%.60s' is right before the loss, and %s has one of its own: train on what goes into it, "
+                 "lossInputs: ['%.100s']",
+                 before->op->name, before->name, loss, before->in[0]->name);
+}
+
+/* Of labels, whoever put the node there. */
+static void check_cross_entropy(TrainletArtifacts *a, const Node *n) {
+  if (!n->op->counted || n->deferred.waits || !n->op->counted(n).labels) return;
+  const Node *before = behind_views(n->in[0])->producer;
+  if (before && before->op == &op_softmax && is_along_classes(before)) warn_of(a, before, "cross-entropy");
+}
+
+/* Softplus(x) − x·target, then a sum or mean: train/loss.c. */
+static void check_bce(TrainletArtifacts *a, const Value *loss) {
+  const char *name = loss_name(a->loss.kind);
+  if (strcmp(name, "bce-with-logits") != 0) return;
+  const Node *difference = loss->producer->in[0]->producer;
+  if (!difference || !difference->in[0]->producer) return;
+  const Node *before = behind_views(difference->in[0]->producer->in[0])->producer;
+  if (before && before->op == &op_sigmoid) warn_of(a, before, name);
+}
+
+void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g, const Value *loss) {
+  for (int i = 0; i < g->node_count; i++) check_cross_entropy(a, g->nodes[i]);
+  check_bce(a, loss);
+}
