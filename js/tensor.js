@@ -1,6 +1,7 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
 import { nameOf, TrainletError } from './errors.js';
+import { indicesOf, takesIndices } from './labels.js';
 import { flatten, looksLikeTensor } from './structure.js';
 
 /** @import { DataType, DataTypeMap, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from './types.js' */
@@ -202,7 +203,8 @@ export function bind(feeds, inputs) {
 }
 
 /** @param {ValueInfo} input @param {unknown} value */
-function checkFeed({ name, type, sequence }, value) {
+function checkFeed(input, value) {
+  const { name, type, sequence } = input;
   const what = `input '${name}'`;
   const one = (/** @type {string} */ title, /** @type {unknown} */ given) => {
     const tensor = check(title, given);
@@ -212,7 +214,8 @@ function checkFeed({ name, type, sequence }, value) {
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
   if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
-  return one(what, value);
+  const tensor = one(what, value);
+  return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }
 
 /**

@@ -1,0 +1,98 @@
+/** Class labels in the forms that people have them: made the indices that a loss reads, or refused in a sentence. */
+
+import { TrainletError } from './errors.js';
+
+/** @import { DataType, TypedArray, ValueInfo } from './types.js' */
+/** @typedef {import('./tensor.js').Taken<TypedArray>} Taken */
+
+const PYTORCH_IGNORES = -100;
+
+/** @param {string} message */
+const bad = (message) => new TrainletError('invalid-feed', message);
+
+/** Whether an input is of class indices. @param {ValueInfo} input */
+export const takesIndices = ({ name, type, labels }) =>
+  (type === 'int64' || type === 'int32') && (labels !== undefined || name === 'labels');
+
+/**
+ * Indices of another type, a column of them, or one-hot rows.
+ * @param {string} what
+ * @param {Taken} tensor
+ * @param {ValueInfo} input which takesIndices
+ * @returns {Taken}
+ */
+export function indicesOf(what, tensor, input) {
+  const { dims } = tensor;
+  const isWider = dims.length === input.dims.length + 1;
+  if (!isWider) return tensor.type === input.type ? tensor : asType(what, tensor.data, dims, input);
+  const rest = dims.toSpliced(1, 1);
+  if (dims[1] === 1) return asType(what, tensor.data, rest, input);
+  const inner = dims.slice(2).reduce((product, d) => product * d, 1);
+  const hot = Array.from({ length: rest.reduce((product, d) => product * d, 1) }, (_, i) =>
+    hotAt(tensor.data, dims[1], Math.floor(i / inner) * dims[1] * inner + (i % inner), inner),
+  );
+  const odd = hot.indexOf(-1);
+  if (odd < 0) return asType(what, hot, rest, input);
+  throw bad(
+    `${what} wants class indices, ${input.type} [${input.dims.join(', ')}]; ${tensor.type} [${dims.join(', ')}] came, which ` +
+      `is not one-hot in row ${Math.floor(odd / inner)}: give the index of each row's class, as its largest element is`,
+  );
+}
+
+/**
+ * The one place of a row that is 1 where all others are 0; -1 where they are not.
+ * @param {TypedArray} data
+ * @param {number} classes
+ * @param {number} from
+ * @param {number} step from one class to the next
+ */
+function hotAt(data, classes, from, step) {
+  let hot = -1;
+  for (let c = 0; c < classes; c++) {
+    const value = Number(data[from + c * step]);
+    if (value === 0) continue;
+    if (value !== 1 || hot >= 0) return -1;
+    hot = c;
+  }
+  return hot;
+}
+
+/**
+ * @param {string} what
+ * @param {ArrayLike<number | bigint>} values
+ * @param {readonly number[]} dims
+ * @param {ValueInfo} input
+ * @returns {Taken}
+ */
+function asType(what, values, dims, { type }) {
+  const data = type === 'int64' ? new BigInt64Array(values.length) : new Int32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = Number(values[i]);
+    const fits = type === 'int64' ? Number.isSafeInteger(value) : value === (value | 0);
+    if (!fits)
+      throw bad(`${what}: element ${i} is ${values[i]}, which is no class: labels are class indices, whole numbers`);
+    data[i] = type === 'int64' ? BigInt(value) : value;
+  }
+  return { type: /** @type {DataType} */ (type), data, dims };
+}
+
+/**
+ * What is wrong with the labels of a whole data set, whose rows are known here as the user knows them.
+ * @param {string} name
+ * @param {Taken} tensor
+ * @param {ValueInfo['labels']} [labels]
+ */
+export function checkLabels(name, { data, dims }, labels) {
+  const { classes = null, ignoreIndex } = labels ?? {};
+  if (classes === null) return undefined;
+  const isStray = (/** @type {number | bigint} */ label) =>
+    (label < 0 || label >= classes) && Number(label) !== ignoreIndex;
+  const at = /** @type {any} */ (data).findIndex(isStray);
+  if (at < 0) return undefined;
+  const row = Math.floor(at / (data.length / dims[0]));
+  const hint =
+    Number(data[at]) === PYTORCH_IGNORES
+      ? ` (${PYTORCH_IGNORES} is PyTorch's ignore index: make the artifacts with loss: { type: 'cross-entropy', ignoreIndex: ${PYTORCH_IGNORES} })`
+      : '';
+  return `the labels '${name}' have ${data[at]} in row ${row}, but the scores have ${classes} classes, 0 to ${classes - 1}${hint}`;
+}
