@@ -5,7 +5,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
 /**
- * @import { CheckpointFormat, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
+ * @import { CheckpointFormat, Counted, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
  * PlainTensor, Pool, Position, PropertyLimits, Protocol, Which } from './protocol.js'
  */
 
@@ -225,7 +225,24 @@ export class Core {
     if (optimize && !this.#accumulating) this.#run('abi_session_step', this.#session);
     else this.#accumulate(optimize);
     if (position) this.setPosition(position);
-    return { loss: this.#loss(), outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)) };
+    return {
+      loss: this.#loss(),
+      counted: this.#counted(),
+      outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)),
+      ...(optimize && { gradientNorm: this.#call('abi_session_gradient_norm', this.#session) }),
+    };
+  }
+
+  /** @param {Protocol['measure']['in']} args */
+  measure({ feeds, fetches }) {
+    const outputs = /** @type {NumberOutputs} */ (this.run({ graph: 'eval', feeds, fetches }));
+    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted(), outputs };
+  }
+
+  /** @returns {Counted} of the last run */
+  #counted() {
+    const weight = this.#call('abi_session_counted', this.#session);
+    return { weight, sum: this.#call('abi_session_loss_is_sum', this.#session) === 1 };
   }
 
   /** @param {Protocol['forward']['in']} args */
@@ -683,7 +700,13 @@ function maySleep() {
 }
 
 /** The exports whose number is a value, not an address or a count. */
-const FLOATS = new Set(['abi_session_loss', 'abi_session_lr', 'abi_session_element_count']);
+const FLOATS = new Set([
+  'abi_session_loss',
+  'abi_session_counted',
+  'abi_session_gradient_norm',
+  'abi_session_lr',
+  'abi_session_element_count',
+]);
 
 /** The decimal a float32 was written as: 0.001, not 0.0010000000474974513. @param {number} float */
 const shortest = (float) =>

@@ -4,6 +4,8 @@
  */
 
 import { checkKeys, TrainletError } from './errors.js';
+import { fingerprintOf } from './fingerprint.js';
+import { checkLabels } from './labels.js';
 import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
 
 /** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
@@ -18,6 +20,7 @@ import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor
  * @typedef {object} Reader
  * @property {number} [examples] unknown of a stream, like the next two
  * @property {number} [batches]
+ * @property {number} [fingerprint]
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
  * @typedef {{ inputs: Feeds, labels?: Feeds }} Arrays
  */
@@ -67,6 +70,10 @@ function tensorsOf(data, inputs) {
     if (n !== examples) throw bad(`'${name}' has ${n} examples, but '${first}' has ${examples}`);
   }
   if (!examples) throw bad('it has no examples');
+  for (const [name, tensor] of tensors) {
+    const stray = checkLabels(name, tensor, inputs.find((input) => input.name === name)?.labels);
+    if (stray) throw bad(stray);
+  }
   return tensors;
 }
 
@@ -86,7 +93,8 @@ function openArrays(tensors, batchSize, labelName) {
       yield gather(tensors, order, i * batchSize, Math.min(examples, (i + 1) * batchSize), labelName);
     }
   }
-  return { examples, batches, read: (order, from) => /** @type {Batches} */ (read(order, from)) };
+  const fingerprint = fingerprintOf(tensors);
+  return { examples, batches, fingerprint, read: (order, from) => /** @type {Batches} */ (read(order, from)) };
 }
 
 /**

@@ -2,10 +2,10 @@
 
 import { close, openData } from './data.js';
 import { checkKeys, checkSignal, checkWhole, TrainletError } from './errors.js';
-import { accuracyPair, Tally } from './metrics.js';
+import { measuresOf, Tally } from './metrics.js';
 
 /** @import { Dataset, EvaluateOptions } from './types.js' */
-/** @import { Ask, GraphInfo, NumberOutputs, SessionInfo } from './protocol.js' */
+/** @import { Ask, GraphInfo, SessionInfo } from './protocol.js' */
 
 /**
  * @param {{ ask: Ask, info: SessionInfo }} session
@@ -20,22 +20,30 @@ export async function evaluate({ ask, info }, data, options) {
     inputs,
     outputs: [{ name: lossName }],
   } = /** @type {GraphInfo} */ (info.eval);
-  const pair = accuracyPair(info, metrics);
+  const measures = measuresOf(info, metrics);
+  const { pair } = measures;
   const fetches = pair ? [lossName, pair.output] : [lossName];
   const batches = openData(data, inputs, batchSize, pair?.label).read(undefined, 0);
-  const tally = new Tally();
+  const tally = new Tally(measures);
+  let done = 0;
   try {
     for (let next = await batches.next(); !next.done; ) {
       checkSignal(signal);
       const { value: batch } = next;
-      const running = ask('run', { graph: 'eval', feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);
+      const running = ask('measure', { feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);
       [next] = await Promise.all([batches.next(), running]);
-      const outputs = /** @type {NumberOutputs} */ (await running);
-      tally.add(batch, Number(outputs[lossName].data[0]), pair && outputs[pair.output]);
+      const result = await running;
+      done++;
+      if (!Number.isFinite(result.loss)) throw nonFinite(`the loss of batch ${done} is ${result.loss}`);
+      tally.add(batch, result);
     }
   } finally {
     close(batches);
   }
-  if (!tally.examples) throw new TrainletError('invalid-feed', 'data set: it gave no batch');
+  if (!done) throw new TrainletError('invalid-feed', 'data set: it gave no batch');
+  if (tally.empty) throw nonFinite('none of its labels counts, so there is no mean loss');
   return tally.means;
 }
+
+/** @param {string} what */
+const nonFinite = (what) => new TrainletError('non-finite-loss', `evaluating the data set: ${what}`);

@@ -3,40 +3,21 @@
  * resume at.
  */
 
-import { close, isArrays, openData, permutation, splitData } from './data.js';
-import { checkKeys, checkSignal, checkWhole, sentenceOf, TrainletError } from './errors.js';
+import { close, openData, permutation, splitData } from './data.js';
+import { checkSignal, sentenceOf, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { accuracyPair, Tally } from './metrics.js';
+import { checkFitOptions, invalid } from './fit-options.js';
+import { measuresOf, Tally } from './metrics.js';
 import { openSchedule } from './schedule.js';
+import { Watch } from './watch.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
 /** @import { Best, Place } from './place.js' */
-/** @import { Ask, GraphInfo, NumberOutputs, Position, SessionInfo } from './protocol.js' */
+/** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
-export const FIT_KEYS = /** @type {const} */ ([
-  'epochs',
-  'batchSize',
-  'shuffle',
-  'seed',
-  'resume',
-  'accumulate',
-  'maxSteps',
-  'validation',
-  'metrics',
-  'schedule',
-  'earlyStopping',
-  'checkpoint',
-  'onNaN',
-  'onBatch',
-  'onEpoch',
-  'onCheckpoint',
-  'signal',
-]);
-export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
-export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
 const UNSHUFFLED = -1;
@@ -51,45 +32,11 @@ const [SAVE_MS, SAVE_BYTES_PER_MS] = [60_000, 1000];
  * @param {FitOptions} options
  */
 export async function fit(session, data, options) {
-  checkOptions(data, options);
+  checkFitOptions(data, options);
   const fitting = new Fit(session, data, options);
   await fitting.start();
   return await fitting.run();
 }
-
-/** @param {Dataset} data @param {FitOptions} options */
-function checkOptions(data, options) {
-  checkKeys('fit', options, FIT_KEYS);
-  const {
-    epochs = 1,
-    batchSize = 32,
-    accumulate = 1,
-    maxSteps,
-    seed,
-    earlyStopping,
-    checkpoint,
-    onNaN = 'throw',
-  } = options;
-  checkWhole('epochs', epochs, 1);
-  checkWhole('batchSize', batchSize, 1);
-  checkWhole('accumulate', accumulate, 1);
-  if (maxSteps !== undefined) checkWhole('maxSteps', maxSteps, 1);
-  if (seed !== undefined) checkWhole('seed', seed, 0);
-  checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
-  if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
-  checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
-  if (!['throw', 'stop', 'skip'].includes(onNaN))
-    throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
-  const stray = isArrays(data)
-    ? undefined
-    : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find(
-        (key) => options[key] !== undefined && options[key] !== false,
-      );
-  if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
-}
-
-/** @param {string} message */
-const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /** @param {number} ms @param {Promise<unknown>} saving */
 async function within(ms, saving) {
@@ -114,7 +61,7 @@ class Fit {
   #train;
   /** @type {Dataset | undefined} */
   #validation;
-  #pair;
+  #measures;
   /** @type {string[]} */
   #fetches;
   #sessionSeed;
@@ -133,7 +80,11 @@ class Fit {
   #step = 0;
   #firstStep = 0;
   #gradientsOpen = false;
-  #tally = new Tally();
+  /** What onBatch gave, of the batches of this group. @type {unknown[]} */
+  #listeners = [];
+  /** @type {Tally} */
+  #tally;
+  #watch = new Watch();
   #startedAt = performance.now();
   #awayMs = 0;
   #examplesDone = 0;
@@ -165,13 +116,15 @@ class Fit {
       typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
-    const pair = accuracyPair(info, metrics);
-    this.#pair = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
-    if (metrics && pair && !this.#pair && !heldOut) {
+    const { pair, perplexity } = measuresOf(info, metrics);
+    const own = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
+    if (metrics && pair && !own && !heldOut) {
       throw invalid(`fit: accuracy needs validation, or artifacts with additionalOutputs: ['${pair.output}']`);
     }
-    this.#fetches = this.#pair ? [this.#pair.output] : [];
-    this.#train = openData(training, graph.inputs, batchSize, this.#pair?.label);
+    this.#measures = { pair: own, perplexity };
+    this.#tally = new Tally(this.#measures);
+    this.#fetches = own ? [own.output] : [];
+    this.#train = openData(training, graph.inputs, batchSize, own?.label);
     this.#batches = this.#train.batches;
   }
 
@@ -186,7 +139,7 @@ class Fit {
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
-    if (this.#canContinue(position)) await this.#continue(position);
+    if (this.#canContinue(position) && (await this.#hasSameData(position))) await this.#continue(position);
     else await this.#leavePlace('forget');
     this.#firstStep = this.#step;
     this.#savedStep = this.#step;
@@ -200,8 +153,8 @@ class Fit {
    */
   async #continue(position) {
     [this.#epoch, this.#batch, this.#seed] = position;
-    const standing = String(this.#place.standing?.position) === String(position) ? this.#place.standing : undefined;
-    this.#tally = new Tally(standing?.tally);
+    const standing = this.#standingAt(position);
+    this.#tally = new Tally(this.#measures, standing?.tally);
     this.#step =
       standing?.step ??
       this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) +
@@ -214,10 +167,34 @@ class Fit {
     this.#mark(position);
   }
 
+  /** @param {Position} position */
+  #standingAt(position) {
+    const { standing } = this.#place;
+    return String(standing?.position) === String(position) ? standing : undefined;
+  }
+
+  /** Those of the fit that was cut short; who asks for `resume` need not have them. @param {Position} position */
+  async #hasSameData(position) {
+    const was = this.#standingAt(position)?.data;
+    if (this.#options.resume || was === undefined || was === this.#train.fingerprint) return true;
+    await this.#warn(
+      `fit: these are not the data of the fit that was cut short in epoch ${position[0]}, so it begins anew; ` +
+        'with resume: true it goes on, on these',
+    );
+    return false;
+  }
+
   /** What a checkpoint says of the fit from now on. @param {Position} position */
   #mark(position) {
-    if (!this.#train.examples) return;
-    this.#place.standing = { position, step: this.#step, tally: this.#tally.sums, best: this.#best };
+    const { examples, fingerprint } = this.#train;
+    if (!examples) return;
+    this.#place.standing = {
+      position,
+      step: this.#step,
+      tally: this.#tally.sums,
+      data: fingerprint,
+      best: this.#best,
+    };
   }
 
   /** The next fit begins anew. @param {'forget' | 'restore'} best */
@@ -316,14 +293,15 @@ class Fit {
       const result = await running;
       this.#batch++;
       if (result.stop) return 'non-finite-loss';
-      const metrics = result.skip
-        ? undefined
-        : this.#tally.add(batch, result.loss, this.#pair && result.outputs[this.#pair.output]);
+      const metrics = result.skip ? undefined : this.#tally.add(batch, result);
       if (!this.#gradientsOpen) {
         this.#mark(this.#positionAfter(this.#batch));
         this.#place.settle();
       }
       if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
+      await this.#heard();
+      const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
+      if (odd) await this.#warn(odd);
       await this.#saveIfDue();
     }
     return undefined;
@@ -332,7 +310,7 @@ class Fit {
   /**
    * One batch to the worker; the last of a group of `accumulate` makes the optimizer step.
    * @param {Batch} batch
-   * @returns {Promise<{ loss: number, outputs: NumberOutputs, stop?: boolean, skip?: boolean }>}
+   * @returns {Promise<Protocol['step']['out'] & { stop?: boolean, skip?: boolean }>}
    */
   async #send({ feeds }) {
     const done = this.#batch + 1;
@@ -371,7 +349,8 @@ class Fit {
       this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
     ]);
     this.#gradientsOpen = false;
-    return { loss: NaN, outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
+    const counted = { weight: 0, sum: false };
+    return { loss: NaN, counted, outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
   }
 
   /** The optimizer step of a last group that a stream left unfinished. */
@@ -391,7 +370,7 @@ class Fit {
   #tell(batch, metrics) {
     this.#examplesDone += batch.examples;
     this.#batchesDone++;
-    this.#options.onBatch?.({
+    const told = this.#options.onBatch?.({
       ...this.#progress(),
       steps: this.#lastStep(),
       batch: this.#batch,
@@ -399,22 +378,45 @@ class Fit {
       loss: metrics.loss,
       metrics,
     });
+    if (told) this.#listeners.push(told);
+  }
+
+  /**
+   * Waits for what listens. One that saves in the midst of a group of batches waits for the group's end itself: it is
+   * waited for then.
+   */
+  async #heard() {
+    if (!this.#listeners.length) return;
+    const all = Promise.all(this.#listeners);
+    await (this.#gradientsOpen ? Promise.race([all, this.#place.wanted()]) : all);
+    if (!this.#gradientsOpen) this.#listeners = [];
+  }
+
+  /** @param {string} warning */
+  async #warn(warning) {
+    const { onWarning = (/** @type {string} */ text) => console.warn(text) } = this.#options;
+    await onWarning(warning);
   }
 
   async #endEpoch() {
     const since = performance.now();
-    const metrics = this.#tally.examples ? this.#tally.means : { loss: NaN };
+    if (this.#tally.empty)
+      throw new TrainletError(
+        'non-finite-loss',
+        `epoch ${this.#epoch} has no mean loss: none of its labels counts, or every batch was left out`,
+      );
+    const { means: metrics } = this.#tally;
     if (this.#validation) Object.assign(metrics, await this.#validate(this.#validation));
     this.#awayMs += performance.now() - since;
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = await this.#earlyStop(metrics);
-    this.#tally = new Tally();
+    this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#epochs) {
       await this.#enterNextEpoch();
       await this.#save();
     }
-    this.#options.onEpoch?.(event);
+    await this.#options.onEpoch?.(event);
     return stop;
   }
 
@@ -475,7 +477,7 @@ class Fit {
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
     this.#retryAt = now + this.#retryMs;
     if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
-    onCheckpoint?.({
+    await onCheckpoint?.({
       step,
       epoch,
       ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),

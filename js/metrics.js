@@ -3,83 +3,113 @@
 import { TrainletError } from './errors.js';
 
 /** @import { Metric, TypedArray } from './types.js' */
-/** @import { PlainTensor, SessionInfo } from './protocol.js' */
+/** @import { Counted, GraphInfo, NumberOutputs, PlainTensor, SessionInfo } from './protocol.js' */
 /** @import { Batch, Labels } from './data.js' */
 
-/** The input of class indices, where the model has one. @param {SessionInfo} info */
-function classLabels({ train, eval: evaluation }) {
-  const inputs = (train ?? evaluation)?.inputs ?? [];
-  return inputs.find(({ name, type }) => name === 'labels' && (type === 'int64' || type === 'int32'))?.name;
-}
+/** @typedef {{ label: string, output: string, ignoreIndex?: number }} Pair */
+/** @typedef {{ pair?: Pair, perplexity: boolean }} Measures beside the loss */
+
+const METRICS = ['loss', 'accuracy', 'perplexity'];
 
 /**
- * The label input and the output that accuracy is taken of; undefined where it is not asked for.
+ * What is asked for, and of which input and output.
  * @param {SessionInfo} info
  * @param {readonly Metric[]} [metrics]
+ * @returns {Measures}
  */
-export function accuracyPair(info, metrics) {
-  const unknown = metrics?.find((metric) => metric !== 'loss' && metric !== 'accuracy');
-  if (unknown)
-    throw new TrainletError('invalid-argument', `there is no metric '${unknown}'; there are loss and accuracy`);
-  const label = classLabels(info);
-  const [output] = info.predict;
-  if (metrics && !metrics.includes('accuracy')) return undefined;
-  if (label && output) return { label, output };
-  if (!metrics) return undefined;
-  throw new TrainletError('invalid-argument', "accuracy needs class indices as labels: an int64 input named 'labels'");
+export function measuresOf(info, metrics) {
+  const unknown = metrics?.find((metric) => !METRICS.includes(metric));
+  if (unknown) throw invalid(`there is no metric '${unknown}'; there are loss, accuracy and perplexity`);
+  const graph = /** @type {GraphInfo} */ (info.train ?? info.eval);
+  const perplexity = metrics?.includes('perplexity') ?? false;
+  if (perplexity && !graph.crossEntropy)
+    throw invalid('perplexity needs a loss that is cross-entropy, of which it is the exponential');
+  return { pair: accuracyPair(graph, info.predict, metrics), perplexity };
 }
 
+/** @param {GraphInfo} graph @param {readonly string[]} predict @param {readonly Metric[]} [metrics] */
+function accuracyPair({ inputs }, [output], metrics) {
+  if (metrics && !metrics.includes('accuracy')) return undefined;
+  const isIndex = (/** @type {string} */ type) => type === 'int64' || type === 'int32';
+  const input =
+    inputs.find(({ labels }) => labels) ?? inputs.find(({ name, type }) => name === 'labels' && isIndex(type));
+  if (input && output) return { label: input.name, output, ignoreIndex: input.labels?.ignoreIndex };
+  if (!metrics) return undefined;
+  throw invalid("accuracy needs class indices as labels: an int64 input named 'labels'");
+}
+
+/** @param {string} message */
+const invalid = (message) => new TrainletError('invalid-argument', message);
+
+/** Batches weigh by what their loss has counted, so that a mean does not depend on how the data are cut into them. */
 export class Tally {
+  #measures;
   #loss;
-  #examples;
+  #weight;
   #right;
   #labels;
 
-  /** @param {number[]} [sums] of a tally that is to go on */
-  constructor([loss, examples, right, labels] = [0, 0, 0, 0]) {
+  /** @param {Measures} measures @param {number[]} [sums] of a tally that is to go on */
+  constructor(measures, [loss, weight, right, labels] = [0, 0, 0, 0]) {
+    this.#measures = measures;
     this.#loss = loss;
-    this.#examples = examples;
+    this.#weight = weight;
     this.#right = right;
     this.#labels = labels;
   }
 
   get sums() {
-    return [this.#loss, this.#examples, this.#right, this.#labels];
+    return [this.#loss, this.#weight, this.#right, this.#labels];
   }
 
   /**
    * @param {Batch} batch
-   * @param {number} loss
-   * @param {PlainTensor<TypedArray>} [prediction]
+   * @param {{ loss: number, counted: Counted, outputs: NumberOutputs }} result
    * @returns {Record<string, number>} of this batch
    */
-  add({ examples, labels }, loss, prediction) {
-    this.#loss += loss * examples;
-    this.#examples += examples;
-    if (!labels || !prediction) return {};
-    const { right, counted } = countRight(prediction, labels);
+  add({ examples, labels }, { loss, counted, outputs }) {
+    const known = counted.weight >= 0;
+    const weight = known ? counted.weight : examples;
+    const total = known && counted.sum ? loss : loss * weight;
+    this.#loss += total;
+    this.#weight += weight;
+    const { pair } = this.#measures;
+    const prediction = pair && outputs[pair.output];
+    const { right, counted: count } =
+      labels && prediction ? countRight(prediction, labels, pair.ignoreIndex) : { right: 0, counted: 0 };
     this.#right += right;
-    this.#labels += counted;
-    return { accuracy: right / counted };
+    this.#labels += count;
+    return this.#told(weight ? { loss: total / weight } : {}, right, count);
   }
 
-  get examples() {
-    return this.#examples;
+  /** Nothing has counted so far: there is no mean of it. */
+  get empty() {
+    return this.#weight === 0;
   }
 
-  /** The means so far. @returns {Record<string, number>} */
+  /** The means so far. @returns {Record<string, number> & { loss: number }} */
   get means() {
-    const loss = this.#loss / this.#examples;
-    return this.#labels ? { loss, accuracy: this.#right / this.#labels } : { loss };
+    const loss = this.#loss / this.#weight;
+    return { loss, ...this.#told({ loss }, this.#right, this.#labels) };
+  }
+
+  /** What there is beside a loss. @param {{ loss?: number }} mean @param {number} right @param {number} labels */
+  #told({ loss }, right, labels) {
+    return {
+      ...(labels && { accuracy: right / labels }),
+      ...(this.#measures.perplexity && loss !== undefined && { perplexity: Math.exp(loss) }),
+    };
   }
 }
 
 /**
- * How many labels are where the prediction is largest along the class axis; a label that is no class does not count.
+ * How many labels are where the prediction is largest along the class axis; one that is ignored or no class does not
+ * count.
  * @param {PlainTensor<TypedArray>} prediction (N, C, …) as in SoftmaxCrossEntropyLoss, or (N, …, C)
  * @param {Labels} labels (N, …)
+ * @param {number} [ignoreIndex]
  */
-export function countRight({ data, dims }, labels) {
+export function countRight({ data, dims }, labels, ignoreIndex) {
   const axis = [1, dims.length - 1].find((a) => String(dims.toSpliced(a, 1)) === String(labels.dims));
   if (!axis) {
     throw new TrainletError('invalid-feed', `accuracy: labels [${labels.dims}] do not fit the prediction [${dims}]`);
@@ -90,7 +120,7 @@ export function countRight({ data, dims }, labels) {
   let counted = 0;
   for (let i = 0; i < labels.data.length; i++) {
     const label = Number(labels.data[i]);
-    if (label < 0 || label >= classes) continue;
+    if (label < 0 || label >= classes || label === ignoreIndex) continue;
     const start = Math.floor(i / inner) * classes * inner + (i % inner);
     let best = 0;
     for (let c = 1; c < classes; c++) if (data[start + c * inner] > data[start + best * inner]) best = c;

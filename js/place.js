@@ -8,7 +8,8 @@
 /**
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
- * @typedef {{ position: Position, step: number, tally: number[], best?: Best }} Standing
+ * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best }} Standing `data`: the
+ * fingerprint of the data set
  */
 
 export class Place {
@@ -18,6 +19,7 @@ export class Place {
   busy = false;
   /** @type {(() => void)[]} */
   #waiting = [];
+  #wanted = () => {};
 
   /** @param {string} [text] of a checkpoint */
   constructor(text = '') {
@@ -40,6 +42,15 @@ export class Place {
     if (!this.busy) return work();
     return new Promise((resolve) => {
       this.#waiting.push(() => resolve(/** @type {Awaited<T>} */ (work())));
+      this.#wanted();
+    });
+  }
+
+  /** When a save waits for the next such moment. @returns {Promise<void>} */
+  wanted() {
+    return new Promise((resolve) => {
+      if (this.#waiting.length) resolve();
+      else this.#wanted = resolve;
     });
   }
 
@@ -57,12 +68,13 @@ export class Place {
 /** What anybody may have written. @param {string} text @returns {Standing | undefined} */
 function read(text) {
   try {
-    const { position, step, tally, best } = JSON.parse(text);
+    const { position, step, tally, data, best } = JSON.parse(text);
     if (!Number.isSafeInteger(step) || tally.length !== 4 || !tally.every(Number.isFinite)) return undefined;
     return {
       position,
       step,
       tally,
+      data: Number.isSafeInteger(data) ? data : undefined,
       best: best && {
         monitor: best.monitor,
         value: Number(best.value),

@@ -45,6 +45,13 @@ export interface CheckpointContents {
 export interface GraphInfo {
   inputs: ValueInfo[];
   outputs: ValueInfo[];
+  /** Its first output is the loss of scores against class labels. */
+  crossEntropy: boolean;
+}
+/** What a loss has counted: labels or elements, -1 where the model does not say; whether it is their sum. */
+export interface Counted {
+  weight: number;
+  sum: boolean;
 }
 export interface SessionInfo {
   train: GraphInfo | null;
@@ -137,7 +144,12 @@ export interface Protocol {
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
-    out: { loss: number; outputs: NumberOutputs };
+    out: { loss: number; counted: Counted; outputs: NumberOutputs; gradientNorm?: number };
+  };
+  /** A run of the eval model for its loss, the first of the fetches. */
+  measure: {
+    in: { feeds: PackedFeeds; fetches: readonly string[] };
+    out: { loss: number; counted: Counted; outputs: NumberOutputs };
   };
   /** Up to the YieldOp; `run` is what the engine knows it by until its backward. */
   forward: { in: { feeds: PackedFeeds }; out: { run: number; outputs: NumberOutputs } };

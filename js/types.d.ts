@@ -324,6 +324,11 @@ export interface ValueInfo {
   readonly sequence?: true;
   /** It need not be fed. */
   readonly optional?: true;
+  /**
+   * It is class labels, which a cross-entropy compares with scores of so many `classes` (null where only a run tells);
+   * those of `ignoreIndex` do not count.
+   */
+  readonly labels?: { readonly classes: number | null; readonly ignoreIndex?: number };
 }
 
 export interface ParameterInfo {
@@ -407,7 +412,10 @@ export interface LossOptions {
   reduction?: 'mean' | 'sum';
   /** One weight for each class (cross-entropy). */
   weights?: readonly number[];
-  /** Labels with this value are ignored (cross-entropy). */
+  /**
+   * Labels of this value do not count (cross-entropy). Default: none is ignored; PyTorch's default is -100. Any other
+   * label that is no class is refused with `invalid-feed`.
+   */
   ignoreIndex?: number;
   /**
    * Huber: the loss is half the square of a difference up to this size, and delta · (|difference| − delta / 2) beyond
@@ -601,7 +609,13 @@ export class TrainingSession {
    * completed leaves no position behind. A `history` has the epochs that ended during its own call.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
-  /** Mean loss over the examples, and the metrics. */
+  /**
+   * Mean loss and metrics. Batches weigh by what their loss has counted, so the numbers do not depend on `batchSize`:
+   * labels that are not ignored, each by the weight of its class; of the losses of numbers, elements. A loss of
+   * `reduction: 'sum'` is told as that mean too. A model's own loss (`none`) weighs by examples, unless it ends in
+   * ONNX's SoftmaxCrossEntropyLoss, or in ReduceMean or ReduceSum where an input is named `target`. A loss that is not
+   * finite, or labels none of which counts, are `non-finite-loss`.
+   */
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
   predict<V extends Tensor = Tensor>(
@@ -717,6 +731,7 @@ export interface PropertyBag {
 }
 
 /**
+ * Labels of a cross-entropy are class indices, of any integer type or whole floats, (N) or (N, 1), or one-hot rows.
  * Whole arrays (all with the same first dim; `inputs` and `labels` together are the feeds), or batches one after
  * another, of which only the one in flight and the next are held.
  */
@@ -726,8 +741,11 @@ export type Dataset =
   | Iterable<Feeds>
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
-/** `accuracy`: the share of examples whose label (a class index) is where the prediction is largest. */
-export type Metric = 'loss' | 'accuracy';
+/**
+ * `accuracy`: the share of labels (class indices) that are where the prediction is largest; those that are ignored do
+ * not count. `perplexity`: e to the mean loss, where that is cross-entropy.
+ */
+export type Metric = 'loss' | 'accuracy' | 'perplexity';
 
 /**
  * The learning rate of each optimizer step, counted from the start of the fit (a continued fit goes on counting). It
@@ -763,7 +781,10 @@ export interface FitOptions {
    * same run.
    */
   seed?: number;
-  /** Whether a fit that was cut short is continued; default true. */
+  /**
+   * false begins anew; true continues a fit that was cut short. Default: continue where the data are the same, by a
+   * hash of samples of their bytes; on others of the same length a warning says that it begins anew.
+   */
   resume?: boolean;
   /** How many batches make an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
   accumulate?: number;
@@ -789,9 +810,15 @@ export interface FitOptions {
   checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
   /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */
   onNaN?: 'throw' | 'stop' | 'skip';
-  onBatch?: (event: BatchEvent) => void;
-  onEpoch?: (event: EpochEvent) => void;
-  onCheckpoint?: (event: CheckpointEvent) => void;
+  /** What listens is waited for if it gives a promise; its rejection, here and below, rejects the fit. */
+  onBatch?: (event: BatchEvent) => unknown;
+  onEpoch?: (event: EpochEvent) => unknown;
+  onCheckpoint?: (event: CheckpointEvent) => unknown;
+  /**
+   * Told, once each, of what looks like a mistake: a loss that is the same for 50 steps, gradients that are all 0, data
+   * that are not those of the fit that was cut short. Default `console.warn`.
+   */
+  onWarning?: (warning: string) => unknown;
   /**
    * Stops between two steps, or within one (as the signal of a run does), which is then as if it had not begun: fit is
    * rejected with the code `aborted` (the error has the `history` so far) and the session stays usable.
@@ -822,7 +849,7 @@ export interface EpochEvent {
   readonly step: number;
   readonly epoch: number;
   readonly epochs: number;
-  /** The mean over the examples of the epoch. */
+  /** The mean of the epoch, as `evaluate` takes it. */
   readonly loss: number;
   readonly lr: number;
   readonly samplesPerSecond: number;

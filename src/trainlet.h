@@ -173,6 +173,12 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s,
  * STATUS_NON_FINITE_LOSS where the loss or a gradient is NaN or infinite; then no parameter has been changed. */
 Status trainlet_session_step(TrainletSession *s);
 double trainlet_session_loss(const TrainletSession *s); /* of the last step or train run: the model's first output */
+/* What the loss of the last run has counted, where its outputs gave the loss: labels that are not ignored, each by the
+ * weight of its class, or elements. A mean over runs weighs each by it; -1 where the model's loss does not say. */
+double trainlet_session_counted(const TrainletSession *s);
+bool trainlet_session_loss_is_sum(const TrainletSession *s); /* of what was counted, not their mean */
+/* The L2 norm of all gradients at the last step of the optimizer, before they are clipped. */
+double trainlet_session_gradient_norm(const TrainletSession *s);
 /* One step of the optimizer with the gradients that have been accumulated. STATUS_INVALID_ARGUMENT without an
  * optimizer, STATUS_NON_FINITE_LOSS where a gradient is not finite. */
 Status trainlet_session_optimize(TrainletSession *s);

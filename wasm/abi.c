@@ -293,6 +293,13 @@ EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) {
   return trainlet_session_step(s), session_status(s);
 }
 EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
+EXPORT(abi_session_counted) double abi_session_counted(TrainletSession *s) { return trainlet_session_counted(s); }
+EXPORT(abi_session_loss_is_sum) int abi_session_loss_is_sum(TrainletSession *s) {
+  return trainlet_session_loss_is_sum(s);
+}
+EXPORT(abi_session_gradient_norm) double abi_session_gradient_norm(TrainletSession *s) {
+  return trainlet_session_gradient_norm(s);
+}
 EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) {
   return trainlet_session_optimize(s), session_status(s);
 }

@@ -417,7 +417,11 @@ async function train(directory, values) {
 async function fit(directory, session, data, options) {
   const progress = new Progress(process.stdout);
   try {
-    return await stoppable((signal) => session.fit(data, { ...options, signal, ...progress }));
+    const onWarning = (/** @type {string} */ warning) => {
+      progress.end();
+      complain(`warning: ${warning}`);
+    };
+    return await stoppable((signal) => session.fit(data, { ...options, signal, ...progress, onWarning }));
   } catch (error) {
     progress.end();
     if (!(error instanceof TrainletError) || error.code !== 'aborted') throw error;

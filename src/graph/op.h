@@ -50,6 +50,17 @@ typedef struct Recompute {
   unsigned saved; /* bit i: its input i is the node's output i; the others are the node's inputs */
 } Recompute;
 
+/* What the last run of a loss has counted, and the first of its labels that is no class. */
+typedef struct Counted {
+  double weight; /* the labels that are not ignored, each by the weight of its class; of a loss of numbers, elements */
+  bool sum;      /* the loss is a sum over them, not a mean */
+  int labels;    /* the input that they are, of scores that are input 0; 0: it is a loss of numbers */
+  bool ignores;  /* labels of `ignored` do not count */
+  int64_t ignored;
+  int64_t stray_at; /* which element of the labels is no class; -1: none */
+  int64_t stray;    /* that label */
+} Counted;
+
 enum {
   OP_VIEW = 1 << 0,    /* output 0 is input 0's bytes in another shape: run is not called when they are shared */
   OP_RANDOM = 1 << 1,  /* draws from graph->rng: never folded */
@@ -106,6 +117,7 @@ struct Op {
   bool (*composes)(const Added *a); /* whether it does; NULL: always. If not, infer, run and grad are used */
   /* Turns a node of an opset before 13 into one of 13 (graph/upgrade.h); NULL: nothing differs. */
   Status (*upgrade)(Upgrade *u);
+  Counted (*counted)(const Node *n); /* of what may be the last node of a loss; NULL: it is none */
   /* Multiply-adds of run besides those for reading and writing elements, rather too many than too few; NULL: none. */
   double (*work)(const Node *n);
   /* What an infer or run shared by several operators needs to know about this one, such as its Arithmetic. */

@@ -1,6 +1,7 @@
 /* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties; and a checkpoint by itself. */
 #include <string.h>
 
+#include "graph/op.h"
 #include "ops/control/yield.h"
 #include "run/session.h"
 
@@ -27,6 +28,17 @@ static void put_declared(Printer *p, const Graph *g, const char *name, const Dec
   if (d->optional) printer_put(p, ","), printer_key(p, "optional"), printer_put(p, "true");
 }
 
+/* Class labels, and which of them does not count. */
+static void put_labels(Printer *p, const Node *loss) {
+  Counted c = loss->op->counted(loss);
+  Dim classes = loss->in[0]->shape.dim[1];
+  printer_put(p, ","), printer_key(p, "labels"), printer_put(p, "{"), printer_key(p, "classes");
+  if (dim_is_number(classes)) printer_int(p, classes);
+  else printer_put(p, "null");
+  if (c.ignores) printer_field(p, "ignoreIndex", c.ignored);
+  printer_put(p, "}");
+}
+
 static void put_values(Printer *p, const Graph *g, Value *const *values, int count) {
   printer_put(p, "[");
   for (int i = 0; i < count; i++) {
@@ -34,6 +46,8 @@ static void put_values(Printer *p, const Graph *g, Value *const *values, int cou
     printer_put(p, i ? ",{" : "{");
     if (v->declared) put_declared(p, g, v->name, v->declared);
     else put_value(p, g, v->name, v->type, &v->shape);
+    const Node *loss = v->kind == VALUE_INPUT ? loss_of_labels(g, v) : NULL;
+    if (loss) put_labels(p, loss);
     printer_put(p, "}");
   }
   printer_put(p, "]");
@@ -47,6 +61,8 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   }
   printer_put(p, "{"), printer_key(p, "inputs"), put_values(p, m->graph, m->graph->inputs, m->graph->input_count);
   printer_put(p, ","), printer_key(p, "outputs"), put_values(p, m->graph, m->outputs, m->output_count);
+  printer_put(p, ","), printer_key(p, "crossEntropy"),
+      printer_put(p, loss_is_cross_entropy(m->graph) ? "true" : "false");
   printer_put(p, "},");
 }
 

@@ -32,5 +32,6 @@ Status session_optimize(TrainletSession *s) {
                      "the gradient of '%.200s' is not finite; no parameter was changed", p ? p->name : "a parameter");
   }
   update(s, optimizer_clip_scale(&s->optimizer, norm_squared));
+  s->gradient_norm = sqrt(norm_squared);
   return STATUS_OK;
 }

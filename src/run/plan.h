@@ -24,7 +24,9 @@ typedef struct Program {
   void *base;               /* where it was resolved last; NULL before */
   Value *
       *fetched; /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
-  Node *yield;  /* the YieldOp, at which gradients come from outside; NULL where there is none */
+  const Node **losses; /* set by run/transition.c, too: those over labels (run/loss.h) */
+  int loss_count;
+  Node *yield;    /* the YieldOp, at which gradients come from outside; NULL where there is none */
   int yield_step; /* steps before it; step_count where there is none */
   Node **lean;    /* by step: the node without what only gradients towards inputs need; NULL: nothing is left of it */
   double *ms;     /* what each step took in the timed runs together; NULL before the first */

@@ -116,8 +116,8 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
 
 /* The scores that the loss reads: what artifacts that we did not make predict. */
 static const char *scores_name(const Graph *g) {
-  for (int i = 0; i < g->node_count; i++)
-    if (strncmp(g->nodes[i]->op->name, "SoftmaxCrossEntropyLoss", 23) == 0) return g->nodes[i]->in[0]->name;
+  const Value *scores = loss_scores(g);
+  if (scores) return scores->name;
   return g->output_count ? g->outputs[g->output_count - 1]->name : "";
 }
 

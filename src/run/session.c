@@ -383,12 +383,18 @@ static Status refuse_yield(TrainletSession *s, const Program *p) {
 
 static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
+  s->begun = false;
   Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   session_forget_feeds(m);
   if (!p) return out_of_memory(s); /* the first error wins */
   TRY(refuse_yield(s, p));
   TRY(session_begin_outputs(s, count_outputs(p, r->fetch_count)));
+  s->begun = true;
   TRY(session_execute(s, p, plan_all(p)));
+  TRY(loss_check_labels(p, &s->error));
+  s->counted = (LossCount){-1, false};
+  for (int i = 0; i < r->fetch_count; i++)
+    if (r->fetches[i] == r->graph->outputs[0]) s->counted = loss_count(p->graph, p->fetched[i]);
   for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
   return STATUS_OK;
 }
@@ -401,18 +407,19 @@ static Status run_inference(TrainletSession *s, Model *m, Request *r) {
   return status;
 }
 
-/* A train run that did not finish has left traces: changed running statistics, and gradients that were partly written
- * or added to. */
+/* A train run that was stopped, or met a label that is no class, has left its traces: running statistics, and gradients
+ * that were written or added to. */
 static Status forget_run(TrainletSession *s) {
   state_restore_statistics(&s->state, UNDO_RUN);
-  if (s->error.status != STATUS_ABORTED) return s->error.status;
+  Error why = s->error;
+  if (why.status != STATUS_ABORTED && !s->begun) return why.status;
   state_zero_gradients(&s->state);
-  if (s->reset_gradients) return STATUS_ABORTED;
+  if (s->reset_gradients) return why.status;
   trainlet_session_drop_grad(s);
   error_clear(&s->error);
-  return error_set(
-      &s->error, STATUS_ABORTED, NULL,
-      "the run was stopped; no parameter was changed, and the gradients that were added up so far are dropped");
+  return error_set(&s->error, why.status, why.node, "%.400s; %sthe gradients that were added up so far are dropped",
+                   why.status == STATUS_ABORTED ? "the run was stopped" : why.text,
+                   why.status == STATUS_ABORTED ? "no parameter was changed, and " : "");
 }
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
@@ -470,6 +477,9 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) {
   return i >= 0 && i < s->fetched_count ? &fetched(s)[i] : NULL;
 }
 double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
+double trainlet_session_counted(const TrainletSession *s) { return s->counted.weight; }
+bool trainlet_session_loss_is_sum(const TrainletSession *s) { return s->counted.sum; }
+double trainlet_session_gradient_norm(const TrainletSession *s) { return s->gradient_norm; }
 
 /* ---- learning ---- */
 

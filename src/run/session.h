@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "graph/constants.h"
 #include "onnx/onnx.h"
+#include "run/loss.h"
 #include "run/state.h"
 #include "run/transition.h"
 #include "trainlet.h"
@@ -55,6 +56,7 @@ struct TrainletSession {
   Value **accumulators; /* outputs of the accumulator nodes */
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
+  bool begun;           /* the last run was, though it may have failed since */
   uint8_t reset_flag;   /* what lazy_reset_grad points at */
   Rng rng, group_rng;   /* the second: as it was before the first of the runs whose gradients are being accumulated */
   double limit_work;
@@ -62,6 +64,8 @@ struct TrainletSession {
   Clock clock;     /* the clock that times the nodes, if they are timed */
   unsigned passes; /* the passes that are on: passes.h */
   double loss;
+  LossCount counted;    /* of the last run */
+  double gradient_norm; /* of the last step of the optimizer, before clipping */
   float lr;
   int64_t steps;
   Block fetched; /* TrainletTensors of the last run */

@@ -7,6 +7,7 @@
 #include "budget.h"
 #include "graph/op.h"
 #include "passes/passes.h"
+#include "run/loss.h"
 #include "run/recompute.h"
 #include "run/stages.h"
 
@@ -167,6 +168,14 @@ static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value
   return bound;
 }
 
+static Status find_losses(Program *p, Arena *arena, Error *error) {
+  if (!(p->loss_count = loss_list(p, NULL))) return STATUS_OK;
+  if (!(p->losses = ARENA_ARRAY(arena, const Node *, p->loss_count)))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  loss_list(p, p->losses);
+  return STATUS_OK;
+}
+
 static Status build(Transition *t, const Request *r, CachedProgram *c, Error *error) {
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
@@ -191,6 +200,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
                      c->program.arena_bytes, fmax(arena_room(t, r), 0));
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   TRY(plan_check_work(&c->program, r->work_limit, &c->stage_work));
+  TRY(find_losses(&c->program, &c->arena, error));
   c->program.fetched = fetched;
   if (r->arena) TRY(plan_make_lean(&c->program, r->fetch_count));
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;

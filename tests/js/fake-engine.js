@@ -33,6 +33,9 @@ export const INFO = {
   memory: { stateBytes: 4, arenaBytes: 4, peakBytes: 4, lowerBoundBytes: 4, packedBytes: 0 },
 };
 
+/** A loss that does not say what it counts. */
+const UNKNOWN = { weight: -1, sum: false };
+
 export class FakeEngine {
   w = 1;
   gradient = 0;
@@ -106,12 +109,16 @@ export class FakeEngine {
     this.gradient += Math.sin(loss);
     if (optimize) this.#learn();
     if (position) this.position = position;
-    return { loss, outputs: fetches.length ? { logits: logits(feeds) } : {} };
+    return { loss, counted: UNKNOWN, outputs: fetches.length ? { logits: logits(feeds) } : {} };
   }
 
   run({ feeds }) {
+    return { loss: { type: 'float32', data: new Float32Array([this.w]), dims: [] }, logits: logits(feeds) };
+  }
+
+  measure({ feeds }) {
     const loss = this.evalLosses.length ? this.evalLosses.shift() : this.w;
-    return { loss: { type: 'float32', data: new Float32Array([loss]), dims: [] }, logits: logits(feeds) };
+    return { loss: Math.fround(loss), counted: UNKNOWN, outputs: { logits: logits(feeds) } };
   }
 
   save({ fit = this.place.text } = {}) {

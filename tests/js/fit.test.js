@@ -223,6 +223,92 @@ test('a fit begins anew where it ended, was told to, or the data differ', async 
   }
 });
 
+test('other data of the same length begin anew, which is told, unless resume is asked for', async () => {
+  const other = examples(10);
+  other.inputs.input.data[13] += 1;
+  const relabeled = examples(10, (i) => (i === 6 ? 1n : 0n));
+  for (const [data, options, done] of [
+    [other, {}, 10],
+    [relabeled, {}, 10],
+    [other, { resume: true }, 6],
+    [examples(10), {}, 6],
+  ]) {
+    const { engine } = await train({ seed: 1, maxSteps: 1 });
+    const again = new FakeEngine();
+    again.restore(engine.save());
+    const told = [];
+    await train({ ...options, onWarning: (text) => told.push(text) }, data, again);
+    assert.equal(again.seen.flat().length, done);
+    assert.equal(told.length, options.resume || done === 6 ? 0 : 1, String(told));
+    if (told.length) assert.match(told[0], /not the data of the fit that was cut short in epoch 0.*resume: true/);
+    const old = new FakeEngine();
+    old.restore(engine.save());
+    old.fit = JSON.stringify({ ...JSON.parse(old.fit), data: undefined });
+    old.place.standing = { ...old.place.standing, data: undefined };
+    await train(options, data, old);
+    assert.equal(old.seen.flat().length, 6, 'what a place of before says nothing of');
+  }
+});
+
+test('callbacks that give promises are awaited, and their rejection rejects the fit', async () => {
+  for (const name of ['onBatch', 'onEpoch', 'onCheckpoint']) {
+    const order = [];
+    const store = { save: async () => order.push('save') };
+    const checkpoint = { store, name: 'run', everySteps: 1 };
+    const slow = async () => {
+      order.push('begun');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      order.push('done');
+    };
+    await train({ epochs: 2, checkpoint, [name]: slow });
+    const events = order.filter((event) => event !== 'save');
+    assert.ok(events.length >= 4);
+    assert.deepEqual(
+      events,
+      events.map((_, i) => (i % 2 ? 'done' : 'begun')),
+    );
+    const fails = async () => {
+      throw new Error(`no ${name}`);
+    };
+    await assert.rejects(train({ checkpoint, [name]: fails }), new RegExp(`no ${name}`));
+  }
+});
+
+test('a callback may wait for a save in the midst of a group of batches', async () => {
+  const engine = new FakeEngine();
+  const saved = [];
+  const onBatch = async ({ batch }) => saved.push([batch, await engine.place.between(() => engine.done)]);
+  await train({ accumulate: 2, onBatch }, examples(14), engine);
+  assert.deepEqual(saved, [
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 2],
+  ]);
+  let calls = 0;
+  const late = async () => {
+    await engine.place.between(() => {});
+    if (++calls === 1) throw new Error('the first one');
+  };
+  await assert.rejects(train({ accumulate: 2, onBatch: late }, examples(14), engine), /the first one/);
+});
+
+test('an epoch of which nothing is left is an error, not NaN', async () => {
+  const data = examples(4);
+  data.inputs.input.data.fill(NaN);
+  await assert.rejects(train({ onNaN: 'skip' }, data), {
+    code: 'non-finite-loss',
+    message: /epoch 0 has no mean loss/,
+  });
+});
+
+test('a validation loss that is not finite is an error, not NaN', async () => {
+  const engine = new FakeEngine();
+  engine.evalLosses = [NaN];
+  const options = { validation: examples(2) };
+  await assert.rejects(train(options, examples(10), engine), { code: 'non-finite-loss', message: /batch 1 is NaN/ });
+});
+
 test('batches as they come: an iterable, an async generator, a function for several epochs', async () => {
   const batch = { ...examples(3).inputs, ...examples(3).labels };
   async function* two() {
@@ -544,7 +630,7 @@ test('an option that is not known is refused', async () => {
   await assert.rejects(train({ batchsize: 3 }), /no option 'batchsize'; it knows epochs, batchSize/);
   await assert.rejects(train({ classWeights: 'balanced' }), /no option 'classWeights'/);
   await assert.rejects(train({ epochs: 0 }), /epochs must be a whole number of at least 1, not 0/);
-  await assert.rejects(train({ metrics: ['f1'] }), /no metric 'f1'; there are loss and accuracy/);
+  await assert.rejects(train({ metrics: ['f1'] }), /no metric 'f1'; there are loss, accuracy and perplexity/);
   await assert.rejects(train({ onNaN: 'ignore' }), /not 'ignore'/);
   await assert.rejects(
     train({}, { inputs: { input: examples(3).inputs.input }, labels: examples(4).labels }),

@@ -1,7 +1,7 @@
 /** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
 
 import type { ARTIFACT_KEYS, ENGINE_KEYS } from '../../js/artifacts.js';
-import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit.js';
+import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit-options.js';
 import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/session.js';

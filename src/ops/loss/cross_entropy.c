@@ -11,8 +11,7 @@ typedef enum Reduction { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN } Reducti
 
 typedef struct CrossEntropy {
   Reduction reduction;
-  bool ignores; /* by attribute */
-  int64_t ignore_index;
+  Counted counted; /* that labels are ignored may also be an input's doing, which a run sees */
 } CrossEntropy;
 
 /* ---- infer ---- */
@@ -25,8 +24,11 @@ static Status read_attributes(Node *n) {
   else if (strcmp(reduction, "sum") == 0) p->reduction = REDUCTION_SUM;
   else if (strcmp(reduction, "mean") == 0) p->reduction = REDUCTION_MEAN;
   else return node_invalid(n, "reduction is '%.32s', it must be none, sum or mean", reduction);
-  p->ignores = node_attr(n, "ignore_index", ATTR_INT) != NULL;
-  p->ignore_index = node_int(n, "ignore_index", 0);
+  p->counted = (Counted){.sum = p->reduction == REDUCTION_SUM,
+                         .labels = 1,
+                         .ignores = node_attr(n, "ignore_index", ATTR_INT) != NULL,
+                         .ignored = node_int(n, "ignore_index", 0),
+                         .stray_at = -1};
   return STATUS_OK;
 }
 
@@ -68,7 +70,9 @@ static void lay_out(Scratch *s, SoftmaxDims d, float **max, float **log_sum) {
 Status cross_entropy_infer(Node *n) {
   TRY(read_attributes(n));
   TRY(check_labels(n, 0, 1));
-  const CrossEntropy *p = n->params;
+  CrossEntropy *p = n->params;
+  if (has_in(n, 3) && n->in[3]->kind == VALUE_CONSTANT && n->in[3]->data)
+    p->counted.ignores = true, p->counted.ignored = *(const int64_t *)n->in[3]->data;
   TRY(node_output(n, 0, DTYPE_FLOAT32, p->reduction == REDUCTION_NONE ? &n->in[1]->shape : &(Shape){0}));
   TRY(node_output(n, 1, DTYPE_FLOAT32, &n->in[0]->shape));
   if (!node_is_concrete(n)) return STATUS_OK;
@@ -102,32 +106,36 @@ typedef struct Labels {
   const float *weights; /* NULL: 1 for each class */
   size_t classes;
   bool ignores;
-  int64_t ignore_index;
+  int64_t ignored;
 } Labels;
 
 static Labels labels_of(const Node *n, int at, size_t classes) {
   const CrossEntropy *p = n->params;
-  Labels l = {n->in[at], has_in(n, at + 1) ? in_f32(n, at + 1) : NULL, classes, p->ignores, p->ignore_index};
+  Labels l = {n->in[at], has_in(n, at + 1) ? in_f32(n, at + 1) : NULL, classes, p->counted.ignores, p->counted.ignored};
   if (has_in(n, at + 2)) {
     l.ignores = true;
-    l.ignore_index = *(const int64_t *)n->in[at + 2]->data;
+    l.ignored = *(const int64_t *)n->in[at + 2]->data;
   }
   return l;
 }
 
+static int64_t label_at(const Labels *l, size_t place) {
+  return l->labels->type == DTYPE_INT64 ? ((const int64_t *)l->labels->data)[place]
+                                        : ((const int32_t *)l->labels->data)[place];
+}
+
 /* The weight of a place: 0 if it is ignored, NaN if the label is not a class; then *label is -1. */
 static float weight_at(const Labels *l, size_t place, ptrdiff_t *label) {
-  int64_t k = l->labels->type == DTYPE_INT64 ? ((const int64_t *)l->labels->data)[place]
-                                             : ((const int32_t *)l->labels->data)[place];
+  int64_t k = label_at(l, place);
   *label = -1;
-  if (l->ignores && k == l->ignore_index) return 0;
+  if (l->ignores && k == l->ignored) return 0;
   if (k < 0 || (uint64_t)k >= l->classes) return NAN;
   *label = (ptrdiff_t)k;
   return l->weights ? l->weights[k] : 1;
 }
 
 void cross_entropy_run(const Node *n) {
-  const CrossEntropy *p = n->params;
+  CrossEntropy *p = n->params;
   SoftmaxDims d = dims_of(&n->in[0]->shape);
   Labels labels = labels_of(n, 1, d.n);
   const float *x = in_f32(n, 0);
@@ -136,6 +144,7 @@ void cross_entropy_run(const Node *n) {
   Scratch s = {.base = n->scratch};
   lay_out(&s, d, &max, &log_sum);
   softmax_normalizers(d, x, max, log_sum);
+  p->counted.stray_at = -1;
   for (size_t place = 0; has_out(n, 0) && place < d.outer * d.inner; place++) {
     ptrdiff_t label;
     float w = weight_at(&labels, place, &label), loss = w; /* 0 or NaN */
@@ -145,11 +154,16 @@ void cross_entropy_run(const Node *n) {
     if (p->reduction == REDUCTION_NONE) out_f32(n, 0)[place] = loss;
     sum += loss;
     weights += w;
+    if (isnan(w) && p->counted.stray_at < 0)
+      p->counted.stray_at = (int64_t)place, p->counted.stray = label_at(&labels, place);
   }
+  p->counted.weight = weights;
   if (has_out(n, 0) && p->reduction != REDUCTION_NONE)
     *out_f32(n, 0) = (float)(p->reduction == REDUCTION_MEAN && weights != 0 ? sum / weights : sum);
   if (has_out(n, 1)) log_softmax(d, x, max, log_sum, out_f32(n, 1));
 }
+
+Counted cross_entropy_counted(const Node *n) { return ((const CrossEntropy *)n->params)->counted; }
 
 /* What the probabilities of a place are multiplied by. */
 static float scale_at(const Node *n, const Labels *labels, double divisor, size_t place, ptrdiff_t *label) {
@@ -237,8 +251,8 @@ Status cross_entropy_grad(Grad *g, const char *op_name) {
   TRY(second_output_want(n, "log_prob"));
   const CrossEntropy *p = n->params;
   AttrList attrs = ATTRS(attr_of_string("reduction", node_string(n, "reduction", "mean")),
-                         attr_of_int("ignore_index", p->ignore_index));
-  if (!p->ignores) attrs.count = 1;
+                         attr_of_int("ignore_index", p->counted.ignored));
+  if (!p->counted.ignores) attrs.count = 1;
   Value *dx[2] = {NULL, NULL};
   if (g->dy[0]) {
     Value *in[] = {g->dy[0], n->out[1], n->in[1], optional_in(n, 2), optional_in(n, 3)};

@@ -11,6 +11,7 @@
 /* (scores, labels, weights?, ignore_index?) → (loss, log_prob?) */
 Status cross_entropy_infer(Node *n);
 void cross_entropy_run(const Node *n);
+Counted cross_entropy_counted(const Node *n);
 /* Emits `op_name` on log_prob, which the node gets if it lacks it. */
 Status cross_entropy_grad(Grad *g, const char *op_name);
 

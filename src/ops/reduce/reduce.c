@@ -56,6 +56,10 @@ size_t reduce_count(const Node *n) {
   return count;
 }
 
+Counted reduce_counted(const Node *n, bool sum) {
+  return (Counted){.weight = (double)reduce_count(n), .sum = sum, .stray_at = -1};
+}
+
 /* ---- gradient ---- */
 
 /* The constant that Reshape takes to give dy its reduced dims back as 1: numbers stay, the first symbols are copied by

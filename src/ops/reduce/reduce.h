@@ -14,5 +14,7 @@ typedef struct Reduce {
 Status reduce_infer(Node *n, bool axes_are_input, bool noop);
 /* The product of the reduced dims. */
 size_t reduce_count(const Node *n);
+/* As a loss: elements. */
+Counted reduce_counted(const Node *n, bool sum);
 /* The gradient of a sum: dy in the shape with kept dims, expanded to x's shape. */
 Value *reduce_sum_gradient(Graph *g, Node *n, Value *dy);

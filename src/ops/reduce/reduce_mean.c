@@ -54,6 +54,8 @@ static Status reduce_mean_grad(Grad *g) {
   return STATUS_OK;
 }
 
+static Counted reduce_mean_counted(const Node *n) { return reduce_counted(n, false); }
+
 OPERATOR(reduce_mean) = {
     .name = "ReduceMean",
     .since = {1, 11, 13, 18},
@@ -63,6 +65,7 @@ OPERATOR(reduce_mean) = {
     .run = reduce_mean_run,
     .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
     .grad = reduce_mean_grad,
+    .counted = reduce_mean_counted,
     .cases = CASES({"f32[2,3]", "axes=[1]"}, {"f32[2,3]", "axes=[0] keepdims=0"}, {"f32[2,3,2,3]", "axes=[2,3]"},
                    {"f32[2,3,2,3]", "axes=[0,2,3] keepdims=0"}, {"f32[2,3,4]", "axes=[-2] keepdims=0"},
                    {"f32[2,3]", "keepdims=0"}, {"f32[2,3] i64[1]=-1", NULL, 18},

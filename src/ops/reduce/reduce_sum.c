@@ -23,6 +23,8 @@ static Status reduce_sum_grad(Grad *g) {
 
 static Status reduce_sum_upgrade(Upgrade *u) { return upgrade_move(u, "axes", 1, 13), STATUS_OK; }
 
+static Counted reduce_sum_counted(const Node *n) { return reduce_counted(n, true); }
+
 OPERATOR(reduce_sum) = {
     .name = "ReduceSum",
     .since = {1, 11, 13},
@@ -32,6 +34,7 @@ OPERATOR(reduce_sum) = {
     .run = reduce_sum_run,
     .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
     .grad = reduce_sum_grad,
+    .counted = reduce_sum_counted,
     .upgrade = reduce_sum_upgrade,
     .cases = CASES({"f32[2,3] i64[1]=1"}, {"f32[2,3] i64[1]=0", "keepdims=0"}, {"f32[2,3,4] i64[1]=1", "keepdims=0"},
                    {"f32[2,3,2,3] i64[3]=0,-2,-1", "keepdims=0"}, {"f32[3,2,2,5] i64[2]=0,2"},

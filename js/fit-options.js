@@ -1,0 +1,62 @@
+/** What a fit may be told, and what of it is refused. */
+
+import { isArrays } from './data.js';
+import { checkKeys, checkWhole, TrainletError } from './errors.js';
+
+/** @import { Dataset, FitOptions } from './types.js' */
+
+export const FIT_KEYS = /** @type {const} */ ([
+  'epochs',
+  'batchSize',
+  'shuffle',
+  'seed',
+  'resume',
+  'accumulate',
+  'maxSteps',
+  'validation',
+  'metrics',
+  'schedule',
+  'earlyStopping',
+  'checkpoint',
+  'onNaN',
+  'onBatch',
+  'onEpoch',
+  'onCheckpoint',
+  'onWarning',
+  'signal',
+]);
+export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
+export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
+/** @param {Dataset} data @param {FitOptions} options */
+export function checkFitOptions(data, options) {
+  checkKeys('fit', options, FIT_KEYS);
+  const {
+    epochs = 1,
+    batchSize = 32,
+    accumulate = 1,
+    maxSteps,
+    seed,
+    earlyStopping,
+    checkpoint,
+    onNaN = 'throw',
+  } = options;
+  checkWhole('epochs', epochs, 1);
+  checkWhole('batchSize', batchSize, 1);
+  checkWhole('accumulate', accumulate, 1);
+  if (maxSteps !== undefined) checkWhole('maxSteps', maxSteps, 1);
+  if (seed !== undefined) checkWhole('seed', seed, 0);
+  checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
+  if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
+  checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
+  if (!['throw', 'stop', 'skip'].includes(onNaN))
+    throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
+  const stray = isArrays(data)
+    ? undefined
+    : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find(
+        (key) => options[key] !== undefined && options[key] !== false,
+      );
+  if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
+}
+
+/** @param {string} message */
+export const invalid = (message) => new TrainletError('invalid-argument', message);

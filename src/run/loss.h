@@ -1,0 +1,23 @@
+/* Loss: what the loss of a run has counted, and labels that are no class of it (Op.counted). */
+#pragma once
+#include "run/plan.h"
+
+/* By what a mean over runs weighs one of them. */
+typedef struct LossCount {
+  double weight; /* -1: the graph does not say */
+  bool sum;      /* the loss is a sum over what it has counted, not its mean */
+} LossCount;
+
+/* The nodes of the program that compare scores with labels, into `losses` unless that is NULL; gives how many. */
+int loss_list(const Program *p, const Node **losses);
+/* After a run: refuses the first label that is no class. */
+Status loss_check_labels(const Program *p, Error *error);
+/* After a run of the bound graph: of this value, its loss. */
+LossCount loss_count(const Graph *g, const Value *loss);
+
+/* Of a graph that need not be bound. */
+bool loss_is_cross_entropy(const Graph *g);
+/* The node that compares scores with this input; NULL where the labels are no input, or the input no labels. */
+const Node *loss_of_labels(const Graph *g, const Value *input);
+/* The scores that are compared with labels; NULL where there are none. */
+const Value *loss_scores(const Graph *g);
