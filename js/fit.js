@@ -4,10 +4,11 @@
  */
 
 import { close, openData, permutation, splitData } from './data.js';
-import { checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { checkSignal, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { checkFitOptions, invalid } from './fit-options.js';
 import { measuresOf, Tally } from './metrics.js';
+import { Saver } from './saver.js';
 import { openSchedule } from './schedule.js';
 import { Watch } from './watch.js';
 
@@ -21,11 +22,6 @@ import { Watch } from './watch.js';
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
 const UNSHUFFLED = -1;
-/** After a save that failed: the time to the next, doubled each time. */
-const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
-/** A store that takes longer has failed: this, and a thousandth of a second for each of so many bytes. */
-const [SAVE_MS, SAVE_BYTES_PER_MS] = [60_000, 1000];
-
 /**
  * @param {Session} session
  * @param {Dataset} data
@@ -36,20 +32,6 @@ export async function fit(session, data, options) {
   const fitting = new Fit(session, data, options);
   await fitting.start();
   return await fitting.run();
-}
-
-/** @param {number} ms @param {Promise<unknown>} saving */
-async function within(ms, saving) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)),
-      ms,
-    );
-  });
-  await Promise.race([saving, late]).finally(() => clearTimeout(timer));
 }
 
 class Fit {
@@ -87,14 +69,9 @@ class Fit {
   #watch = new Watch();
   #startedAt = performance.now();
   #awayMs = 0;
+  #saver;
   #examplesDone = 0;
   #batchesDone = 0;
-  #savedAt = performance.now();
-  #savedStep = 0;
-  /** Of the last save. @type {TrainletError | undefined} */
-  #failure;
-  #retryMs = 0;
-  #retryAt = 0;
   /** @type {Best | undefined} */
   #best;
   /** @type {{ epochs: EpochEvent[], steps: number, skipped: number, stopped: History['stopped'] }} */
@@ -107,6 +84,7 @@ class Fit {
     this.#ask = ask;
     this.#info = info;
     this.#place = place;
+    this.#saver = new Saver(ask, place, options);
     this.#options = options;
     this.#sessionSeed = seed;
     this.#epochs = epochs;
@@ -142,7 +120,7 @@ class Fit {
     if (this.#canContinue(position) && (await this.#hasSameData(position))) await this.#continue(position);
     else await this.#leavePlace('forget');
     this.#firstStep = this.#step;
-    this.#savedStep = this.#step;
+    this.#saver.begin(this.#step);
     this.#schedule = openSchedule(this.#options.schedule, this.#wholeSteps() ?? this.#lastStep());
   }
 
@@ -242,7 +220,7 @@ class Fit {
     error.history = this.#history;
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
-    const failure = await this.#saveLast().catch((unsaved) => unsaved);
+    const failure = await this.#saver.saveLast(this.#moment).catch((unsaved) => unsaved);
     // The engine had to be ended: the signal's sentence says what is left.
     if (failure?.code === 'worker-died') return error;
     if (failure instanceof TrainletError) failure.history = this.#history;
@@ -258,7 +236,7 @@ class Fit {
     }
     this.#history.stopped = stop ?? 'completed';
     if (stop !== 'max-steps') await this.#leavePlace(this.#best?.kept ? 'restore' : 'forget');
-    await this.#saveLast();
+    await this.#saver.saveLast(this.#moment);
   }
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
@@ -302,7 +280,7 @@ class Fit {
       await this.#heard();
       const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
       if (odd) await this.#warn(odd);
-      await this.#saveIfDue();
+      if (!this.#gradientsOpen) await this.#saver.saveIfDue(this.#moment);
     }
     return undefined;
   }
@@ -414,7 +392,7 @@ class Fit {
     this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#epochs) {
       await this.#enterNextEpoch();
-      await this.#save();
+      await this.#saver.save(this.#moment);
     }
     await this.#options.onEpoch?.(event);
     return stop;
@@ -455,69 +433,8 @@ class Fit {
     return this.#options.earlyStopping?.monitor ?? (this.#validation ? 'val_loss' : 'loss');
   }
 
-  async #saveIfDue() {
-    const { everySteps = Infinity, everyMs = Infinity } = this.#options.checkpoint ?? {};
-    if (this.#gradientsOpen || this.#step === this.#savedStep) return;
-    if (this.#failure || this.#step - this.#savedStep >= everySteps || performance.now() - this.#savedAt >= everyMs)
-      await this.#save();
-  }
-
-  /**
-   * A save that fails is told and tried again, after a second at first and a minute at most; training goes on.
-   * @param {boolean} [last]
-   */
-  async #save(last = false) {
-    const { checkpoint, onCheckpoint } = this.#options;
-    const since = performance.now();
-    if (!checkpoint || (!last && since < this.#retryAt)) return;
-    const { step, epoch } = { step: this.#step, epoch: this.#epoch };
-    this.#failure = await this.#store(checkpoint);
-    const now = performance.now();
-    this.#awayMs += now - since;
-    this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
-    this.#retryAt = now + this.#retryMs;
-    if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
-    await onCheckpoint?.({
-      step,
-      epoch,
-      ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),
-    });
-  }
-
-  /**
-   * @param {NonNullable<FitOptions['checkpoint']>} checkpoint
-   * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
-   */
-  async #store({ store, name }) {
-    try {
-      const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
-      await within(
-        SAVE_MS + bytes.length / SAVE_BYTES_PER_MS,
-        store.save(name, bytes, { epoch: this.#epoch, step: this.#step }),
-      );
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof TrainletError))
-        return new TrainletError('store-failed', sentenceOf(error), { cause: error });
-      if (!['quota-exceeded', 'store-failed', 'out-of-memory'].includes(error.code)) throw error;
-      return error;
-    }
-  }
-
-  /** The save that nothing comes after: what it could not save is an error. */
-  async #saveLast() {
-    await this.#save(true);
-    const { code, message } = this.#failure ?? {};
-    if (!code) return;
-    const left = this.#step - this.#savedStep;
-    const what = left
-      ? `the ${left} steps since step ${this.#savedStep}, up to epoch ${this.#epoch}, are`
-      : 'the end of the fit is';
-    throw new TrainletError(
-      code,
-      `checkpoint '${this.#options.checkpoint?.name}': ${what} not saved, only in the session: ${message}`,
-      { cause: this.#failure },
-    );
+  get #moment() {
+    return { step: this.#step, epoch: this.#epoch };
   }
 
   /** What every event tells of the time. */
@@ -529,7 +446,7 @@ class Fit {
       epoch: this.#epoch,
       epochs: this.#epochs,
       lr: this.#lr,
-      samplesPerSecond: (1000 * this.#examplesDone) / Math.max(1, elapsed - this.#awayMs),
+      samplesPerSecond: (1000 * this.#examplesDone) / Math.max(1, elapsed - this.#awayMs - this.#saver.ms),
       etaMs: left === undefined ? undefined : (left * elapsed) / Math.max(1, this.#batchesDone),
     };
   }

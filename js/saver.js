@@ -1,0 +1,119 @@
+/** The checkpoints of a fit: when one is due, what becomes of one that fails, and the last. */
+
+import { sentenceOf, TrainletError } from './errors.js';
+
+/** @import { FitOptions } from './types.js' */
+/** @import { Place } from './place.js' */
+/** @import { Ask } from './protocol.js' */
+
+/** @typedef {{ step: number, epoch: number }} Moment */
+
+/** After a save that failed: the time to the next, doubled each time. */
+const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
+/** A store that takes longer has failed: this, and a thousandth of a second for each of so many bytes. */
+const [SAVE_MS, SAVE_BYTES_PER_MS] = [60_000, 1000];
+
+export class Saver {
+  /** Spent on saves so far. */
+  ms = 0;
+  #ask;
+  #place;
+  #checkpoint;
+  #onCheckpoint;
+  #savedAt = performance.now();
+  #savedStep = 0;
+  /** Of the last save. @type {TrainletError | undefined} */
+  #failure;
+  #retryMs = 0;
+  #retryAt = 0;
+
+  /** @param {Ask} ask @param {Place} place @param {FitOptions} options */
+  constructor(ask, place, { checkpoint, onCheckpoint }) {
+    this.#ask = ask;
+    this.#place = place;
+    this.#checkpoint = checkpoint;
+    this.#onCheckpoint = onCheckpoint;
+  }
+
+  /** What is there already. @param {number} step */
+  begin(step) {
+    this.#savedStep = step;
+  }
+
+  /** @param {Moment} moment */
+  async saveIfDue(moment) {
+    const { everySteps = Infinity, everyMs = Infinity } = this.#checkpoint ?? {};
+    const steps = moment.step - this.#savedStep;
+    if (steps && (this.#failure || steps >= everySteps || performance.now() - this.#savedAt >= everyMs))
+      await this.save(moment);
+  }
+
+  /**
+   * A save that fails is told and tried again, after a second at first and a minute at most; training goes on.
+   * @param {Moment} moment
+   * @param {boolean} [last]
+   */
+  async save({ step, epoch }, last = false) {
+    const since = performance.now();
+    if (!this.#checkpoint || (!last && since < this.#retryAt)) return;
+    this.#failure = await this.#store(this.#checkpoint, { epoch, step });
+    const now = performance.now();
+    this.ms += now - since;
+    this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
+    this.#retryAt = now + this.#retryMs;
+    if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
+    await this.#onCheckpoint?.({
+      step,
+      epoch,
+      ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),
+    });
+  }
+
+  /** The save that nothing comes after: what it could not save is an error. @param {Moment} moment */
+  async saveLast(moment) {
+    await this.save(moment, true);
+    const { code, message } = this.#failure ?? {};
+    if (!code) return;
+    const left = moment.step - this.#savedStep;
+    const what = left
+      ? `the ${left} steps since step ${this.#savedStep}, up to epoch ${moment.epoch}, are`
+      : 'the end of the fit is';
+    throw new TrainletError(
+      code,
+      `checkpoint '${this.#checkpoint?.name}': ${what} not saved, only in the session: ${message}`,
+      { cause: this.#failure },
+    );
+  }
+
+  /**
+   * @param {NonNullable<FitOptions['checkpoint']>} checkpoint
+   * @param {Moment} moment
+   * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
+   */
+  async #store({ store, name }, moment) {
+    try {
+      const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
+      await within(SAVE_MS + bytes.length / SAVE_BYTES_PER_MS, store.save(name, bytes, { ...moment }));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TrainletError))
+        return new TrainletError('store-failed', sentenceOf(error), { cause: error });
+      if (!['quota-exceeded', 'store-failed', 'out-of-memory'].includes(error.code)) throw error;
+      return error;
+    }
+  }
+}
+
+/** @param {number} ms @param {Promise<unknown>} saving */
+async function within(ms, saving) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)),
+      ms,
+    );
+  });
+  await Promise.race([saving, late]).finally(() => clearTimeout(timer));
+}
