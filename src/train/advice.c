@@ -18,10 +18,11 @@ static bool is_along_classes(const Node *softmax) {
 }
 
 static void warn_of(TrainletArtifacts *a, const Node *before, const char *loss) {
+  const char *option = a->loss_count ? "losses: [{ input: '" : "lossInputs: ['";
   artifacts_warn(a,
                  "%s '%.60s' is right before the loss, and %s has one of its own: train on what goes into it, "
-                 "lossInputs: ['%.100s']",
-                 before->op->name, before->name, loss, before->in[0]->name);
+                 "%s%.100s'%s",
+                 before->op->name, before->name, loss, option, before->in[0]->name, a->loss_count ? " }]" : "]");
 }
 
 /* Of labels, whoever put the node there. */
@@ -32,8 +33,8 @@ static void check_cross_entropy(TrainletArtifacts *a, const Node *n) {
 }
 
 /* Softplus(x) − x·target, then a sum or mean: train/loss.c. */
-static void check_bce(TrainletArtifacts *a, const Value *loss) {
-  const char *name = loss_name(a->loss.kind);
+static void check_bce(TrainletArtifacts *a, const LossOptions *o, const Value *loss) {
+  const char *name = loss_name(o->kind);
   if (strcmp(name, "bce-with-logits") != 0) return;
   const Node *difference = loss->producer->in[0]->producer;
   if (!difference || !difference->in[0]->producer) return;
@@ -41,7 +42,8 @@ static void check_bce(TrainletArtifacts *a, const Value *loss) {
   if (before && before->op == &op_sigmoid) warn_of(a, before, name);
 }
 
-void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g, const Value *loss) {
+void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g) {
   for (int i = 0; i < g->node_count; i++) check_cross_entropy(a, g->nodes[i]);
-  check_bce(a, loss);
+  if (!a->loss_count) check_bce(a, &a->loss, g->outputs[0]);
+  for (int i = 0; i < a->loss_count; i++) check_bce(a, &a->losses[i], g->outputs[1 + i]);
 }

@@ -288,7 +288,7 @@ static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs)
   status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
   if (status == STATUS_OK) artifacts_warn_of_ours(a, g);
-  if (status == STATUS_OK) artifacts_warn_of_activations(a, g, loss);
+  if (status == STATUS_OK) artifacts_warn_of_activations(a, g);
   arena_free(&arena);
   return status;
 }

@@ -67,4 +67,4 @@ void artifacts_warn(TrainletArtifacts *a, const char *format, ...) __attribute__
 void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g);
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained);
 /* Of a softmax or sigmoid that the loss has in itself (advice.c). */
-void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g, const Value *loss);
+void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g);

@@ -276,6 +276,14 @@ test('an activation that the loss has itself is warned of, with what to do', asy
     [modelWith('Relu'), { loss: 'bce-with-logits' }],
   ])
     assert.deepEqual(await warnings(model, options), []);
+  const [first, second] = await warnings(modelWith('Sigmoid'), {
+    losses: [
+      { type: 'bce-with-logits', input: 'y' },
+      { type: 'bce-with-logits', input: 'logits', label: 'other' },
+    ],
+  });
+  assert.match(first, /^Sigmoid .*losses: \[\{ input: 'logits' \}\]$/);
+  assert.equal(second, undefined);
 });
 
 test('fit warns once of a loss that stays the same and of gradients that are all 0', async () => {
