@@ -188,14 +188,13 @@ static Graph *make_graph(Choice *c, Arena *arena) {
 /* ---- the session ---- */
 
 /* Programs, fetched values and gradients of the previous graph are dropped with it. */
-static void take_graph(TrainletSession *s, Model *made, Arena arena) {
+static void take_graph(TrainletSession *s, const Model *made, Arena *previous) {
   Model *train = &s->models[MODEL_TRAIN];
   outside_close(s);
   for (int i = 0; train->feeds && i < train->graph->input_count; i++) feed_free(&train->feeds[i]);
   transition_forget(&s->transition);
   s->fetched_count = 0;
-  arena_free(&s->chosen);
-  s->chosen = arena;
+  arena_free(previous);
   *train = *made;
   session_find_accumulators(s, train->graph);
   outside_prepare(s, train->graph);
@@ -206,18 +205,21 @@ static void take_graph(TrainletSession *s, Model *made, Arena arena) {
   s->reset_gradients = true;
 }
 
+/* The graph is made where it will lie, for it points to its arena: more may be appended to it later. */
 static Status apply(Choice *c) {
   TrainletSession *s = c->s;
-  Arena arena = {0};
-  Model made = {.graph = make_graph(c, &arena)};
-  Status status = made.graph ? session_prepare_model(s, &made, &arena) : STATUS_OUT_OF_MEMORY;
+  Arena previous = s->chosen;
+  s->chosen = (Arena){0};
+  Model made = {.graph = make_graph(c, &s->chosen)};
+  Status status = made.graph ? session_prepare_model(s, &made, &s->chosen) : STATUS_OUT_OF_MEMORY;
   if (status == STATUS_OK && !budget_missed())
     status = state_choose(&s->state, made.graph, c->trains, c->arena, &s->error);
   if (status != STATUS_OK || budget_missed()) {
-    arena_free(&arena);
+    arena_free(&s->chosen);
+    s->chosen = previous;
     return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"); /* or the first */
   }
-  take_graph(s, &made, arena);
+  take_graph(s, &made, &previous);
   return STATUS_OK;
 }
 

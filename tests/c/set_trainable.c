@@ -140,6 +140,20 @@ static void freezing_saves_work(const void *argument) {
   golden_run_close(&run);
 }
 
+/* To a graph that another choice has made, too. */
+static void input_gradients_after_a_choice(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = NULL;
+  if (golden_run_open(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0))) {
+    golden_ok(s, trainlet_session_set_trainable(s, name_of(s, 0)), "setTrainable");
+    golden_ok(s, trainlet_session_input_gradient(s, TRAINLET_TRAIN, "input"), "inputGradients");
+    golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
+    golden_ok(s, trainlet_session_run(s, TRAINLET_TRAIN, "input_grad"), "train run");
+    trainlet_session_free(s);
+  }
+  golden_run_close(&run);
+}
+
 static void gradients_are_told(const void *argument) {
   GoldenRun run;
   TrainletSession *s = NULL;
@@ -174,6 +188,7 @@ int main(void) {
   test_run("a_choice_is_saved (BatchNorm)", a_choice_is_saved, "trainable/cnn_bn");
   TEST(bad_choices_change_nothing);
   TEST(freezing_saves_work);
+  TEST(input_gradients_after_a_choice);
   TEST(gradients_are_told);
   return test_finish();
 }

@@ -53,7 +53,10 @@ test('a wrong value is a sentence of ours, names the help that tells more, and e
     [['train', MODEL, '--data', 'mnist'], `${MODEL} is not a directory`],
     [make('--loss', 'crossentropy'), "option loss.type: 'crossentropy' is not cross-entropy, mse, "],
     [make('--optimizer', 'lion'), "option optimizer.type: 'lion' is not adamw, adam, "],
-    [make('--optimizer', 'sgd', '--momentum', '2'), "option optimizer.momentum: '2' is not a number of at l"],
+    [
+      make('--optimizer', 'sgd', '--momentum', '2'),
+      "option optimizer.momentum: '2' is not a number of at least 0 and below 1",
+    ],
     [make('--train', 'head*'), "requiresGrad 'head*' matches no parameter"],
     [['inspect', MODEL, '--passes', 'fuse'], "there is no pass 'fuse'; there are "],
   ];
