@@ -37,6 +37,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer
  * @param {readonly string[]} [more] what is known beside the engine's options
  */
 export function checkEngineOptions(where, options, sources, more = []) {
+  checkObject(`${where}: options`, options);
   checkKeys(where, options, [...more, ...ENGINE_KEYS]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkExternal(`${where}: externalData`, options.externalData);
@@ -148,7 +149,7 @@ function settingsOf(options) {
 
 /** @param {ArtifactOptions} options @returns {[string, string][]} */
 function lossSettings({ loss, losses }) {
-  if (losses === undefined) return typed('loss', loss ?? 'training-info');
+  if (losses === undefined) return typed('loss', loss === undefined ? 'training-info' : loss);
   if (loss !== undefined) throw invalid('generateArtifacts: there can be one loss or several losses, not both');
   const areLosses = Array.isArray(losses) && losses.length && losses.every((part) => typeof part?.type === 'string');
   if (!areLosses) throw invalid('generateArtifacts: losses must be an array of objects, each with the type of a loss');
@@ -169,7 +170,7 @@ const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(va
  * @param {string} prefix @param {string | { type?: string }} options @returns {[string, string][]}
  */
 function typed(prefix, options) {
-  if (typeof options !== 'string') checkObject(`generateArtifacts: ${prefix}`, options);
+  if (typeof options !== 'string') checkObject(`generateArtifacts: ${prefix}, where it is no name`, options);
   const { type, ...rest } = typeof options === 'string' ? { type: options } : options;
   return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)

@@ -44,10 +44,15 @@ export function nameOf(value) {
   return Array.isArray(value) ? 'an array' : `a ${value.constructor?.name ?? 'thing without a class'}`;
 }
 
-/** Refuses what holds no fields by name. @param {string} where @param {unknown} value */
+/** Refuses what holds no fields by name; nothing at all is fine. @param {string} where @param {unknown} value */
 export function checkObject(where, value) {
+  if (value !== undefined) needObject(where, value);
+}
+
+/** @param {string} where @param {unknown} value */
+export function needObject(where, value) {
   const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
-  if (value === undefined || (plain && !(value instanceof Promise))) return;
+  if (plain && !(value instanceof Promise)) return;
   throw new TrainletError('invalid-argument', `${where}: wanted an object, not ${nameOf(value)}`);
 }
 

@@ -2,7 +2,7 @@
 
 import { checkEngineOptions, packConstants } from './artifacts.js';
 import { withClient } from './client.js';
-import { askedAt, checkKeys, checkWhole, TrainletError } from './errors.js';
+import { askedAt, checkKeys, checkWhole, nameOf, needObject, TrainletError } from './errors.js';
 import { fit } from './fit.js';
 import { evaluate } from './evaluate.js';
 import { Place } from './place.js';
@@ -43,12 +43,18 @@ export const ORT_OPTIONS = /** @type {const} */ ([
   'extra',
 ]);
 
+/** @param {Client | undefined} client @param {string} maker */
+function needClient(client, maker) {
+  if (!client) throw new TrainletError('invalid-argument', `a session is made by await ${maker}, not by new`);
+}
+
 export class InferenceSession {
   #client;
   #graph;
 
   /** @param {Client} client @param {GraphInfo} graph */
   constructor(client, graph) {
+    needClient(client, 'InferenceSession.create(model)');
     this.#client = client;
     this.#graph = graph;
     this.inputs = graph.inputs;
@@ -107,7 +113,9 @@ export class TrainingSession {
   #place;
 
   /** @param {Client} client @param {Protocol['load']['out']} loaded */
-  constructor(client, { info, properties, limits, fit }) {
+  constructor(client, loaded) {
+    needClient(client, 'TrainingSession.create(artifacts)');
+    const { info, properties, limits, fit } = loaded;
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
@@ -124,7 +132,8 @@ export class TrainingSession {
   /** @param {ArtifactSources} artifacts @param {TrainingSessionOptions} [options] */
   static async create(artifacts, options = {}) {
     const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
-    checkKeys('TrainingSession.create', artifacts ?? null, [...keys, 'warnings']);
+    needObject('TrainingSession.create: artifacts', artifacts);
+    checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
     checkEngineOptions('TrainingSession.create', options, keys, [...ORT_OPTIONS, 'bounds']);
     checkBounds(options.bounds);
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
@@ -178,7 +187,7 @@ export class TrainingSession {
     if (copy?.length !== wanted) {
       throw new TrainletError(
         'invalid-argument',
-        `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, got ${copy ? copy.length : typeof bytes}`,
+        `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,
       );
     }
     await this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);

@@ -80,12 +80,11 @@ export const COMMANDS = {
     takes: 'MODEL, DIR or CHECKPOINT',
     help: `trainlet inspect MODEL|DIR|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
 Shows inputs, outputs, parameters, and the plan of memory; of the parameters of a MODEL who reads them as what, and
-which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its
-parameters, the optimizer's steps and learning rate, the place in the data and the properties.
+which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its parameters, the optimizer's steps and
+learning rate, the place in the data and the properties.
 
   --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random
-                       inputs;
-                       where each output lies in the arena and how long: @offset+bytes [first node, last node]
+                       inputs; where each output lies in the arena and how long: @offset+bytes [first node, last node]
   --train              the training that artifacts makes of MODEL, not its inference; with --graph also that of DIR,
                        whose predictions are shown without it
   --loss LOSS          of --train, as for artifacts

@@ -65,7 +65,7 @@ static Status open_envelope(Span *s, Error *error) {
   uint32_t checksum = 0;
   if (!count) return corrupt(error, "the checkpoint is empty: 0 bytes");
   if (memcmp(s->at, magic, count < sizeof magic ? count : sizeof magic) != 0)
-    return corrupt(error, "the bytes are not a Trainlet checkpoint: they do not begin like one");
+    return corrupt(error, "the bytes are no checkpoint, neither Trainlet's nor ONNX Runtime's");
   s->at += count < sizeof magic ? count : sizeof magic;
   if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && (version < 1 || version > VERSION))
     return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1 to %d",

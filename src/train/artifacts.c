@@ -79,6 +79,14 @@ static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) 
   return constants_settle(g) ? g : read_model(a, model, bytes, false);
 }
 
+static Status check_is_plain(const Graph *g) {
+  for (int i = 0; i < g->node_count; i++)
+    if (op_is_accumulator(g->nodes[i]))
+      return node_fail(g->nodes[i], STATUS_INVALID_MODEL,
+                       "this is a training model already; artifacts are made of a model for inference");
+  return STATUS_OK;
+}
+
 static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
   ExternalFile *file = external_at(&a->external, model);
   if (file && file->spent)
@@ -86,7 +94,7 @@ static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
                      "loading this file in place has failed before: it must be written again");
   forget_model(a);
   a->model = a->constants.first ? read_bound(a, model, bytes) : read_model(a, model, bytes, false);
-  bool good = a->model && a->error.status == STATUS_OK && !budget_missed();
+  bool good = a->model && check_is_plain(a->model) == STATUS_OK && a->error.status == STATUS_OK && !budget_missed();
   if (file) external_settle(file, good, false);
   if (!good) forget_model(a);
   return good ? STATUS_OK : STATUS_INTERNAL;

@@ -354,7 +354,7 @@ test('parameters by name and as one buffer', async () => {
   assert.deepEqual(all.dims, [size]);
   await b.loadParametersBuffer(new Uint8Array(all.data.buffer));
   assert.deepEqual(await parametersOf(b), all.data);
-  await assert.rejects(b.loadParametersBuffer(new Uint8Array(8)), /wanted a Uint8Array of \d+ bytes, got 8/);
+  await assert.rejects(b.loadParametersBuffer(new Uint8Array(8)), /wanted a Uint8Array of \d+ bytes, not 8/);
 
   const [{ name, dims }] = a.parameters;
   const value = await a.getParameter(name);

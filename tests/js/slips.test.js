@@ -79,22 +79,41 @@ const SLIPS = {
     make(EXTERNAL),
     "initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing",
   ],
-  'a loss for options': [make(MODEL, 'mse'), "generateArtifacts: wanted an object, not 'mse'"],
-  'null for options': [make(MODEL, null), 'generateArtifacts: wanted an object, not null'],
-  'null for a loss': [make(MODEL, { loss: null }), 'generateArtifacts: loss: wanted an object, not null'],
+  'a loss for options': [make(MODEL, 'mse'), "generateArtifacts: options: wanted an object, not 'mse'"],
+  'null for options': [make(MODEL, null), 'generateArtifacts: options: wanted an object, not null'],
+  'null for a loss': [
+    make(MODEL, { loss: null }),
+    'generateArtifacts: loss, where it is no name: wanted an object, not null',
+  ],
   'null for an optimizer': [
     make(MODEL, { loss: 'mse', optimizer: null }),
-    'generateArtifacts: optimizer: wanted an object, not null',
+    'generateArtifacts: optimizer, where it is no name: wanted an object, not null',
   ],
   'a misspelt option': [
     make(MODEL, { optimiser: 'adam' }),
-    /^generateArtifacts: there is no option 'optimiser'; it knows loss, optimizer, /,
+    /^generateArtifacts: there is no option 'optimiser'; it knows loss, losses, optimizer, /,
   ],
-  'a model for artifacts': [create(bytes('')), 'TrainingSession.create: wanted an object, not a Buffer'],
-  'no artifacts': [create(undefined), 'TrainingSession.create: wanted an object, not null'],
+  'a model for artifacts': [create(bytes('')), 'TrainingSession.create: artifacts: wanted an object, not a Buffer'],
+  'no artifacts': [create(undefined), 'TrainingSession.create: artifacts: wanted an object, not undefined'],
   'artifacts to come': [
     create(Promise.resolve({})),
-    'TrainingSession.create: wanted an object, not a promise: await it',
+    'TrainingSession.create: artifacts: wanted an object, not a promise: await it',
+  ],
+  'a session by new': [
+    async () => Reflect.construct(TrainingSession, []),
+    'a session is made by await TrainingSession.create(artifacts), not by new',
+  ],
+  'a training model for a model': [
+    () => make(artifacts.trainModel)(),
+    /^InPlaceAccumulatorV2 '.+': this is a training model already; artifacts are made of a model for inference$/,
+  ],
+  'a model for a checkpoint': [
+    () => TrainingSession.create({ ...artifacts, checkpointState: MODEL }),
+    "the bytes are no checkpoint, neither Trainlet's nor ONNX Runtime's",
+  ],
+  'floats for their bytes': [
+    () => session.loadParametersBuffer(/** @type {any} */ (new Float32Array(1361))),
+    'loadParametersBuffer: wanted a Uint8Array of 5444 bytes, not a Float32Array',
   ],
   'a tensor for inputs': [
     () => session.fit({ inputs: /** @type {any} */ (new Tensor('float32', [1])) }),
