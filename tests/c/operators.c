@@ -206,7 +206,9 @@ static void print_page(FILE *page) {
         "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; "
         "If, Loop, Scan and\n"
         "SequenceMap become the nodes of their subgraphs, with the gradients of these "
-        "([control-flow.md](control-flow.md)).\n",
+        "([control-flow.md](control-flow.md)). At a YieldOp\n"
+        "`session.forward` stops and its `backward` goes on. Of ATen we know `embedding`, `embedding_backward` and "
+        "`embedding_dense_backward`.\n",
         page);
   const char *domains[16];
   int count = 0;
