@@ -154,6 +154,10 @@ export class TrainingSession {
     return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, { keys: STEP_OPTIONS });
   }
 
+  get outside() {
+    return this.#info.outside;
+  }
+
   /** @param {Feeds} feeds @param {RunOptions} [options] */
   async forward(feeds, options) {
     return await forward(this.#ask, this.#info, feeds, options);

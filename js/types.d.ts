@@ -564,6 +564,11 @@ export class TrainingSession {
    * ```
    */
   forward(feeds: Feeds, options?: RunOptions): Promise<Forward>;
+  /**
+   * Where the loss is outside, the outputs for which `backward` takes gradients and the inputs towards which it gives
+   * them; `null` where it is inside.
+   */
+  readonly outside: { readonly outputs: readonly string[]; readonly inputs: readonly string[] } | null;
   /** An optimizer step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
   lazyResetGrad(): Promise<void>;

@@ -3,6 +3,7 @@
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
 import { artifactsIn, checkTraining, isDirectory } from './files.js';
+import { trainingStep } from './training-step.js';
 
 /** @import { NodeTimes, NumberType, EngineOptions, ValueInfo } from '../types.js' */
 
@@ -22,7 +23,7 @@ export async function bench(place, { batch, steps, nodes }, options) {
     : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
-    const run = session instanceof TrainingSession ? () => session.step(feeds) : () => session.run(feeds);
+    const run = session instanceof TrainingSession ? () => trainingStep(session, feeds) : () => session.run(feeds);
     await time(run, WARM_UP);
     if (nodes) await session.startProfiling();
     const times = await time(run, steps);

@@ -279,7 +279,7 @@ async function inspectTraining(session, batch, values) {
   const feeds = randomFeeds(session.trainingInputs, batch);
   if (values.graph && values.train) {
     return await showGraph(
-      () => session.runTrainStep(feeds),
+      () => runTraining(session, feeds),
       () => session.getGraphText(),
     );
   }
@@ -297,9 +297,17 @@ async function inspectTraining(session, batch, values) {
   }
   const [trainable, all] = [await session.getParametersSize(), await session.getParametersSize(false)];
   say(`parameters        ${all.toLocaleString('en')}, of which ${trainable.toLocaleString('en')} are trained`);
-  await session.runTrainStep(feeds);
+  await runTraining(session, feeds);
   showMemory(await session.getMemoryPlan());
 }
+
+/**
+ * The training graph, as far as it goes by itself.
+ * @param {TrainingSession} session
+ * @param {ReturnType<typeof randomFeeds>} feeds
+ */
+const runTraining = async (session, feeds) =>
+  session.outside ? await (await session.forward(feeds)).drop() : await session.runTrainStep(feeds);
 
 /**
  * Those that an eval model takes too.

@@ -172,6 +172,19 @@ test('inspect --graph of a directory is of its predictions, with --train of its 
   assert.match(none.stderr, /^trainlet: there is no pass 'faster'; there are /);
 });
 
+test('inspect and bench run a training directory whose loss is outside', async () => {
+  const out = path.join(folder, 'outside');
+  assert.equal((await run('artifacts', MODEL, '--loss', 'outside', '-o', out)).code, 0);
+  const inspected = await run('inspect', out);
+  assert.deepEqual([inspected.code, inspected.stderr], [0, '']);
+  assert.match(inspected.stdout, /^training outputs +logits$/m);
+  assert.match(inspected.stdout, /bytes/);
+  assert.match((await run('inspect', out, '--graph', '--train')).stdout, / = YieldOp '/);
+  const { code, stdout } = await run('bench', out, '--steps', '3');
+  assert.equal(code, 0);
+  assert.match(stdout, /^training step at batch 64: median /);
+});
+
 test('a graph that does not run on random inputs is shown as it was loaded, with the names of its dims', async () => {
   const file = path.join(folder, 'odd.onnx');
   const attributes = {};
