@@ -14,6 +14,9 @@ import { bindNumbers, check, pack } from './tensor.js';
 /** @param {string} message */
 const invalid = (message) => new TrainletError('invalid-argument', message);
 
+/** After these nothing has run yet. */
+const ASKED_AGAIN = ['invalid-feed', 'out-of-memory'];
+
 /** The forward runs of which nobody has the backward any more: nobody will say that they are to be dropped. */
 const forgotten = new FinalizationRegistry((/** @type {() => Promise<void>} */ drop) => drop().catch(() => {}));
 
@@ -56,7 +59,7 @@ function opened(ask, outside, run) {
         const given = await ask('backward', { run, gradients: packed, inputs }, [packed.buffer], signal);
         return /** @type {Record<string, Tensor>} */ (tensorsOf(given));
       } catch (error) {
-        if (error instanceof TrainletError && error.code === 'invalid-feed') state.over = '';
+        if (error instanceof TrainletError && ASKED_AGAIN.includes(error.code)) state.over = '';
         else ask('dropForward', run).catch(() => {}); // it may not have reached the engine
         throw error;
       } finally {

@@ -656,9 +656,9 @@ export class TrainingSession {
   getParameter(name: string): Promise<Tensor>;
   setParameter(name: string, value: TensorLike): Promise<void>;
   /**
-   * The gradient of a parameter, accumulated by `runTrainStep` since the last `lazyResetGrad`, before clipping: zeros
-   * right after that, and after `step`, which ends with a reset. `invalid-argument` for a parameter that does not
-   * train.
+   * The gradient of a parameter, accumulated by `runTrainStep` or `backward` since the last `lazyResetGrad`, before
+   * clipping: zeros right after that, and after `step`, which ends with a reset. `invalid-argument` for a parameter
+   * that does not train.
    */
   getGradient(name: string): Promise<Tensor<'float32'>>;
   setLearningRate(lr: number): Promise<void>;
@@ -683,8 +683,9 @@ export interface Forward {
    * Goes on with the gradients of a loss by the outputs, float32 and of their shapes; of those left out they are zero.
    * Adds the parameters' gradients to those there are, as `runTrainStep` does, and gives those towards the `inputs` asked
    * for, by their names. Once for each forward run: a second is refused (`invalid-argument`), and one after parameters
-   * were changed in between, by an optimizer step for example. A gradient that does not fit (`invalid-feed`) may be given
-   * again. A `signal` that stops it drops all gradients that were being added up.
+   * were changed in between, by an optimizer step or `setTrainable` for example. A gradient that does not fit
+   * (`invalid-feed`) may be given again, and so may all once there is memory again (`out-of-memory`). A `signal` that
+   * stops it drops all gradients that were being added up.
    */
   backward(gradients: Readonly<Record<string, TensorLike>>, options?: BackwardOptions): Promise<Record<string, Tensor>>;
   /** Frees its memory where its backward will not come. Once it has run, and twice, is fine. */

@@ -145,8 +145,9 @@ void outside_close(TrainletSession *s) {
 static OpenRun *find_run(TrainletSession *s, int id) {
   for (OpenRun *w = s->outside.first; w; w = w->next)
     if (w->id == id) return w;
-  error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-            "this forward run is not open any more: its backward has run, or it was dropped");
+  error_set(
+      &s->error, STATUS_INVALID_ARGUMENT, NULL,
+      "this forward run is not open any more: its backward has run, it was dropped, or other parameters train now");
   return NULL;
 }
 
@@ -318,45 +319,41 @@ static Status find_inputs(TrainletSession *s, const char *names, int *at, int *c
   return STATUS_OK;
 }
 
-/* What is asked for outlives the run. */
-static Status take_inputs(TrainletSession *s, const Program *p, const int *at, int count) {
+/* Room for what is asked for, which outlives the run, as the outputs: NULL when memory is out. */
+static Value *begin_inputs(TrainletSession *s, const Program *p, const int *at, int count) {
+  Value *kept = ARENA_ARRAY(&s->fetch_arena, Value, count);
+  if (!kept || session_begin_outputs(s, (size_t)count) != STATUS_OK) return out_of_memory(s), NULL;
   for (int i = 0; i < count; i++) {
-    Value *kept = ARENA_NEW(&s->fetch_arena, Value);
-    if (!kept) return out_of_memory(s);
-    *kept = *p->fetched[at[i]];
-    size_t bytes = value_bytes(kept);
-    if (!(kept->data = arena_alloc(&s->fetch_arena, bytes))) return out_of_memory(s);
-    memcpy(kept->data, p->fetched[at[i]]->data, bytes);
-    session_take_tensor(s, s->outside.inputs[at[i]], kept);
+    kept[i] = *p->fetched[at[i]];
+    if (!(kept[i].data = arena_alloc(&s->fetch_arena, value_bytes(&kept[i])))) return out_of_memory(s), NULL;
+    session_take_tensor(s, s->outside.inputs[at[i]], &kept[i]);
   }
-  return STATUS_OK;
+  return kept;
 }
 
-/* The program overwrites gradients that others have left: these are kept, and added again. */
-static Status run_beside(TrainletSession *s, Program *p, StepRange range) {
-  State *t = &s->state;
-  Block kept = {0};
-  if (!block_reserve(&kept, t->gradient_count * sizeof(float))) return out_of_memory(s);
-  float *before = kept.data, *gradients = t->gradients.data;
-  if (t->gradient_count) memcpy(before, gradients, t->gradient_count * sizeof *before);
+/* The program overwrites gradients that others have left: these are kept in `before`, and added again. */
+static Status run_beside(TrainletSession *s, Program *p, StepRange range, float *before) {
+  float *gradients = s->state.gradients.data;
+  size_t count = s->state.gradient_count;
+  memcpy(before, gradients, count * sizeof *before);
   Status status = session_execute(s, p, range);
-  for (size_t i = 0; i < t->gradient_count && status == STATUS_OK; i++) gradients[i] += before[i];
-  block_free(&kept);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) gradients[i] += before[i];
   return status;
 }
 
-static Status run_gradients(TrainletSession *s, OpenRun *w, bool inputs) {
+static Status run_gradients(TrainletSession *s, OpenRun *w, bool inputs, float *before) {
   Program *p = &w->program->program;
   StepRange range = {p->yield_step, p->step_count, !inputs};
   s->reset_flag = w->overwrites;
   if (s->reset_gradients && !w->overwrites) state_zero_gradients(&s->state);
-  return !s->reset_gradients && w->overwrites ? run_beside(s, p, range) : session_execute(s, p, range);
+  return before ? run_beside(s, p, range, before) : session_execute(s, p, range);
 }
 
 /* Gradients that were written or added to in part. */
 static Status forget_gradients(TrainletSession *s) {
   state_zero_gradients(&s->state);
   s->reset_gradients = true;
+  s->fetched_count = 0;
   if (s->error.status != STATUS_ABORTED) return s->error.status;
   error_clear(&s->error);
   return error_set(&s->error, STATUS_ABORTED, NULL,
@@ -364,16 +361,17 @@ static Status forget_gradients(TrainletSession *s) {
                    "are dropped, and so is its forward run");
 }
 
-static Status run_backward(TrainletSession *s, OpenRun *w, const int *at, int count) {
+static Status run_backward(TrainletSession *s, OpenRun *w, bool inputs, float *before) {
   Rng now = s->rng;
   s->rng = w->rng;
-  Status status = run_gradients(s, w, count > 0);
+  Status status = run_gradients(s, w, inputs, before);
   s->rng = now;
   if (status != STATUS_OK) return forget_gradients(s);
   s->reset_gradients = false;
-  return take_inputs(s, &w->program->program, at, count);
+  return STATUS_OK;
 }
 
+/* Until it runs, whatever is refused leaves the forward run open. */
 static Status backward(TrainletSession *s, int id, const char *inputs) {
   OpenRun *w = find_run(s, id);
   int count = 0, *at;
@@ -383,8 +381,16 @@ static Status backward(TrainletSession *s, int id, const char *inputs) {
   TRY(check_unchanged(s, w));
   TRY(find_inputs(s, inputs, at, &count));
   TRY(complete_gradients(s, w));
-  TRY(session_begin_outputs(s, (size_t)count));
-  Status status = run_backward(s, w, at, count);
+  const Program *p = &w->program->program;
+  Value *kept = begin_inputs(s, p, at, count);
+  Block before = {0};
+  bool beside = !s->reset_gradients && w->overwrites && s->state.gradient_count;
+  if (!kept) return s->error.status;
+  if (beside && !block_reserve(&before, s->state.gradient_count * sizeof(float))) return out_of_memory(s);
+  Status status = run_backward(s, w, count > 0, before.data);
+  for (int i = 0; i < count && status == STATUS_OK; i++)
+    memcpy(kept[i].data, p->fetched[at[i]]->data, value_bytes(&kept[i]));
+  block_free(&before);
   close_run(s, w);
   return status;
 }

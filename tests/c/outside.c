@@ -1,11 +1,16 @@
 /* Gradients from outside: forward runs that wait, in any number and order, and what is refused. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
 #include "golden_run.h"
 
-enum { FEATURES = 20, CLASSES = 5, MOST = 32, PARAMETERS = 4096 };
+/* src/arena.c's, in builds for tests. */
+extern long memory_countdown __attribute__((weak));
+extern bool memory_counts_pieces __attribute__((weak));
+
+enum { FEATURES = 20, CLASSES = 5, BATCH = 6, PARAMETERS = 4096 };
 
 static TrainletSession *open_session(GoldenRun *run) {
   if (!golden_run_open(run, "mlp_momentum")) return NULL;
@@ -135,10 +140,86 @@ static void a_run_that_is_stopped_leaves_nothing(const void *argument) {
   golden_run_close(&run);
 }
 
+/* ---- memory ends ---- */
+
+typedef struct Life {
+  TrainletSession *s;
+  int runs[2];
+  float x[3][BATCH * FEATURES]; /* gradients towards the inputs */
+} Life;
+
+/* Each act, asked again, does what it did not have the memory for. */
+static bool open_run(Life *l, int k) {
+  int *id = &l->runs[k % 2];
+  float *x = trainlet_session_feed(l->s, TRAINLET_TRAIN, "input", 1, 2, (int64_t[]){BATCH, FEATURES});
+  for (int i = 0; x && i < BATCH * FEATURES; i++) x[i] = sinf((float)(i * (k + 1)));
+  return x && trainlet_session_forward(l->s, id) == STATUS_OK;
+}
+
+static bool end_run(Life *l, int k) {
+  int id = l->runs[k % 2];
+  float *dy = trainlet_session_feed_gradient(l->s, id, "logits", 1, 2, (int64_t[]){BATCH, CLASSES});
+  for (int i = 0; dy && i < BATCH * CLASSES; i++) dy[i] = cosf((float)i);
+  if (!dy || trainlet_session_backward(l->s, id, "input") != STATUS_OK) return false;
+  const TrainletTensor *t = trainlet_session_output(l->s, 0);
+  if (check(t && t->count == BATCH * FEATURES, "no gradient towards the input")) memcpy(l->x[k], t->data, t->bytes);
+  return true;
+}
+
+static bool optimize(Life *l, int k) {
+  if (trainlet_session_optimize(l->s) != STATUS_OK) return false;
+  trainlet_session_reset_grad(l->s);
+  return true;
+}
+
+static void act(Life *l, bool (*does)(Life *l, int k), int k) {
+  if (does(l, k)) return;
+  check(memory_countdown == 0, "act %d fails: %s", k, trainlet_session_error(l->s)->text);
+  refused(l->s, trainlet_session_error(l->s)->status, STATUS_OUT_OF_MEMORY, "memory");
+  check(does(l, k), "act %d, asked again: %s", k, trainlet_session_error(l->s)->text);
+}
+
+/* Memory ends at the n-th place after the session is ready; gives how many there were. */
+static long live(long n, Life *l, float *parameters) {
+  GoldenRun run;
+  *l = (Life){.s = open_session(&run)};
+  memory_countdown = n;
+  act(l, open_run, 0), act(l, open_run, 1); /* both to overwrite the gradients: the second goes on beside the first's */
+  act(l, end_run, 0), act(l, end_run, 1);
+  act(l, open_run, 2), act(l, end_run, 2); /* to add to them */
+  act(l, optimize, 0);
+  act(l, open_run, 0);
+  trainlet_session_drop_forward(l->s, l->runs[0]);
+  long left = memory_countdown;
+  memory_countdown = 0;
+  trainlet_session_copy_out(l->s, true, parameters);
+  trainlet_session_free(l->s);
+  golden_run_close(&run);
+  return n - left;
+}
+
+static void memory_may_end_anywhere(const void *argument) {
+  static Life wanted, came;
+  static float trained[PARAMETERS], otherwise[PARAMETERS];
+  if (!&memory_countdown) return;
+  for (int pieces = 0; pieces < 2; pieces++) {
+    memory_counts_pieces = pieces;
+    long places = live(LONG_MAX, &wanted, trained);
+    test_note("%ld places ", places);
+    for (long n = 1; n <= places; n += pieces ? 7 : 1) {
+      live(n, &came, otherwise);
+      check(memcmp(wanted.x, came.x, sizeof came.x) == 0, "n = %ld: other gradients towards the inputs", n);
+      check(memcmp(trained, otherwise, sizeof trained) == 0, "n = %ld: it trains otherwise", n);
+    }
+  }
+  memory_counts_pieces = false;
+}
+
 int main(void) {
   TEST(the_order_of_backward_runs_is_free);
   TEST(runs_may_be_left_open);
   TEST(what_cannot_be_is_refused);
   TEST(a_run_that_is_stopped_leaves_nothing);
+  TEST(memory_may_end_anywhere);
   return test_finish();
 }

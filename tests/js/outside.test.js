@@ -5,10 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
 import { batchFeeds, batchUnit } from '../golden/recipe.js';
 import { golden } from './clusters.js';
+import { slowInput, slowModel } from './slow-models.js';
 
 const HERE = { reproducible: true, threads: 1 };
 const SGD = { type: 'sgd', lr: 0.1 };
@@ -106,6 +109,7 @@ const numbers = (n, seed) =>
 test('backward goes through what forward dropped, for runs open at once, and gives gradients towards inputs', async () => {
   const session = await create(dropping, { loss: 'outside', optimizer: SGD, requiresGrad: ['w', 'v'] });
   assert.deepEqual(session.trainingOutputNames, ['y', 'place']);
+  assert.deepEqual(session.outside, { outputs: ['y'], inputs: ['x'] });
   const feeds = [numbers(2, 3), numbers(3, 4), numbers(2, 5)];
   const runs = await Promise.all(feeds.map((x) => session.forward({ x })));
   const kept = runs.map(({ outputs }) => outputs.y.data.map((y) => Number(y !== 0)));
@@ -172,11 +176,75 @@ test('what cannot be is refused in a sentence', async () => {
   await assert.rejects(session.forward({ x }, { signal }), is('aborted'));
 
   const inside = await create(golden('mlp_small.onnx'), { loss: 'cross-entropy', optimizer: SGD });
+  assert.equal(inside.outside, null);
   await assert.rejects(inside.forward({}), is('invalid-argument', /loss inside/));
   await assert.rejects(
     generateArtifacts(dropping, { loss: 'outside', lossInputs: ['y'], ...HERE }),
     is('invalid-argument', /every output takes a gradient/),
   );
+});
+
+test('what a backward was waiting for may have gone: other parameters train, the signal fired, the session was released', async () => {
+  const options = { loss: 'outside', optimizer: SGD, requiresGrad: ['w', 'v'] };
+  const session = await create(dropping, options);
+  const x = numbers(2, 9);
+  const first = await session.forward({ x });
+  await session.setTrainable(['v']);
+  await assert.rejects(first.backward({ y: ones(2) }), is('invalid-argument', /other parameters train now/));
+
+  const frozen = await session.getParameter('w');
+  const second = await session.forward({ x });
+  const signal = AbortSignal.abort();
+  await assert.rejects(second.backward({ y: ones(2) }, { signal }), is('aborted'));
+  await second.backward({ y: ones(2) }); // nothing had run
+  assert.deepEqual(
+    (await session.getGradient('v')).data.map((g) => Number(g !== 0)),
+    second.outputs.y.data.subarray(0, 64).map((y, i) => Number(y !== 0 || second.outputs.y.data[64 + i] !== 0)),
+  );
+  await session.runOptimizerStep();
+  assert.deepEqual((await session.getParameter('w')).data, frozen.data);
+
+  const last = await session.forward({ x });
+  await session.release();
+  await assert.rejects(last.backward({ y: ones(2) }), is('released'));
+  await last.drop();
+});
+
+test('forward and backward are stopped while they compute', { timeout: 60_000 }, async () => {
+  const session = await create(slowModel(40), { loss: 'outside', optimizer: SGD });
+  const before = await parametersOf(session);
+  const toLogits = (n) => ({ logits: new Tensor('float32', new Float32Array(3 * n).fill(1), [n, 3]) });
+  await assert.rejects(session.forward(slowInput(), { signal: AbortSignal.timeout(100) }), is('aborted', /stopped/));
+  const one = await session.forward(slowInput(1));
+  const many = await session.forward(slowInput(256));
+  await one.backward(toLogits(1));
+  await assert.rejects(
+    many.backward(toLogits(256), { signal: AbortSignal.timeout(100) }),
+    is('aborted', /gradients that were added up so far are dropped, and so is its forward run/),
+  );
+  await assert.rejects(many.backward(toLogits(256)), is('invalid-argument', /has had its backward/));
+  await session.runOptimizerStep();
+  assert.deepEqual(await parametersOf(session), before);
+  await (await session.forward(slowInput(1))).backward(toLogits(1));
+  await session.runOptimizerStep();
+  assert.notDeepEqual(await parametersOf(session), before);
+});
+
+test('a run that nobody has any more is dropped', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  const session = await create(golden('w1.onnx'), { loss: 'outside', optimizer: SGD });
+  const input = new Tensor('float32', new Float32Array(256 * 784).fill(0.5), [256, 784]);
+  await (await session.forward({ input })).drop();
+  const taken = async () => (await session.getMemoryPlan()).takenBytes;
+  const most = (await taken()) + 1e5; // the program of those that add to gradients is kept
+  for (let i = 0; i < 3; i++) await session.forward({ input });
+  assert.ok((await taken()) > most + 2e6, `${await taken()} bytes with three runs, at most ${most} with none`);
+  for (let i = 0; i < 100 && (await taken()) > most; i++) {
+    collect();
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  assert.ok((await taken()) <= most, `${await taken()} bytes are taken, at most ${most} without open runs`);
 });
 
 test('the eval model of a loss outside gives the outputs alone, and the export is the model', async () => {
@@ -194,6 +262,24 @@ test('the eval model of a loss outside gives the outputs alone, and the export i
   assertNear(outputs.logits.data, logits.data, 1e-6);
   await drop();
   assert.ok((await session.exportModel()).length > 100);
+});
+
+test('a backward that finds no memory leaves its run open', async () => {
+  const options = { loss: 'outside', optimizer: SGD };
+  const { takenBytes } = await (await create(golden('w1.onnx'), options)).getMemoryPlan();
+  const session = await create(golden('w1.onnx'), options, { maxMemoryBytes: takenBytes + 12e6 });
+  const rows = (n) => new Tensor('float32', new Float32Array(n * 784).fill(0.5), [n, 784]);
+  const gradient = { logits: new Tensor('float32', new Float32Array(2560).fill(0.1), [256, 10]) };
+  const { backward } = await session.forward({ input: rows(256) });
+  const runs = [];
+  await assert.rejects(async () => {
+    for (;;) runs.push(await session.forward({ input: rows(32) }));
+  }, is('out-of-memory'));
+  await assert.rejects(backward(gradient, { inputs: ['input'] }), is('out-of-memory'));
+  for (const run of runs) await run.drop();
+  const { input } = await backward(gradient, { inputs: ['input'] });
+  assert.deepEqual(input.dims, [256, 784]);
+  assert.ok(input.data.some((x) => x !== 0));
 });
 
 test('runs that are open count, and are refused where memory ends', async () => {
