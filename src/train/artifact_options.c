@@ -28,7 +28,7 @@ static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key,
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
   o->weights = NULL;
-  float *weights = ARENA_ARRAY(&a->arena, float, count);
+  float *weights = block_reserve(&o->weight_memory, (size_t)count * sizeof *weights) ? o->weight_memory.data : NULL;
   if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   for (const char *p = value; at < count; p++) {
     char *end;

@@ -108,6 +108,8 @@ Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t b
 void trainlet_artifacts_free(TrainletArtifacts *a) {
   if (!a) return;
   for (int i = 0; i < 4; i++) block_free(&a->bytes[i]);
+  for (int i = 0; i < a->loss_count; i++) block_free(&a->losses[i].weight_memory);
+  block_free(&a->loss.weight_memory);
   external_free(&a->external);
   arena_free(&a->parsed);
   arena_free(&a->read);

@@ -1,5 +1,6 @@
 /* Loss: the nodes that turn a model's scores and the labels into one number. */
 #pragma once
+#include "arena.h"
 #include "graph/graph.h"
 
 typedef struct LossOptions {
@@ -7,6 +8,7 @@ typedef struct LossOptions {
   bool sum;             /* reduction: sum instead of mean */
   const float *weights; /* cross-entropy: one weight for each class; NULL for none */
   int weight_count;
+  Block weight_memory;
   bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
   float delta; /* huber: beyond it the loss is linear */

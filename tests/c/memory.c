@@ -124,6 +124,7 @@ static void give_again(Calls *c, int i) {
 }
 static void option(Calls *c, int i) {
   trainlet_artifacts_set(c->artifacts, "loss.weights", i % 2 ? "1,2,3,4" : "none");
+  trainlet_artifacts_set(c->artifacts, "losses.0.weights", i % 2 ? "1,2,3,4" : "1,2");
 }
 static void load_artifacts(Calls *c, int i) {
   trainlet_artifacts_load(c->artifacts, c->model, c->model_bytes - (size_t)(i % 2));
