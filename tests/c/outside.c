@@ -9,6 +9,7 @@
 /* src/arena.c's, in builds for tests. */
 extern long memory_countdown __attribute__((weak));
 extern bool memory_counts_pieces __attribute__((weak));
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 enum { FEATURES = 20, CLASSES = 5, BATCH = 6, PARAMETERS = 4096 };
 
@@ -88,6 +89,29 @@ static void runs_may_be_left_open(const void *argument) {
 static void refused(TrainletSession *s, Status status, Status wanted, const char *words) {
   check(status == wanted && strstr(trainlet_session_error(s)->text, words), "status %d: '%s'", (int)status,
         trainlet_session_error(s)->text);
+}
+
+static void runs_do_not_add_up(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run);
+  size_t held = 0;
+  if (s) trainlet_session_set_lr(s, 1e-6);
+  for (int i = 0; s && __sanitizer_get_current_allocated_bytes && i < 2000; i++) {
+    int n = 1 + i % 12, id = forward(s, n, i), other = forward(s, n, i + 1);
+    backward(s, id, n, i % 2 ? "input" : NULL);
+    if (i % 3 == 0) trainlet_session_drop_forward(s, other);
+    golden_ok(s, trainlet_session_optimize(s), "optimize");
+    trainlet_session_reset_grad(s);
+    if (i % 3 == 1) refused(s, trainlet_session_backward(s, other, NULL), STATUS_INVALID_ARGUMENT, "inplace");
+    if (i % 12 == 11)
+      golden_ok(s, trainlet_session_set_trainable(s, i % 24 == 11 ? "fc1*" : "*.weight"), "set_trainable");
+    if (i == 239) held = __sanitizer_get_current_allocated_bytes();
+    if (i % 240 == 239)
+      check(__sanitizer_get_current_allocated_bytes() <= held, "%zu bytes are held after %d runs, %zu before",
+            __sanitizer_get_current_allocated_bytes(), i, held);
+  }
+  trainlet_session_free(s);
+  golden_run_close(&run);
 }
 
 static void what_cannot_be_is_refused(const void *argument) {
@@ -218,6 +242,7 @@ static void memory_may_end_anywhere(const void *argument) {
 int main(void) {
   TEST(the_order_of_backward_runs_is_free);
   TEST(runs_may_be_left_open);
+  TEST(runs_do_not_add_up);
   TEST(what_cannot_be_is_refused);
   TEST(a_run_that_is_stopped_leaves_nothing);
   TEST(memory_may_end_anywhere);
