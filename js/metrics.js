@@ -28,13 +28,15 @@ export function measuresOf(info, metrics) {
 }
 
 /** @param {GraphInfo} graph @param {readonly string[]} predict @param {readonly Metric[]} [metrics] */
-function accuracyPair({ inputs }, [output], metrics) {
+function accuracyPair({ inputs, outputs: [loss] }, [output], metrics) {
   if (metrics && !metrics.includes('accuracy')) return undefined;
   const isIndex = (/** @type {string} */ type) => type === 'int64' || type === 'int32';
   const input =
     inputs.find(({ labels }) => labels) ?? inputs.find(({ name, type }) => name === 'labels' && isIndex(type));
-  if (input && output) return { label: input.name, output, ignoreIndex: input.labels?.ignoreIndex };
+  const predicts = output && output !== loss.name;
+  if (input && predicts) return { label: input.name, output, ignoreIndex: input.labels?.ignoreIndex };
   if (!metrics) return undefined;
+  if (input) throw invalid(`accuracy needs a prediction, but the model's only output is '${loss.name}', its loss`);
   throw invalid("accuracy needs class indices as labels: an int64 input named 'labels'");
 }
 

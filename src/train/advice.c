@@ -28,6 +28,7 @@ static void warn_of(TrainletArtifacts *a, const Node *before, const char *loss) 
 /* Of labels, whoever put the node there. */
 static void check_cross_entropy(TrainletArtifacts *a, const Node *n) {
   if (!n->op->counted || n->deferred.waits || !n->op->counted(n).labels) return;
+  if (n->op == &op_negative_log_likelihood_loss) return; /* it has none */
   const Node *before = behind_views(n->in[0])->producer;
   if (before && before->op == &op_softmax && is_along_classes(before)) warn_of(a, before, "cross-entropy");
 }

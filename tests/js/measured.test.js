@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { fingerprintOf } from '../../js/fingerprint.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';
@@ -104,6 +105,60 @@ test('a loss of numbers is told as the mean over elements, a sum too', async () 
     await session.release();
   }
 });
+
+/** Log(Softmax(x · w)), of which `loss` is an operator. @param {string} loss @param {Uint8Array[]} attributes */
+function modelWithLoss(loss, ...attributes) {
+  const graph = message(
+    [1, node('MatMul', ['x', 'w'], 'y')],
+    [1, node('Softmax', ['y'], 'p')],
+    [1, node('Log', ['p'], 'log_p')],
+    [1, node(loss, ['log_p', 'target', 'of_classes'], 'loss', ...attributes)],
+    [2, 'g'],
+    [5, weight('w', [20, CLASSES], 20, 1)],
+    [5, weight('of_classes', [CLASSES], 2, 1)],
+    [11, info('x', 1, ['N', 20])],
+    [11, info('target', 7, ['N'])],
+    [12, info('loss', 1, [])],
+  );
+  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+}
+
+for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
+  test(`a model's own loss counts labels by the weights of their classes, and refuses those that are no class: ${loss}`, async () => {
+    const model = modelWithLoss(loss, attribute('ignore_index', -100));
+    const session = await TrainingSession.create(await generateArtifacts(model, { loss: 'none', ...HERE }), HERE);
+    const ofClasses = new Tensor('float32', WEIGHTS);
+    await session.setParameter('of_classes', ofClasses);
+    const { data: w } = await session.getParameter('w');
+    const labels = labelsWith(-100);
+    let [sum, weights] = [0, 0];
+    labels.forEach((label, i) => {
+      if (label === -100) return;
+      const scores = Array.from({ length: CLASSES }, (_, c) =>
+        input.data.subarray(20 * i, 20 * i + 20).reduce((total, x, k) => total + x * w[k * CLASSES + c], 0),
+      );
+      sum -= WEIGHTS[label] * (scores[label] - Math.log(scores.reduce((total, x) => total + Math.exp(x), 0)));
+      weights += WEIGHTS[label];
+    });
+    const feeds = (of) => ({ x: input, target: new Tensor('int64', of) });
+    for (const batchSize of [1, 4, N]) {
+      const found = await session.evaluate({ inputs: feeds(labels) }, { batchSize });
+      near(found.loss, sum / weights);
+      assert.deepEqual(Object.keys(found), ['loss']);
+    }
+    const { loss: mean, perplexity } = await session.evaluate({ inputs: feeds(labels) }, { metrics: ['perplexity'] });
+    near(perplexity, Math.exp(mean));
+    await assert.rejects(session.evaluate({ inputs: feeds(labels) }, { metrics: ['accuracy'] }), {
+      code: 'invalid-argument',
+      message: /accuracy needs a prediction, but the model's only output is 'loss', its loss/,
+    });
+    const stray = feeds(labels.with(20, -1));
+    const refused = { code: 'invalid-feed', message: /the labels 'target' have -1 in row 20, but .* 5 classes/ };
+    await assert.rejects(session.step(stray), refused);
+    await assert.rejects(session.evaluate({ inputs: stray }), refused);
+    await session.release();
+  });
+}
 
 test('where no label counts, or the loss is not finite, there is an error and no NaN', async () => {
   const session = await sessionWith({ ignoreIndex: -100 });
@@ -241,6 +296,14 @@ test('labels of other integer types, whole floats, columns and one-hot rows are 
   const half = Float32Array.from(indices);
   half[2] = 0.5;
   await assert.rejects(loss(new Tensor('float32', half)), refused(/element 2 is 0.5, which is no class/));
+  await assert.rejects(
+    loss(new Tensor('float16', new Uint16Array(N), [N])),
+    refused("input 'labels' wants int64, float16 came"),
+  );
+  await assert.rejects(
+    loss(Int32Array.from(indices)),
+    refused("input 'labels' must be a tensor, not an Int32Array: new Tensor(elements, dims)"),
+  );
 });
 
 /** y = activation(x · w), 3 classes. */
@@ -337,4 +400,12 @@ test('at the command line a label that is no class is one sentence and exit code
     assert.match(stderr, /the labels 'labels' have 9 in row 30, but the scores have 5 classes, 0 to 4/);
     assert.doesNotMatch(stdout, /NaN/);
   }
+});
+
+test('data of whole numbers in float32, with a frame of zeros, have a fingerprint of what differs in them', () => {
+  const pictures = (/** @type {number} */ factor) =>
+    new Float32Array(4096 * 256).map((_, i) => (i % 256 < 16 ? 0 : (((i * 7) % 251) * factor) % 256));
+  const of = (/** @type {Float32Array} */ data) => fingerprintOf([['x', { type: 'float32', data, dims: [4096, 256] }]]);
+  assert.equal(of(pictures(1)), of(pictures(1)));
+  assert.notEqual(of(pictures(1)), of(pictures(3)));
 });

@@ -1,18 +1,25 @@
 /* Cross-entropy: the loss from the normalizers of softmax, the gradient from the log-probabilities. */
 #include "ops/loss/cross_entropy.h"
 
-#include "kernels/scratch.h"
+#include <string.h>
+
 #include "graph/second_output.h"
+#include "kernels/scratch.h"
 #include "kernels/softmax.h"
 #include "kernels/vector_math.h"
 #include "threads.h"
 
 typedef enum Reduction { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN } Reduction;
 
+const char cross_entropy_of_log_probabilities = 0;
+
 typedef struct CrossEntropy {
   Reduction reduction;
   Counted counted; /* that labels are ignored may also be an input's doing, which a run sees */
 } CrossEntropy;
+
+/* Instead of scores of any size. */
+static bool takes_log_probabilities(const Node *n) { return n->op->own == &cross_entropy_of_log_probabilities; }
 
 /* ---- infer ---- */
 
@@ -143,7 +150,8 @@ void cross_entropy_run(const Node *n) {
   float *max, *log_sum;
   Scratch s = {.base = n->scratch};
   lay_out(&s, d, &max, &log_sum);
-  softmax_normalizers(d, x, max, log_sum);
+  if (takes_log_probabilities(n)) memset(n->scratch, 0, n->scratch_bytes); /* their normalizers */
+  else softmax_normalizers(d, x, max, log_sum);
   p->counted.stray_at = -1;
   for (size_t place = 0; has_out(n, 0) && place < d.outer * d.inner; place++) {
     ptrdiff_t label;
@@ -245,17 +253,23 @@ void cross_entropy_gradient_run(const Node *n) {
 
 static Value *optional_in(const Node *n, int i) { return has_in(n, i) ? n->in[i] : EMIT_ABSENT; }
 
+/* What is not normalized has no gradient beside the label: e^-1000 is 0. */
+static Value *no_probabilities(Graph *g, Value *like) {
+  return emit(g, "Expand", emit_float(g, -1000), emit_shape(g, like));
+}
+
 Status cross_entropy_grad(Grad *g, const char *op_name) {
   Graph *graph = g->graph;
   Node *n = g->node;
-  TRY(second_output_want(n, "log_prob"));
+  if (!takes_log_probabilities(n)) TRY(second_output_want(n, "log_prob"));
   const CrossEntropy *p = n->params;
   AttrList attrs = ATTRS(attr_of_string("reduction", node_string(n, "reduction", "mean")),
                          attr_of_int("ignore_index", p->counted.ignored));
   if (!p->counted.ignores) attrs.count = 1;
   Value *dx[2] = {NULL, NULL};
   if (g->dy[0]) {
-    Value *in[] = {g->dy[0], n->out[1], n->in[1], optional_in(n, 2), optional_in(n, 3)};
+    Value *log_prob = takes_log_probabilities(n) ? no_probabilities(graph, n->in[0]) : n->out[1];
+    Value *in[] = {g->dy[0], log_prob, n->in[1], optional_in(n, 2), optional_in(n, 3)};
     dx[0] = emit_first(graph, op_name, attrs, in, has_in(n, 3) ? 5 : has_in(n, 2) ? 4 : 3);
   }
   if (g->dy[1]) dx[1] = emit_with(graph, "LogSoftmaxGrad_13", ATTRS(attr_of_int("axis", 1)), g->dy[1], n->out[1]);

@@ -1,5 +1,5 @@
 /* Cross-entropy of class scores (N, C, d…) against labels (N, d…): what SoftmaxCrossEntropyLoss, its Internal twin,
- * which has ignore_index as an input, and their gradients share.
+ * which has ignore_index as an input, their gradients and NegativeLogLikelihoodLoss share.
  *
  *   loss of a place = w[label]·(log Σ e^x - x[label]), 0 where label = ignore_index
  *   mean divides by Σ w over the places that are not ignored (by 1 when that is 0)
@@ -12,6 +12,8 @@
 Status cross_entropy_infer(Node *n);
 void cross_entropy_run(const Node *n);
 Counted cross_entropy_counted(const Node *n);
+/* An operator's own: it takes log-probabilities, not scores, and has no second output. */
+extern const char cross_entropy_of_log_probabilities;
 /* Emits `op_name` on log_prob, which the node gets if it lacks it. */
 Status cross_entropy_grad(Grad *g, const char *op_name);
 

@@ -1,8 +1,10 @@
 /* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or the sum
- * over that of the weights. */
+ * over that of the weights. Where cross-entropy has no code for the types, it is made of other operators.
+ * No gradient goes to the weights, as in PyTorch. */
 #include <string.h>
 
 #include "graph/compose.h"
+#include "ops/loss/cross_entropy.h"
 
 /* Shape(label) with a 1 for the classes: (N, 1, d…). */
 static Value *shape_with_one(Compose *c, Value *label) {
@@ -44,14 +46,32 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
   return compose_done(c, mean ? emit(g, "Div", sum, emit_with(g, "ReduceSum", whole, weight)) : sum);
 }
 
+static bool negative_log_likelihood_loss_composes(const Added *a) {
+  if (a->in_count < 2 || !a->in[0] || !a->in[1]) return false;
+  DType labels = a->in[1]->type;
+  return a->in[0]->type != DTYPE_FLOAT32 || (labels != DTYPE_INT64 && labels != DTYPE_INT32);
+}
+
+static Status negative_log_likelihood_loss_grad(Grad *g) {
+  return cross_entropy_grad(g, "SoftmaxCrossEntropyLossGrad");
+}
+
 OPERATOR(negative_log_likelihood_loss) = {
     .name = "NegativeLogLikelihoodLoss",
     .since = {12, 13, 22},
     .inputs = {2, 3},
     .flags = OP_FLOAT64,
+    .own = &cross_entropy_of_log_probabilities,
+    .infer = cross_entropy_infer,
+    .run = cross_entropy_run,
+    .counted = cross_entropy_counted,
+    .grad = negative_log_likelihood_loss_grad,
     .compose = negative_log_likelihood_loss_compose,
-    .cases = CASES({"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]:0.5..2"},
+    .composes = negative_log_likelihood_loss_composes,
+    .cases = CASES({"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]=1,2,0.5,3"},
                    {"f32[3,4] v:i64[3]=0,3,1", "reduction=sum ignore_index=3"},
-                   {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]:0.5..2", "reduction=none"},
-                   {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]:0.5..2", "ignore_index=-1"}),
+                   {"f32[2,3,2] v:i64[2,2]=0,2,1,1 f32[3]=1,2,0.5", "reduction=none"},
+                   {"f32[3,4] v:i64[3]=0,-100,1 f32[4]=1,2,0.5,3", "ignore_index=-100"},
+                   {"f32[2,3,2] v:i32[2,2]=0,2,1,1"},
+                   {"f32[2,3,2] v:i64[2,2]=0,-1,1,1 f32[3]=1,2,0.5", "ignore_index=-1"}),
 };
