@@ -41,7 +41,8 @@ export function sentenceOf(error) {
 export function nameOf(value) {
   if (value === null || typeof value !== 'object') return typeof value === 'string' ? `'${value}'` : String(value);
   if (value instanceof Promise) return 'a promise: await it';
-  return Array.isArray(value) ? 'an array' : `a ${value.constructor?.name ?? 'thing without a class'}`;
+  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'thing without a class');
+  return `${/^[AEIOae]/.test(name) ? 'an' : 'a'} ${name}`;
 }
 
 /** Refuses what holds no fields by name; nothing at all is fine. @param {string} where @param {unknown} value */

@@ -4,8 +4,9 @@ import { bytesOf } from './tensor.js';
 
 /** @import { Taken } from './data.js' */
 
-/** Of each tensor, at equal distances. */
-const SAMPLES = 8192;
+/** Of each tensor: one somewhere in each of so many equal parts, and as many bytes of it as an element may have. */
+const [SAMPLES, WIDTH] = [2048, 8];
+const GOLDEN_RATIO = 0.6180339887498949;
 const encoder = new TextEncoder();
 
 /** @param {readonly [string, Taken][]} tensors */
@@ -17,8 +18,11 @@ export function fingerprintOf(tensors) {
   for (const [name, { type, data, dims }] of tensors) {
     encoder.encode(`${name} ${type} ${dims}`).forEach(add);
     const bytes = bytesOf(data);
-    const step = Math.max(1, bytes.length / SAMPLES);
-    for (let at = 0; at < bytes.length; at += step) add(bytes[Math.floor(at)]);
+    const part = Math.max(WIDTH, bytes.length / SAMPLES);
+    for (let i = 0; i * part < bytes.length; i++) {
+      const at = Math.floor(i * part + ((i * GOLDEN_RATIO) % 1) * (part - WIDTH));
+      bytes.subarray(at, at + WIDTH).forEach(add);
+    }
   }
   return hash >>> 0;
 }

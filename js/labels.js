@@ -22,9 +22,10 @@ export const takesIndices = ({ name, type, labels }) =>
  * @returns {Taken}
  */
 export function indicesOf(what, tensor, input) {
-  const { dims } = tensor;
+  const { type, dims } = tensor;
+  if (type === 'float16' || type === 'bfloat16') throw bad(`${what} wants ${input.type}, ${type} came`); // its data are bits
   const isWider = dims.length === input.dims.length + 1;
-  if (!isWider) return tensor.type === input.type ? tensor : asType(what, tensor.data, dims, input);
+  if (!isWider) return type === input.type ? tensor : asType(what, tensor.data, dims, input);
   const rest = dims.toSpliced(1, 1);
   if (dims[1] === 1) return asType(what, tensor.data, rest, input);
   const inner = dims.slice(2).reduce((product, d) => product * d, 1);
@@ -34,7 +35,7 @@ export function indicesOf(what, tensor, input) {
   const odd = hot.indexOf(-1);
   if (odd < 0) return asType(what, hot, rest, input);
   throw bad(
-    `${what} wants class indices, ${input.type} [${input.dims.join(', ')}]; ${tensor.type} [${dims.join(', ')}] came, which ` +
+    `${what} wants class indices, ${input.type} [${input.dims.join(', ')}]; ${type} [${dims.join(', ')}] came, which ` +
       `is not one-hot in row ${Math.floor(odd / inner)}: give the index of each row's class, as its largest element is`,
   );
 }

@@ -214,6 +214,8 @@ function checkFeed(input, value) {
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
   if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
+  if (ArrayBuffer.isView(value))
+    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor(elements, dims)`);
   const tensor = one(what, value);
   return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }

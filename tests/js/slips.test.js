@@ -125,7 +125,7 @@ const SLIPS = {
   ],
   'data for a tensor': [
     () => session.predict({ input: /** @type {any} */ (new Float32Array(20)) }),
-    "input 'input' must be a tensor, an object with type, data and dims, not a Float32Array",
+    "input 'input' must be a tensor, not a Float32Array: new Tensor(elements, dims)",
   ],
   'a tensor without data': [tensor('float32'), 'the data of a tensor must be a typed array or an array, not undefined'],
   'a number for dims': [tensor('float32', [1], 1), 'the dims of a tensor must be an array of whole numbers, not 1'],
