@@ -3,19 +3,18 @@
 /** @import { ErrorCode, History } from './types.js' */
 
 export class TrainletError extends Error {
-  /** @type {History | undefined} */
-  history;
-
   /**
    * @param {ErrorCode} code
    * @param {string} message
-   * @param {{ node?: string, cause?: unknown }} [options]
+   * @param {{ node?: string, history?: History, cause?: unknown }} [options]
    */
   constructor(code, message, options = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'TrainletError';
     this.code = code;
-    this.node = options.node;
+    // what is not there is not printed
+    if (options.node !== undefined) this.node = options.node;
+    if (options.history !== undefined) this.history = options.history;
   }
 }
 

@@ -189,7 +189,8 @@ export const describeInfo = ({ type, dims, sequence, optional }) =>
  * @returns {[string, Taken | Taken[]][]}
  */
 export function bind(feeds, inputs) {
-  if (feeds === null || typeof feeds !== 'object' || looksLikeTensor(feeds))
+  const isList = Array.isArray(feeds) || ArrayBuffer.isView(feeds);
+  if (feeds === null || typeof feeds !== 'object' || isList || looksLikeTensor(feeds))
     throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
   /** @type {[string, Taken | Taken[]][]} */

@@ -461,7 +461,10 @@ static Status run(TrainletSession *s, TrainletPart part, const char *fetches) {
   arena_free(&s->fetch_arena);
   Value **values = m->outputs;
   int count = m->output_count;
-  if (fetches) TRY(session_find_values(s, m->graph, fetches, &s->fetch_arena, &values, &count));
+  if (fetches && session_find_values(s, m->graph, fetches, &s->fetch_arena, &values, &count) != STATUS_OK) {
+    session_forget_feeds(m);
+    return s->error.status;
+  }
   TRY(run_fetching(s, part, values, count));
   if (part == TRAINLET_TRAIN && !fetches) take_loss(s);
   return STATUS_OK;

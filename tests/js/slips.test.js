@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 
 const MODEL = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url));
@@ -115,6 +116,10 @@ const SLIPS = {
     () => session.loadParametersBuffer(/** @type {any} */ (new Float32Array(1361))),
     'loadParametersBuffer: wanted a Uint8Array of 5444 bytes, not a Float32Array',
   ],
+  'numbers for labels': [
+    () => session.fit({ inputs: {}, labels: /** @type {any} */ ([0, 1]) }),
+    "feeds must be an object of tensors by name: 'input' (float32 [N, 20]), 'labels' (int64 [N])",
+  ],
   'a tensor for inputs': [
     () => session.fit({ inputs: /** @type {any} */ (new Tensor('float32', [1])) }),
     "feeds must be an object of tensors by name: 'input' (float32 [N, 20]), 'labels' (int64 [N])",
@@ -141,3 +146,18 @@ const SLIPS = {
 
 for (const [slip, [call, message]] of Object.entries(SLIPS))
   test(`${slip} is one sentence`, () => assert.rejects(call, { name: 'TrainletError', message }));
+
+test('an error has a node and a history where there are any, as it is printed', async () => {
+  const error = await session.predict({}).catch((refused) => refused);
+  assert.deepEqual(
+    [error.code, 'node' in error, 'history' in error, /undefined/.test(inspect(error))],
+    ['invalid-feed', false, false, false],
+  );
+});
+
+test('a run that is refused for what it should fetch leaves its inputs to no other run', async () => {
+  const feeds = { input: new Tensor('float32', new Float32Array(20), [1, 20]) };
+  const message = "the model has no value 'probs' to fetch";
+  await assert.rejects(session.predict(feeds, ['probs']), { code: 'invalid-feed', message });
+  await assert.rejects(session.predict({}), { code: 'invalid-feed', message: /input 'input' .* is missing/ });
+});
