@@ -7,9 +7,9 @@ import { test } from 'node:test';
 const wanted = JSON.parse(readFileSync(new URL('../golden/examples.json', import.meta.url), 'utf8'));
 
 for (const [name, file] of Object.entries({
-  contrastive: 'contrastive.js',
-  policyGradient: 'policy-gradient.js',
-  gan: 'gan.js',
+  contrastive: 'contrastive.mjs',
+  policyGradient: 'policy-gradient.mjs',
+  gan: 'gan.mjs',
 })) {
   test(file, async () => {
     const { train } = await import(`../../examples/${file}`);

@@ -2,13 +2,13 @@
  * A policy gradient (REINFORCE): a network balances a pole on a cart; what was done long before the pole fell is done
  * more often.
  *
- *     node examples/policy-gradient.js
+ *     node examples/policy-gradient.mjs
  */
 
 import { readFile } from 'node:fs/promises';
 import { generateArtifacts, Tensor, TrainingSession } from 'trainlet';
-import { isMain } from './main.js';
-import { noise } from './noise.js';
+import { isMain } from './main.mjs';
+import { noise } from './noise.mjs';
 
 const MOST_STEPS = 100;
 

@@ -2,13 +2,13 @@
  * A contrastive loss: an encoder learns that two views of a thing are neighbours and those of others are not (InfoNCE).
  * Both forward runs are open until the loss knows what each of them is to be told.
  *
- *     node examples/contrastive.js
+ *     node examples/contrastive.mjs
  */
 
 import { readFile } from 'node:fs/promises';
 import { generateArtifacts, Tensor, TrainingSession } from 'trainlet';
-import { isMain } from './main.js';
-import { noises } from './noise.js';
+import { isMain } from './main.mjs';
+import { noises } from './noise.mjs';
 
 const [THINGS, FEATURES, TEMPERATURE] = [16, 16, 0.5];
 

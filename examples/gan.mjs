@@ -2,13 +2,13 @@
  * A GAN: a generator of points and a discriminator that tells them from points on a circle, a session each. The
  * generator's gradient comes through the discriminator: its backward gives the one towards its input.
  *
- *     node examples/gan.js
+ *     node examples/gan.mjs
  */
 
 import { readFile } from 'node:fs/promises';
 import { generateArtifacts, Tensor, TrainingSession } from 'trainlet';
-import { isMain } from './main.js';
-import { noise, noises } from './noise.js';
+import { isMain } from './main.mjs';
+import { noise, noises } from './noise.mjs';
 
 const [POINTS, NOISE] = [32, 4];
 
