@@ -70,6 +70,11 @@ typedef struct Value {
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
 
+/* Itself, or the value in whose bytes it stands. */
+static inline Value *value_root(const Value *v) {
+  while (v->root != v) v = v->root;
+  return (Value *)v;
+}
 static inline size_t value_bytes(const Value *v) { return shape_elements(&v->shape) * dtype_bytes(v->type); }
 
 typedef enum AttrKind {

@@ -187,5 +187,7 @@ static inline const float *in_f32(const Node *n, int i) { return (const float *)
 static inline float *out_f32(const Node *n, int i) { return (float *)n->out[i]->data; }
 static inline bool has_in(const Node *n, int i) { return i < n->in_count && n->in[i] != NULL; }
 static inline bool has_out(const Node *n, int i) { return i < n->out_count && n->out[i] != NULL; }
+/* NULL where the node does not have the output. */
+static inline float *out_f32_if(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
 static inline size_t in_count(const Node *n, int i) { return shape_elements(&n->in[i]->shape); }
 static inline size_t out_count(const Node *n, int i) { return shape_elements(&n->out[i]->shape); }

@@ -22,11 +22,6 @@ typedef struct Span {
   Node *node;   /* whose scratch */
 } Span;
 
-static Value *root_of(Value *v) {
-  while (v->root != v) v = v->root;
-  return v;
-}
-
 /* Whether the plan must find a place for it: it is computed, and not written straight into the session's state. */
 static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
 
@@ -41,10 +36,10 @@ static void share_roots(Graph *g) {
   }
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = root_of(n->in[0]);
+    if (n->op->flags & OP_VIEW && n->out[0]) n->out[0]->root = value_root(n->in[0]);
     if (!(n->op->flags & OP_UPDATES)) continue;
     for (int k = 0; k < n->out_count && k < UPDATES_MAX; k++)
-      if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = root_of(n->in[n->op->updates[k]]);
+      if (n->out[k] && n->op->updates[k] > 0) n->out[k]->root = value_root(n->in[n->op->updates[k]]);
   }
 }
 
@@ -52,15 +47,15 @@ static void find_lives(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     for (int k = 0; k < n->in_count; k++)
-      if (n->in[k] && (!n->op->reads || n->op->reads(n, k))) root_of(n->in[k])->last = i;
+      if (n->in[k] && (!n->op->reads || n->op->reads(n, k))) value_root(n->in[k])->last = i;
     for (int k = 0; k < n->out_count; k++) {
       if (!n->out[k]) continue;
-      Value *root = root_of(n->out[k]);
+      Value *root = value_root(n->out[k]);
       if (root->first < 0) root->first = i;
       root->last = i;
     }
   }
-  for (int i = 0; i < g->output_count; i++) root_of(g->outputs[i])->last = g->node_count;
+  for (int i = 0; i < g->output_count; i++) value_root(g->outputs[i])->last = g->node_count;
 }
 
 /* The product that makes the gradient adds it to the accumulator by itself. */
@@ -72,7 +67,7 @@ static bool is_added_already(const Node *n) {
 /* A gradient that overwrites its accumulator, or is already added to it, is computed right there. Returns whether the
  * node has nothing left to do. */
 static bool place_gradient(Node *n) {
-  Value *root = root_of(n->in[1]);
+  Value *root = value_root(n->in[1]);
   if (!is_placed_here(root) || value_bytes(root) != value_bytes(n->in[0])) return false;
   root->data = n->in[0]->data;
   root->in_state = true;
@@ -80,12 +75,12 @@ static bool place_gradient(Node *n) {
 }
 
 static bool may_overwrite(const Node *n, int k, int step) {
-  Value *v = n->in[k], *root = root_of(v), *out = n->out[0];
+  Value *v = n->in[k], *root = value_root(v), *out = n->out[0];
   if (!is_placed_here(root) || root->last != step || v->type != out->type || value_bytes(root) != value_bytes(out))
     return false;
   if (!shape_equal(&v->shape, &out->shape)) return false;
   for (int i = 0; i < n->in_count; i++) /* the same bytes read in another shape would be overwritten under the reader */
-    if (i != k && n->in[i] && root_of(n->in[i]) == root &&
+    if (i != k && n->in[i] && value_root(n->in[i]) == root &&
         (n->op->flags & OP_ALONE || !shape_equal(&n->in[i]->shape, &out->shape)))
       return false;
   return true;
@@ -96,7 +91,7 @@ static void share_in_place(Node *n, int step) {
   if (!n->op->in_place || !out || out->root != out || !is_placed_here(out)) return;
   for (int k = 0; k < n->in_count; k++) {
     if (!(n->op->in_place >> k & 1) || !n->in[k] || !may_overwrite(n, k, step)) continue;
-    Value *root = root_of(n->in[k]);
+    Value *root = value_root(n->in[k]);
     root->last = out->last;
     out->root = root;
     return;
@@ -310,11 +305,11 @@ void plan_resolve(Program *p, void *base) {
   p->base = base;
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    Value *root = root_of(v);
+    Value *root = value_root(v);
     if (v != root) v->data = NULL;
     else if (v->kind == VALUE_NODE && v->first >= 0 && !v->in_state) v->data = (char *)base + v->offset;
   }
-  for (int i = 0; i < g->value_count; i++) g->values[i]->data = root_of(g->values[i])->data;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->data = value_root(g->values[i])->data;
 }
 
 static Status leave(const Program *p) {

@@ -4,11 +4,6 @@
 
 #include "graph/print.h"
 
-static const Value *root_of(const Value *v) {
-  while (v->root != v) v = v->root;
-  return v;
-}
-
 static void put_life(Printer *p, const Value *root) {
   bool stays = root->last >= root->producer->graph->node_count;
   if (stays) printer_print(p, " [%d, end]", root->first);
@@ -16,7 +11,7 @@ static void put_life(Printer *p, const Value *root) {
 }
 
 static void put_place(Printer *p, const Value *v) {
-  const Value *root = root_of(v);
+  const Value *root = value_root(v);
   if (root->kind == VALUE_NODE && !root->in_state && root->first >= 0) {
     printer_print(p, " @%zu+%zu", root->offset, shape_elements(&root->shape) * dtype_bytes(root->type));
     put_life(p, root);

@@ -18,11 +18,10 @@ static Status attention_grad_infer(Node *n) {
   return STATUS_OK;
 }
 
-static float *wanted(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
-
 static void attention_grad_run(const Node *n) {
   attention_gradient_run(n->params, in_f32(n, 0), in_f32(n, 1), in_f32(n, 2), in_f32(n, 3), in_f32(n, 4), in_f32(n, 5),
-                         has_in(n, 6) ? in_f32(n, 6) : NULL, wanted(n, 0), wanted(n, 1), wanted(n, 2), n->scratch);
+                         has_in(n, 6) ? in_f32(n, 6) : NULL, out_f32_if(n, 0), out_f32_if(n, 1), out_f32_if(n, 2),
+                         n->scratch);
 }
 
 OPERATOR(attention_grad) = {

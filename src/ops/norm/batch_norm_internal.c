@@ -12,10 +12,9 @@ static Status batch_norm_internal_infer(Node *n) {
   return STATUS_OK;
 }
 
-static float *wanted(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
-
 static void batch_norm_internal_run(const Node *n) {
-  batch_norm_train(n, &(BatchNormOutputs){out_f32(n, 0), wanted(n, 1), wanted(n, 2), wanted(n, 3), wanted(n, 4)});
+  batch_norm_train(
+      n, &(BatchNormOutputs){out_f32(n, 0), out_f32_if(n, 1), out_f32_if(n, 2), out_f32_if(n, 3), out_f32_if(n, 4)});
 }
 
 static Status batch_norm_internal_grad(Grad *g) {

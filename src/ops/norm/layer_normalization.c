@@ -15,10 +15,8 @@ static Status layer_normalization_infer(Node *n) {
   return node_output(n, 2, DTYPE_FLOAT32, &statistics);
 }
 
-static float *wanted(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
-
 static void layer_normalization_run(const Node *n) {
-  layer_norm_run(n, false, wanted(n, 0), wanted(n, 1), wanted(n, 2));
+  layer_norm_run(n, false, out_f32_if(n, 0), out_f32_if(n, 1), out_f32_if(n, 2));
 }
 
 static Status layer_normalization_grad(Grad *g) {

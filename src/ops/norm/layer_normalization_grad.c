@@ -12,10 +12,8 @@ static Status layer_normalization_grad_infer(Node *n) {
   return node_output(n, 2, DTYPE_FLOAT32, &n->in[2]->shape);
 }
 
-static float *wanted(const Node *n, int i) { return has_out(n, i) ? out_f32(n, i) : NULL; }
-
 static void layer_normalization_grad_run(const Node *n) {
-  layer_norm_gradient_run(n, in_f32(n, 3), in_f32(n, 4), wanted(n, 0), wanted(n, 1), wanted(n, 2));
+  layer_norm_gradient_run(n, in_f32(n, 3), in_f32(n, 4), out_f32_if(n, 0), out_f32_if(n, 1), out_f32_if(n, 2));
 }
 
 OPERATOR(layer_normalization_grad) = {

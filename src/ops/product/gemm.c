@@ -65,12 +65,15 @@ void gemm_op_run(const Node *n) {
   gemm_run(&g, n->scratch);
 }
 
-static Value *product(Grad *g, Value *a, bool trans_a, Value *b, bool trans_b) {
-  float alpha = node_float(g->node, "alpha", 1);
-  return emit_with(g->graph, "Gemm",
+Value *gemm_emit(Graph *g, float alpha, Value *a, bool trans_a, Value *b, bool trans_b) {
+  return emit_with(g, "Gemm",
                    ATTRS(attr_of_float("alpha", alpha), attr_of_float("beta", 1), attr_of_int("transA", trans_a),
                          attr_of_int("transB", trans_b)),
                    a, b);
+}
+
+static Value *product(Grad *g, Value *a, bool trans_a, Value *b, bool trans_b) {
+  return gemm_emit(g->graph, node_float(g->node, "alpha", 1), a, trans_a, b, trans_b);
 }
 
 static Status gemm_grad(Grad *g) {

@@ -11,3 +11,5 @@ typedef struct GemmParams {
 
 Status gemm_op_infer(Node *n); /* params are a GemmParams */
 void gemm_op_run(const Node *n);
+/* alpha · a · b as a Gemm node of g, either matrix transposed; NULL on failure. */
+Value *gemm_emit(Graph *g, float alpha, Value *a, bool trans_a, Value *b, bool trans_b);

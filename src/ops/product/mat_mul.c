@@ -1,7 +1,7 @@
 /* MatMul: y = A · B over the last two dims, the dims before them broadcast; a 1-D A is a row, a 1-D B a column.
  *   dA = dY · Bᵀ,  dB = Aᵀ · dY  (a matrix B under a batched A: one product over the whole batch) */
 #include "ops/product/mat_mul.h"
-#include "kernels/gemm.h"
+#include "ops/product/gemm.h"
 #include "kernels/number.h"
 #include "threads.h"
 #include "graph/work.h"
@@ -179,13 +179,6 @@ static Value *fused(Graph *g, Value *a, bool trans_a, Value *b, bool trans_b) {
                    b);
 }
 
-static Value *product(Graph *g, Value *a, bool trans_a, Value *b, bool trans_b) {
-  return emit_with(g, "Gemm",
-                   ATTRS(attr_of_float("alpha", 1), attr_of_float("beta", 1), attr_of_int("transA", trans_a),
-                         attr_of_int("transB", trans_b)),
-                   a, b);
-}
-
 /* v (N…, D) as (N · …, D) */
 static Value *flat(Graph *g, Value *v) {
   return emit(g, "Reshape", v, emit_ints(g, (int64_t[]){-1, v->shape.dim[v->shape.rank - 1]}, 2));
@@ -197,12 +190,12 @@ static Status mat_mul_grad(Grad *grad) {
   const Shape *sa = &a->shape, *sb = &b->shape;
   bool row = sa->rank == 1, column = sb->rank == 1;
   if (sa->rank == 2 && sb->rank == 2) {
-    if (grad->want[0]) grad->dx[0] = product(g, dy, false, b, true);
-    if (grad->want[1]) grad->dx[1] = product(g, a, true, dy, false);
+    if (grad->want[0]) grad->dx[0] = gemm_emit(g, 1, dy, false, b, true);
+    if (grad->want[1]) grad->dx[1] = gemm_emit(g, 1, a, true, dy, false);
     return STATUS_OK;
   }
   if (sa->rank > 2 && sb->rank == 2 && dim_is_number(sb->dim[0]) && dim_is_number(sb->dim[1]) && grad->want[1])
-    grad->dx[1] = product(g, flat(g, a), true, flat(g, dy), false);
+    grad->dx[1] = gemm_emit(g, 1, flat(g, a), true, flat(g, dy), false);
   if (row && column) dy = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){1, 1}, 2));
   else if (row) dy = reshape_last(g, dy, dy->shape.rank + 1, true, -1);
   else if (column) dy = reshape_last(g, dy, dy->shape.rank + 1, false, 1);

@@ -151,20 +151,14 @@ static void copy_rows(float *to, size_t to_stride, const float *from, size_t fro
   }
 }
 
-/* Where a direction's part of a state (its initial, its last) begins, and how far examples are apart. */
-static size_t state_offset(const Recurrent *p, size_t direction) {
-  return direction * p->hidden * (p->batch_first ? 1 : p->batch);
-}
-static size_t state_stride(const Recurrent *p) { return p->hidden * (p->batch_first ? p->directions : 1); }
-
 /* State 0 is c where there are two, h is the last; h is input RECURRENT_H and output 1. */
 static void states_begin(const Forward *f, size_t first) {
   const Recurrent *p = f->p;
   for (int i = 0; i < p->cell->states; i++) {
     int input = i == p->cell->states - 1 ? RECURRENT_H : RECURRENT_C;
-    const float *initial = has_in(f->n, input) ? in_f32(f->n, input) + state_offset(p, f->direction) : NULL;
+    const float *initial = has_in(f->n, input) ? in_f32(f->n, input) + recurrent_state_offset(p, f->direction) : NULL;
     float *to = p->steps ? slot_at(f, first, p->cell->slots - p->cell->states + i) : f->last[i];
-    copy_rows(to, p->steps ? f->step.kept_stride : p->hidden, initial, state_stride(p), p->batch, p->hidden);
+    copy_rows(to, p->steps ? f->step.kept_stride : p->hidden, initial, recurrent_state_stride(p), p->batch, p->hidden);
   }
 }
 
@@ -173,8 +167,8 @@ static void states_end(const Forward *f) {
   for (int i = 0; i < p->cell->states; i++) {
     int output = p->cell->states - i;
     if (has_out(f->n, output))
-      copy_rows(out_f32(f->n, output) + state_offset(p, f->direction), state_stride(p), f->last[i], p->hidden, p->batch,
-                p->hidden);
+      copy_rows(out_f32(f->n, output) + recurrent_state_offset(p, f->direction), recurrent_state_stride(p), f->last[i],
+                p->hidden, p->batch, p->hidden);
   }
 }
 

@@ -150,11 +150,6 @@ static void steps_run(Backward *f) {
 
 /* ---- the states ---- */
 
-static size_t state_offset(const Recurrent *p, size_t direction) {
-  return direction * p->hidden * (p->batch_first ? 1 : p->batch);
-}
-static size_t state_stride(const Recurrent *p) { return p->hidden * (p->batch_first ? p->directions : 1); }
-
 static void states_begin(const Backward *f) {
   const Recurrent *p = f->p;
   for (int i = 0; i < 2; i++) {
@@ -162,7 +157,8 @@ static void states_begin(const Backward *f) {
     for (size_t b = 0; b < p->batch; b++) {
       float *to = f->dstate[i] + b * p->hidden;
       if (has_in(f->n, input))
-        memcpy(to, in_f32(f->n, input) + state_offset(p, f->direction) + b * state_stride(p), p->hidden * sizeof *to);
+        memcpy(to, in_f32(f->n, input) + recurrent_state_offset(p, f->direction) + b * recurrent_state_stride(p),
+               p->hidden * sizeof *to);
       else memset(to, 0, p->hidden * sizeof *to);
     }
   }
@@ -172,8 +168,8 @@ static void states_end(const Backward *f) {
   const Recurrent *p = f->p;
   for (int i = 0; i < 2; i++)
     for (size_t b = 0; b < p->batch && has_out(f->n, 5 - i); b++)
-      memcpy(out_f32(f->n, 5 - i) + state_offset(p, f->direction) + b * state_stride(p), f->dstate[i] + b * p->hidden,
-             p->hidden * sizeof(float));
+      memcpy(out_f32(f->n, 5 - i) + recurrent_state_offset(p, f->direction) + b * recurrent_state_stride(p),
+             f->dstate[i] + b * p->hidden, p->hidden * sizeof(float));
 }
 
 /* ---- the weights, over all steps ---- */
