@@ -12,9 +12,13 @@ static const Value *behind_views(const Value *v) {
   return v;
 }
 
-static bool is_along_classes(const Node *softmax) {
+/* Of the scores (N, C, …) that are shown in another shape: where both have their classes last. */
+static bool is_along_classes(const Node *softmax, const Shape *scores) {
+  const Shape *shape = &softmax->in[0]->shape;
   int64_t axis = node_int(softmax, "axis", -1);
-  return axis == 1 || (axis == -1 && softmax->in[0]->shape.rank == 2);
+  if (axis < 0) axis += shape->rank;
+  if (shape->rank == scores->rank) return axis == 1;
+  return scores->rank == 2 && axis == shape->rank - 1 && shape->dim[axis] == scores->dim[1];
 }
 
 static void warn_of(TrainletArtifacts *a, const Node *before, const char *loss) {
@@ -30,7 +34,8 @@ static void check_cross_entropy(TrainletArtifacts *a, const Node *n) {
   if (!n->op->counted || n->deferred.waits || !n->op->counted(n).labels) return;
   if (n->op == &op_negative_log_likelihood_loss) return; /* it has none */
   const Node *before = behind_views(n->in[0])->producer;
-  if (before && before->op == &op_softmax && is_along_classes(before)) warn_of(a, before, "cross-entropy");
+  if (before && before->op == &op_softmax && is_along_classes(before, &n->in[0]->shape))
+    warn_of(a, before, "cross-entropy");
 }
 
 /* Softplus(x) − x·target, then a sum or mean: train/loss.c. */

@@ -13,7 +13,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { fingerprintOf } from '../../js/fingerprint.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';
 
 const HERE = { worker: false };
@@ -307,14 +307,28 @@ test('labels of other integer types, whole floats, columns and one-hot rows are 
 });
 
 /** y = activation(x · w), 3 classes. */
-function modelWith(activation, ...attributes) {
+const modelWith = (/** @type {string} */ activation, ...attributes) =>
+  modelOf([node('MatMul', ['x', 'w'], 'logits'), node(activation, ['logits'], 'y', ...attributes)]);
+
+/** The same of sequences, whose places become rows after it. */
+const modelOfPlaces = (/** @type {string} */ activation, ...attributes) =>
+  modelOf(
+    [
+      node('MatMul', ['x', 'w'], 'logits'),
+      node(activation, ['logits'], 'p', ...attributes),
+      node('Reshape', ['p', 'rows'], 'y'),
+    ],
+    ['N', 6, 4],
+  );
+
+function modelOf(nodes, x = ['N', 4]) {
   const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'logits')],
-    [1, node(activation, ['logits'], 'y', ...attributes)],
+    ...nodes.map((each) => [1, each]),
     [2, 'g'],
     [5, weight('w', [4, 3], 4, 1)],
-    [11, info('x', 1, ['N', 4])],
-    [12, info('y', 1, ['N', 3])],
+    [5, tensor('rows', { type: 'int64', dims: [2], data: BigInt64Array.of(-1n, 3n) })],
+    [11, info('x', 1, x)],
+    [12, info('y', 1, ['M', 3])],
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
@@ -326,6 +340,7 @@ test('an activation that the loss has itself is warned of, with what to do', asy
   const [found, ...more] = await warnings(softmax, { loss: 'cross-entropy' });
   assert.match(found, /^Softmax '.*' is right before the loss, and cross-entropy has one.*lossInputs: \['logits'\]$/);
   assert.deepEqual(more, []);
+  assert.match((await warnings(modelOfPlaces('Softmax'), { loss: 'cross-entropy' }))[0], /^Softmax .*\['logits'\]$/);
   assert.match(
     (await warnings(modelWith('Sigmoid'), { loss: 'bce-with-logits' }))[0],
     /^Sigmoid .*lossInputs: \['logits'\]/,
@@ -334,6 +349,7 @@ test('an activation that the loss has itself is warned of, with what to do', asy
     [softmax, { loss: 'cross-entropy', lossInputs: ['logits'] }],
     [softmax, { loss: 'mse' }],
     [modelWith('Softmax', attribute('axis', 0)), { loss: 'cross-entropy' }],
+    [modelOfPlaces('Softmax', attribute('axis', 1)), { loss: 'cross-entropy' }],
     [modelWith('LogSoftmax'), { loss: 'cross-entropy' }],
     [modelWith('Sigmoid'), { loss: 'mse' }],
     [modelWith('Relu'), { loss: 'bce-with-logits' }],
