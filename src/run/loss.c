@@ -13,7 +13,7 @@ static bool compares_with_labels(const Node *n) {
 
 int loss_list(const Program *p, const Node **losses) {
   int count = 0;
-  for (int i = 0; i < p->step_count; i++)
+  for (int i = 0; i < p->yield_step; i++)
     if (compares_with_labels(p->steps[i])) {
       if (losses) losses[count] = p->steps[i];
       count++;

@@ -8,9 +8,10 @@ typedef struct LossCount {
   bool sum;      /* the loss is a sum over what it has counted, not its mean */
 } LossCount;
 
-/* The nodes of the program that compare scores with labels, into `losses` unless that is NULL; gives how many. */
+/* The nodes of the program, up to a YieldOp, that compare scores with labels, into `losses` unless that is NULL; gives
+ * how many. */
 int loss_list(const Program *p, const Node **losses);
-/* After a run: refuses the first label that is no class. */
+/* After a run, or its forward half: refuses the first label that is no class. */
 Status loss_check_labels(const Program *p, Error *error);
 /* After a run of the bound graph: of this value, its loss. */
 LossCount loss_count(const Graph *g, const Value *loss);

@@ -5,6 +5,7 @@
 
 #include "ops/control/yield.h"
 #include "ops/ops.h"
+#include "run/loss.h"
 #include "train/gradients.h"
 
 static Status out_of_memory(TrainletSession *s) {
@@ -175,6 +176,7 @@ static Status run_forward(TrainletSession *s, Model *m, OpenRun *w) {
   Program *p = &w->program->program;
   TRY(session_begin_outputs(s, (size_t)p->yield->in_count));
   TRY(session_execute(s, p, (StepRange){.end = p->yield_step}));
+  TRY(loss_check_labels(p, &s->error)); /* of a loss that is an output of the model */
   for (int i = 0; i < p->yield->in_count; i++) session_take_tensor(s, s->outside.yield->in[i]->name, p->yield->in[i]);
   return STATUS_OK;
 }

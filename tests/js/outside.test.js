@@ -145,6 +145,39 @@ test('what was left out of the gradients is zero, and a run can be dropped', asy
   assert.deepEqual((await session.getParameter('v')).data, before.data);
 });
 
+test('a loss among the outputs takes a gradient as any other, and its labels are looked at', async () => {
+  const model = onnxFile({
+    name: 'own',
+    opset: 17,
+    nodes: [
+      { op: 'MatMul', inputs: ['x', 'w'], outputs: ['logits'], attributes: {} },
+      { op: 'SoftmaxCrossEntropyLoss', inputs: ['logits', 'labels'], outputs: ['loss'], attributes: {} },
+    ],
+    weights: new Map([
+      ['w', { type: 'float32', dims: [64, 3], data: Float32Array.from({ length: 192 }, (_, i) => batchUnit(1, i)) }],
+    ]),
+    inputs: [
+      { name: 'x', type: 'float32', dims: ['N', 64] },
+      { name: 'labels', type: 'int64', dims: ['N'] },
+    ],
+    outputs: [
+      { name: 'loss', type: 'float32', dims: [] },
+      { name: 'logits', type: 'float32', dims: ['N', 3] },
+    ],
+  });
+  const [inside, outside] = await Promise.all(
+    ['none', 'outside'].map((loss) => create(model, { loss, optimizer: SGD })),
+  );
+  const feeds = (last) => ({ x: numbers(2, 3), labels: new Tensor('int64', [1n, last]) });
+  const { loss } = await inside.step(feeds(2n));
+  const { outputs, backward } = await outside.forward(feeds(2n));
+  assert.equal(outputs.loss.data[0], loss);
+  await backward({ loss: new Tensor('float32', [1], []) });
+  await outside.runOptimizerStep();
+  assert.deepEqual(await parametersOf(outside), await parametersOf(inside));
+  await assert.rejects(outside.forward(feeds(3n)), is('invalid-feed', /'labels' have 3 in row 1.*0 to 2/));
+});
+
 test('what cannot be is refused in a sentence', async () => {
   const session = await create(dropping, { loss: 'outside', optimizer: SGD, requiresGrad: ['w', 'v'] });
   const x = numbers(2, 7);
