@@ -640,8 +640,8 @@ export class TrainingSession {
    * loss does not depend, is skipped when a pattern with `*` or `?` matches it, and refused when it is given by its own
    * name. A BatchNormalization whose scale and bias are both frozen uses its running statistics and leaves them as they
    * are, as in Keras. The optimizer's state stays with the parameter: once it trains again, it continues with its
-   * moments and its own count of steps, as in PyTorch. Accumulated gradients are dropped, and so are the best
-   * parameters of a fit that was cut short. `saveCheckpoint` saves which parameters train and, in Trainlet's format,
+   * moments and its own count of steps, as in PyTorch. Accumulated gradients are dropped, and so are
+   * forward runs that are open and the best parameters of a fit that was cut short. `saveCheckpoint` saves which parameters train and, in Trainlet's format,
    * the state of frozen ones. Errors: `invalid-argument` (a pattern that matches nothing that could train, nothing left
    * to train, a fit that is running), `unsupported-op` (an operator on the way without a gradient); then nothing has
    * changed.

@@ -29,11 +29,11 @@ static Status check_alone(TrainletSession *s, const Graph *g) {
   return STATUS_OK;
 }
 
-/* Whose gradient an output of that name is: "<name>_grad". NULL where it is none, or memory is out. */
-static const char *graded(const Value *output, Arena *arena) {
+Value *outside_graded(const Graph *g, const Value *output, Arena *scratch) {
   size_t length = strlen(output->name), tail = strlen("_grad");
   if (length <= tail || strcmp(output->name + length - tail, "_grad") != 0) return NULL;
-  return arena_print(arena, "%.*s", (int)(length - tail), output->name);
+  const char *name = arena_print(scratch, "%.*s", (int)(length - tail), output->name);
+  return name ? graph_find(g, name) : NULL;
 }
 
 static Status accumulate(Graph *g, Value *parameter, Value *grad) {
@@ -50,31 +50,39 @@ static Status accumulate(Graph *g, Value *parameter, Value *grad) {
   return STATUS_OK;
 }
 
-static bool is_float_input(const Graph *g, const Value *v) {
-  for (int i = 0; v && i < g->input_count; i++)
+bool outside_is_input(const Graph *g, const Value *v) {
+  for (int i = 0; i < g->input_count; i++)
     if (g->inputs[i] == v) return v->type == DTYPE_FLOAT32;
   return false;
+}
+
+static Status take_gradient_of(TrainletSession *s, Graph *g, Value *of, Value *gradient) {
+  Outside *o = &s->outside;
+  const Parameter *p = state_find(&s->state, of->name);
+  if (p) return p->trainable ? accumulate(g, of, gradient) : STATUS_OK;
+  if (!outside_is_input(g, of)) return STATUS_OK;
+  o->input_grads[o->input_count] = gradient;
+  o->inputs[o->input_count++] = of->name;
+  return STATUS_OK;
 }
 
 /* The outputs that are gradients: of parameters to be accumulated, of inputs to be had when asked for. */
 static Status find_gradients(TrainletSession *s, Graph *g) {
   Outside *o = &s->outside;
+  Arena scratch = {0};
+  Status status = STATUS_OK;
   int count = g->output_count;
   if (!o->inputs) { /* of another choice of what trains there are as many at most */
     o->input_grads = ARENA_ARRAY(&s->arena, Value *, count);
     o->inputs = ARENA_ARRAY(&s->arena, const char *, count);
   }
   if (!o->input_grads || !o->inputs) return out_of_memory(s);
-  for (int i = 0; i < count; i++) {
-    const char *name = graded(g->outputs[i], &s->arena);
-    Value *of = name ? graph_find(g, name) : NULL;
-    const Parameter *p = of ? state_find(&s->state, name) : NULL;
-    if (p && p->trainable) TRY(accumulate(g, of, g->outputs[i]));
-    if (p || !is_float_input(g, of)) continue;
-    o->input_grads[o->input_count] = g->outputs[i];
-    o->inputs[o->input_count++] = name;
+  for (int i = 0; i < count && status == STATUS_OK; i++) {
+    Value *of = outside_graded(g, g->outputs[i], &scratch);
+    if (of) status = take_gradient_of(s, g, of, g->outputs[i]);
   }
-  return STATUS_OK;
+  arena_free(&scratch);
+  return status;
 }
 
 Status outside_prepare(TrainletSession *s, Graph *g) {

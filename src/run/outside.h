@@ -24,6 +24,10 @@ typedef struct OpenRun {
 
 /* The graph's YieldOp; NULL where there is none. */
 Node *outside_yield(const Graph *g);
+/* The value whose gradient an output of the graph is: of "<name>_grad" that of <name>. NULL where it is none, or memory
+ * is out. */
+Value *outside_graded(const Graph *g, const Value *output, Arena *scratch);
+bool outside_is_input(const Graph *g, const Value *v); /* one that takes gradients */
 /* Finds a training graph's YieldOp, and what comes of it; nothing where there is none. The gradients that a graph of
  * ORTModule's gives as outputs, `<parameter>_grad`, get an accumulator each. */
 Status outside_prepare(TrainletSession *s, Graph *train);

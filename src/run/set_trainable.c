@@ -8,12 +8,14 @@
  */
 #include <string.h>
 
+#include "graph/backward.h"
 #include "ops/ops.h"
 #include "run/outside.h"
 #include "run/session.h"
 #include "train/gradients.h"
 #include "train/mode.h"
 #include "train/names.h"
+#include "train/yield.h"
 
 typedef struct Choice {
   TrainletSession *s;
@@ -87,20 +89,29 @@ static bool needs_backward(const Choice *c) {
   return false;
 }
 
-/* The outputs a user sees, the accumulators of what trains where `gradients`, and every input, read or not. */
+/* Not a flag of an accumulator, and no gradient that is made anew. */
+static bool is_kept(const Choice *c, const Value *output, bool gradients) {
+  if (output->producer && op_is_accumulator(output->producer)) return false;
+  return gradients || !c->s->outside.yield || !outside_graded(c->s->loaded, output, c->arena);
+}
+
+/* The outputs a user sees, the accumulators of what trains where `gradients`, else a YieldOp's gradients, and every
+ * input, read or not. */
 static Graph *clone_loaded(const Choice *c, bool gradients, Arena *arena) {
   TrainletSession *s = c->s;
   Graph *g = s->loaded;
-  Value **wanted = ARENA_ARRAY(arena, Value *, g->output_count + g->node_count + g->input_count);
-  int count = 0;
+  const Node *yield = gradients ? NULL : outside_yield(g);
+  int count = 0, most = g->output_count + g->node_count + g->input_count + (yield ? yield->out_count : 0);
+  Value **wanted = ARENA_ARRAY(arena, Value *, most);
   if (!wanted) return NULL;
   for (int i = 0; i < g->output_count; i++)
-    if (!g->outputs[i]->producer || !op_is_accumulator(g->outputs[i]->producer)) wanted[count++] = g->outputs[i];
+    if (is_kept(c, g->outputs[i], gradients)) wanted[count++] = g->outputs[i];
   int outputs = count;
   for (int i = 0; gradients && i < g->node_count; i++) {
     const Parameter *p = op_is_accumulator(g->nodes[i]) ? state_accumulated(&s->state, g->nodes[i], c->arena) : NULL;
     if (p && c->trains[p - s->state.parameters]) wanted[count++] = g->nodes[i]->out[0];
   }
+  for (int i = 0; yield && i < yield->out_count; i++) wanted[count++] = yield->out[i];
   for (int i = 0; i < g->input_count; i++) wanted[count++] = g->inputs[i];
   Graph *clone = graph_clone(g, arena, &s->error, NULL, wanted, count);
   if (clone) clone->output_count = outputs;
@@ -141,30 +152,35 @@ static Status no_gradient(const Choice *c, const char *name) {
                    "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model", name);
 }
 
-static Status append_backward(Choice *c, Graph *g) {
-  TrainletSession *s = c->s;
-  State *t = &s->state;
+/* Of the loss, or of what comes from outside. */
+static Status append_gradients(TrainletSession *s, Graph *g, Value *const *wrt, int count, Value **grads) {
+  const Node *yield = outside_yield(g);
   Value *loss = g->output_count ? g->outputs[0] : NULL;
-  if (s->outside.yield)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "setTrainable: with the loss outside, only what trained when the artifacts were made can train");
+  BackwardStart start;
   size_t elements;
+  if (yield) {
+    TRY(yield_find(g, yield, &start));
+    return backward_from(g, start.ys, start.dys, start.count, wrt, count, grads);
+  }
   if (!loss || loss->type != DTYPE_FLOAT32 || !shape_count(&loss->shape, &elements) || elements != 1)
     return error_set(&s->error, STATUS_INVALID_MODEL, NULL,
                      "the training model's first output is no loss of one number");
-  Value **wrt = ARENA_ARRAY(g->arena, Value *, t->count), **grads = ARENA_ARRAY(g->arena, Value *, t->count);
-  Shape one = SHAPE(1);
-  Value *reset = graph_value(g, graph_fresh_name(g, "lazy_reset_grad"), DTYPE_BOOL, &one, VALUE_STATE);
-  if (!wrt || !grads || !reset) return g->error->status;
-  reset->data = &s->reset_flag;
+  return gradients_append(g, loss, wrt, count, grads);
+}
+
+/* The inputs that the loaded graph gives gradients towards, into `to`. */
+static int graded_inputs(const Choice *c, Graph *g, Value **to) {
+  const Graph *loaded = c->s->loaded;
   int count = 0;
-  for (int i = 0; i < t->count; i++) {
-    Value *x = c->trains[i] ? graph_find(g, t->parameters[i].name) : NULL;
-    if (c->trains[i] && !x && is_named(c, t->parameters[i].name)) return no_gradient(c, t->parameters[i].name);
-    if ((c->trains[i] = x)) wrt[count++] = x;
+  for (int i = 0; c->s->outside.yield && i < loaded->output_count; i++) {
+    const Value *of = outside_graded(loaded, loaded->outputs[i], c->arena);
+    if (of && of->kind != VALUE_STATE && outside_is_input(loaded, of)) to[count++] = graph_find(g, of->name);
   }
-  TRY(gradients_append(g, loss, wrt, count, grads));
-  for (int i = 0, k = 0; i < t->count; i++) {
+  return count;
+}
+
+static Status append_accumulators(Choice *c, Graph *g, Value *const *wrt, Value *const *grads, Value *reset) {
+  for (int i = 0, k = 0; i < c->s->state.count; i++) {
     if (!c->trains[i]) continue;
     Value *x = wrt[k], *grad = grads[k++];
     if (!grad && is_named(c, x->name)) return no_gradient(c, x->name);
@@ -172,6 +188,27 @@ static Status append_backward(Choice *c, Graph *g) {
     if (grad && !gradients_accumulate(g, x, grad, reset)) return g->error->status;
   }
   return STATUS_OK;
+}
+
+static Status append_backward(Choice *c, Graph *g) {
+  TrainletSession *s = c->s;
+  State *t = &s->state;
+  int count = 0, most = t->count + s->loaded->output_count;
+  Value **wrt = ARENA_ARRAY(g->arena, Value *, most), **grads = ARENA_ARRAY(g->arena, Value *, most);
+  Shape one = SHAPE(1);
+  Value *reset = graph_value(g, graph_fresh_name(g, "lazy_reset_grad"), DTYPE_BOOL, &one, VALUE_STATE);
+  if (!wrt || !grads || !reset) return g->error->status;
+  reset->data = &s->reset_flag;
+  for (int i = 0; i < t->count; i++) {
+    Value *x = c->trains[i] ? graph_find(g, t->parameters[i].name) : NULL;
+    if (c->trains[i] && !x && is_named(c, t->parameters[i].name)) return no_gradient(c, t->parameters[i].name);
+    if ((c->trains[i] = x)) wrt[count++] = x;
+  }
+  int inputs = graded_inputs(c, g, wrt + count);
+  TRY(append_gradients(s, g, wrt, count + inputs, grads));
+  for (int i = count; i < count + inputs; i++)
+    if (grads[i]) TRY(yield_add_input_gradient(g, wrt[i], grads[i]));
+  return append_accumulators(c, g, wrt, grads, reset);
 }
 
 static Graph *make_graph(Choice *c, Arena *arena) {

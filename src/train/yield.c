@@ -2,6 +2,7 @@
 #include "train/yield.h"
 
 #include "graph/op.h"
+#include "ops/control/yield.h"
 
 static Status out_of_memory(Graph *g) {
   return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
@@ -42,6 +43,19 @@ Status yield_append(Graph *g, BackwardStart *start) {
                      "loss 'outside' needs an output of float32 to take a gradient for: the model has none");
   TRY(append_node(g, names, start->count, without, without_count, all));
   for (int i = 0; i < start->count; i++) start->dys[i] = graph_find(g, names[i]);
+  return STATUS_OK;
+}
+
+Status yield_find(Graph *g, const Node *yield, BackwardStart *start) {
+  *start = (BackwardStart){.ys = ARENA_ARRAY(g->arena, Value *, yield->in_count),
+                           .dys = ARENA_ARRAY(g->arena, Value *, yield->in_count)};
+  if (!start->ys || !start->dys) return out_of_memory(g);
+  for (int i = 0; i < yield->in_count; i++) {
+    if (!yield_takes_gradient(yield, i)) continue;
+    start->ys[start->count] = yield->in[i];
+    start->dys[start->count] = yield->out[start->count];
+    start->count++;
+  }
   return STATUS_OK;
 }
 

@@ -13,9 +13,10 @@ size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 enum { FEATURES = 20, CLASSES = 5, BATCH = 6, PARAMETERS = 4096 };
 
-static TrainletSession *open_session(GoldenRun *run) {
+static TrainletSession *open_session(GoldenRun *run, const char *frozen) {
   if (!golden_run_open(run, "mlp_momentum")) return NULL;
   Status status = trainlet_artifacts_set(run->artifacts, "loss.type", "outside");
+  if (status == STATUS_OK && frozen) status = trainlet_artifacts_set(run->artifacts, "frozen", frozen);
   if (status == STATUS_OK) status = trainlet_artifacts_build(run->artifacts);
   check(status == STATUS_OK, "%s", trainlet_artifacts_error(run->artifacts)->text);
   return status == STATUS_OK ? golden_session(run, NULL, 0) : NULL;
@@ -44,7 +45,7 @@ static bool backward(TrainletSession *s, int id, int n, const char *inputs) {
 /* Two batches, whose runs are open one after the other or both at once. */
 static void parameters_after(bool at_once, bool newest_first, float *to) {
   GoldenRun run;
-  TrainletSession *s = open_session(&run);
+  TrainletSession *s = open_session(&run, NULL);
   for (int step = 0; s && step < 3; step++) {
     int a = forward(s, 6, step);
     if (!at_once) backward(s, a, 6, NULL);
@@ -72,7 +73,7 @@ static void the_order_of_backward_runs_is_free(const void *argument) {
 
 static void runs_may_be_left_open(const void *argument) {
   GoldenRun run;
-  TrainletSession *s = open_session(&run);
+  TrainletSession *s = open_session(&run, NULL);
   for (int i = 0; s && i < 12; i++) { /* of more shapes than programs are kept */
     int id = forward(s, 1 + i, i);
     if (i % 3 == 0) trainlet_session_drop_forward(s, id);
@@ -93,7 +94,7 @@ static void refused(TrainletSession *s, Status status, Status wanted, const char
 
 static void runs_do_not_add_up(const void *argument) {
   GoldenRun run;
-  TrainletSession *s = open_session(&run);
+  TrainletSession *s = open_session(&run, "fc2*");
   size_t held = 0;
   if (s) trainlet_session_set_lr(s, 1e-6);
   for (int i = 0; s && __sanitizer_get_current_allocated_bytes && i < 2000; i++) {
@@ -116,7 +117,7 @@ static void runs_do_not_add_up(const void *argument) {
 
 static void what_cannot_be_is_refused(const void *argument) {
   GoldenRun run;
-  TrainletSession *s = open_session(&run);
+  TrainletSession *s = open_session(&run, NULL);
   int id = s ? forward(s, 4, 1) : 0;
   if (id) {
     check(!trainlet_session_feed_gradient(s, id, "nowhere", 1, 2, (int64_t[]){4, CLASSES}),
@@ -146,7 +147,7 @@ static bool is_asked_to_stop(void *context) { return --*(int *)context < 0; }
 
 static void a_run_that_is_stopped_leaves_nothing(const void *argument) {
   GoldenRun run;
-  TrainletSession *s = open_session(&run);
+  TrainletSession *s = open_session(&run, NULL);
   int left = 0, id = 0;
   if (s) {
     trainlet_session_stop_when(s, is_asked_to_stop, &left);
@@ -206,7 +207,7 @@ static void act(Life *l, bool (*does)(Life *l, int k), int k) {
 /* Memory ends at the n-th place after the session is ready; gives how many there were. */
 static long live(long n, Life *l, float *parameters) {
   GoldenRun run;
-  *l = (Life){.s = open_session(&run)};
+  *l = (Life){.s = open_session(&run, NULL)};
   memory_countdown = n;
   act(l, open_run, 0), act(l, open_run, 1); /* both to overwrite the gradients: the second goes on beside the first's */
   act(l, end_run, 0), act(l, end_run, 1);

@@ -145,6 +145,44 @@ test('what was left out of the gradients is zero, and a run can be dropped', asy
   assert.deepEqual((await session.getParameter('v')).data, before.data);
 });
 
+test('setTrainable trains what the artifacts had frozen, with gradients towards inputs as before', async () => {
+  const [both, one] = await Promise.all(
+    [['w', 'v'], ['w']].map((requiresGrad) => create(dropping, { loss: 'outside', optimizer: SGD, requiresGrad })),
+  );
+  await one.setTrainable(['*']);
+  assert.deepEqual(one.outside, both.outside);
+  const x = numbers(2, 3);
+  const [first, second] = await Promise.all(
+    [both, one].map(async (session) => {
+      const { backward } = await session.forward({ x });
+      const towards = await backward({ y: ones(2) }, { inputs: ['x'] });
+      return [towards.x.data, (await session.getGradient('w')).data, (await session.getGradient('v')).data];
+    }),
+  );
+  assert.deepEqual(second, first);
+  assert.ok(first.every((numbers) => numbers.some((number) => number !== 0)));
+});
+
+test('setTrainable switches normalizations as with the loss inside', async () => {
+  const recipe = JSON.parse(new TextDecoder().decode(golden('trainable/cnn_bn.json')));
+  const [{ trainable }] = recipe.phases;
+  const options = { optimizer: SGD, requiresGrad: trainable };
+  const [inside, outside] = await Promise.all(
+    ['cross-entropy', 'outside'].map((loss) => create(golden('cnn_bn.onnx'), { loss, ...options })),
+  );
+  for (const [step, globs] of [...recipe.phases.map((phase) => phase.trainable), trainable].entries()) {
+    for (const session of [inside, outside]) await session.setTrainable(globs);
+    const { labels, ...feeds } = batchFeeds(recipe, step);
+    await inside.step({ ...feeds, labels });
+    const { outputs, backward } = await outside.forward(feeds);
+    const [[name, scores]] = Object.entries(outputs);
+    await backward({ [name]: crossEntropy(scores, labels.data).gradient });
+    await outside.runOptimizerStep();
+    await outside.lazyResetGrad();
+    assertNear(await parametersOf(outside), await parametersOf(inside), 1e-6);
+  }
+});
+
 test('a loss among the outputs takes a gradient as any other, and its labels are looked at', async () => {
   const model = onnxFile({
     name: 'own',
