@@ -200,9 +200,9 @@ void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *out
                                      const int64_t *dims);
 /* Goes on with the gradients: adds the parameters' to those that are there, as a run of TRAINLET_TRAIN does, and ends
  * the forward run. The gradients towards `inputs`, names one a line, NULL for none, are the outputs then, under these
- * names. STATUS_INVALID_FEED: no gradient came, or there is none towards an input; it may be tried again.
- * STATUS_INVALID_ARGUMENT: the run is not open any more, or parameters were changed since. STATUS_ABORTED: all
- * gradients that were being added up are dropped. */
+ * names. STATUS_INVALID_FEED: no gradient came, or there is none towards an input; it may be tried again, and so it may
+ * after STATUS_OUT_OF_MEMORY. STATUS_INVALID_ARGUMENT: the run is not open any more, or parameters were changed since.
+ * STATUS_ABORTED: all gradients that were being added up are dropped. */
 Status trainlet_session_backward(TrainletSession *s, int id, const char *inputs);
 /* Frees a forward run whose backward will not come; nothing happens where it is not open. */
 void trainlet_session_drop_forward(TrainletSession *s, int id);
