@@ -639,12 +639,13 @@ export class TrainingSession {
    * frozen parameters is not computed. Running statistics never train. A parameter that is not finite, or on which the
    * loss does not depend, is skipped when a pattern with `*` or `?` matches it, and refused when it is given by its own
    * name. A BatchNormalization whose scale and bias are both frozen uses its running statistics and leaves them as they
-   * are, as in Keras. The optimizer's state stays with the parameter: once it trains again, it continues with its
-   * moments and its own count of steps, as in PyTorch. Accumulated gradients are dropped, and so are
-   * forward runs that are open and the best parameters of a fit that was cut short. `saveCheckpoint` saves which parameters train and, in Trainlet's format,
-   * the state of frozen ones. Errors: `invalid-argument` (a pattern that matches nothing that could train, nothing left
-   * to train, a fit that is running), `unsupported-op` (an operator on the way without a gradient); then nothing has
-   * changed.
+   * are, as in Keras, and Dropout is off where weights come before it of which none trains; exactly what trained when
+   * the artifacts were made trains as they say. The optimizer's state stays with the parameter: once it trains again,
+   * it continues with its moments and its own count of steps, as in PyTorch. Accumulated gradients are dropped, and so
+   * are forward runs that are open and the best parameters of a fit that was cut short. `saveCheckpoint` saves which
+   * parameters train and, in Trainlet's format, the state of frozen ones. Errors: `invalid-argument` (a pattern that
+   * matches nothing that could train, nothing left to train, a fit that is running), `unsupported-op` (an operator on
+   * the way without a gradient); then nothing has changed.
    */
   setTrainable(patterns: readonly string[]): Promise<void>;
   /** Of the shapes run last. */
@@ -714,8 +715,8 @@ export interface CheckpointOptions {
   optimizerState?: boolean;
   /**
    * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
-   * position of a fit, the state of the random numbers, the optimizer's state of frozen parameters and separate step
-   * counts of parameters, and it holds the learning rate only with the optimizer's state.
+   * position of a fit, the state of the random numbers, bounds, the optimizer's state of frozen parameters and separate
+   * step counts of parameters, and it holds the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */

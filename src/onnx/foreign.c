@@ -19,6 +19,8 @@ static const struct {
     {0, BEGINS("\x89HDF"), "HDF5, as of Keras (.h5): convert the model to ONNX"},
     {0, BEGINS("\x1f\x8b"), "compressed by gzip: decompress it"},
     {0, BEGINS("version https://git-lfs"), "a pointer of Git LFS: git lfs pull brings the file"},
+    {0, BEGINS("\x93NUMPY"), "an array of NumPy"},
+    {0, BEGINS("\x89PNG"), "a picture (PNG)"},
     {0, BEGINS("GGUF"), "GGUF, which holds weights alone"},
     {0, BEGINS("\rTLCK"), "a checkpoint of Trainlet"},
     {4, BEGINS("ODTC"), "a checkpoint of ONNX Runtime"},

@@ -29,8 +29,8 @@ static Status bound(TrainletSession *s, const char *pattern, double least, doubl
   int found = 0;
   if (!((float)least <= (float)most) || (float)least == INFINITY || (float)most == -INFINITY)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "bounds of '%.200s': [%g, %g] is no range from a number to one that is not below it", pattern,
-                     least, most);
+                     "bounds of '%.200s': [%g, %g] is no range: the least must not be above the most", pattern, least,
+                     most);
   for (int i = 0; i < s->state.count; i++) {
     Parameter *p = &s->state.parameters[i];
     if (p->type != DTYPE_FLOAT32 || !name_matches(pattern, p->name)) continue;

@@ -1,10 +1,11 @@
 /* Set trainable: lets another choice of parameters train, without new artifacts.
  *
  *   loaded training model ─ clone: outputs, accumulators of what trains ─▶ without what only the others' gradients need
- *                         └ clone: outputs ─ BatchNormalization by Keras' rule ─ backward ─ accumulators
+ *                         └ clone: outputs ─ what is still, and what is no more ─ backward ─ accumulators
  *
  * The second way is taken if the loaded model has no gradient for a parameter that is to train, or if a
- * BatchNormalization begins or stops using its running statistics.
+ * BatchNormalization or Dropout begins or ceases to be still. The choice of the artifacts is the loaded model itself,
+ * as it will be when it is loaded again.
  */
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "train/gradients.h"
 #include "train/mode.h"
 #include "train/names.h"
+#include "train/still.h"
 #include "train/yield.h"
 
 typedef struct Choice {
@@ -73,20 +75,38 @@ static Status choose(Choice *c) {
 
 /* ---- the graph ---- */
 
-/* Keras' rule: if neither scale nor bias trains, the running statistics are used and stay as they are. */
-static bool changes_mode(const Choice *c, const Node *n) {
-  if (n->op == &op_batch_norm_internal) return !trains(c, n->in[1]) && !trains(c, n->in[2]);
-  if (n->op != &op_batch_normalization || n->in[3]->kind != VALUE_STATE || n->in[4]->kind != VALUE_STATE) return false;
-  return trains(c, n->in[1]) || trains(c, n->in[2]);
+/* By nodes of g; NULL when memory is out. */
+static const bool *find_still(const Choice *c, Graph *g) {
+  bool *trained = ARENA_ARRAY(c->arena, bool, g->value_count), *still = ARENA_ARRAY(c->arena, bool, g->node_count);
+  if (!trained || !still) return NULL;
+  mode_mark_statistics(g);
+  for (int i = 0; i < g->value_count; i++) trained[i] = trains(c, g->values[i]);
+  return still_find(g, trained, true, c->arena, still) == STATUS_OK ? still : NULL;
 }
 
-static bool needs_backward(const Choice *c) {
+static bool changes_mode(const Node *n, bool still) {
+  if (n->op == &op_batch_norm_internal) return still;
+  if (n->op == &op_batch_normalization) return !still && n->in[3]->kind == VALUE_STATE && n->in[4]->kind == VALUE_STATE;
+  if (n->op != &op_dropout) return false;
+  if (!has_in(n, 2)) return !still;
+  return still && n->in[2]->kind == VALUE_CONSTANT;
+}
+
+static bool is_artifacts_choice(const Choice *c) {
+  for (int i = 0; i < c->s->state.count; i++)
+    if (c->trains[i] != c->s->state.parameters[i].accumulated) return false;
+  return true;
+}
+
+static Status needs_backward(const Choice *c, bool *needed) {
   const TrainletSession *s = c->s;
-  for (int i = 0; i < s->state.count; i++)
-    if (c->trains[i] && !s->state.parameters[i].accumulated) return true;
-  for (int i = 0; i < s->loaded->node_count; i++)
-    if (changes_mode(c, s->loaded->nodes[i])) return true;
-  return false;
+  *needed = false;
+  if (is_artifacts_choice(c)) return STATUS_OK;
+  const bool *still = find_still(c, s->loaded);
+  if (!still) return STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < s->state.count; i++) *needed |= c->trains[i] && !s->state.parameters[i].accumulated;
+  for (int i = 0; i < s->loaded->node_count; i++) *needed |= changes_mode(s->loaded->nodes[i], still[i]);
+  return STATUS_OK;
 }
 
 /* Not a flag of an accumulator, and no gradient that is made anew. */
@@ -118,7 +138,7 @@ static Graph *clone_loaded(const Choice *c, bool gradients, Arena *arena) {
   return clone;
 }
 
-static Value *switched(Graph *g, const Node *n) {
+static Value *switched_norm(Graph *g, const Node *n) {
   AttrList attrs = ATTRS(attr_of_float("epsilon", node_float(n, "epsilon", 1e-5f)),
                          attr_of_float("momentum", node_float(n, "momentum", 0.9f)));
   if (n->op == &op_batch_norm_internal) return emit_first(g, "BatchNormalization", attrs, n->in, 5);
@@ -127,16 +147,37 @@ static Value *switched(Graph *g, const Node *n) {
 }
 
 /* The emitted node is at the end of the graph: it is moved to the place of the other. */
+static Status switch_norm(Graph *g, int at) {
+  Node *n = g->nodes[at];
+  Value *y = switched_norm(g, n);
+  if (!y) return g->error->status;
+  g->nodes[at] = y->producer;
+  g->node_count--;
+  y->producer->out[0] = n->out[0];
+  n->out[0]->producer = y->producer;
+  return STATUS_OK;
+}
+
+/* With training_mode it drops, without it does not. The node stays, and its stream of random numbers. */
+static Status switch_dropout(Graph *g, Node *n) {
+  static const uint8_t on = 1;
+  Value **in = ARENA_ARRAY(g->arena, Value *, 3);
+  Value *mode = has_in(n, 2) ? NULL
+                             : graph_constant(g, graph_fresh_name(g, "training_mode"), DTYPE_BOOL, &(Shape){0}, &on);
+  if (!in || (!mode && !has_in(n, 2))) return STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < 2 && i < n->in_count; i++) in[i] = n->in[i];
+  in[2] = mode;
+  n->in = in;
+  n->in_count = mode ? 3 : 2;
+  return STATUS_OK;
+}
+
 static Status switch_modes(const Choice *c, Graph *g) {
+  const bool *still = find_still(c, g);
+  if (!still) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
-    if (!changes_mode(c, n)) continue;
-    Value *y = switched(g, n);
-    if (!y) return g->error->status;
-    g->nodes[i] = y->producer;
-    g->node_count--;
-    y->producer->out[0] = n->out[0];
-    n->out[0]->producer = y->producer;
+    if (changes_mode(n, still[i])) TRY(n->op == &op_dropout ? switch_dropout(g, n) : switch_norm(g, i));
   }
   return STATUS_OK;
 }
@@ -212,7 +253,8 @@ static Status append_backward(Choice *c, Graph *g) {
 }
 
 static Graph *make_graph(Choice *c, Arena *arena) {
-  bool backward = needs_backward(c);
+  bool backward;
+  if (needs_backward(c, &backward) != STATUS_OK) return NULL;
   Graph *g = clone_loaded(c, !backward, arena);
   if (!g || (backward && (switch_modes(c, g) != STATUS_OK || append_backward(c, g) != STATUS_OK))) return NULL;
   for (int i = 0; i < c->s->state.count; i++)

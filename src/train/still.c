@@ -13,7 +13,7 @@ static Past joined(Past a, Past b) { return (Past){a.learned || b.learned, a.tra
 static bool is_still(const Past *past, const Node *n, bool batch_norm) {
   Past x = past[n->in[0]->index];
   if (n->op == &op_dropout) return x.learned && !x.trains;
-  if (n->op != &op_batch_normalization || !batch_norm) return false;
+  if ((n->op != &op_batch_normalization && n->op != &op_batch_norm_internal) || !batch_norm) return false;
   Past own = joined(past[n->in[1]->index], past[n->in[2]->index]);
   if (!own.learned) own = x;
   return own.learned && !own.trains;
@@ -22,8 +22,10 @@ static bool is_still(const Past *past, const Node *n, bool batch_norm) {
 Status still_find(const Graph *m, const bool *trained, bool batch_norm, Arena *arena, bool *still) {
   Past *past = ARENA_ARRAY(arena, Past, m->value_count);
   if (!past) return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-  for (int i = 0; i < m->value_count; i++)
-    past[i] = (Past){mode_is_parameter(m->values[i]) && !m->values[i]->statistic, trained[i]};
+  for (int i = 0; i < m->value_count; i++) {
+    const Value *v = m->values[i];
+    past[i] = (Past){(mode_is_parameter(v) || v->kind == VALUE_STATE) && !v->statistic, trained[i]};
+  }
   for (int i = 0; i < m->node_count; i++) {
     const Node *n = m->nodes[i];
     Past all = {0};

@@ -110,7 +110,7 @@ test('bounds: clamped after each step, saved, replaced, refused', async (t) => {
   for (let i = 1; i < 4; i++) await free.step(batchFeeds(recipe, i));
   assert.ok((await least(free, first)) < 0);
   for (const [bounds, message] of [
-    [{ [first]: [1, 0] }, `bounds of '${first}': [1, 0] is no range from a number to one that is not below it`],
+    [{ [first]: [1, 0] }, `bounds of '${first}': [1, 0] is no range: the least must not be above the most`],
     [{ [first]: [NaN, 0] }, /is no range/],
     [{ [first]: [Infinity, Infinity] }, /is no range/],
     [{ [first]: [1] }, `bounds of '${first}' must be two numbers, as [0, 10]`],

@@ -82,6 +82,22 @@ test('a checkpoint says what trains, and goes on with it to the bit', async (t) 
   assert.deepEqual(trainable(foreign), trainable(session));
 });
 
+test("the artifacts' own choice is their graph, so it is resumed to the bit", async (t) => {
+  const recipe = read('trainable/cnn_bn.json');
+  const artifacts = await make(recipe, { requiresGrad: ['fc.*'], batchNorm: 'update' });
+  const [session, plain] = [await create(t, artifacts), await create(t, artifacts)];
+  const mean = (await session.getParameter('bn1.running_mean')).data;
+  await session.setTrainable(['fc.*']);
+  for (const one of [session, plain]) await one.step(batchFeeds(recipe, 0));
+  const resumed = await create(t, { ...artifacts, checkpointState: await session.saveCheckpoint() });
+  for (let step = 1; step < 4; step++)
+    for (const one of [session, plain, resumed]) await one.step(batchFeeds(recipe, step));
+  const values = await valuesOf(plain);
+  assert.notDeepEqual(values['bn1.running_mean'], mean);
+  assert.deepEqual(await valuesOf(session), values);
+  assert.deepEqual(await valuesOf(resumed), values);
+});
+
 test('bad choices are refused in a sentence', async (t) => {
   const session = await open(t, read('trainable/cnn_bn.json'));
   for (const [patterns, sentence] of [

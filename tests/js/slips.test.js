@@ -37,6 +37,8 @@ const FILES = [
   ['\x89HDF\r\n\x1a\n', 'HDF5, as of Keras (.h5): convert the model to ONNX'],
   ['\x1f\x8b\x08\0\0\0', 'compressed by gzip: decompress it'],
   ['version https://git-lfs.github.com/spec/v1\n', 'a pointer of Git LFS: git lfs pull brings the file'],
+  ['\x93NUMPY\x01\0v\0', 'an array of NumPy'],
+  ['\x89PNG\r\n\x1a\n', 'a picture (PNG)'],
   ['GGUF\x03\0\0\0', 'GGUF, which holds weights alone'],
   ['\x1c\0\0\0TFL3\x14\0', 'a TensorFlow Lite model: convert it to ONNX'],
   ['\x40\0\0\0\0\0\0\0{"a":{}}', 'safetensors, which holds weights alone: export the model to ONNX'],

@@ -357,8 +357,9 @@ test('Dropout drops nothing where weights come before it of which none trains', 
     [value('x', 'float32', 5, 4)],
     value('y', 'float32', 5, 2),
   );
-  const losses = async (frozen) => {
+  const losses = async (frozen, later) => {
     const { session } = await open(bytes, { loss: 'mse', optimizer: { type: 'sgd', lr: 0 }, frozen });
+    if (later) await session.setTrainable(later);
     const feeds = {
       x: new Tensor('float32', units(4, 5, 4).data, [5, 4]),
       target: new Tensor('float32', units(5, 5, 2).data, [5, 2]),
@@ -372,4 +373,8 @@ test('Dropout drops nothing where weights come before it of which none trains', 
   assert.deepEqual(await losses(['w1', 'w2']), { count: 1, isEval: true });
   assert.deepEqual(await losses(['w1']), { count: 4, isEval: false });
   assert.deepEqual(await losses([]), { count: 4, isEval: false });
+  assert.deepEqual(await losses([], ['w3']), { count: 1, isEval: true });
+  assert.deepEqual(await losses([], ['w2', 'w3']), { count: 4, isEval: false });
+  assert.deepEqual(await losses(['w1', 'w2'], ['w2', 'w3']), { count: 4, isEval: false });
+  assert.deepEqual(await losses(['w1', 'w2'], ['w*']), { count: 4, isEval: false });
 });
