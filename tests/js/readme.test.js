@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { info, message, node, tensor } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 
@@ -18,13 +17,14 @@ const HIDDEN = 8;
 const few = (seed, count) =>
   Float32Array.from({ length: count }, (_, i) => Math.round(64 * batchUnit(seed, i) - 32) / 32);
 
-/** point (N, 2) ─ Gemm ─ Relu ─ Gemm ─▶ scores (N, 2), in as few bytes as it takes. */
-function model() {
+/** point (N, 2) ─ Gemm ─ Relu ─ Gemm ─▶ scores (N, 2), in as few bytes as it takes; `last` makes the scores of `raw`. */
+function model(last) {
   const weights = { A: [2, HIDDEN], B: [HIDDEN, 2] };
   const graph = message(
     [1, node('MatMul', ['point', 'A'], 'a')],
     [1, node('Relu', ['a'], 'b')],
-    [1, node('MatMul', ['b', 'B'], 'scores')],
+    [1, node('MatMul', ['b', 'B'], last ? 'raw' : 'scores')],
+    ...(last ? [[1, last]] : []),
     [2, 'inside'],
     ...Object.entries(weights).map(([name, dims], i) => [
       5,
@@ -36,22 +36,66 @@ function model() {
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
 
-test('the first example of README.md runs as pasted and learns', { timeout: 60_000 }, async () => {
-  const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
-  const [, example] = /^```js\n(.*?)^```/ms.exec(readme) ?? [];
-  const encoded = [...example.matchAll(/^ {4}'([\w+/=]+)'/gm)].map(([, piece]) => piece).join('');
-  assert.equal(encoded, Buffer.from(model()).toString('base64'));
+const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
+const [, example] = /^```js\n(.*?)^```/ms.exec(readme) ?? [];
+const encoded = [...example.matchAll(/^ {4}'([\w+/=]+)'/gm)].map(([, piece]) => piece).join('');
+
+/** In a fresh folder with the package. @param {string} program */
+async function runPasted(program) {
   const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-readme-'));
   try {
     await mkdir(path.join(folder, 'node_modules'));
     await symlink(ROOT, path.join(folder, 'node_modules', 'trainlet'), 'junction');
-    await writeFile(path.join(folder, 'example.mjs'), example);
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.mjs'], { cwd: folder });
-    assert.equal(stderr, '');
-    const [before, after, length] =
-      /^accuracy ([\d.]+) → ([\d.]+)\n.* (\d+) bytes/m.exec(stdout)?.slice(1).map(Number) ?? [];
-    assert.ok(before < 0.8 && after > 0.9 && length > 300, stdout);
+    await writeFile(path.join(folder, 'example.mjs'), program);
+    return await new Promise((resolve) => {
+      execFile(process.execPath, ['example.mjs'], { cwd: folder }, (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, stdout, stderr }),
+      );
+    });
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+test('the first example of README.md runs as pasted and learns', { timeout: 60_000 }, async () => {
+  assert.equal(encoded, Buffer.from(model()).toString('base64'));
+  const { code, stdout, stderr } = await runPasted(example);
+  assert.deepEqual([code, stderr], [0, '']);
+  const [before, after, length] =
+    /^accuracy ([\d.]+) → ([\d.]+)\n.* (\d+) bytes/m.exec(stdout)?.slice(1).map(Number) ?? [];
+  assert.ok(before < 0.8 && after > 0.9 && length > 300, stdout);
 });
+
+/** What one reads. @type {Record<string, [string, string, number, RegExp]>} */
+const SLIPS = {
+  'classes counted from 1': [
+    '] > 0));',
+    '] > 0) + 1);',
+    1,
+    /^TrainletError: data set: the labels 'labels' have 2 in row \d+, but the scores have 2 classes, 0 to 1\n(.*\n)*? +at .*example\.mjs:\d+/m,
+  ],
+  "PyTorch's ignore index": [
+    'Number(points',
+    'i % 2 ? -100 : Number(points',
+    1,
+    /^TrainletError: data set: .* have -100 in row 1, .*make the artifacts with loss: \{ type: 'cross-entropy', ignoreIndex: -100 \}\)$/m,
+  ],
+  'a dim too many': [
+    '[count, 2]',
+    '[count, 2, 1]',
+    1,
+    /^TrainletError: input 'point' wants shape \(\?, 2\), \(32, 2, 1\) came$/m,
+  ],
+  'a Softmax at the end': ['MODEL', '', 0, /^Softmax '\w+' is right before the loss, .*lossInputs: \['raw'\]\n$/],
+};
+
+for (const [slip, [from, to, exit, words]] of Object.entries(SLIPS))
+  test(`the same with ${slip}: one sentence says it`, { timeout: 60_000 }, async () => {
+    const softmax = Buffer.from(model(node('Softmax', ['raw'], ['scores']))).toString('base64');
+    const changed =
+      from === 'MODEL' ? example.replace(/(?:^ {4}'[\w+/=]+'.*\n)+/m, `'${softmax}'\n`) : example.replace(from, to);
+    assert.notEqual(changed, example);
+    const { code, stderr } = await runPasted(changed);
+    assert.equal(code, exit, stderr);
+    assert.match(stderr, words);
+  });

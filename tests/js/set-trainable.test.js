@@ -82,6 +82,30 @@ test('a checkpoint says what trains, and goes on with it to the bit', async (t) 
   assert.deepEqual(trainable(foreign), trainable(session));
 });
 
+for (const optimizer of [
+  { type: 'sgd', lr: 0.1, momentum: 0.9, weightDecay: 0.01, clipGradNorm: 0.1 },
+  { type: 'adamw', lr: 0.01, weightDecay: 0.1, clipGradNorm: 0.1 },
+])
+  test(`${optimizer.type}: what is frozen counts for no norm, and neither decay nor momentum moves it`, async (t) => {
+    const recipe = read('mlp_momentum.json');
+    const head = await open(t, recipe, { optimizer, requiresGrad: ['fc3.*'] });
+    const session = await open(t, recipe, { optimizer });
+    await session.setTrainable(['fc3.*']);
+    for (let step = 0; step < 5; step++)
+      assert.equal(
+        (await session.step(batchFeeds(recipe, step))).loss,
+        (await head.step(batchFeeds(recipe, step))).loss,
+      );
+    await session.setTrainable(['*']);
+    for (let step = 0; step < 3; step++) await session.step(batchFeeds(recipe, step));
+    await session.setTrainable(['fc1.weight', 'fc2.bias', 'fc3.weight']);
+    const before = await valuesOf(session);
+    for (let step = 0; step < 3; step++) await session.step(batchFeeds(recipe, step));
+    const after = await valuesOf(session);
+    const moved = Object.keys(after).filter((name) => after[name].some((value, i) => value !== before[name][i]));
+    assert.deepEqual(moved.sort(), trainable(session).sort());
+  });
+
 test("the artifacts' own choice is their graph, so it is resumed to the bit", async (t) => {
   const recipe = read('trainable/cnn_bn.json');
   const artifacts = await make(recipe, { requiresGrad: ['fc.*'], batchNorm: 'update' });
