@@ -179,9 +179,18 @@ static Status hold_program(TrainletSession *s, Model *m, OpenRun *w) {
   return w->program ? STATUS_OK : out_of_memory(s); /* the first error wins */
 }
 
+/* A program without it needs nothing from outside. */
+static Status check_yield(TrainletSession *s, const Program *p) {
+  const Node *yield = s->outside.yield;
+  if (p->yield && p->yield->in_count == yield->in_count) return STATUS_OK;
+  return error_set(&s->error, STATUS_INVALID_MODEL, yield->name,
+                   "YieldOp '%.128s': no gradient of the training model comes from it", yield->name);
+}
+
 static Status run_forward(TrainletSession *s, Model *m, OpenRun *w) {
   TRY(hold_program(s, m, w));
   Program *p = &w->program->program;
+  TRY(check_yield(s, p));
   TRY(session_begin_outputs(s, (size_t)p->yield->in_count));
   TRY(session_execute(s, p, (StepRange){.end = p->yield_step}));
   TRY(loss_check_labels(p, &s->error)); /* of a loss that is an output of the model */

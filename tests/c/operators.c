@@ -183,33 +183,34 @@ static void print_domain(FILE *page, const char *domain) {
 }
 
 static void print_page(FILE *page) {
-  fputs("# Operators\n\n"
-        "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, "
-        "and a test fails\n"
-        "when it is another one.\n\n"
-        "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any "
-        "opset in between is\n"
-        "  read as the version before.\n"
-        "- *types of inputs*: by the number of the input, as far as a case has it, the types with which the operator "
-        "is accepted; floats\n"
-        "  are float32, float64, float16 and bfloat16, numbers those and all integers. Float16 and bfloat16 are "
-        "computed in float32, small\n"
-        "  integers in a wider type. Float64 is kept by what moves elements, arithmetic, comparisons, exp, log, roots, "
-        "powers, sums and other\n"
-        "  reductions and MatMul; the rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, "
-        "recurrent networks,\n"
-        "  attention) computes it in float32: about seven digits, nothing past 3.4e38.\n"
-        "- *gradient towards*: the numbers of the float32 inputs that a gradient reaches.\n"
-        "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator "
-        "without any is run by\n"
-        "  those of the operators whose gradient it is.\n\n"
-        "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; "
-        "If, Loop, Scan and\n"
-        "SequenceMap become the nodes of their subgraphs, with the gradients of these "
-        "([control-flow.md](control-flow.md)). At a YieldOp\n"
-        "`session.forward` stops and its `backward` goes on. Of ATen we know `embedding`, `embedding_backward` and "
-        "`embedding_dense_backward`.\n",
-        page);
+  fputs(
+      "# Operators\n\n"
+      "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, "
+      "and a test fails\n"
+      "when it is another one.\n\n"
+      "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any "
+      "opset in between is\n"
+      "  read as the version before.\n"
+      "- *types of inputs*: by the number of the input, as far as a case has it, the types with which the operator "
+      "is accepted; floats\n"
+      "  are float32, float64, float16 and bfloat16, numbers those and all integers. Float16 and bfloat16 are "
+      "computed in float32, small\n"
+      "  integers in a wider type. Float64 is kept by what moves elements, arithmetic, comparisons, exp, log, roots, "
+      "powers, sums and other\n"
+      "  reductions and MatMul; the rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, "
+      "recurrent networks,\n"
+      "  attention) computes it in float32: about seven digits, nothing past 3.4e38.\n"
+      "- *gradient towards*: the numbers of the float32 inputs that a gradient reaches.\n"
+      "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator "
+      "without any is run by\n"
+      "  those of the operators whose gradient it is.\n\n"
+      "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; "
+      "If, Loop, Scan and\n"
+      "SequenceMap become the nodes of their subgraphs, with the gradients of these "
+      "([control-flow.md](control-flow.md)). At a YieldOp\n"
+      "`session.forward` stops and its `backward` goes on. Of ATen we know `embedding`, `embedding_backward` and\n"
+      "`embedding_dense_backward`; our own gradient of the first reaches the row padding_idx too, as Gather's does.\n",
+      page);
   const char *domains[16];
   int count = 0;
   for (int i = 0; op_at(i); i++) {

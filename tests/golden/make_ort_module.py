@@ -3,6 +3,7 @@
 forward.onnx: embedding by ATen, LayerNormalization, one causal block with distances in its mask, FastGelu, the head tied to the embedding.
 training.onnx: the same with a YieldOp, and after it the gradients in ONNX Runtime's operators, as outputs `<parameter>_grad`; parameters are
 inputs. It has the gradients of ORTModule's graphs; we cannot run that here, so the nodes are written by its documented rules.
+aside.onnx: gradients that do not come from its YieldOp, which is refused.
 golden.json: cross-entropy of three steps of SGD, and Σ |p − p0| of each parameter after them.
 """
 import json
@@ -141,10 +142,14 @@ def train(start):
 
 if __name__ == "__main__":
     HERE.mkdir(exist_ok=True)
-    start, plain, trained = parameters(), Nodes(), Nodes()
+    start, plain, trained, aside = parameters(), Nodes(), Nodes(), Nodes()
     outputs = [("logits", ["N", T, WORDS]), ("hidden", ["N", T, D])]
     forward(plain), save(plain, "forward", [], outputs, start)
     forward(trained), backward(trained), save(trained, "training", SHAPES, [(f"{p}_grad", s) for p, s in SHAPES.items()], {})
+    forward(aside), aside.microsoft("YieldOp", ["logits", "hidden"], ["logits_grad"], full_shape_outputs=[0], non_differentiable_outputs=[1])
+    for p in SHAPES:
+        aside.add("Identity", [p], f"{p}_grad")
+    save(aside, "aside", SHAPES, [(f"{p}_grad", s) for p, s in SHAPES.items()], {})
     losses, changes = train(start)
     made = {"words": WORDS, "length": T, "batch": N, "lr": LR, "losses": losses, "changes": changes}
     (HERE / "golden.json").write_text(json.dumps(made, indent=1) + "\n")

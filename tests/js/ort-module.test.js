@@ -82,3 +82,13 @@ test('its hidden output takes no gradient, and an inference session says what ru
   await assert.rejects(inference.run({ ids: textOf(0).ids }), { code: 'invalid-feed' });
   await inference.release();
 });
+
+test('gradients that do not come from the YieldOp are refused', async () => {
+  const trainModel = golden('ort_module/aside.onnx');
+  const session = await TrainingSession.create({ ...artifacts, trainModel }, HERE);
+  await assert.rejects(session.forward({ ids: textOf(0).ids }), {
+    code: 'invalid-model',
+    message: /^YieldOp 'YieldOp_logits_grad': no gradient of the training model comes from it$/,
+  });
+  await session.release();
+});
