@@ -14,7 +14,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
  *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
  * optimizers: string[], limits: PropertyLimits,
  *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
- *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count', number> }} Constants
+ *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count' | 'counted' | 'isSum', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
 
@@ -219,7 +219,7 @@ export class Core {
   }
 
   /** @param {Protocol['step']['in']} args */
-  step({ feeds, fetches = [], optimize, lr, position }) {
+  step({ feeds, fetches = [], losses = [], optimize, lr, position }) {
     if (lr !== undefined) this.setLearningRate(lr);
     this.#feed('train', feeds);
     if (optimize && !this.#accumulating) this.#run('abi_session_step', this.#session);
@@ -227,22 +227,28 @@ export class Core {
     if (position) this.setPosition(position);
     return {
       loss: this.#loss(),
-      counted: this.#counted(),
+      counted: this.#counted(losses),
       outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)),
       ...(optimize && { gradientNorm: this.#call('abi_session_gradient_norm', this.#session) }),
     };
   }
 
   /** @param {Protocol['measure']['in']} args */
-  measure({ feeds, fetches }) {
-    const outputs = /** @type {NumberOutputs} */ (this.run({ graph: 'eval', feeds, fetches }));
-    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted(), outputs };
+  measure({ feeds, fetches, losses }) {
+    const outputs = /** @type {NumberOutputs} */ (
+      this.run({ graph: 'eval', feeds, fetches: [...new Set([...losses, ...fetches])] })
+    );
+    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted(losses), outputs };
   }
 
-  /** @returns {Counted} of the last run */
-  #counted() {
-    const weight = this.#call('abi_session_counted', this.#session);
-    return { weight, sum: this.#call('abi_session_loss_is_sum', this.#session) === 1 };
+  /** Of the last run, whose outputs they are. @param {readonly string[]} losses @returns {Counted[]} */
+  #counted(losses) {
+    const count = this.#call('abi_session_output_count', this.#session);
+    const outputs = Array.from({ length: count }, (_, i) => this.#output(i));
+    return losses.map((loss) => {
+      const { counted, isSum, tensor } = /** @type {typeof outputs[0]} */ (outputs.find(({ name }) => name === loss));
+      return { loss: Number(tensor().data[0]), weight: counted, sum: isSum };
+    });
   }
 
   /** @param {Protocol['forward']['in']} args */
@@ -517,7 +523,14 @@ export class Core {
     ];
     const tensor = () =>
       this.#tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
-    return { name: this.#text(name), rank, items: word('count'), tensor };
+    return {
+      name: this.#text(name),
+      rank,
+      items: word('count'),
+      counted: view.getFloat64(offset.counted, true),
+      isSum: view.getUint8(offset.isSum) === 1,
+      tensor,
+    };
   }
 
   /** @param {number} id */
@@ -702,7 +715,6 @@ function maySleep() {
 /** The exports whose number is a value, not an address or a count. */
 const FLOATS = new Set([
   'abi_session_loss',
-  'abi_session_counted',
   'abi_session_gradient_norm',
   'abi_session_lr',
   'abi_session_element_count',

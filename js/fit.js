@@ -94,12 +94,12 @@ class Fit {
       typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
-    const { pair, perplexity } = measuresOf(info, metrics);
+    const { pair, ...measures } = measuresOf(info, metrics);
     const own = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
     if (metrics && pair && !own && !heldOut) {
       throw invalid(`fit: accuracy needs validation, or artifacts with additionalOutputs: ['${pair.output}']`);
     }
-    this.#measures = { pair: own, perplexity };
+    this.#measures = { ...measures, pair: own };
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
     this.#train = openData(training, graph.inputs, batchSize, own?.label);
@@ -300,7 +300,14 @@ class Fit {
     try {
       const result = await this.#ask(
         'step',
-        { feeds, fetches: this.#fetches, optimize, lr, position },
+        {
+          feeds,
+          fetches: this.#fetches,
+          losses: this.#measures.losses.map(({ name }) => name),
+          optimize,
+          lr,
+          position,
+        },
         [feeds.buffer],
         this.#options.signal,
       );
@@ -327,8 +334,7 @@ class Fit {
       this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
     ]);
     this.#gradientsOpen = false;
-    const counted = { weight: 0, sum: false };
-    return { loss: NaN, counted, outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
+    return { loss: NaN, counted: [], outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
   }
 
   /** The optimizer step of a last group that a stream left unfinished. */

@@ -7,7 +7,10 @@ import { TrainletError } from './errors.js';
 /** @import { Batch, Labels } from './data.js' */
 
 /** @typedef {{ label: string, output: string, ignoreIndex?: number }} Pair */
-/** @typedef {{ pair?: Pair, perplexity: boolean }} Measures beside the loss */
+/**
+ * @typedef {{ name: string, weight: number }} Loss one of those whose weighted sum is the loss
+ * @typedef {{ losses: Loss[], pair?: Pair, perplexity: boolean }} Measures
+ */
 
 const METRICS = ['loss', 'accuracy', 'perplexity'];
 
@@ -24,7 +27,8 @@ export function measuresOf(info, metrics) {
   const perplexity = metrics?.includes('perplexity') ?? false;
   if (perplexity && !graph.crossEntropy)
     throw invalid('perplexity needs a loss that is cross-entropy, of which it is the exponential');
-  return { pair: accuracyPair(graph, info.predict, metrics), perplexity };
+  const losses = graph.losses.length ? graph.losses : [{ name: graph.outputs[0].name, weight: 1 }];
+  return { losses, pair: accuracyPair(graph, info.predict, metrics), perplexity };
 }
 
 /** @param {GraphInfo} graph @param {readonly string[]} predict @param {readonly Metric[]} [metrics] */
@@ -46,57 +50,69 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
 /** Batches weigh by what their loss has counted, so that a mean does not depend on how the data are cut into them. */
 export class Tally {
   #measures;
-  #loss;
-  #weight;
+  /** Of each of the losses. */
+  #totals;
+  #weights;
   #right;
   #labels;
 
   /** @param {Measures} measures @param {number[]} [sums] of a tally that is to go on */
-  constructor(measures, [loss, weight, right, labels] = [0, 0, 0, 0]) {
+  constructor(measures, [total = 0, weight = 0, right = 0, labels = 0, ...more] = []) {
     this.#measures = measures;
-    this.#loss = loss;
-    this.#weight = weight;
+    const sums = [total, weight, ...more];
+    this.#totals = measures.losses.map((_, i) => sums[2 * i] ?? 0);
+    this.#weights = measures.losses.map((_, i) => sums[2 * i + 1] ?? 0);
     this.#right = right;
     this.#labels = labels;
   }
 
   get sums() {
-    return [this.#loss, this.#weight, this.#right, this.#labels];
+    const [total, weight, ...more] = this.#totals.flatMap((each, i) => [each, this.#weights[i]]);
+    return [total, weight, this.#right, this.#labels, ...more];
   }
 
   /**
    * @param {Batch} batch
-   * @param {{ loss: number, counted: Counted, outputs: NumberOutputs }} result
+   * @param {{ counted: Counted[], outputs: NumberOutputs }} result
    * @returns {Record<string, number>} of this batch
    */
-  add({ examples, labels }, { loss, counted, outputs }) {
-    const known = counted.weight >= 0;
-    const weight = known ? counted.weight : examples;
-    const total = known && counted.sum ? loss : loss * weight;
-    this.#loss += total;
-    this.#weight += weight;
+  add({ examples, labels }, { counted, outputs }) {
+    const weights = counted.map(({ weight }) => (weight < 0 ? examples : weight));
+    const totals = counted.map(({ loss, weight, sum }, i) => (sum && weight >= 0 ? loss : loss * weights[i]));
+    totals.forEach((total, i) => {
+      this.#totals[i] += total;
+      this.#weights[i] += weights[i];
+    });
     const { pair } = this.#measures;
     const prediction = pair && outputs[pair.output];
     const { right, counted: count } =
       labels && prediction ? countRight(prediction, labels, pair.ignoreIndex) : { right: 0, counted: 0 };
     this.#right += right;
     this.#labels += count;
-    return this.#told(weight ? { loss: total / weight } : {}, right, count);
+    return this.#told(weights.some((weight) => weight) ? this.#mean(totals, weights) : undefined, right, count);
   }
 
   /** Nothing has counted so far: there is no mean of it. */
   get empty() {
-    return this.#weight === 0;
+    return this.#weights.every((weight) => weight === 0);
   }
 
   /** The means so far. @returns {Record<string, number> & { loss: number }} */
   get means() {
-    const loss = this.#loss / this.#weight;
-    return { loss, ...this.#told({ loss }, this.#right, this.#labels) };
+    const loss = this.#mean(this.#totals, this.#weights);
+    return { loss, ...this.#told(loss, this.#right, this.#labels) };
   }
 
-  /** What there is beside a loss. @param {{ loss?: number }} mean @param {number} right @param {number} labels */
-  #told({ loss }, right, labels) {
+  /** One of which nothing has counted adds nothing. @param {number[]} totals @param {number[]} weights */
+  #mean(totals, weights) {
+    return this.#measures.losses.reduce(
+      (sum, { weight }, i) => sum + (weights[i] ? (weight * totals[i]) / weights[i] : 0),
+      0,
+    );
+  }
+
+  /** What there is beside a loss. @param {number | undefined} loss @param {number} right @param {number} labels */
+  #told(loss, right, labels) {
     return {
       ...(labels && { accuracy: right / labels }),
       ...(this.#measures.perplexity && loss !== undefined && { perplexity: Math.exp(loss) }),

@@ -69,7 +69,7 @@ export class Place {
 function read(text) {
   try {
     const { position, step, tally, data, best } = JSON.parse(text);
-    if (!Number.isSafeInteger(step) || tally.length !== 4 || !tally.every(Number.isFinite)) return undefined;
+    if (!Number.isSafeInteger(step) || tally.length < 4 || !tally.every(Number.isFinite)) return undefined;
     return {
       position,
       step,

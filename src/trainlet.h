@@ -142,6 +142,11 @@ typedef struct TrainletTensor {
   const int64_t *dims; /* rank numbers */
   const void *data;    /* `bytes` bytes; of strings: `count` pointers to text */
   size_t count, bytes; /* elements, or tensors of a sequence; bytes of data */
+  /* Of a graph's loss, or of one of several, after a run: what it has counted. That is labels that are not ignored,
+   * each by the weight of its class, or elements: a mean over runs weighs each by it. -1 where the model does not say,
+   * and of all other outputs. */
+  double counted;
+  bool is_sum; /* of what was counted, not its mean */
 } TrainletTensor;
 
 /* Says what the next run of the part's model gets for an input, and where to write it: `dims` are `rank` numbers, the
@@ -173,10 +178,6 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s,
  * STATUS_NON_FINITE_LOSS where the loss or a gradient is NaN or infinite; then no parameter has been changed. */
 Status trainlet_session_step(TrainletSession *s);
 double trainlet_session_loss(const TrainletSession *s); /* of the last step or train run: the model's first output */
-/* What the loss of the last run has counted, where its outputs gave the loss: labels that are not ignored, each by the
- * weight of its class, or elements. A mean over runs weighs each by it; -1 where the model's loss does not say. */
-double trainlet_session_counted(const TrainletSession *s);
-bool trainlet_session_loss_is_sum(const TrainletSession *s); /* of what was counted, not their mean */
 /* The L2 norm of all gradients at the last step of the optimizer, before they are clipped. */
 double trainlet_session_gradient_norm(const TrainletSession *s);
 /* One step of the optimizer with the gradients that have been accumulated. STATUS_INVALID_ARGUMENT without an

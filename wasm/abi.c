@@ -75,7 +75,8 @@ static void put_constants(Printer *p) {
   PUT_FIELDS(p, "ranks", {"sequence", TRAINLET_SEQUENCE}, {"nothing", TRAINLET_NOTHING});
   PUT_FIELDS(p, "tensor", {"name", offsetof(TrainletTensor, name)}, {"type", offsetof(TrainletTensor, type)},
              {"rank", offsetof(TrainletTensor, rank)}, {"dims", offsetof(TrainletTensor, dims)},
-             {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)});
+             {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)},
+             {"counted", offsetof(TrainletTensor, counted)}, {"isSum", offsetof(TrainletTensor, is_sum)});
   printer_field(p, "positions", POSITION_COUNT);
   printer_put(p, "}");
 }
@@ -293,10 +294,6 @@ EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) {
   return trainlet_session_step(s), session_status(s);
 }
 EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
-EXPORT(abi_session_counted) double abi_session_counted(TrainletSession *s) { return trainlet_session_counted(s); }
-EXPORT(abi_session_loss_is_sum) int abi_session_loss_is_sum(TrainletSession *s) {
-  return trainlet_session_loss_is_sum(s);
-}
 EXPORT(abi_session_gradient_norm) double abi_session_gradient_norm(TrainletSession *s) {
   return trainlet_session_gradient_norm(s);
 }

@@ -53,6 +53,17 @@ static void put_values(Printer *p, const Graph *g, Value *const *values, int cou
   printer_put(p, "]");
 }
 
+/* Those whose weighted sum the first output is, from the last. */
+static void put_losses(Printer *p, const Graph *g) {
+  printer_put(p, ","), printer_key(p, "losses"), printer_put(p, "[");
+  for (int i = 0; i < loss_part_count(g); i++) {
+    LossPart part = loss_part(g, i);
+    printer_put(p, i ? ",{" : "{"), printer_key(p, "name"), printer_string(p, part.value->name);
+    printer_put(p, ","), printer_key(p, "weight"), printer_float(p, part.weight), printer_put(p, "}");
+  }
+  printer_put(p, "]");
+}
+
 static void put_model(Printer *p, const char *key, const Model *m) {
   printer_key(p, key);
   if (!m->graph) {
@@ -63,6 +74,7 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   printer_put(p, ","), printer_key(p, "outputs"), put_values(p, m->graph, m->outputs, m->output_count);
   printer_put(p, ","), printer_key(p, "crossEntropy"),
       printer_put(p, loss_is_cross_entropy(m->graph) ? "true" : "false");
+  put_losses(p, m->graph);
   printer_put(p, "},");
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "graph/op.h"
+#include "ops/ops.h"
 
 static bool compares_with_labels(const Node *n) {
   return n->op->counted && !n->deferred.waits && n->op->counted(n).labels > 0;
@@ -47,16 +47,61 @@ Status loss_check_labels(const Program *p, Error *error) {
 
 /* A mean or sum of numbers is of elements where these are compared with a target, as in the losses of ONNX Runtime and
  * ours; what else a model's own loss may add up, nobody knows. */
-static bool is_counted(const Graph *g, const Node *n) {
+static bool is_counted(const Graph *g, const Node *n, bool one_of_several) {
   if (!n || !n->op->counted) return false;
+  if (one_of_several) return true;
   const Value *target = compares_with_labels(n) ? NULL : graph_find(g, "target");
   return compares_with_labels(n) || (target && target->kind == VALUE_INPUT);
 }
 
-LossCount loss_count(const Graph *g, const Value *loss) {
-  if (!is_counted(g, loss->producer)) return (LossCount){-1, false};
+LossCount loss_count(const Graph *g, const Value *loss, bool one_of_several) {
+  if (!is_counted(g, loss->producer, one_of_several)) return (LossCount){-1, false};
   Counted c = loss->producer->op->counted(loss->producer);
   return (LossCount){c.weight, c.sum};
+}
+
+static bool is_output(const Graph *g, const Value *v) {
+  for (int i = 1; i < g->output_count; i++)
+    if (g->outputs[i] == v) return true;
+  return false;
+}
+
+/* weight · part, as generateArtifacts writes it (train/loss.c). */
+static LossPart part_of(const Graph *g, const Value *weighted) {
+  const Node *n = weighted->producer;
+  if (!n || n->op != &op_mul || !is_output(g, n->in[0])) return (LossPart){0};
+  const Value *weight = n->in[1];
+  if (weight->kind != VALUE_CONSTANT || weight->type != DTYPE_FLOAT32 || weight->shape.rank || !weight->data)
+    return (LossPart){0};
+  return (LossPart){n->in[0], *(const float *)weight->data};
+}
+
+static const Value *sum_before(const Value *sum) {
+  return sum->producer && sum->producer->op == &op_add ? sum->producer->in[0] : NULL;
+}
+
+/* Of a sum, and the last that is added to it. */
+static LossPart last_part(const Graph *g, const Value *sum) {
+  return part_of(g, sum_before(sum) ? sum->producer->in[1] : sum);
+}
+
+int loss_part_count(const Graph *g) {
+  int count = 0;
+  for (const Value *sum = g->output_count > 1 ? g->outputs[0] : NULL; sum; sum = sum_before(sum))
+    if (count++ == LOSS_PARTS_MAX || !last_part(g, sum).value) return 0;
+  return count;
+}
+
+LossPart loss_part(const Graph *g, int i) {
+  const Value *sum = g->outputs[0];
+  for (; i > 0; i--) sum = sum_before(sum);
+  return last_part(g, sum);
+}
+
+bool loss_is_part(const Graph *g, const Value *v) {
+  for (int i = loss_part_count(g) - 1; i >= 0; i--)
+    if (loss_part(g, i).value == v) return true;
+  return false;
 }
 
 bool loss_is_cross_entropy(const Graph *g) {

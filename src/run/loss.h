@@ -13,10 +13,21 @@ typedef struct LossCount {
 int loss_list(const Program *p, const Node **losses);
 /* After a run, or its forward half: refuses the first label that is no class. */
 Status loss_check_labels(const Program *p, Error *error);
-/* After a run of the bound graph: of this value, its loss. */
-LossCount loss_count(const Graph *g, const Value *loss);
+/* After a run of the bound graph: of this value, which is its loss or, of several, one. */
+LossCount loss_count(const Graph *g, const Value *loss, bool one_of_several);
+
+enum { LOSS_PARTS_MAX = 256 };
+
+/* One of the losses whose weighted sum is the first output. */
+typedef struct LossPart {
+  const Value *value; /* an output, too */
+  double weight;
+} LossPart;
 
 /* Of a graph that need not be bound. */
+int loss_part_count(const Graph *g);       /* 0 where the loss is no such sum, or of more than LOSS_PARTS_MAX */
+LossPart loss_part(const Graph *g, int i); /* from the last */
+bool loss_is_part(const Graph *g, const Value *v);
 bool loss_is_cross_entropy(const Graph *g);
 /* The node that compares scores with this input; NULL where the labels are no input, or the input no labels. */
 const Node *loss_of_labels(const Graph *g, const Value *input);

@@ -16,7 +16,8 @@ TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
   if (i < 0 || i >= s->state.count) return (TrainletTensor){0};
   const Parameter *p = &s->state.parameters[i];
   if (!p->trainable) s->transition.packed.stale = true; /* the caller may write it before the next run */
-  return (TrainletTensor){p->name, p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape), p->bytes};
+  return (TrainletTensor){p->name,  p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape),
+                          p->bytes, -1,      false};
 }
 
 bool trainlet_session_parameter_trainable(const TrainletSession *s, int i) {

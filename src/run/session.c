@@ -343,7 +343,7 @@ static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.dat
 void session_take_tensor(TrainletSession *s, const char *name, const Value *v) {
   size_t elements = shape_elements(&v->shape);
   fetched(s)[s->fetched_count++] = (TrainletTensor){
-      name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type)};
+      name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type), -1, false};
 }
 
 /* A sequence comes before its items. */
@@ -352,8 +352,9 @@ static void take_output(TrainletSession *s, const Value *v) {
     session_take_tensor(s, v->name, v);
     return;
   }
-  fetched(s)[s->fetched_count++] = (TrainletTensor){
-      v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE, NULL, NULL, (size_t)v->item_count, 0};
+  fetched(s)[s->fetched_count++] = (TrainletTensor){v->name, v->type, v->absent ? TRAINLET_NOTHING : TRAINLET_SEQUENCE,
+                                                    NULL,    NULL,    (size_t)v->item_count,
+                                                    0,       -1,      false};
   for (int i = 0; i < v->item_count; i++) session_take_tensor(s, v->items[i]->name, v->items[i]);
 }
 
@@ -381,6 +382,12 @@ static Status refuse_yield(TrainletSession *s, const Program *p) {
                    p->yield->name);
 }
 
+static LossCount count_of(const Request *r, const Program *p, int i) {
+  bool one_of_several = r->fetches[i] != r->graph->outputs[0];
+  if (one_of_several && !loss_is_part(r->graph, r->fetches[i])) return (LossCount){-1, false};
+  return loss_count(p->graph, p->fetched[i], one_of_several);
+}
+
 static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
   s->begun = false;
@@ -392,10 +399,12 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->begun = true;
   TRY(session_execute(s, p, plan_all(p)));
   TRY(loss_check_labels(p, &s->error));
-  s->counted = (LossCount){-1, false};
-  for (int i = 0; i < r->fetch_count; i++)
-    if (r->fetches[i] == r->graph->outputs[0]) s->counted = loss_count(p->graph, p->fetched[i]);
-  for (int i = 0; i < r->fetch_count; i++) take_output(s, p->fetched[i]);
+  for (int i = 0; i < r->fetch_count; i++) {
+    int at = s->fetched_count;
+    take_output(s, p->fetched[i]);
+    LossCount c = count_of(r, p, i);
+    fetched(s)[at].counted = c.weight, fetched(s)[at].is_sum = c.sum;
+  }
   return STATUS_OK;
 }
 
@@ -480,8 +489,6 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s, int i) {
   return i >= 0 && i < s->fetched_count ? &fetched(s)[i] : NULL;
 }
 double trainlet_session_loss(const TrainletSession *s) { return s->loss; }
-double trainlet_session_counted(const TrainletSession *s) { return s->counted.weight; }
-bool trainlet_session_loss_is_sum(const TrainletSession *s) { return s->counted.sum; }
 double trainlet_session_gradient_norm(const TrainletSession *s) { return s->gradient_norm; }
 
 /* ---- learning ---- */

@@ -64,7 +64,6 @@ struct TrainletSession {
   Clock clock;     /* the clock that times the nodes, if they are timed */
   unsigned passes; /* the passes that are on: passes.h */
   double loss;
-  LossCount counted;    /* of the last run */
   double gradient_norm; /* of the last step of the optimizer, before clipping */
   float lr;
   int64_t steps;

@@ -18,6 +18,7 @@ export const INFO = {
       { name: 'loss', type: 'float32', dims: [] },
       { name: 'logits', type: 'float32', dims: ['N', 2] },
     ],
+    losses: [],
   },
   eval: {
     inputs: [
@@ -25,6 +26,7 @@ export const INFO = {
       { name: 'labels', type: 'int64', dims: ['N'] },
     ],
     outputs: [{ name: 'loss', type: 'float32', dims: [] }],
+    losses: [],
   },
   model: null,
   parameters: [{ name: 'w', type: 'float32', dims: [1], trainable: true }],
@@ -33,8 +35,8 @@ export const INFO = {
   memory: { stateBytes: 4, arenaBytes: 4, peakBytes: 4, lowerBoundBytes: 4, packedBytes: 0 },
 };
 
-/** A loss that does not say what it counts. */
-const UNKNOWN = { weight: -1, sum: false };
+/** A loss that does not say what it counts. @param {number} loss */
+const unknown = (loss) => [{ loss, weight: -1, sum: false }];
 
 export class FakeEngine {
   w = 1;
@@ -109,7 +111,7 @@ export class FakeEngine {
     this.gradient += Math.sin(loss);
     if (optimize) this.#learn();
     if (position) this.position = position;
-    return { loss, counted: UNKNOWN, outputs: fetches.length ? { logits: logits(feeds) } : {} };
+    return { loss, counted: unknown(loss), outputs: fetches.length ? { logits: logits(feeds) } : {} };
   }
 
   run({ feeds }) {
@@ -118,7 +120,7 @@ export class FakeEngine {
 
   measure({ feeds }) {
     const loss = this.evalLosses.length ? this.evalLosses.shift() : this.w;
-    return { loss: Math.fround(loss), counted: UNKNOWN, outputs: { logits: logits(feeds) } };
+    return { loss: Math.fround(loss), counted: unknown(Math.fround(loss)), outputs: { logits: logits(feeds) } };
   }
 
   save({ fit = this.place.text } = {}) {

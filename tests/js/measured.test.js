@@ -160,6 +160,43 @@ for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
   });
 }
 
+test('of several losses each is the mean of what it has counted, whatever the batch size, also of a fit cut short', async () => {
+  const parts = [
+    { type: 'cross-entropy', ignoreIndex: -100, weights: WEIGHTS },
+    { type: 'mse', label: 'height', reduction: 'sum', weight: 0.25 },
+    { type: 'cross-entropy', label: 'kind', weight: 3 },
+  ];
+  const height = new Tensor(
+    'float32',
+    new Float32Array(N * CLASSES).map((_, i) => Math.cos(i)),
+    [N, CLASSES],
+  );
+  const kind = Array.from({ length: N }, (_, i) => i % CLASSES);
+  const labels = labelsWith(-100);
+  const data = {
+    inputs: { input },
+    labels: { labels: new Tensor('int64', labels), height, kind: new Tensor('int64', kind) },
+  };
+  const options = { losses: parts, optimizer: 'sgd', ...HERE };
+  const artifacts = await generateArtifacts(golden('mlp_small.onnx'), options);
+  const session = await TrainingSession.create({ ...artifacts }, HERE);
+  const { data: y } = Object.values(await session.predict({ input }))[0];
+  const squares = y.reduce((sum, value, i) => sum + (value - height.data[i]) ** 2, 0);
+  const [first, last] = [await reference(session, labels, parts[0]), await reference(session, kind, {})];
+  const wanted = first.loss + (0.25 * squares) / y.length + 3 * last.loss;
+  for (const batchSize of [1, 4, 5, N]) near((await session.evaluate(data, { batchSize })).loss, wanted);
+  const still = { batchSize: 4, schedule: { type: 'constant', lr: 0 }, validation: data, seed: 1 };
+  const { epochs } = await session.fit(data, still);
+  near(epochs[0].loss, wanted);
+  near(epochs[0].metrics.val_loss, wanted);
+  await session.fit(data, { ...still, maxSteps: 3 });
+  const again = await TrainingSession.create({ ...artifacts, checkpointState: await session.saveCheckpoint() }, HERE);
+  const { epochs: rest, steps } = await again.fit(data, still);
+  assert.equal(steps, Math.ceil(N / 4) - 3);
+  near(rest[0].loss, wanted);
+  for (const each of [session, again]) await each.release();
+});
+
 test('where no label counts, or the loss is not finite, there is an error and no NaN', async () => {
   const session = await sessionWith({ ignoreIndex: -100 });
   const none = { inputs: { input }, labels: { labels: new Tensor('int64', new Array(N).fill(-100)) } };
