@@ -196,7 +196,7 @@ test('a buffer of another length is one sentence, and the learning rate reads as
   const size = await session.getParametersSize();
   await assert.rejects(
     session.loadParametersBuffer(new Uint8Array(size)),
-    is('invalid-argument', new RegExp(`wanted a Uint8Array of ${size * 4} bytes, got ${size}`)),
+    is('invalid-argument', new RegExp(`wanted a Uint8Array of ${size * 4} bytes, not ${size}`)),
   );
   assert.equal(await session.getLearningRate(), 0.001);
   await session.setLearningRate(0.3);
