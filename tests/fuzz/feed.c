@@ -117,6 +117,36 @@ bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how) {
   return true;
 }
 
+/* A gradient for every output that the last run gave; ids and other dims are refused. */
+static void feed_gradients(TrainletSession *s, int id, const FuzzFeed *how) {
+  int count = trainlet_session_output_count(s);
+  for (int i = 0; i < count; i++) {
+    const TrainletTensor *t = trainlet_session_output(s, i);
+    if (t->rank < 0 || t->count > MOST_ELEMENTS || t->type == DTYPE_STRING) continue;
+    void *to = trainlet_session_feed_gradient(s, id, t->name, t->type, t->rank, t->dims);
+    if (to && t->count) fill(to, (DType)t->type, t->count, how);
+    hold_sentence(trainlet_session_error(s));
+  }
+}
+
+void fuzz_outside(TrainletSession *s, const FuzzFeed *how) {
+  const Graph *g = s->models[MODEL_TRAIN].graph;
+  const char *input = g->input_count ? g->inputs[0]->name : NULL;
+  int ids[3] = {0};
+  for (int i = 0; i < 3; i++) {
+    if (!fuzz_feed(s, TRAINLET_TRAIN, how) || trainlet_session_forward(s, &ids[i]) != STATUS_OK) continue;
+    feed_gradients(s, ids[i], how);
+  }
+  hold_sentence(trainlet_session_error(s));
+  for (int i = 1; i >= 0; i--) { /* the third stays open */
+    trainlet_session_backward(s, ids[i], i ? input : NULL);
+    hold_sentence(trainlet_session_error(s));
+  }
+  trainlet_session_optimize(s);
+  trainlet_session_reset_grad(s);
+  hold(trainlet_session_backward(s, ids[0], NULL) != STATUS_OK);
+}
+
 void hold_loads(TrainletPart part, const void *bytes, size_t count) {
   TrainletSession *s = trainlet_session_new();
   Status status = trainlet_session_load(s, part, bytes, count);

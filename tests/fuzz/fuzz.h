@@ -31,6 +31,9 @@ typedef struct FuzzFeed {
 /* Feeds every input of a model; false when one was refused (with a sentence), or is too large for fuzzing. */
 bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how);
 
+/* A step in two halves, three of them open at once. */
+void fuzz_outside(TrainletSession *s, const FuzzFeed *how);
+
 /* What was written is read. */
 void hold_loads(TrainletPart part, const void *bytes, size_t count);
 /* Saves: refused where training made values infinite, else what is written can be loaded. */

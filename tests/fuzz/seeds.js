@@ -28,6 +28,8 @@ const TRAINED = [
   ['mlp_small', { optimizer: { type: 'sgd', momentum: 0.9, nesterov: true } }],
   ['mlp_small', { optimizer: { type: 'adamw', clipGradNorm: 1 }, frozen: ['*bias'] }],
   ['mlp_small', { nominal: true }],
+  ['mlp_small', { loss: 'outside' }],
+  ['mlp_small', { loss: 'outside', additionalOutputs: ['/relu1/Relu_output_0'] }],
   ['cnn_bn', {}],
   ['conv1d', {}],
   ['tokens', {}],

@@ -19,6 +19,7 @@ static void run(TrainletSession *s, uint32_t seed) {
     how.seed = seed;
     if (fuzz_feed(s, TRAINLET_TRAIN, &how)) trainlet_session_step(s);
     hold_sentence(trainlet_session_error(s));
+    fuzz_outside(s, &how);
     if (fuzz_feed(s, TRAINLET_EVAL, &how)) trainlet_session_run(s, TRAINLET_EVAL, NULL);
     hold_sentence(trainlet_session_error(s));
   }
@@ -63,6 +64,7 @@ static void infer(const uint8_t *bytes, size_t count) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   train(bytes, count, "cross-entropy");
   train(bytes, count, "mse");
+  train(bytes, count, "outside");
   infer(bytes, count);
   return 0;
 }

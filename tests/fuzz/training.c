@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
       how.seed = (uint32_t)count;
       if (fuzz_feed(s, TRAINLET_TRAIN, &how)) trainlet_session_step(s);
       hold_sentence(trainlet_session_error(s));
+      fuzz_outside(s, &how);
     }
     if (fuzz_feed(s, TRAINLET_TRAIN, &steps[0])) trainlet_session_run(s, TRAINLET_TRAIN, NULL);
     fuzz_save(s, TRAINLET_FORMAT_TRAINLET);
