@@ -88,13 +88,15 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
   return bound;
 }
 
-bool constants_settle(const Graph *g) {
+Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
+  g->waiting.allowed = false;
   bool settled = !g->waiting.open;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];
     settled &= v->kind != VALUE_SEQUENCE && v->type != DTYPE_STRING && !(v->kind == VALUE_INPUT && v->declared);
   }
-  return settled;
+  if (!settled && g->waiting.open) clone(g, arena, error, NULL); /* refused by the first node that waits */
+  return settled ? g : NULL;
 }
 
 Status constants_check_used(const Constants *c, Error *error) {

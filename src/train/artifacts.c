@@ -70,13 +70,13 @@ static Graph *read_model(TrainletArtifacts *a, const void *model, size_t bytes, 
   return onnx_read_training(model, bytes, &a->external, defers, &a->parsed, &a->error, &a->training);
 }
 
-/* With constants for inputs: what still waits then is refused with the sentence that it has without them. */
+/* With constants for inputs. What is no tensor of numbers is refused with the sentence that it has without them. */
 static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) {
   Graph *g = read_model(a, model, bytes, true);
   if (g && a->error.status == STATUS_OK) g = constants_bind(&a->constants, g, &a->parsed, &a->error);
   if (!g || constants_check_used(&a->constants, &a->error) != STATUS_OK) return NULL;
-  g->waiting.allowed = false;
-  return constants_settle(g) ? g : read_model(a, model, bytes, false);
+  g = constants_settle(g, &a->parsed, &a->error);
+  return g || a->error.status != STATUS_OK ? g : read_model(a, model, bytes, false);
 }
 
 static Status check_is_plain(const Graph *g) {
