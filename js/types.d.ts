@@ -424,7 +424,7 @@ export interface LossOptions {
   delta?: number;
 }
 
-/** One of several losses, whose sum, weighted, is what trains; means over batches weigh these by their examples. */
+/** One of several losses, whose sum, weighted, is what trains. */
 export interface WeightedLoss extends LossOptions {
   type: Exclude<LossType, 'outside'>;
   /** The output that it is taken of, or another value of the model. Default: the first output. */
