@@ -377,6 +377,42 @@ static void save_and_resume(Life *l) {
   if (l->resumed) l->step = 2, perform(l, "step after resuming", train);
 }
 
+static bool choose(Life *l, Error *error) {
+  if (!told(error, trainlet_session_error(l->session),
+            trainlet_session_set_trainable(l->session, l->value) == STATUS_OK))
+    return false;
+  for (int i = 0; i < trainlet_session_parameter_count(l->session); i++)
+    keep(l, &(uint8_t){trainlet_session_parameter_trainable(l->session, i)}, 1);
+  return true;
+}
+
+/* Once its graph had no memory for them it gives none, but runs. */
+static bool want_gradient(Life *l, Error *error) {
+  bool good = trainlet_session_input_gradient(l->session, TRAINLET_TRAIN, l->value) == STATUS_OK, first = !l->key;
+  l->key = "tried";
+  return !first || told(error, trainlet_session_error(l->session), good);
+}
+
+/* One parameter trains, then all; gradients towards an input are wanted of the graph of either choice. */
+static void choose_others(Life *l) {
+  const char *one = NULL, *input = NULL;
+  for (int i = 0; i < trainlet_session_parameter_count(l->session); i++)
+    if (trainlet_session_parameter_trainable(l->session, i)) one = trainlet_session_parameter(l->session, i).name;
+  const Graph *g = l->session->models[MODEL_TRAIN].graph;
+  for (int i = 0; i < g->input_count && !input; i++)
+    if (g->inputs[i]->kind == VALUE_INPUT && g->inputs[i]->type == DTYPE_FLOAT32) input = g->inputs[i]->name;
+  for (int i = 0; i < 2 && one; i++) {
+    l->value = i ? "*" : one;
+    perform(l, "set_trainable", choose);
+    perform(l, "step of others", train);
+    if (!input) continue;
+    l->value = input;
+    l->key = NULL;
+    perform(l, "input_gradient", want_gradient);
+    perform_run(l, TRAINLET_TRAIN, NULL);
+  }
+}
+
 static void open_parts(Life *l) {
   perform(l, "session_new", open_session);
   if (l->of->external) perform(l, "external", add_external);
@@ -402,6 +438,7 @@ static void live(Life *l) {
   property(l, "title", "one"), property(l, "count", NULL), property(l, "title", "another");
   perform(l, "fit", set_fit), perform(l, "best", keep_best);
   save_and_resume(l);
+  if (l->session) choose_others(l);
 }
 
 static void end(Life *l) {
