@@ -5,7 +5,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode, ParameterInfo } from './types.js' */
 /**
- * @import { CheckpointFormat, Counted, ExternalFile, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
+ * @import { CheckpointFormat, Counted, ExternalFile, GraphInfo, GraphName, Methods, NumberOutputs, Outputs, PackedFeeds, PartName,
  * PlainTensor, Pool, Position, PropertyLimits, Protocol, Which } from './protocol.js'
  */
 
@@ -39,6 +39,8 @@ export class Core {
   #accumulating = false;
   /** @type {ParameterInfo[]} */
   #parameters = [];
+  /** Their names. @type {Record<'train' | 'eval', string[]>} */
+  #losses = { train: [], eval: [] };
   /** Properties that the engine could not take, and why. @type {Map<string, unknown>} */
   #lost = new Map();
 
@@ -132,6 +134,7 @@ export class Core {
     if (bounds) this.#bound(bounds);
     const info = this.#json('abi_session_json');
     this.#parameters = info.parameters;
+    this.#losses = { train: lossNames(info.train), eval: lossNames(info.eval) };
     return {
       info,
       properties: this.#json('abi_session_properties'),
@@ -219,7 +222,7 @@ export class Core {
   }
 
   /** @param {Protocol['step']['in']} args */
-  step({ feeds, fetches = [], losses = [], optimize, lr, position }) {
+  step({ feeds, fetches = [], optimize, lr, position }) {
     if (lr !== undefined) this.setLearningRate(lr);
     this.#feed('train', feeds);
     if (optimize && !this.#accumulating) this.#run('abi_session_step', this.#session);
@@ -227,28 +230,32 @@ export class Core {
     if (position) this.setPosition(position);
     return {
       loss: this.#loss(),
-      counted: this.#counted(losses),
+      counted: this.#counted('train'),
       outputs: /** @type {NumberOutputs} */ (this.#outputs(fetches)),
       ...(optimize && { gradientNorm: this.#call('abi_session_gradient_norm', this.#session) }),
     };
   }
 
   /** @param {Protocol['measure']['in']} args */
-  measure({ feeds, fetches, losses }) {
-    const outputs = /** @type {NumberOutputs} */ (
-      this.run({ graph: 'eval', feeds, fetches: [...new Set([...losses, ...fetches])] })
-    );
-    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted(losses), outputs };
+  measure({ feeds, fetches }) {
+    const wanted = [...new Set([...fetches, ...this.#losses.eval])];
+    const outputs = /** @type {NumberOutputs} */ (this.run({ graph: 'eval', feeds, fetches: wanted }));
+    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted('eval'), outputs };
   }
 
-  /** Of the last run, whose outputs they are. @param {readonly string[]} losses @returns {Counted[]} */
-  #counted(losses) {
-    const count = this.#call('abi_session_output_count', this.#session);
-    const outputs = Array.from({ length: count }, (_, i) => this.#output(i));
-    return losses.map((loss) => {
-      const { counted, isSum, tensor } = /** @type {typeof outputs[0]} */ (outputs.find(({ name }) => name === loss));
-      return { loss: Number(tensor().data[0]), weight: counted, sum: isSum };
-    });
+  /** Of the last run. @param {'train' | 'eval'} graph @returns {Counted} */
+  #counted(graph) {
+    const names = this.#losses[graph];
+    const all = new Array(3 * names.length);
+    for (let i = 0, left = names.length; left; i++) {
+      const { name, counted, isSum, data } = this.#output(i);
+      const at = names.indexOf(name);
+      if (at < 0) continue;
+      const loss = new DataView(this.#memory.buffer, data).getFloat32(0, true);
+      all.splice(3 * at, 3, loss, counted, Number(isSum));
+      left--;
+    }
+    return all;
   }
 
   /** @param {Protocol['forward']['in']} args */
@@ -529,6 +536,7 @@ export class Core {
       items: word('count'),
       counted: view.getFloat64(offset.counted, true),
       isSum: view.getUint8(offset.isSum) === 1,
+      data,
       tensor,
     };
   }
@@ -711,6 +719,10 @@ function maySleep() {
     return false;
   }
 }
+
+/** Of several losses, or of the one. @param {GraphInfo | null} graph */
+const lossNames = (graph) =>
+  (graph?.losses.length ? graph.losses : (graph?.outputs.slice(0, 1) ?? [])).map(({ name }) => name);
 
 /** The exports whose number is a value, not an address or a count. */
 const FLOATS = new Set([

@@ -22,7 +22,6 @@ export async function evaluate({ ask, info }, data, options) {
   } = /** @type {GraphInfo} */ (info.eval);
   const measures = measuresOf(info, metrics);
   const { pair } = measures;
-  const losses = measures.losses.map(({ name }) => name);
   const fetches = pair ? [lossName, pair.output] : [lossName];
   const batches = openData(data, inputs, batchSize, pair?.label).read(undefined, 0);
   const tally = new Tally(measures);
@@ -31,7 +30,7 @@ export async function evaluate({ ask, info }, data, options) {
     for (let next = await batches.next(); !next.done; ) {
       checkSignal(signal);
       const { value: batch } = next;
-      const running = ask('measure', { feeds: batch.feeds, fetches, losses }, [batch.feeds.buffer], signal);
+      const running = ask('measure', { feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);
       [next] = await Promise.all([batches.next(), running]);
       const result = await running;
       done++;

@@ -303,7 +303,6 @@ class Fit {
         {
           feeds,
           fetches: this.#fetches,
-          losses: this.#measures.losses.map(({ name }) => name),
           optimize,
           lr,
           position,

@@ -73,14 +73,19 @@ export class Tally {
 
   /**
    * @param {Batch} batch
-   * @param {{ counted: Counted[], outputs: NumberOutputs }} result
+   * @param {{ counted: Counted, outputs: NumberOutputs }} result
    * @returns {Record<string, number>} of this batch
    */
   add({ examples, labels }, { counted, outputs }) {
-    const weights = counted.map(({ weight }) => (weight < 0 ? examples : weight));
-    const totals = counted.map(({ loss, weight, sum }, i) => (sum && weight >= 0 ? loss : loss * weights[i]));
-    totals.forEach((total, i) => {
-      this.#totals[i] += total;
+    /** @type {number[]} */
+    const totals = [];
+    /** @type {number[]} */
+    const weights = [];
+    this.#totals.forEach((_, i) => {
+      const [loss, weight, isSum] = counted.slice(3 * i, 3 * i + 3);
+      weights[i] = weight < 0 ? examples : weight;
+      totals[i] = isSum && weight >= 0 ? loss : loss * weights[i];
+      this.#totals[i] += totals[i];
       this.#weights[i] += weights[i];
     });
     const { pair } = this.#measures;

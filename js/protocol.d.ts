@@ -50,12 +50,11 @@ export interface GraphInfo {
   /** Those whose weighted sum its first output is, outputs too; none where that is one loss. */
   losses: { name: string; weight: number }[];
 }
-/** What a loss has counted: labels or elements, -1 where the model does not say; whether it is their sum. */
-export interface Counted {
-  loss: number;
-  weight: number;
-  sum: boolean;
-}
+/**
+ * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the model
+ * does not say), and 1 where it is their sum.
+ */
+export type Counted = readonly number[];
 export interface SessionInfo {
   train: GraphInfo | null;
   eval: GraphInfo | null;
@@ -146,20 +145,13 @@ export interface Protocol {
   };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {
-    in: {
-      feeds: PackedFeeds;
-      fetches?: readonly string[];
-      losses?: readonly string[];
-      optimize: boolean;
-      lr?: number;
-      position?: Position;
-    };
-    out: { loss: number; counted: Counted[]; outputs: NumberOutputs; gradientNorm?: number };
+    in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
+    out: { loss: number; counted: Counted; outputs: NumberOutputs; gradientNorm?: number };
   };
   /** A run of the eval model for its loss, the first of the fetches. */
   measure: {
-    in: { feeds: PackedFeeds; fetches: readonly string[]; losses: readonly string[] };
-    out: { loss: number; counted: Counted[]; outputs: NumberOutputs };
+    in: { feeds: PackedFeeds; fetches: readonly string[] };
+    out: { loss: number; counted: Counted; outputs: NumberOutputs };
   };
   /** Up to the YieldOp; `run` is what the engine knows it by until its backward. */
   forward: { in: { feeds: PackedFeeds }; out: { run: number; outputs: NumberOutputs } };

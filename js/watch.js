@@ -19,7 +19,12 @@ export class Watch {
   look(step, { loss, counted, gradientNorm }) {
     this.#same = loss === this.#loss ? this.#same + 1 : 1;
     this.#loss = loss;
-    if (gradientNorm === 0 && loss !== 0 && counted.some(({ weight }) => weight !== 0) && !this.#toldOfGradients) {
+    if (
+      gradientNorm === 0 &&
+      loss !== 0 &&
+      counted.some((weight, i) => i % 3 === 1 && weight !== 0) &&
+      !this.#toldOfGradients
+    ) {
       this.#toldOfGradients = true;
       return `fit: all gradients of step ${step} are 0, so nothing is learned from it: an activation is dead or saturated, or the loss does not depend on what trains`;
     }

@@ -36,7 +36,7 @@ export const INFO = {
 };
 
 /** A loss that does not say what it counts. @param {number} loss */
-const unknown = (loss) => [{ loss, weight: -1, sum: false }];
+const unknown = (loss) => [loss, -1, 0];
 
 export class FakeEngine {
   w = 1;
