@@ -619,7 +619,8 @@ export class TrainingSession {
    * labels that are not ignored, each by the weight of its class; of the losses of numbers, elements. A loss of
    * `reduction: 'sum'` is told as that mean too. Of several `losses` it is the weighted sum of their means. A
    * model's own (`none`) weighs by examples, but one that ends in ONNX's SoftmaxCrossEntropyLoss or
-   * NegativeLogLikelihoodLoss, or in ReduceMean or ReduceSum where an input is named `target`, as those above. A loss that is not finite, or labels none of which counts, are `non-finite-loss`.
+   * NegativeLogLikelihoodLoss, or in ReduceMean or ReduceSum where an input is named `target`, as those above. A loss
+   * that is not finite, or labels none of which counts, are `non-finite-loss`.
    */
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
   /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
