@@ -25,7 +25,7 @@ import { UsageError } from './run-main.js';
 import { complain, say } from './terminal.js';
 
 /**
- * @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossType, MemoryPlan,
+ * @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossOptions, LossType, MemoryPlan,
  * OptimizerOptions, OptimizerType, ValueInfo } from '../types.js'
  */
 
@@ -57,6 +57,7 @@ overwritten with --force only.
 
   --loss LOSS          ${losses.join(', ')}
                        (default: as the model's own training_info says)
+  --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
@@ -107,6 +108,7 @@ learning rate, the place in the data and the properties.
     help: artifactsHelp,
     options: {
       loss: { type: 'string' },
+      'ignore-index': { type: 'string' },
       optimizer: { type: 'string' },
       lr: { type: 'string' },
       'weight-decay': { type: 'string' },
@@ -339,10 +341,17 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
   say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
 }
 
+/** @param {Values} values @returns {LossType | LossOptions | undefined} */
+function lossIn({ loss, 'ignore-index': ignored }) {
+  if (ignored === undefined) return loss;
+  if (loss !== 'cross-entropy') throw new UsageError('--ignore-index: it is for --loss cross-entropy');
+  return { type: loss, ignoreIndex: wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER) };
+}
+
 /** @param {string} model @param {Values} values */
 async function artifacts(model, values) {
   const out = needed(values, 'out');
-  const loss = /** @type {LossType | undefined} */ (values.loss);
+  const loss = lossIn(values);
   const { nominal, force, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const batchNorm = values['batch-norm'];
   const format = formatOf(values);
@@ -367,8 +376,8 @@ async function artifacts(model, values) {
 
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
 async function makeArtifacts(model, options, engine) {
-  const first =
-    options.loss === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
+  const type = typeof options.loss === 'object' ? options.loss.type : options.loss;
+  const first = type === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
   const made = await generateArtifacts(model, {
     ...options,
     additionalOutputs: first ?? options.additionalOutputs,

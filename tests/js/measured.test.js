@@ -438,14 +438,11 @@ test('at the command line a label that is no class is one sentence and exit code
   const [model, dir, x, y] = ['m.onnx', 'dir', 'x.npy', 'y.npy'].map((name) => path.join(folder, name));
   await writeFile(model, golden('mlp_small.onnx'));
   await writeFile(x, npy('<f4', [N, 20], input.data));
-  await writeFile(
-    y,
-    npy(
-      '<i8',
-      [N],
-      BigInt64Array.from({ length: N }, (_, i) => (i === 30 ? 9n : 0n)),
-    ),
-  );
+  const labelsWithOne = (/** @type {bigint} */ label) => {
+    const labels = BigInt64Array.from({ length: N }, (_, i) => (i === 30 ? label : 0n));
+    return writeFile(y, npy('<i8', [N], labels));
+  };
+  await labelsWithOne(9n);
   assert.equal((await run('artifacts', model, '--loss', 'cross-entropy', '-o', dir)).code, 0);
   for (const command of ['eval', 'train']) {
     const { code, stdout, stderr } = await run(command, dir, '--data', `${x},${y}`);
@@ -453,6 +450,14 @@ test('at the command line a label that is no class is one sentence and exit code
     assert.match(stderr, /the labels 'labels' have 9 in row 30, but the scores have 5 classes, 0 to 4/);
     assert.doesNotMatch(stdout, /NaN/);
   }
+  await labelsWithOne(-100n);
+  const make = (/** @type {string} */ loss, /** @type {string[]} */ ...more) =>
+    run('artifacts', model, '--loss', loss, '--force', '-o', dir, ...more);
+  assert.equal((await make('cross-entropy', '--ignore-index', '-100')).code, 0);
+  for (const command of ['eval', 'train']) assert.equal((await run(command, dir, '--data', `${x},${y}`)).code, 0);
+  const { code, stderr } = await make('mse', '--ignore-index', '-100');
+  assert.equal(code, 2);
+  assert.match(stderr, /--ignore-index: it is for --loss cross-entropy/);
 });
 
 test('data of whole numbers in float32, with a frame of zeros, have a fingerprint of what differs in them', () => {
