@@ -26,11 +26,13 @@ export function indicesOf(what, tensor, input) {
   if (type === 'float16' || type === 'bfloat16') throw bad(`${what} wants ${input.type}, ${type} came`); // its data are bits
   const isWider = dims.length === input.dims.length + 1;
   if (!isWider) return type === input.type ? tensor : asType(what, tensor.data, dims, input);
-  const rest = dims.toSpliced(1, 1);
-  if (dims[1] === 1) return asType(what, tensor.data, rest, input);
-  const inner = dims.slice(2).reduce((product, d) => product * d, 1);
+  const axis = input.labels?.axis === -1 ? dims.length - 1 : 1;
+  const rest = dims.toSpliced(axis, 1);
+  const classes = dims[axis];
+  if (classes === 1) return asType(what, tensor.data, rest, input);
+  const inner = dims.slice(axis + 1).reduce((product, d) => product * d, 1);
   const hot = Array.from({ length: rest.reduce((product, d) => product * d, 1) }, (_, i) =>
-    hotAt(tensor.data, dims[1], Math.floor(i / inner) * dims[1] * inner + (i % inner), inner),
+    hotAt(tensor.data, classes, Math.floor(i / inner) * classes * inner + (i % inner), inner),
   );
   const odd = hot.indexOf(-1);
   if (odd < 0) return asType(what, hot, rest, input);

@@ -6,7 +6,7 @@ import { TrainletError } from './errors.js';
 /** @import { Counted, GraphInfo, NumberOutputs, PlainTensor, SessionInfo } from './protocol.js' */
 /** @import { Batch, Labels } from './data.js' */
 
-/** @typedef {{ label: string, output: string, ignoreIndex?: number }} Pair */
+/** @typedef {{ label: string, output: string, axis?: 1 | -1, ignoreIndex?: number }} Pair */
 /**
  * @typedef {{ name: string, weight: number }} Loss one of those whose weighted sum is the loss
  * @typedef {{ losses: Loss[], pair?: Pair, perplexity: boolean }} Measures
@@ -38,7 +38,7 @@ function accuracyPair({ inputs, outputs: [loss] }, [output], metrics) {
   const input =
     inputs.find(({ labels }) => labels) ?? inputs.find(({ name, type }) => name === 'labels' && isIndex(type));
   const predicts = output && output !== loss.name;
-  if (input && predicts) return { label: input.name, output, ignoreIndex: input.labels?.ignoreIndex };
+  if (input && predicts) return { label: input.name, output, ...input.labels };
   if (!metrics) return undefined;
   if (input) throw invalid(`accuracy needs a prediction, but the model's only output is '${loss.name}', its loss`);
   throw invalid("accuracy needs class indices as labels: an int64 input named 'labels'");
@@ -91,7 +91,7 @@ export class Tally {
     const { pair } = this.#measures;
     const prediction = pair && outputs[pair.output];
     const { right, counted: count } =
-      labels && prediction ? countRight(prediction, labels, pair.ignoreIndex) : { right: 0, counted: 0 };
+      labels && prediction ? countRight(prediction, labels, pair) : { right: 0, counted: 0 };
     this.#right += right;
     this.#labels += count;
     return this.#told(weights.some((weight) => weight) ? this.#mean(totals, weights) : undefined, right, count);
@@ -130,10 +130,12 @@ export class Tally {
  * count.
  * @param {PlainTensor<TypedArray>} prediction (N, C, …) as in SoftmaxCrossEntropyLoss, or (N, …, C)
  * @param {Labels} labels (N, …)
- * @param {number} [ignoreIndex]
+ * @param {{ axis?: 1 | -1, ignoreIndex?: number }} [of] axis: which of the two is tried first
  */
-export function countRight({ data, dims }, labels, ignoreIndex) {
-  const axis = [1, dims.length - 1].find((a) => String(dims.toSpliced(a, 1)) === String(labels.dims));
+export function countRight({ data, dims }, labels, { axis: given, ignoreIndex } = {}) {
+  const last = dims.length - 1;
+  const axes = given === -1 ? [last, 1] : [1, last];
+  const axis = axes.find((a) => String(dims.toSpliced(a, 1)) === String(labels.dims));
   if (!axis) {
     throw new TrainletError('invalid-feed', `accuracy: labels [${labels.dims}] do not fit the prediction [${dims}]`);
   }

@@ -325,10 +325,10 @@ export interface ValueInfo {
   /** It need not be fed. */
   readonly optional?: true;
   /**
-   * It is class labels, which a cross-entropy compares with scores of so many `classes` (null where only a run tells);
-   * those of `ignoreIndex` do not count.
+   * It is class labels, which a cross-entropy compares with scores of so many `classes` (null where only a run tells)
+   * along `axis`, -1 being the last; those of `ignoreIndex` do not count.
    */
-  readonly labels?: { readonly classes: number | null; readonly ignoreIndex?: number };
+  readonly labels?: { readonly classes: number | null; readonly axis: 1 | -1; readonly ignoreIndex?: number };
 }
 
 export interface ParameterInfo {
@@ -417,6 +417,12 @@ export interface LossOptions {
    * label that is no class is refused with `invalid-feed`.
    */
   ignoreIndex?: number;
+  /**
+   * Along which axis of the scores the classes are (cross-entropy): 1, (N, C, …), as in ONNX and PyTorch's losses, or -1,
+   * (N, …, C). The labels have the other axes. Default: -1 where a product with a weight gives scores of three or more
+   * dims, as the logits (N, tokens, C) of a language model are, otherwise 1.
+   */
+  axis?: 1 | -1;
   /**
    * Huber: the loss is half the square of a difference up to this size, and delta · (|difference| − delta / 2) beyond
    * it. Above 0; default 1.

@@ -28,13 +28,14 @@ static void put_declared(Printer *p, const Graph *g, const char *name, const Dec
   if (d->optional) printer_put(p, ","), printer_key(p, "optional"), printer_put(p, "true");
 }
 
-/* Class labels, and which of them does not count. */
-static void put_labels(Printer *p, const Node *loss) {
+/* Class labels, along which axis of the scores their classes are, and which of them does not count. */
+static void put_labels(Printer *p, const Node *loss, const Value *labels) {
   Counted c = loss->op->counted(loss);
   Dim classes = loss->in[0]->shape.dim[1];
   printer_put(p, ","), printer_key(p, "labels"), printer_put(p, "{"), printer_key(p, "classes");
   if (dim_is_number(classes)) printer_int(p, classes);
   else printer_put(p, "null");
+  printer_field(p, "axis", loss->in[c.labels] != labels ? -1 : 1); /* rows of classes, for labels of any shape */
   if (c.ignores) printer_field(p, "ignoreIndex", c.ignored);
   printer_put(p, "}");
 }
@@ -47,7 +48,7 @@ static void put_values(Printer *p, const Graph *g, Value *const *values, int cou
     if (v->declared) put_declared(p, g, v->name, v->declared);
     else put_value(p, g, v->name, v->type, &v->shape);
     const Node *loss = v->kind == VALUE_INPUT ? loss_of_labels(g, v) : NULL;
-    if (loss) put_labels(p, loss);
+    if (loss) put_labels(p, loss, v);
     printer_put(p, "}");
   }
   printer_put(p, "]");

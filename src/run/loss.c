@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "graph/views.h"
 #include "ops/ops.h"
 
 static bool compares_with_labels(const Node *n) {
@@ -22,7 +23,7 @@ int loss_list(const Program *p, const Node **losses) {
 }
 
 static Status refuse_label(const Node *n, const Counted *c, Error *error) {
-  const Value *labels = n->in[c->labels];
+  const Value *labels = behind_views(n->in[c->labels]);
   int64_t classes = n->in[0]->shape.dim[1], inner = (int64_t)shape_span(&labels->shape, 1, labels->shape.rank);
   char element[48] = "";
   if (inner > 1) snprintf(element, sizeof element, ", element %lld", (long long)(c->stray_at % inner));
@@ -111,7 +112,7 @@ bool loss_is_cross_entropy(const Graph *g) {
 const Node *loss_of_labels(const Graph *g, const Value *input) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (compares_with_labels(n) && n->in[n->op->counted(n).labels] == input) return n;
+    if (compares_with_labels(n) && behind_views(n->in[n->op->counted(n).labels]) == input) return n;
   }
   return NULL;
 }

@@ -29,7 +29,8 @@ int loss_part_count(const Graph *g);       /* 0 where the loss is no such sum, o
 LossPart loss_part(const Graph *g, int i); /* from the last */
 bool loss_is_part(const Graph *g, const Value *v);
 bool loss_is_cross_entropy(const Graph *g);
-/* The node that compares scores with this input; NULL where the labels are no input, or the input no labels. */
+/* The node that compares scores with this input, as it is or in another shape; NULL where the labels are no input, or
+ * the input no labels. */
 const Node *loss_of_labels(const Graph *g, const Value *input);
 /* The scores that are compared with labels; NULL where there are none. */
 const Value *loss_scores(const Graph *g);

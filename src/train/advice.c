@@ -3,14 +3,8 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "graph/op.h"
+#include "graph/views.h"
 #include "train/artifacts.h"
-
-/* What v was before operators that only show it in another shape. */
-static const Value *behind_views(const Value *v) {
-  while (v->producer && v->producer->op->flags & OP_VIEW) v = v->producer->in[0];
-  return v;
-}
 
 /* Of the scores (N, C, …) that are shown in another shape: where both have their classes last. */
 static bool is_along_classes(const Node *softmax, const Shape *scores) {

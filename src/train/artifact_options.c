@@ -61,6 +61,12 @@ static Status set_ignore_index(TrainletArtifacts *a, LossOptions *o, const char 
   return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
 }
 
+static Status set_class_axis(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  bool last = strcmp(value, "-1") == 0;
+  o->class_axis = last ? -1 : 1;
+  return last || strcmp(value, "1") == 0 ? STATUS_OK : invalid(a, key, value, "1 or -1 (the last axis)");
+}
+
 static Status set_delta(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char *end;
   o->delta = strtof(value, &end);
@@ -95,8 +101,13 @@ typedef struct LossOption {
   Status (*set)(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value);
 } LossOption;
 static const LossOption loss_options[] = {
-    {"type", set_loss_type},           {"reduction", set_reduction}, {"weights", set_weights},
-    {"ignoreIndex", set_ignore_index}, {"delta", set_delta},         {NULL, NULL},
+    {"type", set_loss_type},
+    {"reduction", set_reduction},
+    {"weights", set_weights},
+    {"ignoreIndex", set_ignore_index},
+    {"axis", set_class_axis},
+    {"delta", set_delta},
+    {NULL, NULL},
 };
 static const char *loss_option(int i) { return loss_options[i].name; }
 

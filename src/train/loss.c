@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "train/class_axis.h"
 
 static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DType type, const Shape *shape) {
   if (o->label && graph_find(g, o->label)) {
@@ -16,6 +17,16 @@ static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DTyp
   return v && graph_add_input(g, v) == STATUS_OK ? v : NULL;
 }
 
+static bool classes_are_last(const LossOptions *o, const Value *scores) {
+  return o->class_axis ? o->class_axis < 0 : class_axis_is_last(scores);
+}
+
+/* Scores (N, …, C) and labels (N, …) as (N · …, C) and (N · …): ONNX wants classes along axis 1. */
+static void make_rows(Graph *g, Value **scores, Value **labels) {
+  *scores = emit_with(g, "Flatten", ATTRS(attr_of_int("axis", (*scores)->shape.rank - 1)), *scores);
+  *labels = emit(g, "Reshape", *labels, emit_ints(g, (int64_t[]){-1}, 1));
+}
+
 /* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss) */
 static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
   char text[SHAPE_TEXT];
@@ -24,16 +35,20 @@ static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
               scores->name, shape_print(&scores->shape, text));
     return NULL;
   }
-  if (o->weights && dim_is_number(scores->shape.dim[1]) && scores->shape.dim[1] != o->weight_count) {
+  bool rows = scores->shape.rank > 2 && classes_are_last(o, scores);
+  Shape shape = scores->shape;
+  Dim classes = shape.dim[rows ? shape.rank - 1 : 1];
+  if (o->weights && dim_is_number(classes) && classes != o->weight_count) {
     error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
               "cross-entropy has %d class weights, the scores '%.100s' have %lld classes", o->weight_count,
-              scores->name, (long long)scores->shape.dim[1]);
+              scores->name, (long long)classes);
     return NULL;
   }
-  Shape shape = scores->shape;
   shape.rank--;
-  for (int i = 1; i < shape.rank; i++) shape.dim[i] = shape.dim[i + 1];
-  Value *in[3] = {scores, label_input(g, o, "labels", DTYPE_INT64, &shape), NULL};
+  for (int i = 1; i < shape.rank && !rows; i++) shape.dim[i] = shape.dim[i + 1];
+  Value *labels = label_input(g, o, "labels", DTYPE_INT64, &shape);
+  if (labels && rows) make_rows(g, &scores, &labels);
+  Value *in[3] = {scores, labels, NULL};
   if (o->weights) {
     Shape weights = SHAPE(o->weight_count);
     in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights, o->weights);

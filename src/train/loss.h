@@ -11,7 +11,8 @@ typedef struct LossOptions {
   Block weight_memory;
   bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
-  float delta; /* huber: beyond it the loss is linear */
+  int class_axis; /* cross-entropy: 1, or -1 for the last; 0: as the scores' layer tells (train/class_axis.h) */
+  float delta;    /* huber: beyond it the loss is linear */
   /* Of one of several: */
   const char *input; /* the value that it is taken of; NULL: the model's first output */
   const char *label; /* the name of its labels; NULL: as of a loss alone */
@@ -23,7 +24,7 @@ bool loss_named(const char *name, int *kind);
 /* The graph has none: gradients come for the model's outputs from outside (train/yield.h). */
 bool loss_is_outside(const LossOptions *options);
 /* Appends the loss of `scores` to g; that of "none" is the scores themselves. A label input is made (`labels`: int64,
- * the scores' shape without its class dimension 1; `target`: float32, the scores' shape). NULL on failure; g->error has
+ * the scores' shape without its class dimension; `target`: float32, the scores' shape). NULL on failure; g->error has
  * the sentence. */
 Value *loss_append(Graph *g, const LossOptions *options, Value *scores);
 /* Refuses a loss, called by its name, that is not one number. */
