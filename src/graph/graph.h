@@ -179,7 +179,8 @@ struct Graph {
   struct {
     const char **keys, **texts;
     int count, capacity;
-  } metadata; /* the model's metadata_props */
+  } metadata;  /* the model's metadata_props */
+  bool folded; /* an exporter says that it made BatchNormalizations part of convolutions */
   int ir_version;
   int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };

@@ -376,11 +376,23 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
                                       attrs, (int)n->n_attribute});
 }
 
+/* PyTorch's exporter notes with each node which of its rules have made it. */
+static bool is_folded(const Onnx__NodeProto *n) {
+  for (size_t i = 0; i < n->n_metadata_props; i++) {
+    const char *text = n->metadata_props[i]->value;
+    if (text && strstr(text, "FuseBatchNormIntoConv")) return true;
+  }
+  return false;
+}
+
 Status onnx_body_read(Reader *r) {
   TRY(check_ops(r));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
-  for (size_t i = 0; i < r->from->n_node; i++) TRY(read_node(r, r->from->node[i]));
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    TRY(read_node(r, r->from->node[i]));
+    r->graph->folded |= is_folded(r->from->node[i]);
+  }
   return STATUS_OK;
 }
 

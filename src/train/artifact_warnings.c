@@ -118,21 +118,22 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
         s.example->name, read_as_name(s.as), s.readers, s.copies);
 }
 
-/* PyTorch names weights so that it computed when it exported. */
+/* PyTorch's TorchScript exporter names weights so that it computed; its exporter by dynamo says what it did. */
 static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
   static const char made[] = "onnx::Conv_";
   const Value *first = NULL;
   for (int i = a->model->node_count - 1; i >= 0; i--) {
     const Node *n = a->model->nodes[i];
     const Value *w = n->op == &op_conv ? n->in[1] : NULL;
-    if (w && trained[w->index] && strncmp(w->name, made, strlen(made)) == 0) first = w;
+    if (w && trained[w->index] && (a->model->folded || strncmp(w->name, made, strlen(made)) == 0)) first = w;
   }
   if (first)
-    artifacts_warn(
-        a,
-        "the exporter folded BatchNormalization into convolutions, such as that of '%.100s', and dropped Dropout; to "
-        "train with them, export with training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False",
-        first->name);
+    artifacts_warn(a,
+                   "the exporter folded BatchNormalization into convolutions, such as that of '%.100s', and dropped "
+                   "Dropout; to train with them, export with %s",
+                   first->name,
+                   a->model->folded ? "optimize=False after model.train()"
+                                    : "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
 }
 
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {

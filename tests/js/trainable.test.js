@@ -346,6 +346,12 @@ test('who trains convolutions with a BatchNormalization folded into them is told
   const { warnings } = await generateArtifacts(golden('resnet_folded.onnx'), { ...HERE, loss: 'cross-entropy' });
   assert.equal(warnings.length, 1);
   assert.match(warnings[0], /^the exporter folded BatchNormalization .* 'onnx::Conv_\d+', .*TrainingMode\.TRAINING/);
+  const dynamo = await generateArtifacts(golden('conv_dynamo.onnx'), { ...HERE, loss: 'cross-entropy' });
+  assert.equal(dynamo.warnings.length, 1);
+  assert.match(
+    dynamo.warnings[0],
+    /^the exporter folded BatchNormalization .* that of '0\.weight', .*optimize=False after/,
+  );
   const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...HERE, loss: 'cross-entropy' });
   assert.deepEqual(plain.warnings, []);
 });
