@@ -1,11 +1,9 @@
-/* Session: loads the parts, checks that they belong together, runs steps. */
+/* Session: its life, its feeds, its runs and steps. */
 #include "run/session.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "onnx/onnx.h"
-#include "ops/ops.h"
 #include "graph/work.h"
 #include "passes/passes.h"
 #include "run/outside.h"
@@ -57,181 +55,15 @@ void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context)
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
 const char *trainlet_pass_name(int i) { return passes_name(i); }
 
-/* ---- loading ---- */
-
-static int model_of(TrainletPart part) {
+int session_model_of(TrainletPart part) {
   return part == TRAINLET_TRAIN ? MODEL_TRAIN
        : part == TRAINLET_EVAL  ? MODEL_EVAL
        : part == TRAINLET_MODEL ? MODEL_INFERENCE
                                 : -1;
 }
 
-static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
-  if (ort_checkpoint_is(bytes, count))
-    return ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
-  return trainlet_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
-}
-
-void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
-  session_enter(s);
-  void *to = external_add(&s->external, location, bytes, &s->arena);
-  if (!to)
-    error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
-              location);
-  return session_leave(s, to) == STATUS_OK ? to : NULL;
-}
-
-void *trainlet_session_file(TrainletSession *s, size_t bytes) {
-  session_enter(s);
-  void *to = external_add_file(&s->external, bytes, &s->arena);
-  if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a file of %zu bytes", bytes);
-  return session_leave(s, to) == STATUS_OK ? to : NULL;
-}
-
-void *trainlet_session_constant(TrainletSession *s, const char *name, int type, int rank, const int64_t *dims) {
-  session_enter(s);
-  void *to = constants_add(&s->constants, name, type, rank, dims, &s->arena, &s->error);
-  return session_leave(s, to) == STATUS_OK ? to : NULL;
-}
-
-/* Removes again what was loaded of a part. */
-static void forget_part(TrainletSession *s, TrainletPart part) {
-  int m = model_of(part);
-  if (m >= 0) s->models[m].graph = NULL;
-  if (part == TRAINLET_CHECKPOINT) s->has_checkpoint = false;
-  if (part == TRAINLET_OPTIMIZER) s->has_optimizer = false;
-  arena_free(&s->parts[part]);
-}
-
-static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
-  int m = model_of(part);
-  Arena *arena = &s->parts[part];
-  if (part == TRAINLET_CHECKPOINT) TRY(read_checkpoint(s, bytes, count, arena));
-  if (part == TRAINLET_OPTIMIZER) TRY(optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer));
-  s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
-  s->has_optimizer |= part == TRAINLET_OPTIMIZER;
-  if (m >= 0)
-    s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena,
-                                                                                  &s->error);
-  if (m >= 0 && s->models[m].graph)
-    s->models[m].graph = constants_bind(&s->constants, s->models[m].graph, arena, &s->error);
-  if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
-  return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
-}
-
-static Status load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
-  if (s->ready || s->spent)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again",
-                     s->ready ? "ready" : "spent");
-  if ((unsigned)part > TRAINLET_MODEL)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
-  ExternalFile *file = external_at(&s->external, bytes);
-  if (file && file->spent)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "loading this file in place has failed before: it must be written again");
-  forget_part(s, part);
-  Status status = read_part(s, part, bytes, count);
-  if (file) external_settle(file, status == STATUS_OK, part == TRAINLET_CHECKPOINT);
-  if (status != STATUS_OK) forget_part(s, part);
-  return status;
-}
-
-Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
-  session_enter(s);
-  return session_leave(s, load(s, part, bytes, count) == STATUS_OK);
-}
-
-static Status out_of_memory(TrainletSession *s) {
+Status session_out_of_memory(TrainletSession *s) {
   return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session");
-}
-
-Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena) {
-  Graph *g = m->graph;
-  g->rng = &s->rng;
-  m->feeds = ARENA_ARRAY(arena, Feed, g->input_count);
-  m->outputs = ARENA_ARRAY(arena, Value *, g->output_count);
-  m->feed_at = ARENA_ARRAY(arena, int, g->value_count);
-  m->has_gradient = ARENA_ARRAY(arena, bool, g->input_count);
-  m->value_count = g->value_count;
-  if (!m->feeds || !m->outputs || !m->feed_at || !m->has_gradient) return out_of_memory(s);
-  m->output_count = 0; /* another part may have been refused since they were counted */
-  for (int i = 0; i < g->input_count; i++) {
-    m->feeds[i].input = g->inputs[i];
-    m->feed_at[g->inputs[i]->index] = i + 1;
-  }
-  const Node *yield = m == &s->models[MODEL_INFERENCE] ? NULL : outside_yield(g);
-  if (yield) {
-    m->outputs = yield->in;
-    m->output_count = yield->in_count;
-    return STATUS_OK;
-  }
-  for (int i = 0; i < g->output_count; i++) {
-    const Node *from = g->outputs[i]->producer;
-    if (!from || !op_is_accumulator(from)) m->outputs[m->output_count++] = g->outputs[i];
-  }
-  return STATUS_OK;
-}
-
-void session_find_accumulators(TrainletSession *s, const Graph *g) {
-  s->accumulator_count = 0;
-  for (int i = 0; i < g->node_count; i++)
-    if (op_is_accumulator(g->nodes[i])) s->accumulators[s->accumulator_count++] = g->nodes[i]->out[0];
-}
-
-static void take_checkpoint(TrainletSession *s) {
-  const Checkpoint *c = &s->checkpoint;
-  if (s->has_optimizer) s->lr = s->optimizer.lr;
-  if (c->has_optimizer) s->lr = c->learning_rate, s->steps = c->step;
-  s->lacks_values = c->nominal;
-  s->rng = (Rng){c->rng_seed, c->rng_step};
-  s->properties = c->properties;
-  s->property_count = s->property_capacity = c->property_count;
-}
-
-static Status join_parts(TrainletSession *s) {
-  Graph *train = s->models[MODEL_TRAIN].graph;
-  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
-  external_free_unused(&s->external); /* a checkpoint's is in the state now */
-  if (train) TRY(state_add_gradients(&s->state, &s->error));
-  if (train) TRY(outside_prepare(s, train));
-  if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
-  for (int m = 0; m < MODEL_COUNT; m++) {
-    if (!s->models[m].graph) continue;
-    if (m != MODEL_INFERENCE) TRY(state_bind(&s->state, s->models[m].graph, &s->error));
-    TRY(session_prepare_model(s, &s->models[m], &s->arena));
-  }
-  if (train) {
-    s->loaded = train;
-    if (!(s->accumulators = ARENA_ARRAY(&s->arena, Value *, train->node_count + s->state.count)))
-      return out_of_memory(s);
-    session_find_accumulators(s, train);
-    TRY(session_take_choice(s));
-    TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
-  }
-  if (budget_missed()) return STATUS_OUT_OF_MEMORY;
-  take_checkpoint(s);
-  return STATUS_OK;
-}
-
-static Status make_ready(TrainletSession *s) {
-  bool train = s->models[MODEL_TRAIN].graph, eval = s->models[MODEL_EVAL].graph;
-  if (s->spent)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "the session could not be made ready before: its parts must be loaded into a new one");
-  if ((train || eval) && !s->has_checkpoint)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training session needs a checkpoint");
-  if (!train && !eval && !s->models[MODEL_INFERENCE].graph)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no model");
-  TRY(constants_check_used(&s->constants, &s->error));
-  Status status = join_parts(s);
-  s->ready = status == STATUS_OK;
-  s->spent = !s->ready;
-  return status;
-}
-
-Status trainlet_session_ready(TrainletSession *s) {
-  session_enter(s);
-  return session_leave(s, s->ready || make_ready(s) == STATUS_OK);
 }
 
 Status session_check_values(TrainletSession *s) {
@@ -243,7 +75,7 @@ Status session_check_values(TrainletSession *s) {
 
 Model *session_model(TrainletSession *s, TrainletPart part) {
   static const char *const names[MODEL_COUNT] = {"training", "eval", "inference"};
-  int m = model_of(part);
+  int m = session_model_of(part);
   if (s->ready && m >= 0 && s->models[m].graph)
     return m == MODEL_INFERENCE || session_check_values(s) == STATUS_OK ? &s->models[m] : NULL;
   error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no %s model", m < 0 ? "such" : names[m]);
@@ -325,7 +157,7 @@ Status session_find_values(TrainletSession *s, Graph *graph, const char *names, 
   for (const char *p = names; *p; p++) most += *p == '\n';
   *values = ARENA_ARRAY(arena, Value *, most);
   char *copy = arena_copy_text(arena, names);
-  if (!*values || !copy) return out_of_memory(s);
+  if (!*values || !copy) return session_out_of_memory(s);
   *count = 0;
   for (char *at = copy; at;) {
     char *end = strchr(at, '\n');
@@ -360,7 +192,7 @@ static void take_output(TrainletSession *s, const Value *v) {
 
 Status session_begin_outputs(TrainletSession *s, size_t count) {
   s->fetched_count = 0;
-  return block_reserve(&s->fetched, sizeof(TrainletTensor) * (count + 1)) ? STATUS_OK : out_of_memory(s);
+  return block_reserve(&s->fetched, sizeof(TrainletTensor) * (count + 1)) ? STATUS_OK : session_out_of_memory(s);
 }
 
 static size_t count_outputs(const Program *p, int count) {
@@ -371,7 +203,7 @@ static size_t count_outputs(const Program *p, int count) {
 
 Status session_execute(TrainletSession *s, Program *p, StepRange range) {
   TRY(s->clock.now ? plan_execute_timed(p, range, &s->stop, &s->clock) : plan_execute(p, range, &s->stop));
-  return budget_missed() ? out_of_memory(s) : STATUS_OK;
+  return budget_missed() ? session_out_of_memory(s) : STATUS_OK;
 }
 
 static Status refuse_yield(TrainletSession *s, const Program *p) {
@@ -393,7 +225,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
   s->begun = false;
   Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   session_forget_feeds(m);
-  if (!p) return out_of_memory(s); /* the first error wins */
+  if (!p) return session_out_of_memory(s); /* the first error wins */
   TRY(refuse_yield(s, p));
   TRY(session_begin_outputs(s, count_outputs(p, r->fetch_count)));
   s->begun = true;
@@ -432,7 +264,7 @@ static Status forget_run(TrainletSession *s) {
 }
 
 static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
-  Model *m = &s->models[model_of(part)];
+  Model *m = &s->models[session_model_of(part)];
   Request r = {.graph = m->graph,
                .part = (int)part,
                .feeds = m->feeds,

@@ -88,6 +88,7 @@ Printer session_begin_text(TrainletSession *s);
 const char *session_end_text(TrainletSession *s, const Printer *p);
 /* The model of a part of a session that is ready; NULL with a sentence where there is none. */
 Model *session_model(TrainletSession *s, TrainletPart part);
+int session_model_of(TrainletPart part); /* the index of its model; -1: it is none */
 /* Feeds for the inputs that are left after binding, and the outputs a user sees. */
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
 /* What a train run of the graph must compute besides its outputs. */
@@ -101,6 +102,7 @@ Status session_optimize(TrainletSession *s);
 Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
+Status session_out_of_memory(TrainletSession *s); /* says so; for whoever was told NULL */
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
  * out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);
