@@ -384,3 +384,24 @@ test('Dropout drops nothing where weights come before it of which none trains', 
   assert.deepEqual(await losses(['w1', 'w2'], ['w2', 'w3']), { count: 4, isEval: false });
   assert.deepEqual(await losses(['w1', 'w2'], ['w*']), { count: 4, isEval: false });
 });
+
+test('noise of the shape of an activation, as of a variational autoencoder, trains: nothing flows towards the shape', async () => {
+  const lines = ['MatMul x w → mu', 'RandomNormalLike mu → e', 'Mul e s → noise', 'Add mu noise → y'];
+  const weights = { w: units(1, 3, 2), s: float([2], [0.5, 2]) };
+  const bytes = model(lines, weights, [value('x', 'float32', 4, 3)], value('y', 'float32', 4, 2));
+  const options = { loss: 'mse', additionalOutputs: ['y', 'e'], requiresGrad: ['w', 's'] };
+  const { session } = await open(bytes, options);
+  const [x, target] = [units(2, 4, 3), units(3, 4, 2)];
+  const { y, e } = await session.runTrainStep({ x, target });
+  const dy = y.data.map((v, i) => (2 * (v - target.data[i])) / y.size);
+  const dw = weights.w.data.map((_, i) =>
+    dy.reduce((sum, d, k) => (k % 2 === i % 2 ? sum + d * x.data[3 * (k >> 1) + (i >> 1)] : sum), 0),
+  );
+  const ds = weights.s.data.map((_, i) => dy.reduce((sum, d, k) => (k % 2 === i ? sum + d * e.data[k] : sum), 0));
+  assert.ok(e.data.some((v) => Math.abs(v) > 0.1));
+  for (const [name, want] of Object.entries({ w: dw, s: ds })) {
+    const { data } = await session.getGradient(name);
+    for (const [i, v] of data.entries()) assert.ok(Math.abs(v - want[i]) < 1e-5, `${name}[${i}]: ${v}, not ${want[i]}`);
+  }
+  await session.release();
+});

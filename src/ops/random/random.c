@@ -32,6 +32,8 @@ Status random_infer_shaped(Node *n, float a, float b) {
   return random_infer(n, &shape, DTYPE_FLOAT32, a, b);
 }
 
+Status random_like_gradient(Grad *g) { return STATUS_OK; }
+
 static f32x4 uniform_of(f32x4 u) { return u; }
 
 /* Box & Muller: √(−2·ln u)·cos 2πw and √(−2·ln u)·sin 2πw are normal and independent; (u, w) are lanes (0, 1) and (2,
