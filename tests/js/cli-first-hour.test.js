@@ -191,8 +191,8 @@ test('in 80 columns the bar has room for the ETA, in fewer the speed and then th
   assert.equal(line(62), `epoch 1/3  469/938  ${metrics}  ETA 12:34`);
   assert.equal(line(60), `epoch 1/3  ${'█'.repeat(12)}${'░'.repeat(12)} 469/938  ETA 12:34`);
   assert.equal(
-    line(undefined),
-    `epoch 1/3  ${'█'.repeat(12)}${'░'.repeat(12)} 469/938  ${metrics}  12,346 samples/s  ETA 12:34\n`,
+    line(undefined, { batch: 938 }), // the last: others wait until some time has gone by
+    `epoch 1/3  ${'█'.repeat(24)} 938/938  ${metrics}  12,346 samples/s  ETA 12:34\n`,
   );
   assert.equal(
     line(80, { batches: undefined, etaMs: undefined }),
