@@ -484,7 +484,10 @@ export interface ArtifactOptions extends EngineOptions {
   /**
    * Globs over parameter names. Default: those that the training_info trains; otherwise what a layer reads as its
    * weight, its bias or its scale (`parametersOf` tells), not masks, constant tables and means of the inputs, of which
-   * `warnings` names those left out. Running statistics never train, nor does what is not finite: that is left out where
+   * `warnings` names those left out. Where PyTorch's exporter notes that something is a parameter, a buffer or a
+   * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not. To train
+   * more than the default, name all of it: `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)`
+   * and the others. Running statistics never train, nor does what is not finite: that is left out where
    * a pattern with `*` or `?` matches it, and `invalid-argument` by its own name.
    */
   requiresGrad?: readonly string[];

@@ -31,6 +31,9 @@ typedef struct Declared {
   Shape shape; /* of each; rank -1: any */
 } Declared;
 
+/* What an exporter says of an initializer. */
+typedef enum Told { TOLD_NOTHING, TOLD_PARAMETER, TOLD_NO_PARAMETER } Told;
+
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
   int index;        /* in graph->values: an algorithm keeps what it knows of each value in an array of its own */
@@ -61,6 +64,7 @@ typedef struct Value {
   struct Value *instead; /* what they are to read instead */
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
+  Told told;
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
   struct Value
       *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
@@ -179,8 +183,8 @@ struct Graph {
   struct {
     const char **keys, **texts;
     int count, capacity;
-  } metadata;  /* the model's metadata_props */
-  bool folded; /* an exporter says that it made BatchNormalizations part of convolutions */
+  } metadata;         /* the model's metadata_props */
+  const char *folded; /* the first weight of which an exporter says that a BatchNormalization became part of it */
   int ir_version;
   int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };

@@ -377,21 +377,34 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
 }
 
 /* PyTorch's exporter notes with each node which of its rules have made it. */
-static bool is_folded(const Onnx__NodeProto *n) {
-  for (size_t i = 0; i < n->n_metadata_props; i++) {
-    const char *text = n->metadata_props[i]->value;
-    if (text && strstr(text, "FuseBatchNormIntoConv")) return true;
+static void read_folded(Reader *r, const Onnx__NodeProto *n) {
+  for (size_t i = 0; i < n->n_metadata_props && !r->graph->folded; i++) {
+    const char *rule = n->metadata_props[i]->value;
+    const Value *w = n->n_input > 1 && rule && strstr(rule, "FuseBatchNormInto") ? graph_find(r->graph, n->input[1])
+                                                                                 : NULL;
+    if (w) r->graph->folded = w->name;
   }
-  return false;
+}
+
+/* It also notes which initializers were parameters, which buffers or constants, of those that it took as they were. */
+static void read_told(Reader *r, const Onnx__ValueInfoProto *from) {
+  for (size_t i = 0; i < from->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *note = from->metadata_props[i];
+    if (!note->key || !note->value || strcmp(note->key, "pkg.torch.export.graph_signature.InputSpec.kind") != 0)
+      continue;
+    Value *v = has_name(from->name) ? graph_find(r->graph, from->name) : NULL;
+    if (v) v->told = strcmp(note->value, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  }
 }
 
 Status onnx_body_read(Reader *r) {
   TRY(check_ops(r));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
+  for (size_t i = 0; i < r->from->n_value_info; i++) read_told(r, r->from->value_info[i]);
   for (size_t i = 0; i < r->from->n_node; i++) {
     TRY(read_node(r, r->from->node[i]));
-    r->graph->folded |= is_folded(r->from->node[i]);
+    read_folded(r, r->from->node[i]);
   }
   return STATUS_OK;
 }

@@ -67,6 +67,8 @@ static void list(char text[LIST_MAX], int at_most, int count, const char *item) 
 
 /* A single number may be one that a model learns only where an operator learns others, not as Dropout's ratio. */
 static bool may_be_learned(const Readings *all, const Value *v) {
+  static const char made[] = "val_"; /* PyTorch's exporter calls so what it made up itself, as a first state of zeros */
+  if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0) return false;
   bool may = shape_elements(&v->shape) > 1 || !all->count;
   for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
   return may;
@@ -119,17 +121,23 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
 }
 
 /* PyTorch's TorchScript exporter names weights so that it computed; its exporter by dynamo says what it did. */
-static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
+static const Value *find_folded(const TrainletArtifacts *a, const bool *trained) {
   static const char made[] = "onnx::Conv_";
-  const Value *first = NULL;
+  const Value *first = a->model->folded ? graph_find(a->model, a->model->folded) : NULL;
+  if (first) return trained[first->index] ? first : NULL;
   for (int i = a->model->node_count - 1; i >= 0; i--) {
     const Node *n = a->model->nodes[i];
     const Value *w = n->op == &op_conv ? n->in[1] : NULL;
-    if (w && trained[w->index] && (a->model->folded || strncmp(w->name, made, strlen(made)) == 0)) first = w;
+    if (w && trained[w->index] && strncmp(w->name, made, strlen(made)) == 0) first = w;
   }
+  return first;
+}
+
+static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
+  const Value *first = find_folded(a, trained);
   if (first)
     artifacts_warn(a,
-                   "the exporter folded BatchNormalization into convolutions, such as that of '%.100s', and dropped "
+                   "the exporter folded BatchNormalization into other layers, such as that of '%.100s', and dropped "
                    "Dropout; to train with them, export with %s",
                    first->name,
                    a->model->folded ? "optimize=False after model.train()"

@@ -20,7 +20,9 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (a->requires_grad.count && !names_match(&a->requires_grad, v->name)) return "requiresGrad does not name it";
   if (a->by_training_info) return NULL;
   if (a->weights.infinite[v->index]) return "it holds values that are infinite or NaN";
-  if (a->requires_grad.count || weights_learned(&a->weights, v)) return NULL;
+  if (a->requires_grad.count || v->told == TOLD_PARAMETER) return NULL;
+  if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
+  if (weights_learned(&a->weights, v)) return NULL;
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
 

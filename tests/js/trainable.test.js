@@ -6,7 +6,7 @@ import path from 'node:path';
 import test from 'node:test';
 import { mnistFolder } from '../../js/cli/arrays.js';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
-import { onnxFile } from '../bench/models/onnx_file.js';
+import { info, message, node, onnxFile, weight } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 
 const HERE = { worker: false };
@@ -21,7 +21,7 @@ const int = (dims, data) => ({ type: 'int64', dims, data: BigInt64Array.from(dat
 const value = (name, type, ...dims) => ({ name, type, dims });
 
 /** A file of one chain of nodes, written as 'Op a b → y'. */
-function model(lines, weights, inputs, output, opset) {
+function model(lines, weights, inputs, output, opset, kinds) {
   const nodes = lines.map((line) => {
     const [call, out, attributes = '{}'] = line.split(/ → | \| /);
     const [op, ...names] = call.split(' ');
@@ -32,7 +32,7 @@ function model(lines, weights, inputs, output, opset) {
       attributes: JSON.parse(attributes),
     };
   });
-  return onnxFile({ name: 'g', nodes, weights: Object.entries(weights), inputs, outputs: [output], opset });
+  return onnxFile({ name: 'g', nodes, weights: Object.entries(weights), inputs, outputs: [output], opset, kinds });
 }
 
 const rolesOf = async (bytes) =>
@@ -404,4 +404,44 @@ test('noise of the shape of an activation, as of a variational autoencoder, trai
     for (const [i, v] of data.entries()) assert.ok(Math.abs(v - want[i]) < 1e-5, `${name}[${i}]: ${v}, not ${want[i]}`);
   }
   await session.release();
+});
+
+test('what PyTorch notes of its state decides what trains: learned positions do, buffers do not', async () => {
+  const lines = ['MatMul x w → h', 'Add h positions → p', 'Add p table → t', 'Mul t scale → s', 'Mul s mean → y'];
+  const weights = { w: units(1, 4, 4), positions: units(2, 1, 3, 4), table: units(3, 3, 4), scale: float([], [2]) };
+  const all = { ...weights, mean: units(4, 4) };
+  const ends = [[value('x', 'float32', 2, 3, 4)], value('y', 'float32', 2, 3, 4)];
+  const kinds = { positions: 'PARAMETER', scale: 'PARAMETER', mean: 'BUFFER', table: 'CONSTANT_TENSOR' };
+  const { session, warnings } = await open(model(lines, all, ...ends, 17, kinds), { loss: 'mse' });
+  assert.deepEqual(trained(session).sort(), ['positions', 'scale', 'w']);
+  assert.deepEqual(warnings, []);
+  await session.release();
+  const plain = await open(model(lines, all, ...ends), { loss: 'mse' });
+  assert.deepEqual(trained(plain.session).sort(), ['mean', 'w']);
+  assert.match(plain.warnings[0], /^not trained, .* 'positions' .* 'table' .* 'scale'/);
+  await plain.session.release();
+});
+
+test('a BatchNormalization that was folded into a Gemm is told, and what the exporter made up itself is not', async () => {
+  const rule = message([1, 'pkg.onnxscript.rewriter.rule_name'], [2, 'FuseBatchNormIntoGemm']);
+  const gemm = new Uint8Array([...node('Gemm', ['x', 'fc.weight'], 'h'), ...message([9, rule])]);
+  const bytes = message(
+    [1, 8],
+    [
+      7,
+      message(
+        [1, gemm],
+        [1, node('Add', ['h', 'val_7'], 'y')],
+        [2, 'g'],
+        [5, weight('fc.weight', [4, 3], 4, 1)],
+        [5, weight('val_7', [2, 3], 3, 2)],
+        [11, info('x', 1, [2, 4])],
+        [12, info('y', 1, [2, 3])],
+      ),
+    ],
+    [8, message([1, ''], [2, 17])],
+  );
+  const { warnings } = await generateArtifacts(bytes, { ...HERE, loss: 'mse' });
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0], /^the exporter folded BatchNormalization .* that of 'fc\.weight', .*optimize=False after/);
 });

@@ -73,8 +73,15 @@ export function weight(name, dims, inputs, seed) {
   return tensor(name, { type: 'float32', dims, data });
 }
 
-/** A whole file: nodes as in graph.js, weights and values by name; inputs and outputs as { name, type, dims }. */
-export function onnxFile({ name, nodes, weights, inputs, outputs, opset = 17 }) {
+/** What PyTorch's exporter by dynamo notes of an initializer: it was a PARAMETER, a BUFFER … */
+const kindNote = (name, kind) =>
+  message([1, name], [4, message([1, 'pkg.torch.export.graph_signature.InputSpec.kind'], [2, kind])]);
+
+/**
+ * A whole file: nodes as in graph.js, weights and values by name; inputs and outputs as { name, type, dims }; kinds of
+ * weights by name.
+ */
+export function onnxFile({ name, nodes, weights, inputs, outputs, kinds = {}, opset = 17 }) {
   const graph = message(
     ...nodes.map((n) => [
       1,
@@ -84,6 +91,7 @@ export function onnxFile({ name, nodes, weights, inputs, outputs, opset = 17 }) 
     ...[...weights].map(([key, value]) => [5, tensor(key, value)]),
     ...inputs.map((input) => [11, info(input.name, TYPES[input.type], input.dims)]),
     ...outputs.map((output) => [12, info(output.name, TYPES[output.type], output.dims)]),
+    ...Object.entries(kinds).map(([key, kind]) => [13, kindNote(key, kind)]),
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, opset])]);
 }
