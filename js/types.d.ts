@@ -504,7 +504,8 @@ export interface ArtifactOptions extends EngineOptions {
    * as one, and `warnings` says so. true: each layer gets its own again. This is done for tensors whose elements are
    * all equal and for those of numbered copies of a layer (`layers.0`, `layers.1`); not for a module that is called
    * several times, nor for what operators of different kinds share, such as an embedding that is the output's weight
-   * too. Default false; refused with a training_info.
+   * too. The copies have names of their own, which `requiresGrad` and `frozen` must match as well (`session.parameters`
+   * tells them). Default false; refused with a training_info.
    */
   untie?: boolean;
   /** The outputs from which the loss is computed; default: the first. */
