@@ -4,7 +4,7 @@
  */
 
 import { compileEngine } from './compile.js';
-import { abortedBy, askedAt, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { abortedBy, askedAt, checkKeys, checkSignal, placeOfCall, sentenceOf, TrainletError } from './errors.js';
 import { openHere, openWorker } from './line.js';
 import { isNode, locate } from './platform.js';
 import { threadsFor } from './threads.js';
@@ -87,7 +87,7 @@ export class Client {
   ask = async (method, args, transfer = [], signal = undefined) => {
     if (this.#ended) throw new TrainletError(this.#ended.code, this.#ended.message);
     checkSignal(signal);
-    const here = new Error();
+    const here = placeOfCall();
     try {
       return await this.#queue(method, args, transfer, signal);
     } catch (error) {

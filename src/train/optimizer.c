@@ -70,12 +70,10 @@ static bool by_momentum(const Optimizer *o) { return o->momentum != 0 && optimiz
 typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
   f32x4 rate;   /* lr with its decay and the bias correction of m (beside a raw root: of v, too) in it */
-  i32x4 decays; /* which bits of p a decay of 0 leaves: its sign, for 0 · ∞ is no 0 */
   f32x4 spread; /* 1 / sqrt of the bias correction of v */
   f32x4 momentum, fresh, nesterov, alpha, rest_alpha;
+  bool decays;
 } Rates;
-
-static int32_t decay_bits(float decay) { return decay != 0 ? -1 : INT32_MIN; }
 
 static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
   const OptimizerRow *row = optimizer_row(o->kind);
@@ -84,11 +82,12 @@ static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
   double correction2 = corrects ? 1 - power_of(o->beta2, step) : 1;
   double rate = lr / correction1 / (1 + (double)step * o->lr_decay);
   if (row->has_raw_root) rate *= sqrt(correction2);
+  float decay = row->decouples_decay ? lr * o->weight_decay : o->weight_decay;
   return (Rates){
       .lr = f32x4_splat(lr),
       .scale = f32x4_splat(scale),
-      .decay = f32x4_splat(row->decouples_decay ? lr * o->weight_decay : o->weight_decay),
-      .decays = i32x4_splat(row->decouples_decay ? decay_bits(lr * o->weight_decay) : decay_bits(o->weight_decay)),
+      .decay = f32x4_splat(decay),
+      .decays = decay != 0,
       .beta1 = f32x4_splat(o->beta1),
       .rest1 = f32x4_splat(1 - o->beta1),
       .beta2 = f32x4_splat(o->beta2),
@@ -109,8 +108,10 @@ typedef struct Four {
   f32x4 p, g, m, v;
 } Four;
 
-/* λ·p; 0 for λ = 0, whatever p is. */
-static inline f32x4 decay_of(const Rates *r, f32x4 p) { return r->decay * (f32x4)((i32x4)p & r->decays); }
+/* λ·p; for λ = 0 a zero of p's sign, whatever p is: 0 · ∞ is no 0. */
+static inline f32x4 decay_of(const Rates *r, f32x4 p) {
+  return r->decays ? r->decay * p : (f32x4)((i32x4)p & i32x4_splat(INT32_MIN));
+}
 
 /* torch.optim.SGD:  g += λ·p;  p -= η·g */
 static inline Four sgd(Four x, const Rates *r) {
@@ -204,12 +205,14 @@ static inline void store_some(float *p, f32x4 v, size_t n) {
   for (size_t i = 0; i < n; i++) p[i] = v[i];
 }
 
-/* `rule` over the blocks; inlined into each caller, where rule and moment_count are constants. */
-static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const Rates *), const Rates *shared,
-                                                        int moment_count, float *p, const float *g, float *m, float *v,
-                                                        size_t count) {
-  const Rates own = *shared, *r = &own; /* a store through p might alias the shared values, which would have to be
-                                           loaded again after each store */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* `rule` over whole fours of the blocks, gives where they end; decays is a constant, as the next one's are. */
+ALWAYS_INLINE size_t sweep_fours(Four (*rule)(Four, const Rates *), const Rates *shared, bool decays, int moment_count,
+                                 float *p, const float *g, float *m, float *v, size_t count) {
+  Rates own = *shared, *r = &own; /* a store through p might alias the shared values, which would have to be loaded
+                                     again after each store */
+  own.decays = decays;
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     Four x = {.p = f32x4_load(p + i), .g = f32x4_load(g + i) * r->scale};
@@ -220,6 +223,14 @@ static inline __attribute__((always_inline)) void sweep(Four (*rule)(Four, const
     if (moment_count > 0) f32x4_store(m + i, x.m);
     if (moment_count > 1) f32x4_store(v + i, x.v);
   }
+  return i;
+}
+
+/* `rule` over the blocks; inlined into each caller, where rule and moment_count are constants. */
+ALWAYS_INLINE void sweep(Four (*rule)(Four, const Rates *), const Rates *r, int moment_count, float *p, const float *g,
+                         float *m, float *v, size_t count) {
+  size_t i = r->decays ? sweep_fours(rule, r, true, moment_count, p, g, m, v, count)
+                       : sweep_fours(rule, r, false, moment_count, p, g, m, v, count);
   size_t rest = count - i;
   Four x = {.p = load_some(p + i, rest), .g = load_some(g + i, rest) * r->scale};
   if (moment_count > 0) x.m = load_some(m + i, rest);

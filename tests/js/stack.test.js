@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => session.release());
 
-/** The one who made the mistake. @param {() => Promise<unknown>} call */
-const blunder = (call) => call();
+/** The one who made the mistake, and awaits it. @param {() => Promise<unknown>} call */
+const blunder = async (call) => await call();
 
 /** @type {Record<string, () => Promise<unknown>>} */
 const MISTAKES = {
