@@ -8,6 +8,3 @@
 
 const Op *op_at(int index); /* from the table, whose order means nothing; NULL past the end */
 const Op *const *op_table(int *count);
-
-/* Where a gradient meets the session's state: the planner, the session and its state must know it. */
-static inline bool op_is_accumulator(const Node *n) { return n->op == &op_in_place_accumulator_v2; }

@@ -1,6 +1,7 @@
 /* Accumulate: where gradients are added to those of earlier batches, each is added as soon as it is computed, by the
  * product that makes it if there is one: buffer += A · B */
 #include "passes/product.h"
+#include "ops/accumulator.h"
 #include "ops/ops.h"
 
 static bool rewrite(Graph *g, Node *n) {

@@ -1,7 +1,7 @@
 /* Bind: lets graphs read parameters and write gradients where the state has them. */
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/accumulator.h"
 #include "run/state.h"
 
 static Status bind_value(Value *v, const Parameter *p, void *data, Error *error) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/accumulator.h"
 #include "run/outside.h"
 
 static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ops/control/yield.h"
-#include "ops/ops.h"
 #include "run/loss.h"
 #include "train/gradients.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/accumulator.h"
 #include "ops/ops.h"
 #include "graph/work.h"
 

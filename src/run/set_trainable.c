@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/backward.h"
+#include "ops/accumulator.h"
 #include "ops/ops.h"
 #include "run/outside.h"
 #include "run/session.h"

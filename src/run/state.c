@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "budget.h"
-#include "ops/ops.h"
+#include "graph/op.h"
 
 static int compare_parameters(const void *a, const void *b) {
   return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name);

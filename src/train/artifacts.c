@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "ops/ops.h"
+#include "ops/accumulator.h"
 #include "passes/passes.h"
 #include "graph/backward.h"
 #include "train/artifacts.h"

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "golden_run.h"
 #include "onnx/onnx.h"
-#include "ops/ops.h"
+#include "ops/accumulator.h"
 
 /* Spoils the two last accumulators of a training graph. */
 typedef void Spoil(Node *before, Node *last);
