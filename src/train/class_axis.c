@@ -20,9 +20,10 @@ static bool is_weight(const Value *v) {
   return is_held(v);
 }
 
-/* The input of n that its output is another picture of, axis by axis; NULL where there is none. */
-static const Value *same_axes(const Node *n) {
-  const Shape *out = &n->out[0]->shape;
+/* The input of its node that v is another picture of, axis by axis; NULL where there is none. */
+static const Value *same_axes(const Value *of) {
+  const Node *n = of->producer;
+  const Shape *out = &of->shape;
   bool moves = n->op == &op_transpose || n->op->weights || n->op->flags & OP_RANDOM;
   if (moves && n->op != &op_dropout) return NULL;
   if (n->op->flags & OP_VIEW) {
@@ -45,7 +46,7 @@ bool class_axis_is_last(const Value *scores) {
     Product p;
     if (product_of(n, &p)) return is_weight(p.b);
     if (n->op == &op_mat_mul_n_bits) return true;
-    v = same_axes(n);
+    v = same_axes(v);
   }
   return false;
 }
