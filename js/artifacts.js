@@ -1,6 +1,6 @@
 /**
- * Makes training artifacts from an inference model: options to the engine's settings, in a worker that lives for this
- * only.
+ * Makes training artifacts from an inference model: turns options into the engine's settings, in a worker that is used
+ * only for this.
  */
 
 import { withClient } from './client.js';
@@ -166,7 +166,7 @@ function listOf(key, entries = []) {
 const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(value))]]);
 
 /**
- * Settings of what may be its type alone; that goes first, for it brings the defaults of the others.
+ * Settings of an option that may be just a type; the type goes first, because it sets the defaults of the others.
  * @param {string} prefix @param {string | { type?: string }} options @returns {[string, string][]}
  */
 function typed(prefix, options) {

@@ -21,7 +21,7 @@ const MNIST_FILES = {
   train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'],
   test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
 };
-/** NumPy's letters for what a tensor can hold. @type {Record<string, NumberType>} */
+/** NumPy's letters for the types that a tensor can hold. @type {Record<string, NumberType>} */
 const NPY_TYPES = {
   '<f4': 'float32',
   '<f8': 'float64',

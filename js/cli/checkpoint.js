@@ -1,4 +1,4 @@
-/** What is in the file of a checkpoint, whoever wrote it: parameters, optimizer, properties, the place in the data. */
+/** What is in a checkpoint's file, whoever wrote it: parameters, optimizer, properties, the position in the data. */
 
 import { Core } from '../core.js';
 import { compileEngine } from '../compile.js';
@@ -65,7 +65,7 @@ function optimizerOf({ steps, learningRate, initialLearningRate, moments }) {
   return `${count(steps)} steps done, learning rate ${shortest(learningRate)}${first}, ${count(moments)} moments`;
 }
 
-/** A float32 in as few digits as say it. @param {number} value */
+/** A float32 in as few digits as identify it. @param {number} value */
 const shortest = (value) => String(Number(value.toPrecision(7)));
 
 /** @param {PropertyEntry} property */

@@ -233,7 +233,7 @@ async function withSession(artifacts, work, options) {
   }
 }
 
-/** The rewrites to do, all where it is not said. @param {Values} values @returns {EngineOptions} */
+/** The rewrites to do; all by default. @param {Values} values @returns {EngineOptions} */
 const passesIn = ({ passes }) =>
   passes === undefined ? {} : { passes: passes === 'none' ? passes : passes.split(',') };
 
@@ -319,7 +319,7 @@ const runTraining = async (session, feeds) =>
 const feedsOf = (names, feeds) => Object.fromEntries(Object.entries(feeds).filter(([name]) => names.includes(name)));
 
 /**
- * As it runs, or where it does not on random inputs as it was loaded.
+ * The graph as it runs or, if it does not run on random inputs, as it was loaded.
  * @param {() => Promise<unknown>} run
  * @param {() => Promise<string>} text
  */
