@@ -611,8 +611,9 @@ export class Core {
     }
   }
 
-  /** @param {Argument[]} args @returns {(number | bigint)[]} */
+  /** @param {Argument[]} args @returns {Argument[]} numbers */
   #lower(args) {
+    if (args.every((arg) => typeof arg === 'number')) return args;
     const blocks = args.map((arg) => {
       if (typeof arg === 'string') return encoder.encode(`${whole(arg)}\0`);
       return typeof arg === 'object' ? bytesOf(arg) : undefined;

@@ -50,10 +50,10 @@ const hold = (name) =>
 /**
  * The buffers of all arrays in an answer; the engine has copied them, so they can leave.
  * @param {unknown} out
- * @returns {ArrayBuffer[]}
+ * @param {ArrayBuffer[]} [found]
  */
-function buffersOf(out) {
-  if (ArrayBuffer.isView(out)) return [/** @type {ArrayBuffer} */ (out.buffer)];
-  if (out === null || typeof out !== 'object') return [];
-  return Object.values(out).flatMap(buffersOf);
+function buffersOf(out, found = []) {
+  if (ArrayBuffer.isView(out)) found.push(/** @type {ArrayBuffer} */ (out.buffer));
+  else if (out !== null && typeof out === 'object') for (const part of Object.values(out)) buffersOf(part, found);
+  return found;
 }
