@@ -1,6 +1,7 @@
 /** The worker's half of the conversation: answers questions with the engine, one at a time, in the order they came. */
 
-import { Core, createHelper } from './core.js';
+import { Core } from './core.js';
+import { createHelper } from './engine.js';
 import { sentenceOf, TrainletError } from './errors.js';
 
 /** @import { Methods, Port, Question } from './protocol.js' */

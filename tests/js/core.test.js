@@ -1,11 +1,12 @@
 /**
- * core.js over a made-up wasm instance: texts, growth of memory, errors, and what is left of a session after a trap.
+ * core.js and engine.js over a made-up wasm instance: texts, growth of memory, errors, and what is left of a session after a trap.
  */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Core, PAGES_MAX } from '../../js/core.js';
+import { Core } from '../../js/core.js';
+import { PAGES_MAX } from '../../js/engine.js';
 
 const CONSTANTS = {
   version: '0',

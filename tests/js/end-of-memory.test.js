@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
-import { Core, PAGES_MAX } from '../../js/core.js';
+import { Core } from '../../js/core.js';
+import { PAGES_MAX } from '../../js/engine.js';
 import { clusters, golden } from './clusters.js';
 
 const MB = 2 ** 20;

@@ -97,8 +97,10 @@ test('only abi.c exports', async () => {
   assert.deepEqual(await filesWith(['src', 'wasm'], /\.[ch]$/, /export_name/), [path.join('wasm', 'abi.c')]);
 });
 
-test('only core.js touches wasm memory and exports', async () => {
-  assert.deepEqual(await filesWith(['js'], /\.js$/, /emory\.buffer|\babi_\w+/), [path.join('js', 'core.js')]);
+test('only engine.js touches wasm memory, and beside it only core.js knows exports', async () => {
+  const [core, engine] = ['core.js', 'engine.js'].map((file) => path.join('js', file));
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /emory\.buffer/), [engine]);
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [core, engine]);
 });
 
 test('only store.js touches IndexedDB', async () => {

@@ -1,0 +1,358 @@
+/** A running engine: the instance of its wasm, its memory, and calls of the exports of wasm/abi.c. */
+
+import { sentenceOf, TrainletError } from './errors.js';
+import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
+
+/** @import { DataType, ErrorCode } from './types.js' */
+/**
+ * @import { CheckpointFormat, GraphName, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
+ * Which } from './protocol.js'
+ */
+
+/**
+ * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
+ * optimizers: string[], limits: PropertyLimits,
+ *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
+ *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count' | 'counted' | 'isSum', number> }} Constants
+ * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
+ */
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const KEPT_SCRATCH_BYTES = 1 << 16;
+const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
+
+export class Engine {
+  /** @type {WebAssembly.Memory} */
+  #memory;
+  /** @type {Record<string, Function>} */
+  #exports;
+  #scratch = { at: 0, bytes: 0 };
+  /** Why no export may be called any more. */
+  broken = '';
+  /** @type {Constants} */
+  constants;
+  /** @type {Pool | undefined} */
+  pool;
+
+  /**
+   * @param {WebAssembly.Instance} instance
+   * @param {Pool} [pool] the memory, if it is shared, and how many threads are to share it
+   */
+  constructor(instance, pool) {
+    this.#exports = exportsOf(instance);
+    this.#memory = pool?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
+    this.#exports._initialize?.();
+    if (isSpiderMonkey) this.#exports.abi_spidermonkey();
+    this.constants = JSON.parse(this.text(this.pointer('abi_json')));
+    if (pool) this.pool = { ...pool, threads: this.call('abi_threads', pool.threads, Number(maySleep())) };
+  }
+
+  /**
+   * Hands each tensor to the engine and writes its bytes where the engine says.
+   * @param {number} session
+   * @param {GraphName} graph
+   * @param {PackedFeeds} feeds
+   */
+  feed(session, graph, { tensors, sequences, buffer }) {
+    const which = this.constants.artifacts[graph];
+    const { types } = this.constants;
+    for (const { name, type, dims, bytes } of tensors)
+      if (type !== 'string') checkBytes(name, bytes, sizeOf(dims) * types[type].bytes);
+    for (const { name, count } of sequences) this.run('abi_session_feed_sequence', session, which, name, count);
+    for (const { name, type, dims, offset, bytes } of tensors) {
+      checkFits(`input '${name}'`, bytes);
+      const shape = BigInt64Array.from(dims, BigInt);
+      const at =
+        type === 'string'
+          ? this.pointer('abi_session_feed_text', session, which, name, dims.length, shape, bytes)
+          : this.pointer('abi_session_feed', session, which, name, this.constants.types[type].id, dims.length, shape);
+      this.write(at, new Uint8Array(buffer, offset, bytes));
+    }
+  }
+
+  /**
+   * The outputs of the last run, copied out of the engine: all, or those named.
+   * @param {number} session
+   * @param {readonly string[]} [names]
+   */
+  outputs(session, names) {
+    /** @type {[string, Outputs[string]][]} */
+    const outputs = [];
+    const { sequence, nothing } = this.constants.ranks; // in place of a rank
+    const count = names?.length === 0 ? 0 : this.call('abi_session_output_count', session);
+    for (let i = 0; i < count; i++) {
+      const { name, rank, items } = this.output(session, i);
+      const at = i + 1;
+      if (rank === sequence) i += items;
+      if (names && !names.includes(name)) continue;
+      if (rank === nothing) outputs.push([name, null]);
+      else if (rank === sequence)
+        outputs.push([name, Array.from({ length: items }, (_, k) => this.output(session, at + k).tensor())]);
+      else outputs.push([name, this.output(session, i).tensor()]);
+    }
+    return Object.fromEntries(outputs); // whatever the names are: __proto__ is one
+  }
+
+  /** @param {number} session @param {number} i */
+  output(session, i) {
+    const at = this.pointer('abi_session_output', session, i);
+    const { tensor: offset } = this.constants;
+    const view = new DataView(this.#memory.buffer, at);
+    const word = (/** @type {keyof typeof offset} */ field) => view.getUint32(offset[field], true);
+    const [name, id, rank, dims, data] = [
+      word('name'),
+      word('type'),
+      view.getInt32(offset.rank, true),
+      word('dims'),
+      word('data'),
+    ];
+    const tensor = () =>
+      this.tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
+    return {
+      name: this.text(name),
+      rank,
+      items: word('count'),
+      counted: view.getFloat64(offset.counted, true),
+      isSum: view.getUint8(offset.isSum) === 1,
+      data,
+      tensor,
+    };
+  }
+
+  /** @param {number} id */
+  #typeOf(id) {
+    const found = Object.entries(this.constants.types).find(([, type]) => type.id === id);
+    return /** @type {DataType} */ (found?.[0]);
+  }
+
+  /**
+   * @param {DataType} type
+   * @param {number[]} dims
+   * @param {number} at
+   * @returns {PlainTensor}
+   */
+  tensor(type, dims, at) {
+    const length = dims.reduce((product, d) => product * d, 1);
+    if (type === 'string')
+      return {
+        type,
+        data: Array.from(new Uint32Array(this.#memory.buffer, at, length), (text) => (text ? this.text(text) : '')),
+        dims,
+      };
+    const { buffer } = this.copy(at, length * this.constants.types[type].bytes);
+    return { type, data: new ARRAYS[type](/** @type {ArrayBuffer} */ (buffer)), dims };
+  }
+
+  /** @param {string} name @param {Argument[]} args */
+  run(name, ...args) {
+    const status = this.call(name, ...args);
+    if (this.constants.codes[status] !== 'ok') throw this.#error(status);
+  }
+
+  /** @param {string} name @param {Argument[]} args */
+  pointer(name, ...args) {
+    const at = this.call(name, ...args);
+    if (at === 0) throw this.#error(this.call('abi_error_code'));
+    return at;
+  }
+
+  /** @param {number} status */
+  #error(status) {
+    const message = this.text(this.call('abi_error_message')) || 'the engine failed and did not say why';
+    const node = this.text(this.call('abi_error_node')) || undefined;
+    const code = this.constants?.codes[status] ?? 'internal';
+    return new TrainletError(code === 'ok' ? 'internal' : code, message, { node });
+  }
+
+  /** @param {string} name @param {Argument[]} args @returns {any} */
+  json(name, ...args) {
+    return JSON.parse(this.text(this.pointer(name, ...args)));
+  }
+
+  /**
+   * Calls an export. Strings (as text) and arrays are put in memory for the time of the call, and a trap ends the
+   * engine.
+   * @param {string} name
+   * @param {Argument[]} args
+   * @returns {any} pointers and small integers as numbers of 32 unsigned bits, i64 as a number
+   */
+  call(name, ...args) {
+    if (this.broken) throw new TrainletError('internal', this.broken);
+    try {
+      const result = this.#exports[name](...this.#lower(args));
+      if (typeof result === 'bigint') return Number(result);
+      return Number.isInteger(result) && result < 0 && !FLOATS.has(name) ? result >>> 0 : result;
+    } catch (error) {
+      if (error instanceof TrainletError) throw error;
+      this.broken = `this session is not usable any more, because the engine failed (${sentenceOf(error)}); make a new one`;
+      throw new TrainletError('internal', `the engine failed in ${name}: ${sentenceOf(error)}`, { cause: error });
+    }
+  }
+
+  /** @param {Argument[]} args @returns {Argument[]} numbers */
+  #lower(args) {
+    if (args.every((arg) => typeof arg === 'number')) return args;
+    const blocks = args.map((arg) => {
+      if (typeof arg === 'string') return encoder.encode(`${whole(arg)}\0`);
+      return typeof arg === 'object' ? bytesOf(arg) : undefined;
+    });
+    const total = blocks.reduce((sum, block) => sum + (block ? align(block.length) : 0), 0);
+    let at = total ? this.#reserve(total) : 0;
+    return args.map((arg, i) => {
+      const block = blocks[i];
+      if (!block) return /** @type {number | bigint} */ (arg);
+      this.write(at, block);
+      at += align(block.length);
+      return at - align(block.length);
+    });
+  }
+
+  /** Scratch of at least `bytes`; a large one is given back by the next call. @param {number} bytes */
+  #reserve(bytes) {
+    const { at, bytes: have } = this.#scratch;
+    if (bytes <= have && have <= KEPT_SCRATCH_BYTES) return at;
+    if (at) this.#exports.abi_free(at);
+    this.#scratch = { at: 0, bytes: 0 };
+    const size = Math.max(bytes, 1024);
+    checkFits('what was given', size);
+    const block = this.#exports.abi_alloc(size) >>> 0;
+    if (!block) throw new TrainletError('out-of-memory', `there is no room for ${size} bytes of input`);
+    this.#scratch = { at: block, bytes: size };
+    return block;
+  }
+
+  /** A view that is good until the next call. @param {number} at @param {number} length */
+  #bytes(at, length) {
+    return new Uint8Array(this.#memory.buffer, at, length);
+  }
+
+  /** @param {number} at @param {Uint8Array} bytes */
+  write(at, bytes) {
+    this.#bytes(at, bytes.length).set(bytes);
+  }
+
+  /** @param {number} at */
+  float(at) {
+    return new DataView(this.#memory.buffer, at).getFloat32(0, true);
+  }
+
+  /** @param {number} at @param {number} length */
+  copy(at, length) {
+    return this.#bytes(at, length).slice();
+  }
+
+  /** @param {number} at */
+  text(at) {
+    const rest = new Uint8Array(this.#memory.buffer, at);
+    return decoder.decode(rest.slice(0, rest.indexOf(0)));
+  }
+}
+
+/** What an engine is made of. @param {Protocol['open']['in']} args */
+export async function instanceFor({ module, threads, stop }) {
+  const pool = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;
+  return { instance: await instantiate(module, pool?.memory, stop && (() => Atomics.load(stop, 0))), pool };
+}
+
+/**
+ * A helper of an engine's pool: an instance of the module on the engine's memory, with a stack of its own.
+ * @param {Protocol['help']['in']} args
+ * @returns {Promise<() => void>} works for ever
+ */
+export async function createHelper({ module, memory, thread }) {
+  const instance = await instantiate(module, memory);
+  const exports = exportsOf(instance);
+  const stack = /** @type {WebAssembly.Global} */ (instance.exports.__stack_pointer);
+  return () => {
+    try {
+      stack.value = exports.abi_thread_stack(thread);
+      exports.abi_thread_help(thread);
+    } catch (error) {
+      exports.abi_thread_break();
+      throw error;
+    }
+  };
+}
+
+/** @param {WebAssembly.Module} module @param {WebAssembly.Memory} [memory] @param {() => number} [stopped] */
+const instantiate = (module, memory, stopped = () => 0) =>
+  WebAssembly.instantiate(module, {
+    env: { emscripten_notify_memory_growth() {}, stopped, now: () => performance.now(), ...(memory && { memory }) },
+  });
+
+/** @param {WebAssembly.Instance} instance */
+const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @type {unknown} */ (instance.exports));
+
+/** @param {WebAssembly.Module} module */
+const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
+
+const PAGES_PER_GB = 1 << 14;
+/** What the wasm file declares (CMakeLists.txt; tests/js/core.test.js holds both). */
+export const PAGES_MAX = 4 * PAGES_PER_GB - 1;
+
+/** As large as may be: address space for its maximum is taken at once, and not every machine has 4 GB of it. */
+function sharedMemory() {
+  for (const maximum of [PAGES_MAX, 2 * PAGES_PER_GB, PAGES_PER_GB]) {
+    try {
+      return new WebAssembly.Memory({ initial: 64, maximum, shared: true }); // pages; the engine asks for fewer
+    } catch {
+      // less, then
+    }
+  }
+  throw new TrainletError(
+    'out-of-memory',
+    'there is no room for memory that threads can share; `threads: 1` needs none',
+  );
+}
+
+/** Whether this thread may wait for others by sleeping: workers may, a page's own thread may not. */
+function maySleep() {
+  try {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1); // is 0 already: returns at once
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The exports whose number is a value, not an address or a count. */
+const FLOATS = new Set([
+  'abi_session_loss',
+  'abi_session_gradient_norm',
+  'abi_session_lr',
+  'abi_session_element_count',
+]);
+
+/** Firefox's engine: no other has this class. */
+const isSpiderMonkey = 'InternalError' in globalThis;
+
+/** @param {string} what @param {number} bytes */
+export function checkFits(what, bytes) {
+  if (bytes > MEMORY_BYTES)
+    throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
+}
+
+/**
+ * The engine makes room for what type and dims make: exactly that may be written there.
+ * @param {string} what
+ * @param {number} came
+ * @param {number} wanted
+ */
+export function checkBytes(what, came, wanted) {
+  if (came !== wanted)
+    throw new TrainletError('invalid-feed', `'${what}' came with ${came} bytes where ${wanted} were wanted`);
+}
+
+/** Refuses what would reach the engine as another text. @param {string} text */
+function whole(text) {
+  if (!/\0|\p{Surrogate}/u.test(text)) return text;
+  throw new TrainletError(
+    'invalid-argument',
+    `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`,
+  );
+}
+
+/** @param {number} bytes */
+const align = (bytes) => Math.ceil(bytes / 16) * 16;
