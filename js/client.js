@@ -98,16 +98,22 @@ export class Client {
   /** @param {string} method @param {unknown} args @param {ArrayBuffer[]} transfer @param {AbortSignal} [signal] */
   #queue(method, args, transfer, signal) {
     return new Promise((resolve, reject) => {
+      if (!signal) return this.#push({ method, args, transfer, resolve, reject });
       const abort = () => this.#abort(call);
       const settled = (/** @type {(value: any) => void} */ settle) => (/** @type {unknown} */ value) => {
-        signal?.removeEventListener('abort', abort);
+        signal.removeEventListener('abort', abort);
         settle(value);
       };
       /** @type {Call} */
       const call = { method, args, transfer, signal, resolve: settled(resolve), reject: settled(reject) };
-      signal?.addEventListener('abort', abort);
-      if (this.#calls.push(call) === 1) this.#send();
+      signal.addEventListener('abort', abort);
+      this.#push(call);
     });
+  }
+
+  /** @param {Call} call */
+  #push(call) {
+    if (this.#calls.push(call) === 1) this.#send();
   }
 
   /** Asks the first of the questions. */

@@ -6,7 +6,7 @@ import { sizeOf } from './tensor.js';
 
 /** @import { ParameterInfo } from './types.js' */
 /**
- * @import { Counted, ExternalFile, GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
+ * @import { ExternalFile, GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
  * Which } from './protocol.js'
  */
 
@@ -55,7 +55,7 @@ export class Core {
     try {
       for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', builder, key, value);
       this.#takeExternal('abi_artifacts_external', builder, external);
-      this.#takeConstants('abi_artifacts_constant', builder, constants);
+      if (constants) this.#engine.hand('abi_artifacts_constant', [builder], constants);
       this.#engine.run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
       return work(builder);
     } finally {
@@ -97,7 +97,7 @@ export class Core {
     this.#engine.call('abi_session_limit_work', this.#session, maxWork);
     if (passes) this.#engine.call('abi_session_set_passes', this.#session, this.#maskOf(passes));
     this.#takeExternal('abi_session_external', this.#session, external);
-    this.#takeConstants('abi_session_constant', this.#session, constants);
+    if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
     for (const { which, bytes } of parts) {
       const at = this.#placed('abi_session_file', this.#session, bytes);
       this.#engine.run('abi_session_load', this.#session, this.#engine.constants.artifacts[which], at, bytes.length);
@@ -143,25 +143,6 @@ export class Core {
     }
   }
 
-  /** @param {string} name @param {number} owner @param {PackedFeeds} [constants] */
-  #takeConstants(name, owner, constants) {
-    if (!constants) return;
-    const { tensors, buffer } = constants;
-    const { types } = this.#engine.constants;
-    for (const { name: input, type, dims, offset, bytes } of tensors) {
-      checkBytes(input, bytes, sizeOf(dims) * types[type].bytes);
-      const at = this.#engine.pointer(
-        name,
-        owner,
-        input,
-        types[type].id,
-        dims.length,
-        BigInt64Array.from(dims, BigInt),
-      );
-      this.#engine.write(at, new Uint8Array(buffer, offset, bytes));
-    }
-  }
-
   /** @param {Readonly<Record<string, readonly [number, number]>>} bounds */
   #bound(bounds) {
     this.#engine.call('abi_session_unbound', this.#session);
@@ -195,7 +176,7 @@ export class Core {
   run({ graph, feeds, fetches, inputGradients = [] }) {
     for (const input of inputGradients)
       this.#engine.run('abi_session_input_gradient', this.#session, this.#engine.constants.artifacts[graph], input);
-    this.#engine.feed(this.#session, graph, feeds);
+    this.#feed(graph, feeds);
     this.#engine.run(
       'abi_session_run',
       this.#session,
@@ -205,57 +186,58 @@ export class Core {
     return this.#engine.outputs(this.#session);
   }
 
+  /** @param {PackedFeeds} feeds */
+  learn(feeds) {
+    this.#train(feeds, true);
+    return this.#loss();
+  }
+
   /** @param {Protocol['step']['in']} args */
   step({ feeds, fetches = [], optimize, lr, position }) {
     if (lr !== undefined) this.setLearningRate(lr);
-    this.#engine.feed(this.#session, 'train', feeds);
-    if (optimize && !this.#accumulating) this.#engine.run('abi_session_step', this.#session);
-    else this.#accumulate(optimize);
+    this.#train(feeds, optimize);
     if (position) this.setPosition(position);
     return {
       loss: this.#loss(),
-      counted: this.#counted('train'),
+      counted: this.#engine.counted(this.#session, this.#losses.train),
       outputs: /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session, fetches)),
       ...(optimize && { gradientNorm: this.#engine.call('abi_session_gradient_norm', this.#session) }),
     };
+  }
+
+  /** @param {PackedFeeds} feeds @param {boolean} optimize */
+  #train(feeds, optimize) {
+    this.#feed('train', feeds);
+    if (optimize && !this.#accumulating) this.#engine.run('abi_session_step', this.#session);
+    else this.#accumulate(optimize);
+  }
+
+  /** @param {GraphName} graph @param {PackedFeeds} feeds */
+  #feed(graph, feeds) {
+    this.#engine.hand('abi_session_feed', [this.#session, this.#engine.constants.artifacts[graph]], feeds);
   }
 
   /** @param {Protocol['measure']['in']} args */
   measure({ feeds, fetches }) {
     const wanted = [...new Set([...fetches, ...this.#losses.eval])];
     const outputs = /** @type {NumberOutputs} */ (this.run({ graph: 'eval', feeds, fetches: wanted }));
-    return { loss: Number(outputs[fetches[0]].data[0]), counted: this.#counted('eval'), outputs };
-  }
-
-  /** Of the last run. @param {'train' | 'eval'} graph @returns {Counted} */
-  #counted(graph) {
-    const names = this.#losses[graph];
-    const all = new Array(3 * names.length);
-    for (let i = 0, left = names.length; left; i++) {
-      const { name, counted, isSum, data } = this.#engine.output(this.#session, i);
-      const at = names.indexOf(name);
-      if (at < 0) continue;
-      const loss = this.#engine.float(data);
-      all.splice(3 * at, 3, loss, counted, Number(isSum));
-      left--;
-    }
-    return all;
+    return {
+      loss: Number(outputs[fetches[0]].data[0]),
+      counted: this.#engine.counted(this.#session, this.#losses.eval),
+      outputs,
+    };
   }
 
   /** @param {Protocol['forward']['in']} args */
   forward({ feeds }) {
-    this.#engine.feed(this.#session, 'train', feeds);
+    this.#feed('train', feeds);
     const run = this.#engine.pointer('abi_session_forward', this.#session);
     return { run, outputs: /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session)) };
   }
 
   /** @param {Protocol['backward']['in']} args */
-  backward({ run, gradients: { tensors, buffer }, inputs }) {
-    for (const { name, type, dims, offset, bytes } of tensors) {
-      const [shape, { id }] = [BigInt64Array.from(dims, BigInt), this.#engine.constants.types[type]];
-      const at = this.#engine.pointer('abi_session_feed_gradient', this.#session, run, name, id, dims.length, shape);
-      this.#engine.write(at, new Uint8Array(buffer, offset, bytes));
-    }
+  backward({ run, gradients, inputs }) {
+    this.#engine.hand('abi_session_feed_gradient', [this.#session, run], gradients);
     this.#engine.run('abi_session_backward', this.#session, run, inputs.length ? linesOf(inputs) : 0);
     return /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session));
   }

@@ -5,7 +5,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode } from './types.js' */
 /**
- * @import { CheckpointFormat, GraphName, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
+ * @import { CheckpointFormat, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
  * Which } from './protocol.js'
  */
 
@@ -28,7 +28,10 @@ export class Engine {
   #memory;
   /** @type {Record<string, Function>} */
   #exports;
+  #views = { bytes: new Uint8Array(), view: new DataView(new ArrayBuffer(0)) };
   #scratch = { at: 0, bytes: 0 };
+  /** @type {Map<string, Uint8Array>} */
+  #names = new Map();
   /** Why no export may be called any more. */
   broken = '';
   /** @type {Constants} */
@@ -50,26 +53,39 @@ export class Engine {
   }
 
   /**
-   * Hands each tensor to the engine and writes its bytes where the engine says.
-   * @param {number} session
-   * @param {GraphName} graph
-   * @param {PackedFeeds} feeds
+   * Hands tensors over: each is written where the engine says.
+   * @param {string} to the export that makes room for one by its name, type and dims; with `_text` one of strings
+   * @param {number[]} owner what the export is given first
+   * @param {PackedFeeds} given
    */
-  feed(session, graph, { tensors, sequences, buffer }) {
-    const which = this.constants.artifacts[graph];
+  hand(to, owner, { tensors, sequences, buffer }) {
     const { types } = this.constants;
-    for (const { name, type, dims, bytes } of tensors)
+    for (const { name, type, dims, bytes } of tensors) {
       if (type !== 'string') checkBytes(name, bytes, sizeOf(dims) * types[type].bytes);
-    for (const { name, count } of sequences) this.run('abi_session_feed_sequence', session, which, name, count);
+      if (bytes > MEMORY_BYTES) checkFits(`'${name}'`, bytes);
+    }
+    for (const { name, count } of sequences) this.run(`${to}_sequence`, ...owner, name, count);
     for (const { name, type, dims, offset, bytes } of tensors) {
-      checkFits(`input '${name}'`, bytes);
-      const shape = BigInt64Array.from(dims, BigInt);
+      const [text, shape] = [this.#named(name), shapeOf(dims)];
       const at =
         type === 'string'
-          ? this.pointer('abi_session_feed_text', session, which, name, dims.length, shape, bytes)
-          : this.pointer('abi_session_feed', session, which, name, this.constants.types[type].id, dims.length, shape);
+          ? this.pointer(`${to}_text`, ...owner, text, dims.length, shape, bytes)
+          : this.pointer(to, ...owner, text, types[type].id, dims.length, shape);
       this.write(at, new Uint8Array(buffer, offset, bytes));
     }
+  }
+
+  /** The text of an input's or output's name; there are only as many as the graphs have. @param {string} name */
+  #named(name) {
+    const text = this.#names.get(name) ?? textOf(name);
+    this.#names.set(name, text);
+    return text;
+  }
+
+  /** @param {number} at @param {Uint8Array} text */
+  #isAt(at, text) {
+    const { bytes } = this.#now;
+    return text.every((byte, i) => bytes[at + i] === byte);
   }
 
   /**
@@ -83,48 +99,60 @@ export class Engine {
     const { sequence, nothing } = this.constants.ranks; // in place of a rank
     const count = names?.length === 0 ? 0 : this.call('abi_session_output_count', session);
     for (let i = 0; i < count; i++) {
-      const { name, rank, items } = this.output(session, i);
-      const at = i + 1;
+      const at = this.#output(session, i);
+      const [name, rank, items] = [
+        this.text(this.#word(at, 'name')),
+        this.#word(at, 'rank') | 0,
+        this.#word(at, 'count'),
+      ];
+      const first = i + 1;
       if (rank === sequence) i += items;
       if (names && !names.includes(name)) continue;
       if (rank === nothing) outputs.push([name, null]);
       else if (rank === sequence)
-        outputs.push([name, Array.from({ length: items }, (_, k) => this.output(session, at + k).tensor())]);
-      else outputs.push([name, this.output(session, i).tensor()]);
+        outputs.push([name, Array.from({ length: items }, (_, k) => this.#tensorAt(this.#output(session, first + k)))]);
+      else outputs.push([name, this.#tensorAt(at)]);
     }
     return Object.fromEntries(outputs); // whatever the names are: __proto__ is one
   }
 
-  /** @param {number} session @param {number} i */
-  output(session, i) {
-    const at = this.pointer('abi_session_output', session, i);
-    const { tensor: offset } = this.constants;
-    const view = new DataView(this.#memory.buffer, at);
-    const word = (/** @type {keyof typeof offset} */ field) => view.getUint32(offset[field], true);
-    const [name, id, rank, dims, data] = [
-      word('name'),
-      word('type'),
-      view.getInt32(offset.rank, true),
-      word('dims'),
-      word('data'),
-    ];
-    const tensor = () =>
-      this.tensor(this.#typeOf(id), Array.from(new BigInt64Array(this.#memory.buffer, dims, rank), Number), data);
-    return {
-      name: this.text(name),
-      rank,
-      items: word('count'),
-      counted: view.getFloat64(offset.counted, true),
-      isSum: view.getUint8(offset.isSum) === 1,
-      data,
-      tensor,
-    };
+  /**
+   * What losses were in the last run, and have counted: three numbers for each.
+   * @param {number} session
+   * @param {readonly string[]} names
+   */
+  counted(session, names) {
+    /** @type {number[]} */
+    const all = new Array(3 * names.length);
+    for (let i = 0, left = names.length; left; i++) {
+      const at = this.#output(session, i);
+      const which = names.findIndex((name) => this.#isAt(this.#word(at, 'name'), this.#named(name)));
+      if (which < 0) continue;
+      const { counted, isSum } = this.constants.tensor;
+      all[3 * which] = this.#now.view.getFloat32(this.#word(at, 'data'), true);
+      all[3 * which + 1] = this.#now.view.getFloat64(at + counted, true);
+      all[3 * which + 2] = this.#now.view.getUint8(at + isSum);
+      left--;
+    }
+    return all;
   }
 
-  /** @param {number} id */
-  #typeOf(id) {
-    const found = Object.entries(this.constants.types).find(([, type]) => type.id === id);
-    return /** @type {DataType} */ (found?.[0]);
+  /** Where the fields of an output are. @param {number} session @param {number} i */
+  #output(session, i) {
+    return this.pointer('abi_session_output', session, i);
+  }
+
+  /** @param {number} at of an output @param {keyof Constants['tensor']} field */
+  #word(at, field) {
+    return this.#now.view.getUint32(at + this.constants.tensor[field], true);
+  }
+
+  /** @param {number} at of an output */
+  #tensorAt(at) {
+    const [id, rank, dims] = [this.#word(at, 'type'), this.#word(at, 'rank'), this.#word(at, 'dims')];
+    const [type] = Object.entries(this.constants.types).find(([, one]) => one.id === id) ?? [];
+    const shape = Array.from({ length: rank }, (_, i) => Number(this.#now.view.getBigInt64(dims + 8 * i, true)));
+    return this.tensor(/** @type {DataType} */ (type), shape, this.#word(at, 'data'));
   }
 
   /**
@@ -134,7 +162,7 @@ export class Engine {
    * @returns {PlainTensor}
    */
   tensor(type, dims, at) {
-    const length = dims.reduce((product, d) => product * d, 1);
+    const length = sizeOf(dims);
     if (type === 'string')
       return {
         type,
@@ -181,9 +209,9 @@ export class Engine {
   call(name, ...args) {
     if (this.broken) throw new TrainletError('internal', this.broken);
     try {
-      const result = this.#exports[name](...this.#lower(args));
+      const result = this.#exports[name](...(args.some(isBlock) ? this.#lower(args) : args));
       if (typeof result === 'bigint') return Number(result);
-      return Number.isInteger(result) && result < 0 && !FLOATS.has(name) ? result >>> 0 : result;
+      return result < 0 && Number.isInteger(result) && !FLOATS.has(name) ? result >>> 0 : result;
     } catch (error) {
       if (error instanceof TrainletError) throw error;
       this.broken = `this session is not usable any more, because the engine failed (${sentenceOf(error)}); make a new one`;
@@ -193,19 +221,16 @@ export class Engine {
 
   /** @param {Argument[]} args @returns {Argument[]} numbers */
   #lower(args) {
-    if (args.every((arg) => typeof arg === 'number')) return args;
-    const blocks = args.map((arg) => {
-      if (typeof arg === 'string') return encoder.encode(`${whole(arg)}\0`);
-      return typeof arg === 'object' ? bytesOf(arg) : undefined;
-    });
-    const total = blocks.reduce((sum, block) => sum + (block ? align(block.length) : 0), 0);
-    let at = total ? this.#reserve(total) : 0;
+    const blocks = args.map((arg) =>
+      typeof arg === 'string' ? textOf(arg) : typeof arg === 'object' ? bytesOf(arg) : undefined,
+    );
+    let at = this.#reserve(blocks.reduce((sum, block) => sum + (block ? align(block.length) : 0), 0));
     return args.map((arg, i) => {
-      const block = blocks[i];
-      if (!block) return /** @type {number | bigint} */ (arg);
-      this.write(at, block);
+      const [block, here] = [blocks[i], at];
+      if (!block) return arg;
+      this.write(here, block);
       at += align(block.length);
-      return at - align(block.length);
+      return here;
     });
   }
 
@@ -223,30 +248,28 @@ export class Engine {
     return block;
   }
 
-  /** A view that is good until the next call. @param {number} at @param {number} length */
-  #bytes(at, length) {
-    return new Uint8Array(this.#memory.buffer, at, length);
+  /** The memory as it is now: when it grows its buffer is another. */
+  get #now() {
+    const { buffer } = this.#memory;
+    if (this.#views.bytes.buffer !== buffer)
+      this.#views = { bytes: new Uint8Array(buffer), view: new DataView(buffer) };
+    return this.#views;
   }
 
   /** @param {number} at @param {Uint8Array} bytes */
   write(at, bytes) {
-    this.#bytes(at, bytes.length).set(bytes);
-  }
-
-  /** @param {number} at */
-  float(at) {
-    return new DataView(this.#memory.buffer, at).getFloat32(0, true);
+    this.#now.bytes.set(bytes, at);
   }
 
   /** @param {number} at @param {number} length */
   copy(at, length) {
-    return this.#bytes(at, length).slice();
+    return this.#now.bytes.slice(at, at + length);
   }
 
   /** @param {number} at */
   text(at) {
-    const rest = new Uint8Array(this.#memory.buffer, at);
-    return decoder.decode(rest.slice(0, rest.indexOf(0)));
+    const { bytes } = this.#now;
+    return decoder.decode(bytes.slice(at, bytes.indexOf(0, at)));
   }
 }
 
@@ -353,6 +376,19 @@ function whole(text) {
     `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`,
   );
 }
+
+/** As it lies in memory. @param {string} text */
+const textOf = (text) => encoder.encode(`${whole(text)}\0`);
+
+/** @param {readonly number[]} dims */
+function shapeOf(dims) {
+  const shape = new BigInt64Array(dims.length);
+  for (let i = 0; i < dims.length; i++) shape[i] = BigInt(dims[i]);
+  return shape;
+}
+
+/** What is put in memory for a call. @param {Argument} arg */
+const isBlock = (arg) => typeof arg === 'string' || typeof arg === 'object';
 
 /** @param {number} bytes */
 const align = (bytes) => Math.ceil(bytes / 16) * 16;

@@ -143,6 +143,8 @@ export interface Protocol {
     in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
     out: Outputs;
   };
+  /** One batch and a step of the optimizer, for its loss alone. */
+  learn: { in: PackedFeeds; out: number };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */
   step: {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };

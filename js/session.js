@@ -217,8 +217,7 @@ export class TrainingSession {
     this.#needLoss('step');
     return await withSignal(options, async (signal) => {
       const packed = pack(bind(feeds, this.#train().inputs));
-      const { loss } = await this.#ask('step', { feeds: packed, optimize: true }, [packed.buffer], signal);
-      return { loss };
+      return { loss: await this.#ask('learn', packed, [packed.buffer], signal) };
     });
   }
 

@@ -193,9 +193,11 @@ export function bind(feeds, inputs) {
   if (feeds === null || typeof feeds !== 'object' || isList || looksLikeTensor(feeds))
     throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
+  const flat = Object.entries(feeds);
+  const named = flat.every(([name]) => find(name)) ? flat : flatten(feeds, (path) => find(path) !== undefined);
   /** @type {[string, Taken | Taken[]][]} */
   const bound = [];
-  for (const [name, value] of flatten(feeds, (path) => find(path) !== undefined)) {
+  for (const [name, value] of named) {
     const input = find(name);
     if (!input) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
     if (value !== null && (value !== undefined || !input.optional)) bound.push([name, checkFeed(input, value)]);
@@ -235,10 +237,10 @@ export const bindNumbers = (feeds, inputs) => /** @type {[string, Taken<TypedArr
  */
 export function layout(wanted) {
   let end = 0;
-  const tensors = wanted.map((tensor) => {
+  const tensors = wanted.map(({ name, type, dims, bytes }) => {
     const offset = end;
-    end += Math.ceil(tensor.bytes / 8) * 8;
-    return { ...tensor, dims: [...tensor.dims], offset };
+    end += Math.ceil(bytes / 8) * 8;
+    return { name, type, dims: [...dims], offset, bytes };
   });
   return { tensors, sequences: [], buffer: new ArrayBuffer(end) };
 }
@@ -270,16 +272,22 @@ export function checkWhole(name, { data, dims }) {
  * @returns {PackedFeeds}
  */
 export function pack(feeds) {
-  const tensors = feeds.flatMap(([name, value]) =>
-    [value].flat().map((tensor) => {
-      const contents = contentsOf(name, tensor);
-      return { name, type: tensor.type, dims: tensor.dims, contents, bytes: contents.length };
-    }),
-  );
-  const packed = layout(tensors.map(({ name, type, dims, bytes }) => ({ name, type, dims, bytes })));
-  for (const [name, value] of feeds) if (Array.isArray(value)) packed.sequences.push({ name, count: value.length });
+  /** @type {Uint8Array[]} */
+  const contents = [];
+  const wanted = [];
+  const sequences = [];
+  for (const [name, value] of feeds) {
+    if (Array.isArray(value)) sequences.push({ name, count: value.length });
+    for (const tensor of Array.isArray(value) ? value : [value]) {
+      const taken = contentsOf(name, tensor);
+      contents.push(taken);
+      wanted.push({ name, type: tensor.type, dims: tensor.dims, bytes: taken.length });
+    }
+  }
+  const packed = { ...layout(wanted), sequences };
+  const all = new Uint8Array(packed.buffer);
   packed.tensors.forEach(({ offset }, i) => {
-    new Uint8Array(packed.buffer, offset).set(tensors[i].contents);
+    all.set(contents[i], offset);
   });
   return packed;
 }

@@ -102,6 +102,10 @@ export class FakeEngine {
     this.gradient = 0;
   }
 
+  learn(feeds) {
+    return this.step({ feeds, optimize: true }).loss;
+  }
+
   step({ feeds, optimize, lr = this.lr, position, fetches = [] }) {
     this.lr = lr;
     const values = [...input(feeds)].filter((_, i) => i % 2 === 0);
