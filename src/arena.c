@@ -1,26 +1,19 @@
-/* Arena: chunks from malloc, blocks cut from them in order. */
+/* Arena: chunks of memory, blocks cut from them in order. */
 #include "arena.h"
 
 #include "budget.h"
+#include "memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #ifdef __wasm__
 #include <unistd.h>
 #endif
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #ifdef __SANITIZE_ADDRESS__ /* no block owns what lies between two of them */
-#include <sanitizer/asan_interface.h>
 enum { GAP = 16 };
 #else
 enum { GAP = 0 };
-#define ASAN_POISON_MEMORY_REGION(at, bytes)
 #endif
 
 struct ArenaChunk {
@@ -29,32 +22,11 @@ struct ArenaChunk {
   _Alignas(16) uint8_t bytes[];
 };
 
-enum { CHUNK_BYTES = 16 * 1024 };
+/* Of memory that was given, there is little. */
+static size_t chunk_bytes(void) { return memory_given() ? 1024 : 16 * 1024; }
 
 bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
-
-/* Emmalloc adds a size to an address without checking for overflow, so near 4 GB a block may end beyond the memory. */
-static bool ends_in_memory(const void *block, size_t bytes) {
-#ifdef __wasm__
-  return (uint64_t)(uintptr_t)block + bytes <= (uint64_t)__builtin_wasm_memory_size(0) << 16;
-#else
-  (void)block, (void)bytes;
-  return true;
-#endif
-}
-
-void *memory_take(size_t bytes) {
-  size_t padded;
-  if (!size_add(bytes, 15, &padded)) return NULL;
-  padded &= ~(size_t)15;
-  void *block = aligned_alloc(16, padded ? padded : 16); /* emmalloc's malloc aligns to 8 only */
-  if (!block || ends_in_memory(block, padded)) return block;
-  free(block);
-  return NULL;
-}
-
-void memory_give(void *block) { free(block); }
 
 /* ---- what counts for the budget that is entered ---- */
 
@@ -76,6 +48,7 @@ static void *take(size_t bytes) {
     void *block = memory_take(bytes);
     if (block) return block;
     budget_give(bytes);
+    budget_lack(bytes);
   }
   budget_miss();
   return NULL;
@@ -108,9 +81,10 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   rounded &= ~(size_t)15;
   ArenaChunk *chunk = arena->chunk;
   if (!chunk || chunk->capacity - chunk->used < rounded) {
-    ArenaChunk *fresh = chunk_new(rounded > CHUNK_BYTES / 4 ? rounded : CHUNK_BYTES);
+    bool large = rounded > chunk_bytes() / 4;
+    ArenaChunk *fresh = chunk_new(large ? rounded : chunk_bytes());
     if (!fresh) return fail(arena);
-    bool keep_cutting = chunk && rounded > CHUNK_BYTES / 4; /* a large block must not end a chunk that has room */
+    bool keep_cutting = chunk && large; /* a large block must not end a chunk that has room */
     fresh->next = keep_cutting ? chunk->next : chunk;
     if (keep_cutting) chunk->next = fresh;
     else arena->chunk = fresh;

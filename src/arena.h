@@ -1,4 +1,4 @@
-/* Arena: memory that is freed all at once; the engine's only malloc is in arena.c.
+/* Arena: memory that is freed all at once.
  *
  *   Arena ─▶ chunk ─▶ chunk ─▶ …      blocks are cut from the newest chunk, 16-byte aligned and zeroed
  */
@@ -41,10 +41,6 @@ bool block_reserve(Block *block, size_t bytes);
 bool block_reserve_zeroed(Block *block,
                           size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
 void block_free(Block *block);
-
-/* What chunks and blocks are made of: 16-byte aligned, NULL when memory is out. */
-void *memory_take(size_t bytes);
-void memory_give(void *block);
 
 /* a × b and a + b for sizes; false on overflow of size_t. */
 bool size_multiply(size_t a, size_t b, size_t *out);

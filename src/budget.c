@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
+
 #ifdef __wasm__ /* only the engine's own thread allocates, and objects with variables of a thread cannot be linked for \
                    both builds */
 static Budget *entered;
@@ -22,11 +24,11 @@ void budget_enter(Budget *b, Error *error) {
 static Status missed(const Budget *b, Error *error) {
   if (error->status != STATUS_OUT_OF_MEMORY) error_clear(error); /* it is a consequence of what is missing */
   Status status = error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory");
+  double room = b->limited ? b->limit_bytes : (double)memory_given();
   size_t at = strlen(error->text);
-  if (b->refused_bytes && !strstr(error->text, "maxMemoryBytes"))
-    snprintf(error->text + at, sizeof error->text - at,
-             ": maxMemoryBytes is %.0f, %zu are taken, and %zu more were wanted", b->limit_bytes, b->used_bytes,
-             b->refused_bytes);
+  if (b->refused_bytes && room > 0 && !strstr(error->text, "maxMemoryBytes"))
+    snprintf(error->text + at, sizeof error->text - at, ": %s %.0f, %zu are taken, and %zu more were wanted",
+             b->limited ? "maxMemoryBytes is" : "the bytes given are", room, b->used_bytes, b->refused_bytes);
   return status;
 }
 
@@ -50,11 +52,16 @@ double budget_room(void) {
   return entered->limit_bytes - (double)entered->used_bytes;
 }
 
+static void refuse(size_t bytes, bool limited) {
+  if (!entered || entered->refused_bytes) return;
+  entered->refused_bytes = bytes;
+  entered->limited = limited;
+}
+
+void budget_lack(size_t bytes) { refuse(bytes, false); }
+
 bool budget_take(size_t bytes) {
-  if ((double)bytes > budget_room()) {
-    if (!entered->refused_bytes) entered->refused_bytes = bytes;
-    return false;
-  }
+  if ((double)bytes > budget_room()) return refuse(bytes, true), false;
   if (entered) entered->used_bytes += bytes;
   return true;
 }

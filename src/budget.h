@@ -13,7 +13,8 @@ typedef struct Budget {
   double limit_bytes; /* 0 = none */
   size_t used_bytes;
   bool missed;          /* an allocation has failed since budget_enter */
-  size_t refused_bytes; /* what the first allocation that the limit refused had asked for */
+  size_t refused_bytes; /* what the first allocation that the limit or the memory refused had asked for */
+  bool limited;         /* it was the limit */
 } Budget;
 
 /* From here on, memory that this thread takes counts for this owner, and the next error is kept as the first. */
@@ -30,5 +31,6 @@ enum { BLOCK_EXTRA = 64 }; /* bytes that a Block takes beside its capacity */
 
 /* For arena.c: false when the limit refuses them. */
 bool budget_take(size_t bytes);
+void budget_lack(size_t bytes); /* memory has no room for them */
 void budget_miss(void);
 void budget_give(size_t bytes);

@@ -14,12 +14,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "status.h"
 
 /* Lets `count` threads (1 to 16) share the work of every session of this process: the caller's, and count - 1 that are
  * started here and sleep between steps. May be called once, before anything else; false when it is too late or a thread
  * does not start. Every count gives the same bits. */
 bool trainlet_threads_start(int count);
+
+/* From here on the engine takes all of its memory from these `count` bytes, in static memory, say, and never calls
+ * malloc; what does not fit fails with STATUS_OUT_OF_MEMORY. The bytes stay the caller's and may be used again once all
+ * that was made is freed and NULL was given in their place, which goes back to malloc. All sessions then belong to one
+ * thread. False, with nothing changed, while a session or artifacts exist, and for fewer than 64 bytes. */
+bool trainlet_use_memory(void *bytes, size_t count);
+/* How many of them, from the first on, have been in use so far: if no more are given, the same calls do the same. */
+size_t trainlet_memory_used(void);
 
 /* The files of a training session, and (MODEL) the one of an inference session. */
 typedef enum TrainletPart {
@@ -295,3 +307,7 @@ Status trainlet_session_export(TrainletSession *s, const char *outputs, bool tra
 /* The file of the last save or export and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
 void trainlet_session_result_free(TrainletSession *s);
+
+#ifdef __cplusplus
+}
+#endif

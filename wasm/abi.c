@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "checkpoint/checkpoint.h"
 #include "kernels/gemm.h"
+#include "memory.h"
 #include "shape.h"
 #include "threads.h"
 #include "trainlet.h"
