@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, findProgram, root, runMain, say } from './tools.mjs';
 
-const FOLDERS = ['src', 'wasm', 'tests'];
+const FOLDERS = ['src', 'wasm', 'tests', 'examples'];
 
 runMain(() => {
   const check = process.argv.includes('--check');

@@ -1,0 +1,151 @@
+/**
+ * The engine as C programs have it: installed, moved to another place, found by pkg-config and by CMake; and
+ * examples/native/ trains with it, in memory that is fixed beforehand, as the wasm file does.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Tensor, TrainingSession } from '../../js/index.js';
+import { info, message, node, weight } from '../bench/models/onnx_file.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const EXAMPLE = path.join(ROOT, 'examples/native');
+const [PIXELS, HIDDEN, CLASSES, BATCH, STEPS] = [784, 128, 10, 16, 100];
+const OVERHEAD = 72 * 1024; // bytes beside the numbers of parameters, gradients, step and feeds: graphs and names
+
+const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-native-'));
+const installed = path.join(folder, 'moved');
+const training = path.join(folder, 'training');
+after(() => rmSync(folder, { recursive: true }));
+
+/** @param {string} program @param {string[]} args @param {import('node:child_process').ExecFileSyncOptions} [options] */
+const run = (program, args, options) => String(execFileSync(program, args, { encoding: 'utf8', ...options }));
+
+function writeModel() {
+  const graph = message(
+    [1, node('Gemm', ['x', 'w1', 'b1'], 'hidden')],
+    [1, node('Relu', ['hidden'], 'active')],
+    [1, node('Gemm', ['active', 'w2', 'b2'], 'logits')],
+    [2, 'mlp'],
+    [5, weight('w1', [PIXELS, HIDDEN], PIXELS, 1)],
+    [5, weight('b1', [HIDDEN], PIXELS, 2)],
+    [5, weight('w2', [HIDDEN, CLASSES], HIDDEN, 3)],
+    [5, weight('b2', [CLASSES], HIDDEN, 4)],
+    [11, info('x', 1, ['N', PIXELS])],
+    [12, info('logits', 1, ['N', CLASSES])],
+  );
+  writeFileSync(path.join(folder, 'mlp.onnx'), message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]));
+}
+
+before(() => {
+  const build = path.join(ROOT, 'build/small');
+  run('cmake', ['-S', ROOT, '-B', build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=MinSizeRel', '-DBUILD_TESTING=OFF']);
+  run('cmake', ['--build', build]);
+  run('cmake', ['--install', build, '--prefix', path.join(folder, 'installed')]);
+  renameSync(path.join(folder, 'installed'), installed);
+  writeModel();
+  const cli = path.join(ROOT, 'js/cli/index.js');
+  const options = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1'];
+  run(process.execPath, [cli, 'artifacts', path.join(folder, 'mlp.onnx'), ...options, '-o', training]);
+});
+
+/** The batch that the example draws. @param {number} step */
+function draw(step) {
+  const labels = BigInt64Array.from({ length: BATCH }, (_, i) => BigInt((step + 7 * i) % CLASSES));
+  const x = Float32Array.from({ length: BATCH * PIXELS }, (_, at) =>
+    ((at % PIXELS) + step) % (2 + Number(labels[Math.trunc(at / PIXELS)])) === 0 ? 1 : 0,
+  );
+  return { x: new Tensor('float32', x, [BATCH, PIXELS]), labels: new Tensor('int64', labels, [BATCH]) };
+}
+
+/** What the example prints of its losses, by the wasm file. */
+async function trainHere() {
+  const read = (/** @type {string} */ name) => new Uint8Array(readFileSync(path.join(training, name)));
+  const artifacts = {
+    trainModel: read('training_model.onnx'),
+    optimizerModel: read('optimizer_model.onnx'),
+    checkpointState: read('checkpoint'),
+  };
+  const session = await TrainingSession.create(artifacts, { worker: false, reproducible: true });
+  const lines = [];
+  for (let step = 0; step < STEPS; step++) {
+    const { loss } = await session.step(draw(step));
+    if (step % 10 === 9) lines.push(`step ${step + 1}: loss ${loss.toFixed(6)}`);
+  }
+  await session.release();
+  return lines;
+}
+
+/** @param {string} program what it prints, by lines */
+const printed = (program) => run(program, [], { cwd: training }).trim().split('\n');
+
+/** @param {string} name @param {string[]} [more] sources and flags beside the example's */
+function compile(name, more = []) {
+  const options = { env: { ...process.env, PKG_CONFIG_PATH: path.join(installed, 'lib/pkgconfig') } };
+  const flags = run('pkg-config', ['--cflags', '--libs', 'trainlet'], options).trim().split(' ');
+  const program = path.join(folder, name);
+  const strict = ['-std=c11', '-Wall', '-Wextra', '-Werror', '-Os', '-Wl,--gc-sections'];
+  run('cc', [...strict, path.join(EXAMPLE, 'mlp.c'), ...more, ...flags, '-o', program]);
+  return program;
+}
+
+test('found by pkg-config, the example trains as in wasm', async () => {
+  assert.deepEqual(printed(compile('by-pkg-config')).slice(0, -1), await trainHere());
+});
+
+/** The example's session describes itself where it is asked for its loss. */
+const TELLS = `#include <stdio.h>
+#include <trainlet.h>
+double __real_trainlet_session_loss(TrainletSession *s);
+double __wrap_trainlet_session_loss(TrainletSession *s);
+double __wrap_trainlet_session_loss(TrainletSession *s) {
+  puts(trainlet_session_json(s));
+  return __real_trainlet_session_loss(s);
+}
+`;
+
+test('its memory is what the plan says', () => {
+  const source = path.join(folder, 'tells.c');
+  writeFileSync(source, TELLS);
+  const told = printed(compile('tells', [source, '-Wl,--wrap=trainlet_session_loss']));
+  const { memory } = JSON.parse(told.filter((line) => line.startsWith('{')).at(-1) ?? '');
+  const used = Number(/^(\d+) bytes of \d+$/.exec(printed(path.join(folder, 'by-pkg-config')).pop() ?? '')?.[1]);
+  assert.ok(used >= memory.takenBytes && used <= memory.takenBytes + 8192, `${used} bytes, taken ${memory.takenBytes}`);
+  assert.ok(used <= memory.peakBytes + OVERHEAD, `${used} bytes, ${memory.peakBytes} of them for numbers`);
+});
+
+test('found by CMake, it prints the same', () => {
+  const build = path.join(folder, 'by-cmake');
+  run('cmake', ['-S', EXAMPLE, '-B', build, '-G', 'Ninja', `-DCMAKE_PREFIX_PATH=${installed}`]);
+  run('cmake', ['--build', build]);
+  assert.deepEqual(printed(path.join(build, 'mlp')), printed(path.join(folder, 'by-pkg-config')));
+});
+
+test('what is installed: trainlet.h, what it includes, and no word of where it was built', () => {
+  const files = readdirSync(installed, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(path.relative(installed, entry.parentPath ?? entry.path), entry.name));
+  const headers = files.filter((file) => file.startsWith('include'));
+  assert.deepEqual(
+    headers.sort(),
+    ['trainlet.h', 'trainlet/status.def', 'trainlet/status.h'].map((f) => `include/${f}`),
+  );
+  for (const file of files.filter((name) => !name.endsWith('.a'))) {
+    const text = readFileSync(path.join(installed, file), 'utf8');
+    for (const place of [ROOT, path.join(folder, 'installed')]) assert.ok(!text.includes(place), file);
+  }
+});
+
+test('a program in C++ includes the header', () => {
+  const source = path.join(folder, 'program.cpp');
+  writeFileSync(source, '#include <trainlet.h>\nint main() { trainlet_session_free(trainlet_session_new()); }\n');
+  const libraries = [`-L${path.join(installed, 'lib')}`, '-ltrainlet', '-lm', '-pthread'];
+  const program = path.join(folder, 'by-cpp');
+  run('c++', [`-I${path.join(installed, 'include')}`, source, ...libraries, '-o', program]);
+  run(program, []);
+});
