@@ -1,8 +1,8 @@
 // Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers,
 // in build/test.
 
-import { copyFileSync, existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
@@ -16,8 +16,9 @@ const FILES = [
 
 runMain(() => {
   const before = FILES.map((file) => changedAt(join(root, file)));
-  build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`]);
+  build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`, ...linker()]);
   buildRelaxed();
+  writeLayouts();
   FILES.forEach((file, i) => {
     const path = join(root, file);
     say(`${changedAt(path) === before[i] ? 'Up to date' : 'Built'}: ${file}, ${sizes(path)}.`);
@@ -46,15 +47,32 @@ function build(folder, options) {
  * With relaxed SIMD, where there is a compiler that knows it; elsewhere the files of that name are the others again.
  */
 function buildRelaxed() {
-  const sysroot = join(dirname(realpathSync(findProgram('emcc'))), 'cache/sysroot');
-  const compiler = findProgram('clang-19') && findProgram('wasm-ld-19');
-  if (compiler && existsSync(join(sysroot, 'lib/wasm32-emscripten/libemmalloc.a'))) {
-    build('build/relaxed', [`-DCMAKE_TOOLCHAIN_FILE=${join(root, 'wasm/relaxed.cmake')}`, `-DWASM_SYSROOT=${sysroot}`]);
+  if (findProgram('clang-19') && linker().length) {
+    build('build/relaxed', [`-DCMAKE_TOOLCHAIN_FILE=${join(root, 'wasm/relaxed.cmake')}`, ...linker()]);
     return;
   }
   say('clang-19 and lld-19 are not here: the builds with relaxed SIMD are copies of those without.');
   for (const file of FILES.slice(0, 2))
     copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
+}
+
+/** CMake's options for lld over Emscripten's C library, instead of Emscripten's own linker; none where lld is missing. */
+function linker() {
+  const sysroot = join(dirname(realpathSync(findProgram('emcc'))), 'cache/sysroot');
+  const program = findProgram('wasm-ld-19');
+  if (!program || !existsSync(join(sysroot, 'lib/wasm32-emscripten/libemmalloc.a'))) return [];
+  return [`-DWASM_LD=${program}`, `-DWASM_SYSROOT=${sysroot}`];
+}
+
+/** What `trainlet shrink` must know of each file; nothing of files that Emscripten's own linker made. */
+function writeLayouts() {
+  const entries = ['wasm', 'relaxed']
+    .flatMap((folder) =>
+      FILES.map((file) => [basename(file), join(root, 'build', folder, `${basename(file)}.layout.json`)]),
+    )
+    .filter(([, path]) => existsSync(path))
+    .map(([name, path]) => [name, JSON.parse(readFileSync(path, 'utf8'))]);
+  writeFileSync(join(root, 'js/cli/shrink/layouts.json'), JSON.stringify(Object.fromEntries(entries)));
 }
 
 /**

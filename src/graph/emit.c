@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "part.h"
 
 Value emit_absent;
 enum { EMIT_INPUTS = 16 }; /* for an operator that is composed within another */
@@ -13,7 +14,8 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
                 const bool *want) {
   const Op *op = op_find(op_name);
   if (!op) {
-    error_set(g->error, STATUS_INTERNAL, NULL, "the engine emits operator '%s', which it lacks", op_name);
+    if (*shrunk_for) part_missing_operators(g->error, NULL, op_name);
+    else error_set(g->error, STATUS_INTERNAL, NULL, "the engine emits operator '%s', which it lacks", op_name);
     return NULL;
   }
   Value **inputs = ARENA_ARRAY(g->arena, Value *, in_count);

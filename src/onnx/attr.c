@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "onnx/parts.h"
+#include "part.h"
 
 enum { STRINGS_MAX = 1 << 20 };
 
@@ -44,11 +45,14 @@ static Status read_tensor(const Onnx__AttributeProto *a, Arena *arena, Error *er
   return onnx_tensor_read(a->t, "attribute", a->name, arena, error, tensor);
 }
 
+PART(onnx_subgraph, onnx_subgraph_read);
+
 static Status read_subgraph(const Onnx__AttributeProto *a, Arena *arena, Error *error, Attr *out) {
   Subgraph *s = ARENA_NEW(arena, Subgraph);
   if (!s) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for subgraph '%.64s'", a->name);
   *out = (Attr){.name = a->name, .kind = ATTR_GRAPH, .subgraph = s};
-  return onnx_subgraph_read(a->g, arena, error, s);
+  if (!part_onnx_subgraph) return part_missing(error, "subgraphs");
+  return part_onnx_subgraph(a->g, arena, error, s);
 }
 
 static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *arena, Error *error, Attr *out) {

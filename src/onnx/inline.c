@@ -353,7 +353,6 @@ static bool list_functions(Inliner *in) {
 }
 
 Status onnx_functions_inline(const Onnx__ModelProto *model, Arena *arena, Error *error) {
-  if (!model->n_functions) return STATUS_OK;
   Inliner in = {(Onnx__ModelProto *)(uintptr_t)model,
                 NULL,
                 graph_new(arena, error),

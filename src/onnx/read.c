@@ -7,6 +7,7 @@
 #include "onnx/parts.h"
 #include "wire.h"
 #include "graph/op.h"
+#include "part.h"
 
 enum { OPSET_MAX = 24, IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
 
@@ -30,9 +31,16 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
+PART(ort_format_read, onnx_ort_format_read);
+PART(onnx_functions, onnx_functions_inline);
+PART(onnx_gradient, onnx_gradient_read);
+
 static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
                                       Error *error) {
-  if (onnx_ort_format_is(bytes, count)) return onnx_ort_format_read(bytes, count, arena, error);
+  if (onnx_ort_format_is(bytes, count)) {
+    if (!part_ort_format_read) return part_missing(error, "reader of ORT format"), NULL;
+    return part_ort_format_read(bytes, count, arena, error);
+  }
   const ExternalFile *file = external_at(external, bytes);
   if (file)
     return wire_unpack_file(&onnx__model_proto__descriptor, file->block.data, count, file->location, "ONNX model",
@@ -127,6 +135,7 @@ static Status check_ops(Reader *r) {
     at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "",
                            missing[i]->op_type);
   }
+  if (*shrunk_for) return part_missing_operators(r->error, onnx_node_title(missing[0]), names);
   return error_set(r->error, STATUS_UNSUPPORTED_OP, onnx_node_title(missing[0]), "the model uses %s we lack: %s",
                    count == 1 ? "an operator" : "operators", names);
 }
@@ -363,7 +372,8 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
     TRY(onnx_constant_read(n, r->arena, r->error, &v));
     return add_constant(r, n->output[0], &v, false);
   }
-  if (onnx_gradient_is(n)) return onnx_gradient_read(r, n);
+  if (onnx_gradient_is(n))
+    return part_onnx_gradient ? part_onnx_gradient(r, n) : part_missing(r->error, "Gradient nodes");
   if (n->n_input > NODE_PORTS_MAX || n->n_output > NODE_PORTS_MAX || n->n_attribute > NODE_PORTS_MAX)
     return invalid(r, onnx_node_title(n), "node '%.128s' has too many inputs, outputs or attributes",
                    onnx_node_title(n));
@@ -436,8 +446,9 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
     return NULL;
   }
   const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
-  if (!model || onnx_model_check(model, error) != STATUS_OK || onnx_functions_inline(model, arena, error) != STATUS_OK)
-    return NULL;
+  if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
+  if (model->n_functions && !part_onnx_functions) return part_missing(error, "functions of ONNX models"), NULL;
+  if (model->n_functions && part_onnx_functions(model, arena, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
   Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
   if (g) g->waiting.allowed = defers;

@@ -9,7 +9,7 @@ const Op *op_at(int index) {
   return index >= 0 && index < count ? ops[index] : NULL;
 }
 
-static bool is_named(const Op *op, const char *name) { return *op->name == *name && strcmp(op->name, name) == 0; }
+static bool is_named(const Op *op, const char *name) { return op && *op->name == *name && strcmp(op->name, name) == 0; }
 
 /* The domain's first `length` letters name it. */
 static bool is_of(const Op *op, const char *domain, size_t length) {

@@ -8,7 +8,8 @@
 static const struct {
   const char *name;
   Status (*run)(Graph *g);
-} passes[] = {
+} pass_rows[] = {
+/* a shrunk build has no function in those that it lacks */
 #define PASS(name) {#name, pass_##name},
 #define LATE_PASS(name) {#name, NULL},
 #include "passes/passes.def"
@@ -17,12 +18,15 @@ static const struct {
 };
 
 Status passes_recognise(Graph *g, unsigned mask) {
-  if (mask >> PASS_layer_norm & 1) TRY(pass_layer_norm(g));
-  if (mask >> PASS_gelu & 1) TRY(pass_gelu(g));
+  static const int recognising[] = {PASS_layer_norm, PASS_gelu};
+  for (int i = 0; i < (int)(sizeof recognising / sizeof *recognising); i++) {
+    int pass = recognising[i];
+    if (mask >> pass & 1 && pass_rows[pass].run) TRY(pass_rows[pass].run(g));
+  }
   return STATUS_OK;
 }
 
-const char *passes_name(int i) { return i >= 0 && i < PASS_COUNT ? passes[i].name : NULL; }
+const char *passes_name(int i) { return i >= 0 && i < PASS_COUNT ? pass_rows[i].name : NULL; }
 
 /* A bound graph is never written to a file, so the passes may emit operators of the newest opset. */
 static void allow_newest(Graph *g) {
@@ -33,7 +37,7 @@ static void allow_newest(Graph *g) {
 Status passes_run(Graph *g, unsigned mask) {
   allow_newest(g);
   for (int i = 0; i < PASS_COUNT; i++)
-    if (mask >> i & 1 && passes[i].run) TRY(passes[i].run(g));
+    if (mask >> i & 1 && pass_rows[i].run) TRY(pass_rows[i].run(g));
   rewrite_drop_dead(g);
   return STATUS_OK;
 }

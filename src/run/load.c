@@ -4,12 +4,34 @@
 #include <string.h>
 
 #include "ops/accumulator.h"
+#include "part.h"
 #include "run/outside.h"
 
+PART(ort_checkpoint_read, ort_checkpoint_read);
+PART(checkpoint_read, trainlet_checkpoint_read);
+PART(onnx_read, onnx_read);
+PART(onnx_read_inference, onnx_read_inference);
+PART(optimizer_model_read, optimizer_model_read);
+PART(set_trainable, session_take_choice);
+
 static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
-  if (ort_checkpoint_is(bytes, count))
-    return ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
-  return trainlet_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
+  if (ort_checkpoint_is(bytes, count)) {
+    if (!part_ort_checkpoint_read) return part_missing(&s->error, "reader of ONNX Runtime's checkpoints");
+    return part_ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
+  }
+  if (!part_checkpoint_read) return part_missing(&s->error, "reader of Trainlet's checkpoints");
+  return part_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
+}
+
+static Graph *read_model(TrainletSession *s, int model, const void *bytes, size_t count, Arena *arena) {
+  __typeof__(onnx_read) *read = model == MODEL_INFERENCE ? part_onnx_read_inference : part_onnx_read;
+  if (!read) return part_missing(&s->error, "reader of ONNX models"), NULL;
+  return read(bytes, count, &s->external, arena, &s->error);
+}
+
+static Status read_optimizer(TrainletSession *s, const void *bytes, size_t count) {
+  if (!part_optimizer_model_read) return part_missing(&s->error, "reader of optimizer models");
+  return part_optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer);
 }
 
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
@@ -47,12 +69,10 @@ static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes
   int m = session_model_of(part);
   Arena *arena = &s->parts[part];
   if (part == TRAINLET_CHECKPOINT) TRY(read_checkpoint(s, bytes, count, arena));
-  if (part == TRAINLET_OPTIMIZER) TRY(optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer));
+  if (part == TRAINLET_OPTIMIZER) TRY(read_optimizer(s, bytes, count));
   s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
   s->has_optimizer |= part == TRAINLET_OPTIMIZER;
-  if (m >= 0)
-    s->models[m].graph = (m == MODEL_INFERENCE ? onnx_read_inference : onnx_read)(bytes, count, &s->external, arena,
-                                                                                  &s->error);
+  if (m >= 0) s->models[m].graph = read_model(s, m, bytes, count, arena);
   if (m >= 0 && s->models[m].graph)
     s->models[m].graph = constants_bind(&s->constants, s->models[m].graph, arena, &s->error);
   if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
@@ -124,6 +144,14 @@ static void take_checkpoint(TrainletSession *s) {
   s->property_count = s->property_capacity = c->property_count;
 }
 
+static Status take_choice(TrainletSession *s) {
+  bool other = false; /* other parameters are to train than the training model has accumulators for */
+  for (int i = 0; i < s->state.count; i++)
+    other |= s->state.parameters[i].trainable != s->state.parameters[i].accumulated;
+  if (!other) return STATUS_OK;
+  return part_set_trainable ? part_set_trainable(s) : part_missing(&s->error, "setTrainable");
+}
+
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
@@ -141,7 +169,7 @@ static Status join_parts(TrainletSession *s) {
     if (!(s->accumulators = ARENA_ARRAY(&s->arena, Value *, train->node_count + s->state.count)))
       return session_out_of_memory(s);
     session_find_accumulators(s, train);
-    TRY(session_take_choice(s));
+    TRY(take_choice(s));
     TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
   }
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;

@@ -4,6 +4,7 @@
 
 #include "onnx/onnx.h"
 #include "graph/op.h"
+#include "part.h"
 #include "passes/rewrite.h"
 #include "run/session.h"
 
@@ -45,9 +46,18 @@ static CheckpointMoments moments_of(const TrainletSession *s, const Parameter *p
   return m;
 }
 
+PART(checkpoint_write, trainlet_checkpoint_write);
+PART(ort_checkpoint_write, ort_checkpoint_write);
+PART(training_info_check, session_check_training_info);
+PART(training_info_write, session_write_algorithm);
+PART(onnx_write_training, onnx_write_training);
+
 static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat format) {
-  if (format == TRAINLET_FORMAT_TRAINLET) return trainlet_checkpoint_write(c, &s->error, &s->result, &s->result_bytes);
-  return ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
+  if (format == TRAINLET_FORMAT_TRAINLET)
+    return part_checkpoint_write ? part_checkpoint_write(c, &s->error, &s->result, &s->result_bytes)
+                                 : part_missing(&s->error, "writer of Trainlet's checkpoints");
+  if (!part_ort_checkpoint_write) return part_missing(&s->error, "writer of ONNX Runtime's checkpoints");
+  return part_ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
 }
 
 /* Of what trains, and in our own format of what has trained: it goes on with them when it does again. */
@@ -150,13 +160,15 @@ static Status export_graph(TrainletSession *s, const char *outputs, bool trainin
   Graph *model = plain_graph(s, wanted, count, arena);
   if (!model) return s->error.status;
   if (!training_info) return onnx_write(model, &s->result, &s->result_bytes);
-  TRY(session_check_training_info(s));
+  if (!part_training_info_check || !part_training_info_write || !part_onnx_write_training)
+    return part_missing(&s->error, "writer of training_info");
+  TRY(part_training_info_check(s));
   wanted[count] = s->models[MODEL_EVAL].outputs[0];
   Graph *joined = plain_graph(s, wanted, count + 1, arena);
   if (!joined) return s->error.status;
   OnnxTraining training = {.graph = joined};
-  TRY(session_write_algorithm(s, wanted[count]->twin, &training));
-  return onnx_write_training(model, &training, &s->result, &s->result_bytes);
+  TRY(part_training_info_write(s, wanted[count]->twin, &training));
+  return part_onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 
 static Status export(TrainletSession *s, const char *outputs, bool training_info) {

@@ -93,8 +93,7 @@ int session_model_of(TrainletPart part); /* the index of its model; -1: it is no
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
 /* What a train run of the graph must compute besides its outputs. */
 void session_find_accumulators(TrainletSession *s, const Graph *g);
-/* Trains what the checkpoint says, where that is not what the training model has accumulators for
- * (run/set_trainable.c). */
+/* Trains what the checkpoint says, which is not what the training model has accumulators for (run/set_trainable.c). */
 Status session_take_choice(TrainletSession *s);
 /* One update of all that trains, by the accumulated gradients (run/optimize.c). */
 Status session_optimize(TrainletSession *s);

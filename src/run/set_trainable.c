@@ -316,11 +316,7 @@ static Status with_choice(TrainletSession *s, const char *lines) {
   return status == STATUS_OK ? status : error_set(&s->error, status, NULL, "out of memory for the training graph");
 }
 
-Status session_take_choice(TrainletSession *s) {
-  for (int i = 0; i < s->state.count; i++)
-    if (s->state.parameters[i].trainable != s->state.parameters[i].accumulated) return with_choice(s, NULL);
-  return STATUS_OK;
-}
+Status session_take_choice(TrainletSession *s) { return with_choice(s, NULL); }
 
 Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns) {
   session_enter(s);

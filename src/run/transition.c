@@ -6,10 +6,15 @@
 
 #include "budget.h"
 #include "graph/op.h"
+#include "part.h"
 #include "passes/passes.h"
 #include "run/loss.h"
 #include "run/recompute.h"
 #include "run/stages.h"
+
+PART(recompute, recompute_at_peak);
+PART(pack, packed_take);
+PART(stages, stages_clone);
 
 /* ---- the situation as a key ---- */
 
@@ -148,13 +153,14 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->waiting.open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
+  if (!part_stages) return part_missing(error, "shapes that depend on computed values"), NULL;
   Stages stages = {.graph = r->graph,
                    .numbers = numbers,
                    .work_limit = r->work_limit,
                    .attach = attach_stage,
                    .context = (void *)(uintptr_t)r,
                    .stop = r->stop};
-  Graph *bound = stages_clone(&stages, &c->arena, error, wanted, count);
+  Graph *bound = part_stages(&stages, &c->arena, error, wanted, count);
   c->for_once = stages.computed;
   c->stage_work = stages.work;
   return bound;
@@ -191,7 +197,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(plan(bound, r->overwrite_gradients, &c->program));
   for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0;
        tries > 0 && is_too_large(t, r, &c->program); tries--) {
-    if (!recompute_at_peak(&c->program)) break;
+    if (!part_recompute || !part_recompute(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
   if (is_too_large(t, r, &c->program))
@@ -204,7 +210,7 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   c->program.fetched = fetched;
   if (r->arena) TRY(plan_make_lean(&c->program, r->fetch_count));
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
-  if (r->passes >> PASS_pack & 1) packed_take(&t->packed, bound, arena_room(t, r) - (double)arena);
+  if (r->passes >> PASS_pack & 1 && part_pack) part_pack(&t->packed, bound, arena_room(t, r) - (double)arena);
   return STATUS_OK;
 }
 

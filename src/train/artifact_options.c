@@ -111,11 +111,11 @@ static const LossOption loss_options[] = {
 };
 static const char *loss_option(int i) { return loss_options[i].name; }
 
-static const LossOption part_options[] = {
+static const LossOption options_of_part[] = {
     {"input", set_input}, {"label", set_label}, {"weight", set_weight}, {NULL, NULL}};
 static const char *part_option(int i) { /* those of any loss, too */
-  int own = (int)(sizeof part_options / sizeof *part_options) - 1;
-  return i < own ? part_options[i].name : loss_option(i - own);
+  int own = (int)(sizeof options_of_part / sizeof *options_of_part) - 1;
+  return i < own ? options_of_part[i].name : loss_option(i - own);
 }
 
 static const LossOption *find_option(const LossOption *options, const char *name) {
@@ -134,7 +134,7 @@ static Status set_part(TrainletArtifacts *a, const char *key, const char *value)
   long long at = strtoll(key + strlen("losses."), &end, 10);
   if (end == key + strlen("losses.") || *end != '.' || at < 0 || at > a->loss_count)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
-  const LossOption *found = find_option(part_options, end + 1);
+  const LossOption *found = find_option(options_of_part, end + 1);
   if (!found && !(found = find_option(loss_options, end + 1))) return unknown(a, key, part_option);
   LossOptions *grown = arena_list_grow(&a->arena, a->losses, a->loss_count, &a->loss_capacity, sizeof *grown);
   if (!grown) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");

@@ -1,0 +1,168 @@
+/**
+ * Cuts out of a wasm file of ours what nothing leads to, once rows of its tables are empty: from the exports that are
+ * kept, along calls, addresses of functions, and addresses of data.
+ *
+ *   exports ─▶ function ─▶ function ─▶ data ─▶ function …        what is not reached: functions trap, data is zeros
+ */
+
+import { leb, SECTION, withSections } from './wasm-file.js';
+
+/** @import { Image } from './image.js' */
+
+const FUNCTION = 0;
+/** A function's body that traps. */
+const TRAP = Uint8Array.of(3, 0, 0x00, 0x0b);
+
+/**
+ * @typedef {object} Layout of a file's constants, as the linker laid them out (wasm/layout.mjs)
+ * @property {string} sha256
+ * @property {number[]} objects
+ * @property {Record<string, [address: number, bytes: number]>} named
+ * @property {[address: number, object: number][]} astray
+ */
+
+/** The objects of a file's memory. */
+class Objects {
+  /** @param {Image} image @param {Layout} layout */
+  constructor({ memory }, { objects, astray }) {
+    let at = 0;
+    this.starts = objects.map((step) => (at += step));
+    this.end = memory.length;
+    this.astray = new Map(astray);
+  }
+
+  /** Which of them hold that address: the one that it lies in, and one that it means although it lies elsewhere. */
+  at(/** @type {number} */ address) {
+    const meant = this.astray.get(address);
+    return [address, meant].flatMap((it) => (it === undefined ? [] : this.#index(it)));
+  }
+
+  /** @param {number} address */
+  #index(address) {
+    if (address < this.starts[0] || address >= this.end) return [];
+    let low = 0;
+    let high = this.starts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.starts[middle] <= address) low = middle;
+      else high = middle;
+    }
+    return [low];
+  }
+
+  /** @param {number} index @returns {[from: number, to: number]} */
+  range(index) {
+    return [this.starts[index], Math.min(this.starts[index + 1] ?? this.end, this.end)];
+  }
+}
+
+/**
+ * @param {Image} image whose memory may have been changed
+ * @param {Layout} layout
+ * @param {(name: string) => boolean} isExported which exports are kept
+ * @param {Set<number>} dead addresses of objects that count as unreached, whoever refers to them
+ */
+export function cut(image, layout, isExported, dead) {
+  const objects = new Objects(image, layout);
+  const live = reach(image, objects, isExported, dead);
+  objects.starts.forEach((_, i) => {
+    if (!live.objects.has(i)) image.memory.fill(0, ...objects.range(i));
+  });
+  const code = codeOf(image, live.functions);
+  const exportSection = exportsOf(image, isExported);
+  const data = dataOf(image);
+  return withSections(
+    image.bytes,
+    image.sections,
+    new Map([
+      [SECTION.code, code],
+      [SECTION.export, exportSection],
+      [SECTION.data, data],
+      [SECTION.element, tableOf(image, live.functions)],
+    ]),
+  );
+}
+
+/**
+ * @param {Image} image @param {Objects} objects @param {(name: string) => boolean} isExported @param {Set<number>} dead
+ */
+function reach(image, objects, isExported, dead) {
+  const { imported, table, tableBase, memory, bodies } = image;
+  const live = { functions: new Set(), objects: new Set() };
+  /** @type {number[]} */
+  const left = [];
+  /** @param {number} index */
+  const call = (index) => {
+    if (index < imported || live.functions.has(index)) return;
+    live.functions.add(index);
+    left.push(index);
+  };
+  /** @param {number} number */
+  const refer = (number) => {
+    const slot = number - tableBase;
+    if (slot >= 0 && slot < table.length) call(table[slot]);
+    else for (const index of objects.at(number)) read(index);
+  };
+  /** @param {number} index */
+  const read = (index) => {
+    if (live.objects.has(index) || dead.has(objects.starts[index])) return;
+    live.objects.add(index);
+    const [from, to] = objects.range(index);
+    for (let at = Math.ceil(from / 4) * 4; at + 4 <= to; at += 4) refer(memory.readUInt32LE(at));
+  };
+  for (const { name, kind, index } of image.exports) if (kind === FUNCTION && isExported(name)) call(index);
+  if (image.started !== undefined) call(image.started);
+  while (left.length) {
+    const body = bodies[/** @type {number} */ (left.pop()) - imported];
+    body.calls.forEach(call);
+    body.numbers.forEach(refer);
+  }
+  return live;
+}
+
+/** @param {Image} image @param {Set<number>} live */
+function codeOf({ bytes, bodies, imported }, live) {
+  const parts = bodies.map(({ start, end }, i) =>
+    live.has(i + imported) ? [leb(end - start), bytes.subarray(start, end)] : [TRAP],
+  );
+  return Buffer.concat([leb(bodies.length), ...parts.flat()]);
+}
+
+/** Nobody has the address of a dead function: its place holds a live one, so that the function can go. @param {Image} image @param {Set<number>} live */
+function tableOf({ table, tableBase }, live) {
+  const any = table.find((index) => live.has(index)) ?? table[0];
+  const places = table.map((index) => leb(live.has(index) ? index : any));
+  return Buffer.concat([
+    Uint8Array.of(1, 0, 0x41),
+    signedLeb(tableBase),
+    Uint8Array.of(0x0b),
+    leb(table.length),
+    ...places,
+  ]);
+}
+
+/** @param {Image} image @param {(name: string) => boolean} isExported */
+function exportsOf({ exports }, isExported) {
+  const kept = exports.filter(({ name, kind }) => kind !== FUNCTION || isExported(name));
+  const entries = kept.flatMap(({ name, kind, index }) => {
+    const text = Buffer.from(name);
+    return [leb(text.length), text, Uint8Array.of(kind), leb(index)];
+  });
+  return Buffer.concat([leb(kept.length), ...entries]);
+}
+
+/** The section as it was, with the bytes that memory has now. @param {Image} image */
+function dataOf({ bytes, sections, segments, memory }) {
+  const section = sections.find(({ id }) => id === SECTION.data);
+  if (!section) return new Uint8Array();
+  const data = Buffer.from(bytes.subarray(section.start, section.end));
+  for (const { address, at, count } of segments) memory.copy(data, at - section.start, address, address + count);
+  return data;
+}
+
+/** A number that is not negative, as signed LEB128: its sixth bit would make the last byte's a minus. @param {number} value */
+function signedLeb(value) {
+  const bytes = leb(value);
+  const last = bytes.length - 1;
+  return bytes[last] & 64 ? Uint8Array.of(...bytes.subarray(0, last), bytes[last] | 128, 0) : bytes;
+}

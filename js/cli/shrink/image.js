@@ -1,0 +1,196 @@
+/**
+ * A WebAssembly file of ours, taken apart: its functions with what each refers to, and its memory as it begins.
+ *
+ * A function's address is a number from 5,123 on (the linker's --table-base), an address of data lies after the stack:
+ * no two of these are alike, so that a number in the code or in the data tells what it refers to. A number that is
+ * like one by chance keeps something that could go, and does no harm.
+ */
+
+import { Reader, SECTION, sectionsOf } from './wasm-file.js';
+
+/**
+ * @typedef {object} Body
+ * @property {number} start
+ * @property {number} end
+ * @property {Set<number>} calls functions that it calls
+ * @property {Set<number>} numbers constants, and offsets of loads and stores: perhaps addresses
+ */
+
+/**
+ * @typedef {object} Image
+ * @property {Uint8Array} bytes
+ * @property {import('./wasm-file.js').Section[]} sections
+ * @property {number} imported functions, which have the first indices
+ * @property {{ name: string, kind: number, index: number }[]} exports of all kinds; 0 is a function
+ * @property {number | undefined} started the function that runs at first
+ * @property {number} tableBase address of the first of `table`
+ * @property {number[]} table the functions that have an address
+ * @property {Body[]} bodies of the functions after the imported ones
+ * @property {{ address: number, at: number, count: number }[]} segments of memory: `at` is where they stand in the file
+ * @property {Buffer} memory as it begins, from address 0 on
+ */
+
+/** @param {Uint8Array} bytes @returns {Image} */
+export function readImage(bytes) {
+  const sections = sectionsOf(bytes);
+  /** @template T @param {number} id @param {(reader: Reader) => T} read @param {T} otherwise */
+  const of = (id, read, otherwise) => {
+    const section = sections.find((it) => it.id === id);
+    return section ? read(new Reader(bytes, section.start, section.end)) : otherwise;
+  };
+  const bodies = of(SECTION.code, (reader) => reader.list(() => readBody(reader)), /** @type {Scanned[]} */ ([]));
+  const { base, table } = of(SECTION.element, readTable, { base: 0, table: [] });
+  const written = new Map(bodies.flatMap(({ writes }) => writes));
+  const segments = of(SECTION.data, (reader) => readSegments(reader, written), []);
+  const memory = Buffer.alloc(Math.max(0, ...segments.map(({ address, count }) => address + count)));
+  for (const { address, at, count } of segments) memory.set(bytes.subarray(at, at + count), address);
+  return {
+    bytes,
+    sections,
+    imported: of(SECTION.import, countImports, 0),
+    exports: of(SECTION.export, readExports, []),
+    started: of(SECTION.start, (reader) => reader.count(), /** @type {number | undefined} */ (undefined)),
+    tableBase: base,
+    table,
+    bodies,
+    segments,
+    memory,
+  };
+}
+
+/** @param {Reader} reader */
+function countImports(reader) {
+  const kinds = reader.list(() => {
+    reader.name();
+    reader.name();
+    const kind = reader.byte();
+    if (kind === 0) reader.count();
+    else if (kind === 3) reader.skip(2);
+    else {
+      if (kind === 1) reader.byte();
+      if (reader.byte() & 1) reader.count();
+      reader.count();
+    }
+    return kind;
+  });
+  return kinds.filter((kind) => kind === 0).length;
+}
+
+/** @param {Reader} reader */
+function readExports(reader) {
+  return reader.list(() => ({ name: reader.name(), kind: reader.byte(), index: reader.count() }));
+}
+
+/** Of the one element section that the linker writes. @param {Reader} reader */
+function readTable(reader) {
+  const count = reader.count();
+  const flags = reader.count();
+  if (count !== 1 || flags !== 0) throw new RangeError('its table of functions is none of ours');
+  const base = offsetOf(reader);
+  return { base, table: reader.list(() => reader.count()) };
+}
+
+/** i32.const, end. @param {Reader} reader */
+function offsetOf(reader) {
+  if (reader.byte() !== 0x41) throw new RangeError('an offset in it is no number');
+  const offset = reader.signed();
+  reader.byte();
+  return offset;
+}
+
+/**
+ * @param {Reader} reader
+ * @param {Map<number, number>} written addresses of the passive segments
+ */
+function readSegments(reader, written) {
+  let index = 0;
+  return reader.list(() => {
+    const passive = reader.count() === 1;
+    const address = passive ? (written.get(index) ?? 0) : offsetOf(reader);
+    index++;
+    const count = reader.count();
+    const at = reader.at;
+    reader.skip(count);
+    return { address, at, count };
+  });
+}
+
+/** @typedef {Body & { writes: [segment: number, address: number][] }} Scanned */
+
+/** @param {Reader} reader @returns {Scanned} */
+function readBody(reader) {
+  const end = reader.count() + reader.at;
+  /** @type {Scanned} */
+  const body = { start: reader.at, end, calls: new Set(), numbers: new Set(), writes: [] };
+  reader.list(() => {
+    reader.count();
+    reader.byte();
+  });
+  /** @type {number[]} */
+  const last = [];
+  while (reader.at < end) instruction(reader, body, last);
+  return body;
+}
+
+/**
+ * https://webassembly.github.io/spec/core/binary/instructions.html
+ * @param {Reader} reader @param {Scanned} body @param {number[]} last constants before it, the latest at the end
+ */
+function instruction(reader, body, last) {
+  const code = reader.byte();
+  if (code === 0x41) {
+    const number = reader.signed();
+    body.numbers.add(number);
+    last.push(number);
+  } else if (code === 0x10) body.calls.add(reader.count());
+  else if (code >= 0x28 && code <= 0x3e) memoryArgument(reader, body);
+  else if (code >= 0x02 && code <= 0x04) reader.signed();
+  else if (code === 0x0c || code === 0x0d || (code >= 0x20 && code <= 0x26) || code === 0xd2) reader.count();
+  else if (code === 0x0e) {
+    reader.list(() => reader.count());
+    reader.count();
+  } else if (code === 0x11) {
+    reader.count();
+    reader.count();
+  } else if (code === 0x1c) reader.list(() => reader.byte());
+  else if (code === 0x3f || code === 0x40 || code === 0xd0) reader.byte();
+  else if (code === 0x42) reader.signed();
+  else if (code === 0x43) reader.skip(4);
+  else if (code === 0x44) reader.skip(8);
+  else if (code === 0xfc) bulk(reader, body, last);
+  else if (code === 0xfd) vector(reader, body);
+  else if (code === 0xfe) {
+    if (reader.count() === 3) reader.byte();
+    else memoryArgument(reader, body);
+  }
+}
+
+/** @param {Reader} reader @param {Body} body */
+function memoryArgument(reader, body) {
+  reader.count();
+  body.numbers.add(reader.count());
+}
+
+/** @param {Reader} reader @param {Scanned} body @param {number[]} last */
+function bulk(reader, body, last) {
+  const code = reader.count();
+  if (code < 8) return;
+  if (code === 8) {
+    body.writes.push([reader.count(), last[last.length - 3]]); // address, offset in the segment, bytes
+    reader.byte();
+  } else if (code === 9 || code === 11) reader.count();
+  else if (code === 10) reader.skip(2);
+  else throw new RangeError(`it has an instruction 0xfc ${code}, which none of ours has`);
+}
+
+/** @param {Reader} reader @param {Body} body */
+function vector(reader, body) {
+  const code = reader.count();
+  if (code <= 11 || code === 92 || code === 93) memoryArgument(reader, body);
+  else if (code === 12 || code === 13) reader.skip(16);
+  else if (code >= 21 && code <= 34) reader.byte();
+  else if (code >= 84 && code <= 91) {
+    memoryArgument(reader, body);
+    reader.byte();
+  }
+}

@@ -1,0 +1,49 @@
+// Finishes a linked wasm file in place: notes where its constants lie (FILE.layout.json, for `trainlet shrink`), and
+// makes it smaller with binaryen's wasm-opt from npm. The CMake build calls it after each link.
+//
+// FILE.named.wasm is the same with the names of its functions, for whoever wants to know what weighs.
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
+import { layoutOf } from './layout.mjs';
+import { root, run, runMain, say } from './tools.mjs';
+
+const FEATURES =
+  'simd relaxed-simd bulk-memory bulk-memory-opt nontrapping-float-to-int sign-ext mutable-globals threads'.split(' ');
+
+runMain(() => {
+  const [file] = process.argv.slice(2);
+  const linked = readFileSync(file);
+  const layout = layoutOf(linked);
+  writeFileSync(
+    file,
+    withCustom(linked, (name) => name === 'name'),
+  );
+  optimize(file, `${file}.named.wasm`);
+  const finished = withCustom(readFileSync(`${file}.named.wasm`), () => false);
+  writeFileSync(file, finished);
+  const sha256 = createHash('sha256').update(finished).digest('hex');
+  writeFileSync(`${file}.layout.json`, JSON.stringify({ sha256, ...layout }));
+});
+
+/** With those of the custom sections alone whose name is kept. */
+function withCustom(bytes, isKept) {
+  return withSections(
+    bytes,
+    sectionsOf(bytes).filter(({ id, name }) => id !== SECTION.custom || isKept(name)),
+  );
+}
+
+/** As emcc does. Nothing lies below 1,024 but the end of the stack. */
+function optimize(file, to) {
+  const program = join(root, 'node_modules/binaryen/bin/wasm-opt');
+  if (!existsSync(program)) {
+    say(`binaryen is not among the npm packages: ${file} stays as it was linked.`);
+    return writeFileSync(to, readFileSync(file));
+  }
+  const options = ['-O3', '-g', '--low-memory-unused', '--mvp-features'];
+  options.push(...FEATURES.map((feature) => `--enable-${feature}`));
+  run('wasm-opt', `wasm-opt could not read ${file}`, process.execPath, [program, ...options, file, '-o', to]);
+}

@@ -1,0 +1,88 @@
+// Where the linker put the engine's constants: read from a file linked with --emit-relocs, for js/cli/shrink to follow
+// who refers to what.
+//
+// https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md
+
+import { Reader, SECTION, sectionsOf } from '../js/cli/shrink/wasm-file.js';
+import { Failure } from './tools.mjs';
+
+const SYMBOLS = 8;
+const DATA_SYMBOL = 1;
+const SECTION_SYMBOL = 3;
+const UNDEFINED = 0x10;
+const EXPLICIT_NAME = 0x40;
+/** Relocations of addresses in code: the offset of a load or store, and a constant. */
+const OFFSET = 3;
+const CONSTANT = 4;
+
+/** Objects that `trainlet shrink` changes, by their names in C. */
+const isNamed = (name) => /^(op_rows|pass_rows|shrunk_for|part_.*)$/.test(name);
+
+/**
+ * @param {Uint8Array} bytes a linked file, not optimized yet
+ * @returns objects: the addresses at which one begins, ascending, each as its distance from the one before; named:
+ * address and bytes of those that are changed; astray: addresses in the code that lie outside the object which they
+ * mean, such as its end, each with that object's
+ */
+export function layoutOf(bytes) {
+  const sections = sectionsOf(bytes);
+  const linking = sections.find(({ name }) => name === 'linking');
+  if (!linking) throw new Failure('The linker wrote no relocations: it must be called with --emit-relocs.');
+  const symbols = symbolsIn(new Reader(bytes, linking.start, linking.end));
+  const references = referencesIn(bytes, sections, symbols);
+  // In a threads build the segments themselves have no address.
+  const segments = [];
+  for (const { address, addend, symbol } of references) segments[symbol.segment] = address - addend - symbol.offset;
+  const addressOf = ({ segment, offset }) => segments[segment] + offset;
+  const objects = symbols.filter(({ size, segment }) => size && segments[segment] !== undefined);
+  const starts = [...new Set(objects.map(addressOf))].sort((a, b) => a - b);
+  const astray = references.filter(({ addend, symbol }) => addend < 0 || addend >= symbol.size);
+  return {
+    objects: starts.map((at, i) => at - (starts[i - 1] ?? 0)),
+    named: Object.fromEntries(objects.filter(({ name }) => isNamed(name)).map((o) => [o.name, [addressOf(o), o.size]])),
+    astray: astray.map(({ address, symbol }) => [address, addressOf(symbol)]),
+  };
+}
+
+function symbolsIn(reader) {
+  reader.count(); // version
+  while (!reader.done) {
+    const type = reader.byte();
+    const end = reader.count() + reader.at;
+    if (type === SYMBOLS) return reader.list(() => symbolIn(reader));
+    reader.at = end;
+  }
+  throw new Failure('The linker wrote no symbols.');
+}
+
+function symbolIn(reader) {
+  const kind = reader.byte();
+  const flags = reader.count();
+  if (kind === SECTION_SYMBOL) return { kind, index: reader.count() };
+  if (kind !== DATA_SYMBOL) {
+    const index = reader.count();
+    return { kind, index, name: flags & UNDEFINED && !(flags & EXPLICIT_NAME) ? '' : reader.name() };
+  }
+  const name = reader.name();
+  if (flags & UNDEFINED) return { kind, name };
+  return { kind, name, segment: reader.count(), offset: reader.count(), size: reader.count() };
+}
+
+/** The places in the code that hold an address of data. */
+function referencesIn(bytes, sections, symbols) {
+  const code = sections.find(({ id }) => id === SECTION.code);
+  const { start, end } = sections.find(({ name }) => name === 'reloc.CODE');
+  const reader = new Reader(bytes, start, end);
+  reader.count(); // which section they are of
+  return reader
+    .list(() => {
+      const type = reader.byte();
+      const at = new Reader(bytes, code.start + reader.count());
+      const symbol = symbols[reader.count()];
+      if (type !== OFFSET && type !== CONSTANT) return [];
+      const addend = reader.signed();
+      if (symbol.segment === undefined) return [];
+      return [{ address: type === OFFSET ? at.count() : at.signed(), addend, symbol }];
+    })
+    .flat();
+}
