@@ -4,82 +4,15 @@
  */
 
 import { withClient } from './client.js';
-import { checkKeys, checkObject, TrainletError } from './errors.js';
+import { checkEngineOptions, packConstants } from './engine-options.js';
+import { checkObject, invalid } from './errors.js';
 import { copyExternal, readSource } from './source.js';
-import { check, pack } from './tensor.js';
 
-/** @import { ArtifactOptions, EngineOptions, Source, TensorLike } from './types.js' */
+/** @import { ArtifactOptions, EngineOptions, Source } from './types.js' */
 
-export const ENGINE_KEYS = /** @type {const} */ ([
-  'worker',
-  'threads',
-  'reproducible',
-  'maxMemoryBytes',
-  'maxWork',
-  'passes',
-  'wasmUrl',
-  'workerUrl',
-  'wasmBinary',
-  'integrity',
-  'externalData',
-  'constants',
-  'signal',
-  'onProgress',
-]);
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie']);
 export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
-
-/**
- * @param {string} where
- * @param {EngineOptions} options
- * @param {readonly string[]} sources the arguments that integrity may name
- * @param {readonly string[]} [more] what is known beside the engine's options
- */
-export function checkEngineOptions(where, options, sources, more = []) {
-  checkObject(`${where}: options`, options);
-  checkKeys(where, options, [...more, ...ENGINE_KEYS]);
-  checkKeys(`${where}: integrity`, options.integrity, sources);
-  checkExternal(`${where}: externalData`, options.externalData);
-  const { constants = {} } = options;
-  if (typeof constants !== 'object' || constants === null || Array.isArray(constants))
-    throw invalid(`${where}: constants must be an object of numbers or tensors by name, as { sr: 16000n }`);
-  const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
-  const isCount = Number.isInteger(threads) && Number(threads) >= 1;
-  if (threads !== 'auto' && !isCount)
-    throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
-  if (passes !== 'none' && !Array.isArray(passes))
-    throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
-  if (!(maxMemoryBytes >= 0))
-    throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
-  if (!(maxWork > 0)) throw invalid(`${where}: maxWork must be a number above 0, not ${maxWork}`);
-}
-
-/** @param {string} where @param {EngineOptions['externalData']} externalData */
-function checkExternal(where, externalData = {}) {
-  checkObject(where, externalData);
-  const wrong = Object.keys(externalData).find((location) => !(externalData[location] instanceof Uint8Array));
-  if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
-}
-
-/** What inputs are bound to once. @param {EngineOptions} options */
-export function packConstants({ constants = {} }) {
-  return pack(Object.entries(constants).map(([name, value]) => [name, constantOf(name, value)]));
-}
-
-/** @param {string} name @param {bigint | number | boolean | TensorLike} value */
-function constantOf(name, value) {
-  const what = `constants: '${name}'`;
-  if (typeof value === 'bigint') return check(what, { type: 'int64', data: BigInt64Array.of(value), dims: [] });
-  if (typeof value === 'number') return check(what, { type: 'float32', data: Float32Array.of(value), dims: [] });
-  if (typeof value === 'boolean') return check(what, { type: 'bool', data: Uint8Array.of(Number(value)), dims: [] });
-  const tensor = check(what, value);
-  if (tensor.type === 'string') throw invalid(`${what} is of strings, constants are of numbers`);
-  return tensor;
-}
-
-/** @param {string} message */
-const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /**
  * @param {Source} model

@@ -4,14 +4,16 @@
  */
 
 import { compileEngine } from './compile.js';
-import { abortedBy, askedAt, checkKeys, checkSignal, placeOfCall, sentenceOf, TrainletError } from './errors.js';
+import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from './errors.js';
+import { later } from './later.js';
 import { openHere, openWorker } from './line.js';
 import { isNode, locate } from './platform.js';
+import { askedAt, placeOfCall } from './stack.js';
 import { threadsFor } from './threads.js';
 
 /** @import { EngineOptions } from './types.js' */
 /** @import { Line } from './line.js' */
-/** @import { Answer, Ask, Protocol } from './protocol.js' */
+/** @import { Answer, Ask } from './protocol.js' */
 
 /**
  * What was asked and is not answered yet.
@@ -58,8 +60,7 @@ export class Client {
     this.#workerUrl = workerUrl;
     line.listen(
       (answer) => this.#hear(answer),
-      (reason) =>
-        this.end(new TrainletError('worker-died', `the session's worker died (${reason}); make a new session`)),
+      (reason) => this.died(`the session's worker died (${reason}); make a new session`),
     );
     line.hold(false);
   }
@@ -69,17 +70,14 @@ export class Client {
     const { module, threads } = await compiling;
     const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
     const started = after(START_MS, () =>
-      this.end(
-        new TrainletError(
-          'worker-died',
-          `the session's worker did not start within ${START_MS / 1000} s; make a new session`,
-        ),
-      ),
+      this.died(`the session's worker did not start within ${START_MS / 1000} s; make a new session`),
     );
     opened.finally(started).then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
     this.#startHelpers = async () => {
       const pool = await opened;
-      for (let thread = 1; pool && thread < pool.threads; thread++) this.#help({ module, memory: pool.memory, thread });
+      if (!pool || pool.threads < 2) return;
+      const { startHelpers } = await later(() => import('./helpers.js'));
+      startHelpers({ module, ...pool }, () => openWorker(this.#workerUrl), this);
     };
   }
 
@@ -163,52 +161,26 @@ export class Client {
           `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`,
         ),
       );
-      this.end(
-        new TrainletError(
-          'worker-died',
-          `the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`,
-        ),
-      );
+      this.died(`the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`);
     });
   }
 
   /** Brings the engine's helpers up, if it has a pool. Nobody waits for them: each joins in when it is there. */
   startHelpers() {
-    this.#startHelpers().catch((error) => this.#tellOfHelper(sentenceOf(error)));
+    this.#startHelpers().catch((error) => {
+      if (!this.#ended) console.info(`trainlet: ${sentenceOf(error)}; one thread computes`);
+    });
   }
 
-  /** @param {Protocol['help']['in']} args */
-  async #help(args) {
-    let joined = false;
-    const stopped = (/** @type {string} */ reason) => {
-      if (joined)
-        this.end(
-          new TrainletError('worker-died', `a helper of the session's worker died (${reason}); make a new session`),
-        );
-      else this.#tellOfHelper(reason);
-    };
-    try {
-      const line = await openWorker(this.#workerUrl);
-      const hear = (/** @type {Answer} */ answer) => {
-        if ('error' in answer) return stopped(answer.error.message);
-        if (joined) return;
-        joined = true; // from here on its end is noticed; not before is it given work, which the others would wait for
-        line.watch?.();
-        line.post({ id: args.thread, method: 'work' }, []);
-      };
-      this.#helpers.push(line);
-      line.listen(hear, stopped);
-      line.hold(false);
-      if (this.#ended) line.close();
-      else line.post({ id: args.thread, method: 'help', args: { ...args, lock: line.lock } }, []);
-    } catch (error) {
-      stopped(sentenceOf(error));
-    }
+  /** The line to a helper, which ends with the engine's own; false where that has ended. @param {Line} line */
+  keep(line) {
+    this.#helpers.push(line);
+    if (this.#ended) line.close();
+    return !this.#ended;
   }
 
-  /** @param {string} reason */
-  #tellOfHelper(reason) {
-    if (!this.#ended) console.info(`trainlet: a helper thread could not be started (${reason}); fewer threads compute`);
+  get hasEnded() {
+    return Boolean(this.#ended);
   }
 
   /**
@@ -244,6 +216,11 @@ export class Client {
   /** Ends the engine's worker and its helpers. */
   async #close() {
     await Promise.all([...this.#helpers.splice(0), this.#line].map((line) => line.close()));
+  }
+
+  /** @param {string} message */
+  died(message) {
+    this.end(new TrainletError('worker-died', message));
   }
 
   /** Ends the worker at once; `error` is the answer to everything. @param {TrainletError} error */

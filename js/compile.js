@@ -74,8 +74,6 @@ function hasRelaxedSimd() {
 
 /** @param {Response | Uint8Array | ArrayBuffer} source */
 async function compile(source) {
-  if (typeof WebAssembly === 'undefined')
-    throw new TrainletError('unsupported-browser', 'this browser has no WebAssembly');
   try {
     return source instanceof Response
       ? await WebAssembly.compileStreaming(source)
@@ -98,8 +96,8 @@ async function fetchWasm(url) {
     if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
     const response = await fetch(url, { credentials: 'same-origin' });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    const streams =
-      response.headers.get('content-type')?.startsWith('application/wasm') && 'compileStreaming' in WebAssembly;
+    const isWasm = response.headers.get('content-type')?.startsWith('application/wasm');
+    const streams = isWasm && globalThis.WebAssembly?.compileStreaming;
     return streams ? response : await response.arrayBuffer();
   } catch (error) {
     throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, {

@@ -1,12 +1,12 @@
 /** What an engine is asked, over the exports of wasm/abi.c: each method of the protocol. */
 
-import { checkBytes, checkFits, Engine, instanceFor } from './engine.js';
-import { TrainletError } from './errors.js';
+import { checkBytes, Engine, instanceFor } from './engine.js';
+import { invalid, TrainletError } from './errors.js';
 import { sizeOf } from './tensor.js';
 
 /** @import { ParameterInfo } from './types.js' */
 /**
- * @import { ExternalFile, GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
+ * @import { GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
  * Which } from './protocol.js'
  */
 
@@ -37,10 +37,6 @@ export class Core {
     return new Core(instance, pool);
   }
 
-  get constants() {
-    return this.#engine.constants;
-  }
-
   open() {
     return this.#engine.pool;
   }
@@ -54,9 +50,14 @@ export class Core {
     const builder = this.#engine.pointer('abi_artifacts_new');
     try {
       for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', builder, key, value);
-      this.#takeExternal('abi_artifacts_external', builder, external);
+      this.#engine.takeExternal('abi_artifacts_external', builder, external);
       if (constants) this.#engine.hand('abi_artifacts_constant', [builder], constants);
-      this.#engine.run('abi_artifacts_load', builder, this.#placed('abi_artifacts_file', builder, model), model.length);
+      this.#engine.run(
+        'abi_artifacts_load',
+        builder,
+        this.#engine.place('abi_artifacts_file', builder, model),
+        model.length,
+      );
       return work(builder);
     } finally {
       if (!this.#engine.broken) this.#engine.call('abi_artifacts_free', builder);
@@ -96,10 +97,10 @@ export class Core {
     this.#engine.call('abi_session_limit', this.#session, maxMemoryBytes);
     this.#engine.call('abi_session_limit_work', this.#session, maxWork);
     if (passes) this.#engine.call('abi_session_set_passes', this.#session, this.#maskOf(passes));
-    this.#takeExternal('abi_session_external', this.#session, external);
+    this.#engine.takeExternal('abi_session_external', this.#session, external);
     if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
     for (const { which, bytes } of parts) {
-      const at = this.#placed('abi_session_file', this.#session, bytes);
+      const at = this.#engine.place('abi_session_file', this.#session, bytes);
       this.#engine.run('abi_session_load', this.#session, this.#engine.constants.artifacts[which], at, bytes.length);
     }
     this.#engine.run('abi_session_ready', this.#session);
@@ -115,34 +116,6 @@ export class Core {
     };
   }
 
-  /**
-   * What the file of a checkpoint says, without a model; undefined where it is none.
-   * @param {Uint8Array} bytes @param {ExternalFile[]} external
-   * @returns {import('./protocol.js').CheckpointContents | undefined}
-   */
-  checkpoint(bytes, external) {
-    this.#session = this.#engine.pointer('abi_session_new');
-    const at = this.#placed('abi_session_file', this.#session, bytes);
-    const writer = this.#engine.call('abi_checkpoint_writer', at, bytes.length);
-    if (!writer) return undefined;
-    this.#takeExternal('abi_session_external', this.#session, external);
-    this.#engine.run('abi_session_load', this.#session, this.#engine.constants.artifacts.checkpoint, at, bytes.length);
-    return { writer: this.#engine.text(writer), ...this.#engine.json('abi_session_checkpoint', this.#session) };
-  }
-
-  /**
-   * Hands files over, the largest part of a model: each is let go of here as soon as the engine has it.
-   * @param {string} name @param {number} owner @param {ExternalFile[]} files
-   */
-  #takeExternal(name, owner, files) {
-    for (let file = files.shift(); file; file = files.shift()) {
-      const { location, bytes } = file;
-      checkFits(`externalData['${location}']`, bytes.length);
-      const at = this.#engine.pointer(name, owner, location, bytes.length);
-      this.#engine.write(at, bytes);
-    }
-  }
-
   /** @param {Readonly<Record<string, readonly [number, number]>>} bounds */
   #bound(bounds) {
     this.#engine.call('abi_session_unbound', this.#session);
@@ -150,25 +123,11 @@ export class Core {
       this.#engine.run('abi_session_bound', this.#session, pattern, least, most);
   }
 
-  /**
-   * Puts a file where the engine reads it in place.
-   * @param {string} name
-   * @param {number} owner
-   * @param {Uint8Array} bytes
-   */
-  #placed(name, owner, bytes) {
-    checkFits('a file', bytes.length);
-    const at = this.#engine.pointer(name, owner, bytes.length);
-    this.#engine.write(at, bytes);
-    return at;
-  }
-
   /** @param {readonly string[]} passes */
   #maskOf(passes) {
     const known = this.#engine.constants.passes;
     const unknown = passes.find((name) => !known.includes(name));
-    if (unknown !== undefined)
-      throw new TrainletError('invalid-argument', `there is no pass '${unknown}'; there are ${known.join(', ')}`);
+    if (unknown !== undefined) throw invalid(`there is no pass '${unknown}'; there are ${known.join(', ')}`);
     return passes.reduce((mask, name) => mask | (1 << known.indexOf(name)), 0);
   }
 

@@ -5,8 +5,8 @@
 
 import { checkKeys, TrainletError } from './errors.js';
 import { fingerprintOf } from './fingerprint.js';
-import { checkLabels } from './labels.js';
-import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
+import { checkLabels } from './label-range.js';
+import { bind, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
 
 /** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -24,6 +24,13 @@ import { bindNumbers, bytesOf, checkWhole, layout, pack, Tensor } from './tensor
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
  * @typedef {{ inputs: Feeds, labels?: Feeds }} Arrays
  */
+
+/**
+ * Those of a graph that trains, which are neither sequences nor strings.
+ * @param {Feeds} feeds
+ * @param {readonly ValueInfo[]} inputs
+ */
+const bindNumbers = (feeds, inputs) => /** @type {[string, Taken][]} */ (bind(feeds, inputs));
 
 /** @param {string} message */
 const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}`);

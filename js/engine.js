@@ -1,11 +1,11 @@
 /** A running engine: the instance of its wasm, its memory, and calls of the exports of wasm/abi.c. */
 
-import { sentenceOf, TrainletError } from './errors.js';
+import { invalid, sentenceOf, TrainletError } from './errors.js';
 import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode } from './types.js' */
 /**
- * @import { CheckpointFormat, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
+ * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
  * Which } from './protocol.js'
  */
 
@@ -50,6 +50,32 @@ export class Engine {
     if (isSpiderMonkey) this.#exports.abi_spidermonkey();
     this.constants = JSON.parse(this.text(this.pointer('abi_json')));
     if (pool) this.pool = { ...pool, threads: this.call('abi_threads', pool.threads, Number(maySleep())) };
+  }
+
+  /**
+   * Hands files over, the largest part of a model: each is let go of here as soon as the engine has it.
+   * @param {string} name @param {number} owner @param {ExternalFile[]} files
+   */
+  takeExternal(name, owner, files) {
+    for (let file = files.shift(); file; file = files.shift()) {
+      const { location, bytes } = file;
+      checkFits(`externalData['${location}']`, bytes.length);
+      const at = this.pointer(name, owner, location, bytes.length);
+      this.write(at, bytes);
+    }
+  }
+
+  /**
+   * Puts a file where the engine reads it in place.
+   * @param {string} name
+   * @param {number} owner
+   * @param {Uint8Array} bytes
+   */
+  place(name, owner, bytes) {
+    checkFits('a file', bytes.length);
+    const at = this.pointer(name, owner, bytes.length);
+    this.write(at, bytes);
+    return at;
   }
 
   /**
@@ -352,7 +378,7 @@ const FLOATS = new Set([
 const isSpiderMonkey = 'InternalError' in globalThis;
 
 /** @param {string} what @param {number} bytes */
-export function checkFits(what, bytes) {
+function checkFits(what, bytes) {
   if (bytes > MEMORY_BYTES)
     throw new TrainletError('out-of-memory', `${what} has ${bytes} bytes, more than the engine can hold`);
 }
@@ -371,10 +397,7 @@ export function checkBytes(what, came, wanted) {
 /** Refuses what would reach the engine as another text. @param {string} text */
 function whole(text) {
   if (!/\0|\p{Surrogate}/u.test(text)) return text;
-  throw new TrainletError(
-    'invalid-argument',
-    `${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`,
-  );
+  throw invalid(`${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`);
 }
 
 /** As it lies in memory. @param {string} text */

@@ -9,7 +9,7 @@ export class TrainletError extends Error {
    * @param {{ node?: string, history?: History, cause?: unknown }} [options]
    */
   constructor(code, message, options = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    super(message, options); // which takes the cause, where there is one
     this.name = 'TrainletError';
     this.code = code;
     // what is not there is not printed
@@ -18,31 +18,8 @@ export class TrainletError extends Error {
   }
 }
 
-/** Whether the stack of what is made after an await leads on to those who await, as in V8. */
-let followsAwaits = false;
-(async () => {
-  await (async () => {
-    await undefined;
-    followsAwaits = /\bat async /.test(String(new Error().stack)); // a file may be called async, too
-  })();
-})();
-
-/** Where something is asked: a stack costs microseconds, so that it is noted only where there is none afterwards. */
-export const placeOfCall = () => (followsAwaits ? undefined : new Error());
-
-/**
- * The error of what a worker did, as one of the place that asked for it: there the caller's code is on the stack.
- * @param {Error | undefined} place made when it was asked; undefined: who awaits this is the place
- * @param {unknown} error
- */
-export function askedAt(place, error) {
-  if (!(error instanceof TrainletError)) return error;
-  const { stack = '' } = place ?? new Error();
-  const [title, ...frames] = stack.split('\n');
-  // only V8 begins it with the error's name and message
-  error.stack = title === 'Error' ? [`${error.name}: ${error.message}`, ...frames].join('\n') : stack;
-  return error;
-}
+/** @param {string} message */
+export const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /** @param {unknown} error */
 export function sentenceOf(error) {
@@ -66,7 +43,7 @@ export function checkObject(where, value) {
 export function needObject(where, value) {
   const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
   if (plain && !(value instanceof Promise)) return;
-  throw new TrainletError('invalid-argument', `${where}: wanted an object, not ${nameOf(value)}`);
+  throw invalid(`${where}: wanted an object, not ${nameOf(value)}`);
 }
 
 /**
@@ -79,10 +56,7 @@ export function checkKeys(where, options, known) {
   checkObject(where, options);
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value !== undefined && !known.includes(key)) {
-      throw new TrainletError(
-        'invalid-argument',
-        `${where}: there is no option '${key}'; it knows ${known.join(', ')}`,
-      );
+      throw invalid(`${where}: there is no option '${key}'; it knows ${known.join(', ')}`);
     }
   }
 }
@@ -94,17 +68,13 @@ export function checkKeys(where, options, known) {
  */
 export function checkWhole(where, value, least) {
   if (!Number.isSafeInteger(value) || /** @type {number} */ (value) < least) {
-    throw new TrainletError(
-      'invalid-argument',
-      `${where} must be a whole number of at least ${least}, not ${String(value)}`,
-    );
+    throw invalid(`${where} must be a whole number of at least ${least}, not ${String(value)}`);
   }
 }
 
 /** @param {AbortSignal | undefined} signal */
 export function checkSignal(signal) {
-  if (signal && typeof signal.aborted !== 'boolean')
-    throw new TrainletError('invalid-argument', 'signal must be an AbortSignal');
+  if (signal && typeof signal.aborted !== 'boolean') throw invalid('signal must be an AbortSignal');
   if (signal?.aborted) throw abortedBy(signal);
 }
 

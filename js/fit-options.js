@@ -1,7 +1,7 @@
 /** What a fit may be told, and what of it is refused. */
 
 import { isArrays } from './data.js';
-import { checkKeys, checkWhole, TrainletError } from './errors.js';
+import { checkKeys, checkWhole, invalid } from './errors.js';
 
 /** @import { Dataset, FitOptions } from './types.js' */
 
@@ -57,6 +57,3 @@ export function checkFitOptions(data, options) {
       );
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
 }
-
-/** @param {string} message */
-export const invalid = (message) => new TrainletError('invalid-argument', message);

@@ -4,9 +4,9 @@
  */
 
 import { close, openData, permutation, splitData } from './data.js';
-import { checkSignal, TrainletError } from './errors.js';
+import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { checkFitOptions, invalid } from './fit-options.js';
+import { checkFitOptions } from './fit-options.js';
 import { measuresOf, Tally } from './metrics.js';
 import { Saver } from './saver.js';
 import { openSchedule } from './schedule.js';

@@ -1,10 +1,10 @@
 /** Checkpoints in a folder of Node: a version is one file, whole before it has its name; no other file is touched. */
 
-import { TrainletError } from './errors.js';
+import { checksum, isSame } from './checksum.js';
+import { invalid, TrainletError } from './errors.js';
 import { nodeModule } from './platform.js';
-import { checksum, isSame } from './store.js';
 
-/** @import { Room, Stored, Version } from './store.js' */
+/** @import { Room, Stored, Version } from './versions.js' */
 
 /**
  * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format
@@ -303,8 +303,7 @@ export async function openFolder(directory) {
     check(name) {
       const { length } = encode(name);
       if (length <= LONGEST_NAME) return;
-      throw new TrainletError(
-        'invalid-argument',
+      throw invalid(
         `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, ` +
           `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`,
       );

@@ -2,6 +2,7 @@
 
 export { generateArtifacts, parametersOf } from './artifacts.js';
 export { TrainletError } from './errors.js';
-export { InferenceSession, TrainingSession } from './session.js';
+export { InferenceSession } from './inference.js';
+export { TrainingSession } from './session.js';
 export { CheckpointStore } from './store.js';
 export { Tensor } from './tensor.js';

@@ -1,7 +1,8 @@
 /** The near end of a line to an engine: a worker of a page, a thread of Node, or this very thread. */
 
 import { sentenceOf, TrainletError } from './errors.js';
-import { isNode, locate, nodeModule } from './platform.js';
+import { later } from './later.js';
+import { isNode } from './platform.js';
 
 /** @import { Answer, Port } from './protocol.js' */
 
@@ -17,7 +18,7 @@ import { isNode, locate, nodeModule } from './platform.js';
 
 /** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
 export async function openHere() {
-  const { serve } = await import('./serve.js');
+  const { serve } = await later(() => import('./serve.js'));
   const { port1, port2 } = new MessageChannel();
   serve(/** @type {Port} */ (/** @type {unknown} */ (port2)));
   return portLine(port1, port2);
@@ -47,7 +48,7 @@ export function portLine(near, far) {
 
 /** @param {string | URL | undefined} url @returns {Promise<Line>} */
 export async function openWorker(url) {
-  if (isNode) return threadLine(await startThread(url));
+  if (isNode) return await (await later(() => import('./thread.js'))).openThread(url);
   const worker = startWorker(url);
   return workerLine(worker, await lockName());
 }
@@ -90,28 +91,5 @@ function workerLine(worker, lock) {
     watch: () => {
       if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {});
     },
-  };
-}
-
-/** @param {string | URL | undefined} url */
-async function startThread(url) {
-  const { Worker: Thread } = await nodeModule('worker_threads');
-  return new Thread(url ? await locate(url) : new URL('./worker-node.js', import.meta.url), { execArgv: [] });
-}
-
-/** @param {import('node:worker_threads').Worker} thread @returns {Line} */
-function threadLine(thread) {
-  return {
-    post: (message, transfer) => thread.postMessage(message, transfer),
-    listen: (hear, dead) => {
-      thread.on('message', hear);
-      thread.on('error', (error) => dead(sentenceOf(error)));
-      thread.on('messageerror', () => dead('an answer could not be read'));
-      thread.on('exit', (code) => dead(`it exited with code ${code}`));
-    },
-    hold: (busy) => {
-      busy ? thread.ref() : thread.unref();
-    },
-    close: () => thread.terminate(),
   };
 }

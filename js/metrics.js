@@ -1,6 +1,6 @@
 /** What is told of a model beside its loss, and the running sums of both over batches. */
 
-import { TrainletError } from './errors.js';
+import { invalid, TrainletError } from './errors.js';
 
 /** @import { Metric, TypedArray } from './types.js' */
 /** @import { Counted, GraphInfo, NumberOutputs, PlainTensor, SessionInfo } from './protocol.js' */
@@ -43,9 +43,6 @@ function accuracyPair({ inputs, outputs: [loss] }, [output], metrics) {
   if (input) throw invalid(`accuracy needs a prediction, but the model's only output is '${loss.name}', its loss`);
   throw invalid("accuracy needs class indices as labels: an int64 input named 'labels'");
 }
-
-/** @param {string} message */
-const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /** Batches weigh by what their loss has counted, so that a mean does not depend on how the data are cut into them. */
 export class Tally {

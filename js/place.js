@@ -75,12 +75,7 @@ function read(text) {
       step,
       tally,
       data: Number.isSafeInteger(data) ? data : undefined,
-      best: best && {
-        monitor: best.monitor,
-        value: Number(best.value),
-        epoch: Number(best.epoch),
-        kept: best.kept === true,
-      },
+      best: best && { ...best, value: Number(best.value), kept: best.kept === true },
     };
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 /** The session's property bag: a mirror that is read at once, and written through to the engine, which saves it. */
 
-import { TrainletError } from './errors.js';
+import { invalid } from './errors.js';
 
 /** @import { Property } from './types.js' */
 /** @import { Ask, PropertyEntry, PropertyLimits } from './protocol.js' */
@@ -55,9 +55,6 @@ function mirrored({ type, value }) {
   return type === 'float' ? Math.fround(value ?? NaN) : value; // JSON has no NaN
 }
 
-/** @param {string} message */
-const invalid = (message) => new TrainletError('invalid-argument', message);
-
 /**
  * Refuses what would come back as another text.
  * @param {string} what
@@ -66,8 +63,8 @@ const invalid = (message) => new TrainletError('invalid-argument', message);
  */
 function checkText(what, text, most) {
   if (typeof text !== 'string') throw invalid(`${what} must be a string, not ${text === null ? 'null' : typeof text}`);
-  if (text.includes('\0')) throw invalid(`${what} must not have a zero character in it`);
-  if (/\p{Surrogate}/u.test(text)) throw invalid(`${what} has half of a surrogate pair in it, which no text can keep`);
+  if (/\0|\p{Surrogate}/u.test(text))
+    throw invalid(`${what} must not have a zero character or half of a surrogate pair in it`);
   const bytes = text.length > most ? text.length : encoder.encode(text).length;
   if (bytes > most) throw invalid(`${what} has ${bytes} bytes or more, at most ${most} are possible`);
 }

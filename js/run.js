@@ -3,7 +3,7 @@
  * structure.
  */
 
-import { checkKeys, checkSignal, TrainletError } from './errors.js';
+import { checkKeys, checkSignal, invalid } from './errors.js';
 import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
@@ -24,9 +24,6 @@ export const RUN_OPTIONS = /** @type {const} */ ([
 /** And those of a graph with a loss. */
 export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
 const LOOK_MS = 50;
-
-/** @param {string} message */
-const invalid = (message) => new TrainletError('invalid-argument', message);
 
 /**
  * @param {Ask} ask
@@ -121,7 +118,7 @@ function wantedOf(fetches) {
 }
 
 const FORMS =
-  'fetches must be an array of at least one output name, an object of tensors to be filled (or null) by output name, ' +
+  'fetches must be an array of at least one output name, an object of tensors to be filled (or null), ' +
   'or a structure of output names';
 
 /** @param {object} structure @returns {Wanted} */

@@ -2,7 +2,7 @@
  * Learning rates by step: constant, linear, step and cosine, each with a linear warm-up, or the user's own function.
  */
 
-import { checkKeys, checkWhole, TrainletError } from './errors.js';
+import { checkKeys, checkWhole, invalid } from './errors.js';
 
 /** @import { Schedule } from './types.js' */
 
@@ -23,10 +23,7 @@ export function openSchedule(schedule, lastStep) {
   if (schedule === undefined) return undefined;
   if (typeof schedule === 'function') return (step) => checkRate(schedule(step));
   if (!(schedule?.type in SCHEDULE_KEYS)) {
-    throw new TrainletError(
-      'invalid-argument',
-      `schedule: the type is constant, linear, step or cosine, not ${schedule?.type}`,
-    );
+    throw invalid(`schedule: the type is constant, linear, step or cosine, not ${schedule?.type}`);
   }
   checkKeys('schedule', schedule, ['type', 'lr', 'warmup', ...SCHEDULE_KEYS[schedule.type]]);
   const { lr, warmup = 0 } = schedule;
@@ -52,11 +49,7 @@ function decay(schedule, warmup, lastStep) {
     return (step) => lr * factor ** Math.floor((step - warmup) / every);
   }
   const { steps = lastStep, end = 0 } = schedule;
-  if (steps === undefined)
-    throw new TrainletError(
-      'invalid-argument',
-      'schedule: steps is needed, because the length of the data is not known',
-    );
+  if (steps === undefined) throw invalid('schedule: steps is needed, because the length of the data is not known');
   checkWhole('schedule: steps', steps, 1);
   checkRate(end);
   /** @param {number} step 0 after the warm-up … 1 at the end */
@@ -68,5 +61,5 @@ function decay(schedule, warmup, lastStep) {
 /** @param {number} lr */
 function checkRate(lr) {
   if (typeof lr === 'number' && lr >= 0 && Math.fround(lr) < Infinity) return lr;
-  throw new TrainletError('invalid-argument', `schedule: a rate cannot be ${lr}`);
+  throw invalid(`schedule: a rate cannot be ${lr}`);
 }

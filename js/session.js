@@ -1,15 +1,13 @@
-/** The sessions a user holds: one that only infers, and one that trains. */
+/** The session that trains. */
 
-import { checkEngineOptions, packConstants } from './artifacts.js';
-import { withClient } from './client.js';
-import { askedAt, checkKeys, checkWhole, nameOf, needObject, TrainletError } from './errors.js';
-import { fit } from './fit.js';
-import { evaluate } from './evaluate.js';
+import { checkEngineOptions } from './engine-options.js';
+import { checkKeys, checkWhole, invalid, nameOf, needObject } from './errors.js';
+import { later } from './later.js';
+import { endProfiling, names, needClient, open, ORT_OPTIONS } from './opening.js';
 import { Place } from './place.js';
-import { forward } from './outside.js';
 import { PropertyBag } from './properties.js';
-import { runGraph, STEP_OPTIONS, withSignal } from './run.js';
-import { copyExternal, readSource } from './source.js';
+import { runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
@@ -17,92 +15,13 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
- * @import { NumberType, ParameterInfo, RunOptions, SessionOptions, Source, StepOptions, TensorLike, TrainingSessionOptions }
+ * @import { NumberType, ParameterInfo, RunOptions, Source, StepOptions, TensorLike, TrainingSessionOptions }
  * from './types.js' */
-/** @import { Ask, CheckpointFormat, GraphInfo, GraphName, PartName, Protocol, Which } from './protocol.js' */
+/** @import { CheckpointFormat, GraphInfo, PartName, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 /** @type {Record<keyof ArtifactSources, PartName>} */
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
-
-/** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
-export const ORT_OPTIONS = /** @type {const} */ ([
-  'executionProviders',
-  'intraOpNumThreads',
-  'interOpNumThreads',
-  'executionMode',
-  'graphOptimizationLevel',
-  'freeDimensionOverrides',
-  'enableCpuMemArena',
-  'enableMemPattern',
-  'enableProfiling',
-  'profileFilePrefix',
-  'logId',
-  'logSeverityLevel',
-  'logVerbosityLevel',
-  'extra',
-]);
-
-/** @param {Client | undefined} client @param {string} maker */
-function needClient(client, maker) {
-  if (!client) throw new TrainletError('invalid-argument', `a session is made by await ${maker}, not by new`);
-}
-
-export class InferenceSession {
-  #client;
-  #graph;
-
-  /** @param {Client} client @param {GraphInfo} graph */
-  constructor(client, graph) {
-    needClient(client, 'InferenceSession.create(model)');
-    this.#client = client;
-    this.#graph = graph;
-    this.inputs = graph.inputs;
-    this.outputs = graph.outputs;
-    this.inputNames = names(graph.inputs);
-    this.outputNames = names(graph.outputs);
-  }
-
-  /** @param {Source} model @param {SessionOptions} [options] */
-  static async create(model, options = {}) {
-    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await open(
-      [['model', 'model', model]],
-      options,
-      (client, { info }) => new InferenceSession(client, /** @type {GraphInfo} */ (info.model)),
-    );
-  }
-
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
-  async run(feeds, fetches, options) {
-    return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
-  }
-
-  async getMemoryPlan() {
-    return await this.#client.ask('memoryPlan', undefined);
-  }
-
-  async getGraphText() {
-    return await this.#client.ask('graphText', 'model');
-  }
-
-  async startProfiling() {
-    await this.#client.ask('timeNodes', true);
-  }
-
-  async endProfiling() {
-    return await endProfiling(this.#client.ask, 'model');
-  }
-
-  /** @param {{ signal?: AbortSignal }} [options] */
-  async release(options) {
-    await this.#client.release(options);
-  }
-
-  [Symbol.asyncDispose]() {
-    return this.release();
-  }
-}
 
 export class TrainingSession {
   #client;
@@ -111,15 +30,21 @@ export class TrainingSession {
   #seed = 0;
   #fitting = false;
   #place;
+  #forward;
 
-  /** @param {Client} client @param {Protocol['load']['out']} loaded */
-  constructor(client, loaded) {
+  /**
+   * @param {Client} client
+   * @param {Protocol['load']['out']} loaded
+   * @param {typeof import('./outside.js')} [outside] where the loss is outside
+   */
+  constructor(client, loaded, outside) {
     needClient(client, 'TrainingSession.create(artifacts)');
     const { info, properties, limits, fit } = loaded;
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
     this.#place = new Place(fit);
+    this.#forward = outside?.forward;
     this.parameters = frozen(info.parameters);
     this.properties = new PropertyBag(client.ask, properties, limits);
     this.trainingInputs = this.#train().inputs;
@@ -137,11 +62,14 @@ export class TrainingSession {
     checkEngineOptions('TrainingSession.create', options, keys, [...ORT_OPTIONS, 'bounds']);
     checkBounds(options.bounds);
     for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
-      if (!artifacts[key]) throw new TrainletError('invalid-argument', `TrainingSession.create: ${key} is needed`);
+      if (!artifacts[key]) throw invalid(`TrainingSession.create: ${key} is needed`);
     }
     const given = keys.filter((key) => artifacts[key]);
     const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
-    return await open(sources, options, (client, loaded) => new TrainingSession(client, loaded));
+    return await open(sources, options, async (client, loaded) => {
+      const outside = loaded.info.outside ? await later(() => import('./outside.js')) : undefined;
+      return new TrainingSession(client, loaded, outside);
+    });
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
@@ -160,7 +88,9 @@ export class TrainingSession {
 
   /** @param {Feeds} feeds @param {RunOptions} [options] */
   async forward(feeds, options) {
-    return await forward(this.#ask, this.#info, feeds, options);
+    if (!this.#forward)
+      throw invalid("forward: the training model has its loss inside; make the artifacts with the loss 'outside'");
+    return await this.#forward({ ask: this.#ask, tensorsOf, withSignal }, this.#info, feeds, options);
   }
 
   /** @param {RunOptions} [options] */
@@ -189,8 +119,7 @@ export class TrainingSession {
     const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', chosen));
     const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
     if (copy?.length !== wanted) {
-      throw new TrainletError(
-        'invalid-argument',
+      throw invalid(
         `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,
       );
     }
@@ -200,12 +129,8 @@ export class TrainingSession {
   /** @param {readonly string[]} patterns */
   async setTrainable(patterns) {
     if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
-      throw new TrainletError(
-        'invalid-argument',
-        "setTrainable: wanted an array of at least one name or pattern, as ['head.*']",
-      );
-    if (this.#fitting)
-      throw new TrainletError('invalid-argument', 'setTrainable: a fit is running, which must end first');
+      throw invalid("setTrainable: wanted an array of at least one name or pattern, as ['head.*']");
+    if (this.#fitting) throw invalid('setTrainable: a fit is running, which must end first');
     this.#info = await this.#ask('setTrainable', [...patterns]);
     this.#place.forgetBest();
     this.parameters = frozen(this.#info.parameters);
@@ -225,11 +150,13 @@ export class TrainingSession {
   async fit(data, options = {}) {
     this.#needOptimizer();
     this.#needLoss('fit');
-    if (this.#fitting) throw new TrainletError('invalid-argument', 'a fit of this session is running already');
+    if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#fitting = true;
     const here = new Error();
+    const session = { ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place };
     try {
-      return await fit({ ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place }, data, options);
+      const { fit } = await later(() => import('./fit.js'));
+      return await fit(session, data, options);
     } catch (error) {
       throw askedAt(here, error);
     } finally {
@@ -242,8 +169,10 @@ export class TrainingSession {
     this.#eval();
     this.#needLoss('evaluate');
     const here = new Error();
+    const session = { ask: this.#ask, info: this.#info };
     try {
-      return await evaluate({ ask: this.#ask, info: this.#info }, data, options);
+      const { evaluate } = await later(() => import('./evaluate.js'));
+      return await evaluate(session, data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
@@ -290,10 +219,7 @@ export class TrainingSession {
     const { type, dims } = this.parameters[index];
     const tensor = check(`parameter '${name}'`, value);
     if (tensor.type !== type || String(tensor.dims) !== String(dims)) {
-      throw new TrainletError(
-        'invalid-argument',
-        `parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`,
-      );
+      throw invalid(`parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`);
     }
     const packed = pack([[name, tensor]]);
     await this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
@@ -302,8 +228,7 @@ export class TrainingSession {
   /** @param {number} lr */
   async setLearningRate(lr) {
     this.#needOptimizer();
-    if (!(lr >= 0 && Math.fround(lr) < Infinity))
-      throw new TrainletError('invalid-argument', `the learning rate cannot be ${lr}`);
+    if (!(lr >= 0 && Math.fround(lr) < Infinity)) throw invalid(`the learning rate cannot be ${lr}`);
     await this.#ask('setLearningRate', lr);
   }
 
@@ -348,19 +273,17 @@ export class TrainingSession {
 
   #eval() {
     if (this.#info.eval) return this.#info.eval;
-    throw new TrainletError('invalid-argument', 'the session was made without an evalModel, which this needs');
+    throw without('evalModel');
   }
 
   #needOptimizer() {
-    if (!this.#info.optimizer)
-      throw new TrainletError('invalid-argument', 'the session was made without an optimizerModel, which this needs');
+    if (!this.#info.optimizer) throw without('optimizerModel');
   }
 
   /** @param {string} what */
   #needLoss(what) {
     if (this.#info.outside)
-      throw new TrainletError(
-        'invalid-argument',
+      throw invalid(
         `${what} needs a loss inside of the training model; this one's is outside: use forward and backward`,
       );
   }
@@ -369,20 +292,20 @@ export class TrainingSession {
   #indexOf(name) {
     const index = this.parameters.findIndex((parameter) => parameter.name === name);
     if (index >= 0) return index;
-    throw new TrainletError(
-      'invalid-argument',
-      `there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`,
-    );
+    throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
   }
 }
+
+/** @param {string} part */
+const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
 
 /** @param {TrainingSessionOptions['bounds']} bounds */
 function checkBounds(bounds = {}) {
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds))
-    throw new TrainletError('invalid-argument', "bounds must be an object of ranges by name, as { 'w*': [0, 10] }");
+    throw invalid("bounds must be an object of ranges by name, as { 'w*': [0, 10] }");
   for (const [name, range] of Object.entries(bounds))
     if (!Array.isArray(range) || range.length !== 2 || !range.every((end) => typeof end === 'number'))
-      throw new TrainletError('invalid-argument', `bounds of '${name}' must be two numbers, as [0, 10]`);
+      throw invalid(`bounds of '${name}' must be two numbers, as [0, 10]`);
 }
 
 /** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
@@ -394,8 +317,7 @@ function frozen(parameters) {
 function whichOf(where, which) {
   if (typeof which === 'boolean') return which ? 'trainable' : 'all';
   if (which === 'with-statistics') return which;
-  throw new TrainletError(
-    'invalid-argument',
+  throw invalid(
     `${where}: which parameters is true (those that train), false (all) or 'with-statistics', not ${String(which)}`,
   );
 }
@@ -403,61 +325,14 @@ function whichOf(where, which) {
 /** @param {'train' | 'eval'} graph */
 function checkGraph(graph) {
   if (graph === 'train' || graph === 'eval') return graph;
-  throw new TrainletError('invalid-argument', `the graph is 'train' or 'eval', not '${graph}'`);
-}
-
-/** @param {Ask} ask @param {GraphName} graph */
-async function endProfiling(ask, graph) {
-  try {
-    return await ask('nodeTimes', graph);
-  } finally {
-    await ask('timeNodes', false);
-  }
+  throw invalid(`the graph is 'train' or 'eval', not '${graph}'`);
 }
 
 /** The engine's name of a checkpoint's format. @param {CheckpointOptions} options @returns {CheckpointFormat} */
 function formatOf({ format = 'trainlet', version }) {
   if (format === 'trainlet' && version === undefined) return 'trainlet';
   if (format === 'ort' && (version === undefined || version === 1 || version === 2)) return `ort${version ?? 2}`;
-  throw new TrainletError(
-    'invalid-argument',
+  throw invalid(
     `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2, not '${format}'${version === undefined ? '' : ` with version ${version}`}`,
-  );
-}
-
-/** @param {readonly { name: string }[]} [values] */
-const names = (values = []) => Object.freeze(values.map(({ name }) => name));
-
-/**
- * Makes a session of a client whose engine was given the parts.
- * @template T
- * @param {[string, PartName, Source][]} sources
- * @param {TrainingSessionOptions} options
- * @param {(client: Client, loaded: Protocol['load']['out']) => T} make
- */
-async function open(sources, options, make) {
-  const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
-  const constants = packConstants(options);
-  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
-  // while the worker starts, which is under way by then
-  const reading = Promise.resolve().then(() => readParts(sources, options));
-  reading.catch(() => {}); // told below, unless the engine's own trouble comes first
-  return await withClient(options, async (client) => {
-    const parts = await reading;
-    const external = copyExternal(options);
-    const loaded = await client.ask(
-      'load',
-      { parts, external, ...settings },
-      [...parts, ...external].map(({ bytes }) => bytes.buffer),
-    );
-    client.startHelpers();
-    return make(client, loaded);
-  });
-}
-
-/** @param {[string, PartName, Source][]} sources @param {SessionOptions} options */
-async function readParts(sources, options) {
-  return await Promise.all(
-    sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
   );
 }

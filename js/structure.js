@@ -3,7 +3,7 @@
  * that named them.
  */
 
-import { TrainletError } from './errors.js';
+import { invalid, nameOf, TrainletError } from './errors.js';
 
 /** @import { ErrorCode } from './types.js' */
 
@@ -75,15 +75,9 @@ export function mapNames(structure, visit) {
     (value) => !isNested(value),
     (name, path) => {
       if (typeof name === 'string' && name) return visit(name);
-      throw new TrainletError(
-        'invalid-argument',
-        `fetches: at '${path}' stands ${name === '' ? 'an empty name' : describe(name)}; wanted the name of an output`,
-      );
+      const what = name === '' ? 'an empty name' : looksLikeTensor(name) ? 'a tensor' : nameOf(name);
+      throw invalid(`fetches: at '${path}' stands ${what}; wanted the name of an output`);
     },
     'invalid-argument',
   );
 }
-
-/** @param {unknown} value */
-const describe = (value) =>
-  looksLikeTensor(value) ? 'a tensor' : typeof value === 'object' && value !== null ? 'an object' : String(value);

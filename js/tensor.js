@@ -47,7 +47,7 @@ const lengthOf = /* @__PURE__ */ fieldOf('length');
 /** @type {(message: string) => TrainletError} */
 const bad = (message) => new TrainletError('invalid-feed', message);
 
-const TYPES = [...Object.keys(ARRAYS), 'string'].join(', ');
+const types = () => [...Object.keys(ARRAYS), 'string'].join(', ');
 
 /**
  * A tensor's fields, looked at once: what they came from may be something else at each look.
@@ -88,14 +88,14 @@ function typeOf(data) {
     ([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data),
   );
   if (found) return found[0];
-  throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${TYPES}`);
+  throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${types()}`);
 }
 
 /** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray | string[]} */
 function convert(type, values) {
   if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
   const array = arrayOf(type);
-  if (!array) throw bad(`there is no tensor type '${type}'; there are ${TYPES}`);
+  if (!array) throw bad(`there is no tensor type '${type}'; there are ${types()}`);
   if (type === 'float16' || type === 'bfloat16')
     throw bad(`${type} tensors take a Uint16Array of bits, not an array of numbers`);
   const big = array === BigInt64Array || array === BigUint64Array;
@@ -144,7 +144,7 @@ export function check(what, value) {
 /** @param {string} what @param {string} type @param {unknown} data @returns {TypedArray} */
 function takeNumbers(what, type, data) {
   const array = arrayOf(type);
-  if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${TYPES}`);
+  if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${types()}`);
   if (classNameOf(data) !== array.name)
     throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
   const length = lengthOf(data);
@@ -158,12 +158,7 @@ function takeStrings(what, data) {
   const odd = strings.findIndex((text) => typeof text !== 'string' || /\0|\p{Surrogate}/u.test(text));
   if (odd < 0) return strings;
   const text = strings[odd];
-  const why =
-    typeof text !== 'string'
-      ? String(text)
-      : text.includes('\0')
-        ? 'a string with a zero character'
-        : 'a string with half of a surrogate pair';
+  const why = typeof text === 'string' ? 'a string with a zero character or half of a surrogate pair' : String(text);
   throw bad(`${what}: element ${odd} of the string tensor cannot be ${why}`);
 }
 
@@ -222,13 +217,6 @@ function checkFeed(input, value) {
   const tensor = one(what, value);
   return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }
-
-/**
- * Those of a graph that trains, which are neither sequences nor strings.
- * @param {Feeds} feeds
- * @param {readonly ValueInfo[]} inputs
- */
-export const bindNumbers = (feeds, inputs) => /** @type {[string, Taken<TypedArray>][]} */ (bind(feeds, inputs));
 
 /**
  * Room for the tensors in one buffer that can be transferred.

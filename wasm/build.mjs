@@ -87,10 +87,8 @@ function bundleWorker() {
     bundle: true,
     format: 'esm',
     target: 'es2022',
-    minifyWhitespace: true,
-    minifySyntax: true,
+    minify: true,
     logLevel: 'warning',
-    banner: { js: '/** Built from worker-browser.js; not to be edited. */' },
   });
 }
 

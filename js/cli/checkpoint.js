@@ -1,17 +1,18 @@
 /** What is in a checkpoint's file, whoever wrote it: parameters, optimizer, properties, the position in the data. */
 
-import { Core } from '../core.js';
 import { compileEngine } from '../compile.js';
+import { Engine, instanceFor } from '../engine.js';
 import { copyExternal, readSource } from '../source.js';
 import { describeInfo } from '../tensor.js';
 
 /** @import { EngineOptions } from '../types.js' */
-/** @import { CheckpointContents, PropertyEntry } from '../protocol.js' */
+/** @import { CheckpointContents, ExternalFile, PropertyEntry } from '../protocol.js' */
 
 /** An engine in this thread, for what needs no session. */
 export async function engine() {
   const place = { threads: 1, reproducible: true };
-  return await Core.create({ ...place, module: await compileEngine(place) });
+  const { instance } = await instanceFor({ ...place, module: await compileEngine(place) });
+  return new Engine(instance);
 }
 
 /**
@@ -21,8 +22,25 @@ export async function engine() {
  */
 export async function describeCheckpoint(file, options) {
   const bytes = await readSource('checkpoint', file, {});
-  const contents = (await engine()).checkpoint(bytes, copyExternal(options));
+  const contents = contentsOf(await engine(), bytes, copyExternal(options));
   return contents && linesOf(contents, bytes.length);
+}
+
+/**
+ * What the file of a checkpoint says, without a model; undefined where it is none.
+ * @param {Engine} from
+ * @param {Uint8Array} bytes
+ * @param {ExternalFile[]} external
+ * @returns {CheckpointContents | undefined}
+ */
+function contentsOf(from, bytes, external) {
+  const session = from.pointer('abi_session_new');
+  const at = from.place('abi_session_file', session, bytes);
+  const writer = from.call('abi_checkpoint_writer', at, bytes.length);
+  if (!writer) return undefined;
+  from.takeExternal('abi_session_external', session, external);
+  from.run('abi_session_load', session, from.constants.artifacts.checkpoint, at, bytes.length);
+  return { writer: from.text(writer), ...from.json('abi_session_checkpoint', session) };
 }
 
 const count = (/** @type {number} */ number) => number.toLocaleString('en');

@@ -9,7 +9,7 @@ import { link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/pro
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sentenceOf, TrainletError } from '../errors.js';
-import { readFile, reasonOf } from '../source.js';
+import { readFile, reasonOf } from '../file.js';
 import { UsageError } from './run-main.js';
 
 /** @import { BigIntStats } from 'node:fs' */

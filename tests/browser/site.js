@@ -37,12 +37,18 @@ export async function openSite() {
   });
   const browser = await launch();
   const address = `http://localhost:${server.address().port}/`;
+  /** A page of its own, which has nothing cached. */
+  async function newPage() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(address);
+    return { context, page };
+  }
   return {
-    /** Calls a function of two-engines.js in a page of its own, which has nothing cached. */
+    newPage,
+    /** Calls a function of two-engines.js in such a page. */
     async inPage(name, ...args) {
-      const context = await browser.newContext();
-      const page = await context.newPage();
-      await page.goto(address);
+      const { context, page } = await newPage();
       try {
         return await page.evaluate(
           async ([fn, values]) => (await import('/page/two-engines.js'))[fn](...values),

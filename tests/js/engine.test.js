@@ -11,6 +11,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { compileEngine } from '../../js/compile.js';
 import { Core } from '../../js/core.js';
+import { Engine, instanceFor } from '../../js/engine.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
 import { clusters, FEATURES, golden } from './clusters.js';
@@ -439,7 +440,8 @@ test('a property that would come back otherwise, or not at all, is refused, and 
 
 test('types.d.ts names the losses and optimizers that the engine has', async () => {
   const place = { threads: 1, reproducible: true };
-  const { constants } = await Core.create({ ...place, module: await compileEngine(place) });
+  const { instance } = await instanceFor({ ...place, module: await compileEngine(place) });
+  const { constants } = new Engine(instance);
   const types = await readFile(new URL('../../js/types.d.ts', import.meta.url), 'utf8');
   const declared = (name) => {
     const [union] = types.match(new RegExp(`export type ${name} = [^;]+;`));

@@ -97,14 +97,14 @@ test('only abi.c exports', async () => {
   assert.deepEqual(await filesWith(['src', 'wasm'], /\.[ch]$/, /export_name/), [path.join('wasm', 'abi.c')]);
 });
 
-test('only engine.js touches wasm memory, and beside it only core.js knows exports', async () => {
-  const [core, engine] = ['core.js', 'engine.js'].map((file) => path.join('js', file));
+test('only engine.js touches wasm memory, and beside it two files know exports', async () => {
+  const [checkpoint, core, engine] = ['cli/checkpoint.js', 'core.js', 'engine.js'].map((file) => path.join('js', file));
   assert.deepEqual(await filesWith(['js'], /\.js$/, /emory\.buffer/), [engine]);
-  assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [core, engine]);
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [checkpoint, core, engine]);
 });
 
-test('only store.js touches IndexedDB', async () => {
-  assert.deepEqual(await filesWith(['js'], /\.js$/, /indexedDB|IDBKeyRange/), [path.join('js', 'store.js')]);
+test('only database.js touches IndexedDB', async () => {
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /indexedDB|IDBKeyRange/), [path.join('js', 'database.js')]);
 });
 
 test('the first line of a file says what it is', async () => {

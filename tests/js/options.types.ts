@@ -1,10 +1,11 @@
 /** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
 
-import type { ARTIFACT_KEYS, ENGINE_KEYS } from '../../js/artifacts.js';
+import type { ARTIFACT_KEYS } from '../../js/artifacts.js';
+import type { ENGINE_KEYS } from '../../js/engine-options.js';
 import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit-options.js';
 import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
-import type { ORT_OPTIONS } from '../../js/session.js';
+import type { ORT_OPTIONS } from '../../js/opening.js';
 import type { ArtifactOptions, EngineOptions, FitOptions, RunOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;

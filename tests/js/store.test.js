@@ -331,6 +331,9 @@ describe('IndexedDB', () => {
       code: 'store-failed',
       message: /could not be opened: the storage did not answer within 15 s/,
     });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50); // until it waits for the storage
+    });
     t.mock.timers.tick(15_000);
     await opening;
     t.mock.restoreAll();

@@ -1,0 +1,65 @@
+/** The session that only infers. */
+
+import { checkEngineOptions } from './engine-options.js';
+import { endProfiling, names, needClient, open, ORT_OPTIONS } from './opening.js';
+import { runGraph } from './run.js';
+
+/** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from './types.js' */
+/** @import { GraphInfo } from './protocol.js' */
+/** @import { Client } from './client.js' */
+
+export class InferenceSession {
+  #client;
+  #graph;
+
+  /** @param {Client} client @param {GraphInfo} graph */
+  constructor(client, graph) {
+    needClient(client, 'InferenceSession.create(model)');
+    this.#client = client;
+    this.#graph = graph;
+    this.inputs = graph.inputs;
+    this.outputs = graph.outputs;
+    this.inputNames = names(graph.inputs);
+    this.outputNames = names(graph.outputs);
+  }
+
+  /** @param {Source} model @param {SessionOptions} [options] */
+  static async create(model, options = {}) {
+    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
+    return await open(
+      [['model', 'model', model]],
+      options,
+      (client, { info }) => new InferenceSession(client, /** @type {GraphInfo} */ (info.model)),
+    );
+  }
+
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  async run(feeds, fetches, options) {
+    return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
+  }
+
+  async getMemoryPlan() {
+    return await this.#client.ask('memoryPlan', undefined);
+  }
+
+  async getGraphText() {
+    return await this.#client.ask('graphText', 'model');
+  }
+
+  async startProfiling() {
+    await this.#client.ask('timeNodes', true);
+  }
+
+  async endProfiling() {
+    return await endProfiling(this.#client.ask, 'model');
+  }
+
+  /** @param {{ signal?: AbortSignal }} [options] */
+  async release(options) {
+    await this.#client.release(options);
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.release();
+  }
+}
