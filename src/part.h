@@ -5,12 +5,23 @@
  *   if (!part_recompute) return part_missing(error, "recomputing");
  */
 #pragma once
+#include <stddef.h>
+
 #include "status.h"
 
+#ifdef TRAINLET_PARTS /* -DTRAINLET_KEEP=…: a header with `#define KEPT_recompute a,` for each part that stays */
+#include TRAINLET_PARTS
+#define PART(name, function) PART_OF(name, function, KEPT_##name function, NULL, )
+#define PART_OF(...) PART_SECOND(__VA_ARGS__)
+#define PART_SECOND(name, function, first, second, ...)                                                                \
+  extern __typeof__(function) *const part_##name;                                                                      \
+  __typeof__(function) *const part_##name = second
+#else
 /* Weak, so that the compiler does not look behind the pointer. */
 #define PART(name, function)                                                                                           \
   extern __typeof__(function) *const part_##name;                                                                      \
   __attribute__((weak)) __typeof__(function) *const part_##name = function
+#endif
 
 enum { SHRUNK_FOR_MAX = 120 };
 extern const char shrunk_for[SHRUNK_FOR_MAX]; /* what this build was shrunk for, in its maker's words; "": nothing */

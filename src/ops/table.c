@@ -2,9 +2,12 @@
  * that it lacks. */
 #include "ops/ops.h"
 
+#ifndef TRAINLET_OPS /* src/keep/keep.cmake */
+#define TRAINLET_OPS "ops/ops.def"
+#endif
 static const Op *const op_rows[] = {
 #define OP(name) &op_##name,
-#include "ops/ops.def"
+#include TRAINLET_OPS
 #undef OP
 };
 

@@ -18,8 +18,11 @@ const EXAMPLE = path.join(ROOT, 'examples/native');
 const [PIXELS, HIDDEN, CLASSES, BATCH, STEPS] = [784, 128, 10, 16, 100];
 const OVERHEAD = 72 * 1024; // bytes beside the numbers of parameters, gradients, step and feeds: graphs and names
 
+/** Bytes of the example with a library of what mlp.config lists. */
+const MOST = { '.text': 128 * 1024, '.rodata': 18 * 1024 };
+
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-native-'));
-const installed = path.join(folder, 'moved');
+const installed = path.join(folder, 'small');
 const training = path.join(folder, 'training');
 after(() => rmSync(folder, { recursive: true }));
 
@@ -42,12 +45,25 @@ function writeModel() {
   writeFileSync(path.join(folder, 'mlp.onnx'), message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]));
 }
 
-before(() => {
-  const build = path.join(ROOT, 'build/small');
-  run('cmake', ['-S', ROOT, '-B', build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=MinSizeRel', '-DBUILD_TESTING=OFF']);
+/** @param {string} build @param {string[]} options of CMake */
+const configure = (build, ...options) =>
+  run('cmake', ['-S', ROOT, '-B', build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=MinSizeRel', ...options], {
+    stdio: 'pipe',
+  });
+
+/** Builds the library in build/NAME, and gives the place where it is installed. @param {string} name */
+function install(name, /** @type {string[]} */ ...options) {
+  const build = path.join(ROOT, 'build', name);
+  configure(build, ...options);
   run('cmake', ['--build', build]);
   run('cmake', ['--install', build, '--prefix', path.join(folder, 'installed')]);
-  renameSync(path.join(folder, 'installed'), installed);
+  rmSync(path.join(folder, name), { recursive: true, force: true });
+  renameSync(path.join(folder, 'installed'), path.join(folder, name));
+  return path.join(folder, name);
+}
+
+before(() => {
+  install('small', '-DBUILD_TESTING=OFF');
   writeModel();
   const cli = path.join(ROOT, 'js/cli/index.js');
   const options = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1'];
@@ -84,9 +100,9 @@ async function trainHere() {
 /** @param {string} program what it prints, by lines */
 const printed = (program) => run(program, [], { cwd: training }).trim().split('\n');
 
-/** @param {string} name @param {string[]} [more] sources and flags beside the example's */
-function compile(name, more = []) {
-  const options = { env: { ...process.env, PKG_CONFIG_PATH: path.join(installed, 'lib/pkgconfig') } };
+/** @param {string} name @param {string[]} [more] sources and flags beside the example's @param {string} [from] */
+function compile(name, more = [], from = installed) {
+  const options = { env: { ...process.env, PKG_CONFIG_PATH: path.join(from, 'lib/pkgconfig') } };
   const flags = run('pkg-config', ['--cflags', '--libs', 'trainlet'], options).trim().split(' ');
   const program = path.join(folder, name);
   const strict = ['-std=c11', '-Wall', '-Wextra', '-Werror', '-Os', '-Wl,--gc-sections'];
@@ -148,4 +164,56 @@ test('a program in C++ includes the header', () => {
   const program = path.join(folder, 'by-cpp');
   run('c++', [`-I${path.join(installed, 'include')}`, source, ...libraries, '-o', program]);
   run(program, []);
+});
+
+/** Bytes of a program's sections. @param {string} program */
+function sizesOf(program) {
+  const lines = run('size', ['-A', program]).matchAll(/^(\.\w+(?:\.\w+)*) +(\d+) /gm);
+  return Object.fromEntries([...lines].map(([, section, bytes]) => [section, Number(bytes)]));
+}
+
+test('a library of what mlp.config lists trains the same, in a fraction of the code', () => {
+  const kept = install('kept', `-DTRAINLET_KEEP=${path.join(EXAMPLE, 'mlp.config')}`);
+  const program = compile('kept-mlp', [], kept);
+  assert.deepEqual(printed(program), printed(path.join(folder, 'by-pkg-config')));
+  const sizes = sizesOf(program);
+  for (const [section, most] of Object.entries(MOST))
+    assert.ok(sizes[section] <= most, `${section} has ${sizes[section]} bytes, at most ${most} are allowed`);
+});
+
+test("ONNX Runtime's lists are read; what they leave out is refused by its name", () => {
+  const list = path.join(folder, 'required_operators.config');
+  writeFileSync(
+    list,
+    `# ai.onnx;12;Tanh
+ai.onnx;17;Gemm,SoftmaxCrossEntropyLoss{"inputs": {"0": ["float"], "1": ["int64_t"]}}
+com.microsoft;1;InPlaceAccumulatorV2,ReduceSumTraining,ReluGrad,SoftmaxCrossEntropyLossGrad
+`,
+  );
+  const program = compile('tanh', [], install('kept', `-DTRAINLET_KEEP=${list}`));
+  assert.throws(() => printed(program), /this build was shrunk for required_operators and has no operator Relu\b/);
+});
+
+/** What CMake says to a list, in one line. @param {string} list */
+function refused(list) {
+  try {
+    configure(path.join(folder, 'wrong'), `-DTRAINLET_KEEP=${list}`);
+  } catch (error) {
+    return String(error).replace(/\s+/g, ' ');
+  }
+  assert.fail('the list is taken');
+}
+
+test('a list that is wrong is told in a sentence', () => {
+  for (const [name, text, sentence] of [
+    ['typo', 'Gemm\nGem\n', /names 'Gem', which is neither an operator of docs\/operators\.md/],
+    ['domain', 'ReluGrad\n', /names 'ReluGrad', which is neither/],
+    ['ort', 'ai.onnx;17;Gemm,Relu6\n', /names 'Relu6', which is neither/],
+    ['empty', '# nothing\n\n', /names no operator/],
+  ]) {
+    const list = path.join(folder, `${name}.config`);
+    writeFileSync(list, /** @type {string} */ (text));
+    assert.match(refused(list), /** @type {RegExp} */ (sentence));
+  }
+  assert.match(refused('/nowhere'), /there is no file \/nowhere/);
 });
