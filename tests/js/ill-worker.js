@@ -11,12 +11,10 @@ const { instantiate } = WebAssembly;
 const post = parentPort.postMessage.bind(parentPort);
 const port = { onmessage: null, postMessage: post };
 
-/** A helper's instance whose table of functions is empty: whatever task it takes, the call traps. */
-async function withoutFunctions(...args) {
-  const instance = await instantiate.apply(WebAssembly, args);
-  const table = instance.exports.__indirect_function_table;
-  for (let i = 0; i < table.length; i++) table.set(i, null);
-  return instance;
+/** A helper's instance whose stack has no room: the first function that needs some, of whatever task it takes, traps. */
+async function withoutStack(...args) {
+  const { exports } = await instantiate.apply(WebAssembly, args);
+  return { exports: { ...exports, abi_thread_stack: () => 0 } };
 }
 
 serve(port);
@@ -27,6 +25,6 @@ parentPort.on('message', (data) => {
     setTimeout(() => process.exit(3), 20);
     return post({ id: data.id, out: undefined });
   }
-  if (data.method === 'help' && illness === 'traps') WebAssembly.instantiate = withoutFunctions;
+  if (data.method === 'help' && illness === 'traps') WebAssembly.instantiate = withoutStack;
   return port.onmessage({ data });
 });
