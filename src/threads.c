@@ -27,6 +27,8 @@ typedef struct Hand {
 
 static struct {
   atomic_int count; /* 0 until it is fixed */
+  /* NULL where there is one thread, so that what only several need is not linked where nobody begins them. */
+  void (*share)(uint32_t chunks, ThreadsTask *task, void *context);
   bool may_sleep;
   atomic_bool
       busy; /* set during a region: a second region, nested or in another session's thread, does not get the pool */
@@ -155,16 +157,20 @@ static void run_here(size_t chunks, ThreadsTask *task, void *context) {
   }
 }
 
-void threads_run(size_t chunks, ThreadsTask *task, void *context) {
-  if (chunks <= 1 || threads_count() == 1 || chunks >= BROKEN || atomic_exchange(&pool.busy, true)) {
-    run_here(chunks, task, context);
-    return;
-  }
-  atomic_store(&pool.unfinished, (uint32_t)chunks);
-  deal((uint32_t)chunks, task, context);
+static void share(uint32_t chunks, ThreadsTask *task, void *context) {
+  atomic_store(&pool.unfinished, chunks);
+  deal(chunks, task, context);
   call_helpers();
   work();
   join();
+}
+
+void threads_run(size_t chunks, ThreadsTask *task, void *context) {
+  if (chunks <= 1 || !pool.share || chunks >= BROKEN || atomic_exchange(&pool.busy, true)) {
+    run_here(chunks, task, context);
+    return;
+  }
+  pool.share((uint32_t)chunks, task, context);
   atomic_store(&pool.busy, false);
 }
 
@@ -199,18 +205,22 @@ void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context
 
 /* ---- the pool ---- */
 
-bool threads_begin(int count, bool may_sleep) {
+static bool fix_count(int count) {
   int free = 0;
-  if (count < 1 || !atomic_compare_exchange_strong(&pool.count, &free, count < THREADS_MAX ? count : THREADS_MAX))
-    return false;
+  return atomic_compare_exchange_strong(&pool.count, &free, count < THREADS_MAX ? count : THREADS_MAX);
+}
+
+bool threads_begin(int count, bool may_sleep) {
+  if (count < 1 || !fix_count(count)) return false;
   pool.may_sleep = may_sleep;
+  if (count > 1) pool.share = share;
   return true;
 }
 
 int threads_count(void) {
   int count = atomic_load(&pool.count);
   if (count) return count;
-  threads_begin(1, true);
+  fix_count(1);
   return threads_count();
 }
 

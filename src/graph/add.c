@@ -4,6 +4,7 @@
 
 #include "graph/op.h"
 #include "graph/upgrade.h"
+#include "part.h"
 
 /* The type in which an operator computes elements of a type; the same type where it takes them as they are. */
 static DType wide_of(const Op *op, DType type) {
@@ -132,12 +133,8 @@ static void abandon(Graph *g, int first) {
   for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;
 }
 
-static Status add(Graph *g, const Added *a) {
-  DType narrow = narrow_of(a);
-  if (!narrow && !graph_is_composed(a))
-    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count)
-             ? STATUS_OK
-             : g->error->status;
+/* As other nodes: those that it is made of, or casts around it. */
+static Status add_others(Graph *g, const Added *a, DType narrow) {
   for (int i = 0; i < a->in_count && g->waiting.allowed; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return graph_put_off(g, a, NULL);
   if (a->done && !g->waiting.resumes) return graph_put_off(g, a, NULL);
@@ -158,9 +155,23 @@ static Status add(Graph *g, const Added *a) {
   return name_outputs(g, a, out);
 }
 
+PART(composed, add_others);
+PART(old_opsets, upgrade);
+
+static Status add(Graph *g, const Added *a) {
+  DType narrow = narrow_of(a);
+  if (!narrow && !graph_is_composed(a))
+    return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count)
+             ? STATUS_OK
+             : g->error->status;
+  return part_composed ? part_composed(g, a, narrow) : part_missing(g->error, "operators that are made of others");
+}
+
 Status graph_add(Graph *g, const Added *a) {
   TRY(check_age(g, a));
+  if (g->file_opset >= OPSET_MIN || a->op->domain) return add(g, a);
+  if (!part_old_opsets) return part_missing(g->error, "operators as they were before opset 13");
   Added with = *a;
-  TRY(upgrade(g, &with));
+  TRY(part_old_opsets(g, &with));
   return add(g, &with);
 }

@@ -66,7 +66,6 @@ static void drop_old(Upgrade *u) {
 }
 
 Status upgrade(Graph *g, Added *a) {
-  if (g->file_opset >= OPSET_MIN || a->op->domain) return STATUS_OK;
   int inputs = a->in_count + INPUTS_MORE;
   Upgrade u = {g, a, ARENA_ARRAY(g->arena, Value *, inputs), ARENA_ARRAY(g->arena, Attr, a->attr_count + ATTRS_MORE)};
   if (!u.in || !u.attrs) return error_set(g->error, STATUS_OUT_OF_MEMORY, a->name, "out of memory for %s", a->op->name);

@@ -5,7 +5,7 @@
 
 enum { OPSET_MIN = 13 }; /* of every graph */
 
-/* `a` as a file of g->file_opset has it; what it points to from then on is the graph's. */
+/* `a` as a file of g->file_opset, which is before OPSET_MIN, has it; what it points to from then on is the graph's. */
 Status upgrade(Graph *g, Added *a);
 
 /* ---- for Op.upgrade ---- */

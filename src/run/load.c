@@ -13,6 +13,8 @@ PART(onnx_read, onnx_read);
 PART(onnx_read_inference, onnx_read_inference);
 PART(optimizer_model_read, optimizer_model_read);
 PART(set_trainable, session_take_choice);
+PART(constants, constants_bind);
+PART(outside, outside_prepare);
 
 static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
   if (ort_checkpoint_is(bytes, count)) {
@@ -65,6 +67,12 @@ static void forget_part(TrainletSession *s, TrainletPart part) {
   arena_free(&s->parts[part]);
 }
 
+static Graph *with_constants(TrainletSession *s, Graph *g, Arena *arena) {
+  if (!s->constants.first) return g;
+  if (!part_constants) return part_missing(&s->error, "constants for inputs"), NULL;
+  return part_constants(&s->constants, g, arena, &s->error);
+}
+
 static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
   int m = session_model_of(part);
   Arena *arena = &s->parts[part];
@@ -73,8 +81,7 @@ static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes
   s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
   s->has_optimizer |= part == TRAINLET_OPTIMIZER;
   if (m >= 0) s->models[m].graph = read_model(s, m, bytes, count, arena);
-  if (m >= 0 && s->models[m].graph)
-    s->models[m].graph = constants_bind(&s->constants, s->models[m].graph, arena, &s->error);
+  if (m >= 0 && s->models[m].graph) s->models[m].graph = with_constants(s, s->models[m].graph, arena);
   if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
   return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
 }
@@ -157,7 +164,7 @@ static Status join_parts(TrainletSession *s) {
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
   external_free_unused(&s->external); /* a checkpoint's is in the state now */
   if (train) TRY(state_add_gradients(&s->state, &s->error));
-  if (train) TRY(outside_prepare(s, train));
+  if (train && outside_yield(train)) TRY(part_outside ? part_outside(s, train) : part_missing(&s->error, "forward"));
   if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));
   for (int m = 0; m < MODEL_COUNT; m++) {
     if (!s->models[m].graph) continue;

@@ -14,6 +14,8 @@
 
 PART(recompute, recompute_at_peak);
 PART(pack, packed_take);
+PART(pack_refresh, packed_refresh);
+PART(lean, plan_make_lean);
 PART(stages, stages_clone);
 
 /* ---- the situation as a key ---- */
@@ -208,7 +210,8 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(plan_check_work(&c->program, r->work_limit, &c->stage_work));
   TRY(find_losses(&c->program, &c->arena, error));
   c->program.fetched = fetched;
-  if (r->arena) TRY(plan_make_lean(&c->program, r->fetch_count));
+  if (r->arena && !part_lean) return part_missing(error, "forward");
+  if (r->arena) TRY(part_lean(&c->program, r->fetch_count));
   size_t arena = c->program.arena_bytes > t->largest_bytes ? c->program.arena_bytes : t->largest_bytes;
   if (r->passes >> PASS_pack & 1 && part_pack) part_pack(&t->packed, bound, arena_room(t, r) - (double)arena);
   return STATUS_OK;
@@ -297,7 +300,7 @@ static CachedProgram *program_of(Transition *t, const Request *r, Error *error) 
   if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
   transition_resume(c, r->feeds, r->graph->input_count, arena_of(t, r));
-  packed_refresh(&t->packed);
+  if (part_pack_refresh) part_pack_refresh(&t->packed);
   return c;
 }
 
