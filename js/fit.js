@@ -17,6 +17,8 @@ import { Watch } from './watch.js';
 /** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
+export { evaluate };
+
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
 /** @type {Position} */

@@ -155,7 +155,7 @@ export class TrainingSession {
     const here = new Error();
     const session = { ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place };
     try {
-      const { fit } = await later(() => import('./fit.js'));
+      const { fit } = await withData();
       return await fit(session, data, options);
     } catch (error) {
       throw askedAt(here, error);
@@ -171,7 +171,7 @@ export class TrainingSession {
     const here = new Error();
     const session = { ask: this.#ask, info: this.#info };
     try {
-      const { evaluate } = await later(() => import('./evaluate.js'));
+      const { evaluate } = await withData();
       return await evaluate(session, data, options);
     } catch (error) {
       throw askedAt(here, error);
@@ -295,6 +295,9 @@ export class TrainingSession {
     throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
   }
 }
+
+/** What goes through data sets. */
+const withData = () => later(() => import('./fit.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);

@@ -102,12 +102,10 @@ function convert(type, values) {
   const data = new array(values.length);
   values.forEach((value, i) => {
     const number = typeof value === 'boolean' ? Number(value) : value;
-    if (big && (typeof number === 'bigint' || Number.isInteger(number)))
-      data[i] = BigInt(/** @type {number} */ (number));
-    else if (!big && typeof number === 'number') data[i] = number;
-    else throw bad(`element ${i} of the ${type} tensor cannot be ${describe(value)}`);
-    const inexact = type !== 'float32' && type !== 'float64' && Number(data[i]) !== Number(number);
-    if (inexact) throw bad(`element ${i} of the ${type} tensor cannot be ${describe(value)}`);
+    const fits = big ? typeof number === 'bigint' || Number.isInteger(number) : typeof number === 'number';
+    if (fits) data[i] = big ? BigInt(/** @type {number} */ (number)) : /** @type {number} */ (number);
+    if (!fits || (Number(data[i]) !== Number(number) && type !== 'float32' && type !== 'float64'))
+      throw bad(`element ${i} of the ${type} tensor cannot be ${describe(value)}`);
   });
   return data;
 }
