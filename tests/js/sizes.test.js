@@ -38,6 +38,7 @@ test('growth of 2 % is told with the functions that grew, less is not', () => {
     'a.wasm grew by 6.0 % (raw: 1000 → 1060 bytes)',
     '  gemm: +50, 250 bytes',
     '  softmax: 20 bytes, not in the table',
+    'where that is wanted: npm run sizes -- --take',
   ]);
 });
 

@@ -1,11 +1,12 @@
 // How many bytes of code each function of a wasm file has, by the names that its build tree keeps.
 
 import { Reader, SECTION, sectionsOf } from '../../js/cli/shrink/wasm-file.js';
+import { readFolders } from './folders.js';
 
 const FUNCTION_NAMES = 1;
-/** Smaller ones are counted together: a table of all of them would change with every commit. */
-const LISTED_BYTES = 1024;
-const REST = `those below ${LISTED_BYTES} bytes`;
+/** Smaller ones are counted by folder: a table of all of them would change with every commit. */
+const LISTED_BYTES = 2048;
+const REST = `functions below ${LISTED_BYTES} bytes`;
 
 /** @param {Uint8Array} bytes of a file with names @returns {Record<string, number>} */
 export function functionSizes(bytes) {
@@ -38,8 +39,11 @@ function summed(names, sizes) {
   const imports = names.length - sizes.length;
   const all = {};
   for (const [index, name] of names) if (index >= imports) all[name] = (all[name] ?? 0) + sizes[index - imports];
-  const listed = Object.entries(all).filter(([, size]) => size >= LISTED_BYTES);
-  const small = Object.values(all).filter((size) => size < LISTED_BYTES);
-  listed.push([REST, small.reduce((sum, size) => sum + size, 0)]);
-  return Object.fromEntries(listed.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const folderOf = readFolders();
+  const parts = {};
+  for (const [name, size] of Object.entries(all)) {
+    const part = size >= LISTED_BYTES ? `${name} (${folderOf(name)})` : `${folderOf(name)}: ${REST}`;
+    parts[part] = (parts[part] ?? 0) + size;
+  }
+  return Object.fromEntries(Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
