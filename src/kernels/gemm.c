@@ -329,6 +329,8 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
+size_t gemm_bytes(const Gemm *g) { return gemm_is_vector(g) ? 0 : gemm_scratch_bytes(g->rows, g->columns, g->depth); }
+
 /* For each part a thread packs the other operand again, so there are no more parts than threads. This does not affect
  * the result: an element is added up in the same order wherever it is. */
 static Parts parts_of(const Gemm *g, void *scratch) {

@@ -45,6 +45,7 @@ static inline float gemm_clamp(const Gemm *g, float v) {
 
 /* On all threads. Scratch grows with each size, to about 1.4 MB a thread; rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
+size_t gemm_bytes(const Gemm *g); /* of just this product, whose addresses need not be there: few rows take none */
 void gemm_run(const Gemm *g, void *scratch);
 
 /* In the calling thread, for callers that split their work themselves. The same bits. */

@@ -58,7 +58,7 @@ static void product_is_right(const void *argument) {
   g.clamp = p->clamp;
   g.low = -1;
   g.high = 1.5f;
-  void *scratch = malloc(gemm_scratch_bytes(p->rows, p->columns, p->depth));
+  void *scratch = malloc(gemm_bytes(&g));
   gemm_run(&g, scratch);
   for (size_t i = 0; i < p->rows; i++)
     for (size_t j = 0; j < p->columns; j++) {

@@ -31,11 +31,13 @@ static Status gemm_plan(Node *n, bool trans_a, bool trans_b, const Shape *y) {
   p->gemm = (Gemm){.rows = (size_t)y->dim[0],
                    .columns = (size_t)y->dim[1],
                    .depth = (size_t)a->dim[!trans_a],
+                   .a = gemm_a(NULL, p->lda, trans_a),
+                   .b = gemm_b(NULL, p->ldb, trans_b),
                    .alpha = node_float(n, "alpha", 1),
                    .beta = node_float(n, "beta", 1),
                    .c_row_stride = (size_t)y->dim[1]};
   if (has_in(n, 2)) c_strides(&n->in[2]->shape, &p->gemm);
-  n->scratch_bytes = gemm_scratch_bytes(p->gemm.rows, p->gemm.columns, p->gemm.depth);
+  n->scratch_bytes = gemm_bytes(&p->gemm);
   return STATUS_OK;
 }
 

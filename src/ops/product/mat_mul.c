@@ -58,7 +58,9 @@ static Status mat_mul_plan(Node *n, MatMulAttrs attrs, const Shape *a, const Sha
   for (int i = 0; i < batch->rank; i++) p->batch[i] = (size_t)batch->dim[i];
   p->lda = batch_strides(a, batch->rank, attrs.batch_a, p->a_stride);
   p->ldb = batch_strides(b, batch->rank, attrs.batch_b, p->b_stride);
-  n->scratch_bytes = gemm_scratch_bytes(p->gemm.rows, p->gemm.columns, p->gemm.depth);
+  p->gemm.a = gemm_a(NULL, p->lda, p->trans_a);
+  p->gemm.b = gemm_b(NULL, p->ldb, p->trans_b);
+  n->scratch_bytes = gemm_bytes(&p->gemm);
   return STATUS_OK;
 }
 
