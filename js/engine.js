@@ -14,6 +14,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
  *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
  * optimizers: string[], limits: PropertyLimits,
  *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
+ *   shrunkFor: string,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count' | 'counted' | 'isSum', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
  */
@@ -234,6 +235,7 @@ export class Engine {
    */
   call(name, ...args) {
     if (this.broken) throw new TrainletError('internal', this.broken);
+    if (!this.#exports[name]) throw this.#missing(name);
     try {
       const result = this.#exports[name](...(args.some(isBlock) ? this.#lower(args) : args));
       if (typeof result === 'bigint') return Number(result);
@@ -243,6 +245,15 @@ export class Engine {
       this.broken = `this session is not usable any more, because the engine failed (${sentenceOf(error)}); make a new one`;
       throw new TrainletError('internal', `the engine failed in ${name}: ${sentenceOf(error)}`, { cause: error });
     }
+  }
+
+  /** Of a build that was shrunk. @param {string} name */
+  #missing(name) {
+    const what = name.replace(/^abi_(session_)?/, '').replaceAll('_', ' ');
+    return new TrainletError(
+      'unsupported-op',
+      `this build was shrunk for ${this.constants.shrunkFor} and has no ${what}`,
+    );
   }
 
   /** @param {Argument[]} args @returns {Argument[]} numbers */

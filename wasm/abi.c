@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "checkpoint/checkpoint.h"
 #include "kernels/gemm.h"
+#include "part.h"
 #include "memory.h"
 #include "shape.h"
 #include "threads.h"
@@ -79,6 +80,7 @@ static void put_constants(Printer *p) {
              {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)},
              {"counted", offsetof(TrainletTensor, counted)}, {"isSum", offsetof(TrainletTensor, is_sum)});
   printer_field(p, "positions", POSITION_COUNT);
+  printer_put(p, ","), printer_key(p, "shrunkFor"), printer_string(p, shrunk_for);
   printer_put(p, "}");
 }
 

@@ -16,7 +16,7 @@ const OFFSET = 3;
 const CONSTANT = 4;
 
 /** Objects that `trainlet shrink` changes, by their names in C. */
-const isNamed = (name) => /^(op_rows|pass_rows|shrunk_for|part_.*)$/.test(name);
+const isNamed = (name) => /^(op_rows|shrunk_for|part_.*)$/.test(name);
 
 /**
  * @param {Uint8Array} bytes a linked file, not optimized yet

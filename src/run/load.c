@@ -33,7 +33,8 @@ static Graph *read_model(TrainletSession *s, int model, const void *bytes, size_
 
 static Status read_optimizer(TrainletSession *s, const void *bytes, size_t count) {
   if (!part_optimizer_model_read) return part_missing(&s->error, "reader of optimizer models");
-  return part_optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer);
+  TRY(part_optimizer_model_read(bytes, count, &s->external, &s->error, &s->optimizer));
+  return optimizer_check_part(&s->optimizer, &s->error);
 }
 
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {

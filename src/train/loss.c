@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "part.h"
 #include "train/class_axis.h"
 
 static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DType type, const Shape *shape) {
@@ -98,15 +99,23 @@ static Value *none(Graph *g, const LossOptions *o, Value *scores) { return (void
 
 typedef struct LossRow {
   const char *name;
-  Value *(*append)(Graph *g, const LossOptions *o, Value *scores);
+  Value *(*const *append)(Graph *g, const LossOptions *o, Value *scores); /* a part */
 } LossRow;
+
+PART(loss_cross_entropy, cross_entropy);
+PART(loss_mse, mse);
+PART(loss_bce_with_logits, bce_with_logits);
+PART(loss_l1, l1);
+PART(loss_huber, huber);
+PART(loss_none, none);
+
 static const LossRow rows[] = {
-    {"cross-entropy", cross_entropy},
-    {"mse", mse},
-    {"bce-with-logits", bce_with_logits},
-    {"l1", l1},
-    {"huber", huber},
-    {"none", none},
+    {"cross-entropy", &part_loss_cross_entropy},
+    {"mse", &part_loss_mse},
+    {"bce-with-logits", &part_loss_bce_with_logits},
+    {"l1", &part_loss_l1},
+    {"huber", &part_loss_huber},
+    {"none", &part_loss_none},
     {"outside", NULL},
 };
 
@@ -121,7 +130,8 @@ bool loss_named(const char *name, int *kind) {
 bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
 Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
-  if (scores->type == DTYPE_FLOAT32) return rows[o->kind].append(g, o, scores);
+  if (!*rows[o->kind].append) return part_missing(g->error, rows[o->kind].name), NULL;
+  if (scores->type == DTYPE_FLOAT32) return (*rows[o->kind].append)(g, o, scores);
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
             dtype_name(scores->type));
   return NULL;

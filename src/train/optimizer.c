@@ -5,9 +5,11 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/power.h"
+#include "part.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
@@ -254,7 +256,8 @@ typedef struct Update {
     const Update *u = context;                                                                                         \
     float *m = moment_count > 0 ? u->m + from : NULL, *v = moment_count > 1 ? u->v + from : NULL;                      \
     sweep(rule, &u->rates, moment_count, u->p + from, u->g + from, m, v, to - from);                                   \
-  }
+  }                                                                                                                    \
+  PART(optimizer_##rule, rule##_update);
 UPDATE(sgd, 0)
 UPDATE(sgd_momentum, 1)
 UPDATE(adam, 2)
@@ -265,11 +268,22 @@ UPDATE(adagrad, 1)
 UPDATE(rmsprop, 1)
 UPDATE(rmsprop_momentum, 2)
 
+static ThreadsRange *const *update_of(const Optimizer *o) {
+  const OptimizerRow *row = optimizer_row(o->kind);
+  return by_momentum(o) ? row->update_by_momentum : row->update;
+}
+
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m,
                       float *v, size_t count) {
-  const OptimizerRow *row = optimizer_row(o->kind);
   Update u = {rates_of(o, step, lr, scale), p, g, m, v};
-  if (row->update) threads_split(count, GRAIN, by_momentum(o) ? row->update_by_momentum : row->update, &u);
+  if (update_of(o)) threads_split(count, GRAIN, *update_of(o), &u);
+}
+
+Status optimizer_check_part(const Optimizer *o, Error *error) {
+  if (!update_of(o) || *update_of(o)) return STATUS_OK;
+  char what[64];
+  snprintf(what, sizeof what, "optimizer %s%s", optimizer_name(o->kind), by_momentum(o) ? " with momentum" : "");
+  return part_missing(error, what);
 }
 
 /* ---- the tables ---- */
@@ -349,7 +363,7 @@ static const OptimizerRow rows[OPTIMIZER_COUNT] = {
                          .in_mode_1 = OPTIMIZER_ADAMW_HF,
                          .decouples_decay = true,
                          .moment_count = 2,
-                         .update = adamw_update},
+                         .update = &part_optimizer_adamw},
     [OPTIMIZER_ADAM] = {.name = "adam",
                         .is_option = true,
                         .settings = adam_settings,
@@ -357,36 +371,36 @@ static const OptimizerRow rows[OPTIMIZER_COUNT] = {
                         .reads_step = true,
                         .in_mode_1 = OPTIMIZER_ADAM_HF,
                         .moment_count = 2,
-                        .update = adam_update},
+                        .update = &part_optimizer_adam},
     [OPTIMIZER_ADAGRAD] = {.name = "adagrad",
                            .is_option = true,
                            .settings = adagrad_settings,
                            .op_type = "AdagradOptimizer",
                            .reads_step = true,
                            .moment_count = 1,
-                           .update = adagrad_update},
+                           .update = &part_optimizer_adagrad},
     [OPTIMIZER_RMSPROP] = {.name = "rmsprop",
                            .is_option = true,
                            .settings = rmsprop_settings,
                            .op_type = "RMSpropOptimizer",
                            .moment_count = 1,
-                           .update = rmsprop_update,
-                           .update_by_momentum = rmsprop_momentum_update},
+                           .update = &part_optimizer_rmsprop,
+                           .update_by_momentum = &part_optimizer_rmsprop_momentum},
     [OPTIMIZER_SGD] = {.name = "sgd",
                        .is_option = true,
                        .settings = sgd_settings,
                        .op_type = "SGDOptimizer",
                        .runtime_op_type = "SGDOptimizerV2",
                        .runtime_is_bare = true,
-                       .update = sgd_update,
-                       .update_by_momentum = sgd_momentum_update},
+                       .update = &part_optimizer_sgd,
+                       .update_by_momentum = &part_optimizer_sgd_momentum},
     [OPTIMIZER_ADAM_HF] = {.name = "adam-hf",
                            .settings = hugging_face_settings,
                            .op_type = "AdamOptimizer",
                            .reads_step = true,
                            .has_raw_root = true,
                            .moment_count = 2,
-                           .update = adam_hf_update},
+                           .update = &part_optimizer_adam_hf},
     [OPTIMIZER_ADAMW_HF] = {.name = "adamw-hf",
                             .settings = hugging_face_settings,
                             .op_type = "AdamWOptimizer",
@@ -395,7 +409,7 @@ static const OptimizerRow rows[OPTIMIZER_COUNT] = {
                             .decouples_decay = true,
                             .has_raw_root = true,
                             .moment_count = 2,
-                            .update = adamw_hf_update},
+                            .update = &part_optimizer_adamw_hf},
 };
 
 const Setting *optimizer_setting(SettingId id) { return &settings[id]; }

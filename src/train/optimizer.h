@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "external.h"
 #include "status.h"
+#include "threads.h"
 
 typedef enum OptimizerKind {
   OPTIMIZER_NONE,
@@ -88,8 +89,8 @@ typedef struct OptimizerRow {
   bool decouples_decay;        /* from the gradient */
   bool has_raw_root;           /* ε is added to the root of the uncorrected second moment */
   int moment_count;            /* blocks of state; one more with momentum, if there is an update by momentum */
-  void (*update)(void *context, size_t from, size_t to);
-  void (*update_by_momentum)(void *context, size_t from, size_t to);
+  ThreadsRange *const *update; /* a part; NULL: it updates nothing */
+  ThreadsRange *const *update_by_momentum;
 } OptimizerRow;
 
 const OptimizerRow *optimizer_row(OptimizerKind kind);
@@ -99,6 +100,7 @@ OptimizerKind optimizer_named(const char *name); /* of these; OPTIMIZER_NONE: it
 bool optimizer_has(OptimizerKind kind, SettingId id);
 Optimizer optimizer_default(OptimizerKind kind);
 bool optimizer_same(const Optimizer *a, const Optimizer *b); /* clipping aside */
+Status optimizer_check_part(const Optimizer *o, Error *error); /* that this build has its update */
 bool optimizer_in_range(const Optimizer *o);                 /* of files */
 int optimizer_moment_count(const Optimizer *o);              /* 0, 1 or 2 blocks */
 
