@@ -1,13 +1,16 @@
 /* What a shrunk build says of what it lacks. */
 #include "part.h"
 
-#ifndef TRAINLET_SHRUNK_FOR /* src/keep/keep.cmake */
-#define TRAINLET_SHRUNK_FOR ""
+#ifdef TRAINLET_SHRUNK_FOR /* src/keep/keep.cmake */
+char shrunk_for[SHRUNK_FOR_MAX] = TRAINLET_SHRUNK_FOR;
+#else /* `npx trainlet shrink` writes it. Until then spaces: of zeros, the wasm file would have no room for it. */
+char shrunk_for[SHRUNK_FOR_MAX] = {[0 ... SHRUNK_FOR_MAX - 2] = ' '};
 #endif
-const char shrunk_for[SHRUNK_FOR_MAX] = TRAINLET_SHRUNK_FOR; /* `npx trainlet shrink` writes it, too */
+
+bool is_shrunk(void) { return *shrunk_for != ' '; }
 
 static Status missing(Error *error, const char *node, const char *kind, const char *what) {
-  return error_set(error, STATUS_UNSUPPORTED_OP, node, "this build was shrunk for %.119s and has no %s%s", shrunk_for,
+  return error_set(error, STATUS_UNSUPPORTED_OP, node, "this build was shrunk for %.79s and has no %s%s", shrunk_for,
                    kind, what);
 }
 

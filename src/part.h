@@ -5,6 +5,7 @@
  *   if (!part_recompute) return part_missing(error, "recomputing");
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "status.h"
@@ -17,14 +18,15 @@
   extern __typeof__(function) *const part_##name;                                                                      \
   __typeof__(function) *const part_##name = second
 #else
-/* Weak, so that the compiler does not look behind the pointer. */
+/* Volatile, so that the compiler does not look behind the pointer. */
 #define PART(name, function)                                                                                           \
-  extern __typeof__(function) *const part_##name;                                                                      \
-  __attribute__((weak)) __typeof__(function) *const part_##name = function
+  extern __typeof__(function) *const volatile part_##name;                                                             \
+  __typeof__(function) *const volatile part_##name = function
 #endif
 
-enum { SHRUNK_FOR_MAX = 120 };
-extern const char shrunk_for[SHRUNK_FOR_MAX]; /* what this build was shrunk for, in its maker's words; "": nothing */
+enum { SHRUNK_FOR_MAX = 80 };
+extern char shrunk_for[SHRUNK_FOR_MAX]; /* in its maker's words; not constant, for the compiler does not know it */
+bool is_shrunk(void);
 
 /* unsupported-op: "this build was shrunk for … and has no " + what. */
 Status part_missing(Error *error, const char *what);

@@ -5,7 +5,9 @@
 
 #include "arena.h"
 #include "checkpoint/checkpoint.h"
+#include "graph/op.h"
 #include "kernels/gemm.h"
+#include "passes/passes.h"
 #include "part.h"
 #include "memory.h"
 #include "shape.h"
@@ -80,7 +82,7 @@ static void put_constants(Printer *p) {
              {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)},
              {"counted", offsetof(TrainletTensor, counted)}, {"isSum", offsetof(TrainletTensor, is_sum)});
   printer_field(p, "positions", POSITION_COUNT);
-  printer_put(p, ","), printer_key(p, "shrunkFor"), printer_string(p, shrunk_for);
+  printer_put(p, ","), printer_key(p, "shrunkFor"), printer_string(p, is_shrunk() ? shrunk_for : "");
   printer_put(p, "}");
 }
 
@@ -91,6 +93,18 @@ EXPORT(abi_json) const char *abi_json(void) {
   Printer p = printer_new(&arena);
   put_constants(&p);
   if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the engine's constants");
+  return p.text;
+}
+
+EXPORT(abi_seen) const char *abi_seen(void) {
+  static Arena arena;
+  error_clear(&last_error);
+  arena_free(&arena);
+  Printer p = printer_new(&arena);
+  op_print_seen(&p);
+  for (int i = 0; trainlet_pass_name(i); i++)
+    if (passes_seen() >> i & 1) printer_print(&p, "pass %s\n", trainlet_pass_name(i));
+  if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for what graphs have had");
   return p.text;
 }
 

@@ -22,6 +22,7 @@ import { needed, number, wholeNumber } from './options.js';
 import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError } from './run-main.js';
+import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
 import { complain, say } from './terminal.js';
 
 /**
@@ -37,7 +38,8 @@ import { complain, say } from './terminal.js';
  * @property {string} takes
  * @property {string | (() => Promise<string>)} help
  * @property {import('node:util').ParseArgsConfig['options']} options
- * @property {(place: string, values: Values) => Promise<void>} run
+ * @property {(place: string, values: Values) => Promise<void>} [run] of one place
+ * @property {(places: string[], values: Values) => Promise<void>} [runAll] of one or more
  */
 
 /** @type {Command['options']} */
@@ -205,6 +207,13 @@ Runs on random inputs: training steps of a directory (its files stay as they are
       for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await externalIn(place, values)))
         say(line);
     },
+  },
+  shrink: {
+    about: 'a wasm file that holds just what your models need',
+    takes: 'DIR or MODEL',
+    help: shrinkHelp,
+    options: { ...shrinkOptions, ...EXTERNAL_DATA, ...FORCE },
+    runAll: runShrink,
   },
 };
 

@@ -36,8 +36,9 @@ async function runCommand(name, args) {
     const text = typeof command.help === 'string' ? command.help : await command.help();
     return void process.stdout.write(`${text}\n`);
   }
+  if (command.runAll && positionals.length) return await command.runAll(positionals, values);
   if (positionals.length !== 1) throw new UsageError(`${name} takes one ${command.takes}, not ${positionals.length}`);
-  await command.run(positionals[0], values);
+  await command.run?.(positionals[0], values);
 }
 
 /** The package's own. */

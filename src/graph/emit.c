@@ -14,7 +14,7 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
                 const bool *want) {
   const Op *op = op_find(op_name);
   if (!op) {
-    if (*shrunk_for) part_missing_operators(g->error, NULL, op_name);
+    if (is_shrunk()) part_missing_operators(g->error, NULL, op_name);
     else error_set(g->error, STATUS_INTERNAL, NULL, "the engine emits operator '%s', which it lacks", op_name);
     return NULL;
   }

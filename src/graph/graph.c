@@ -308,6 +308,7 @@ static Status infer(Node *n) {
 
 Node *graph_bare_node(Graph *g, const Added *a) {
   if (g->error->status != STATUS_OK) return NULL;
+  op_see(a->op);
   Node *n = ARENA_NEW(g->arena, Node);
   if (!n) return graph_out_of_memory(g), NULL;
   const char *first_out = a->out_names && a->out_count && a->out_names[0] && *a->out_names[0] ? a->out_names[0] : NULL;

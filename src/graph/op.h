@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "graph/graph.h"
+#include "printer.h"
 
 /* What the harness runs: inputs as text, attributes as text.
  *   in:      "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  v:i64[2]=0,1  -"
@@ -151,6 +152,9 @@ const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NU
 /* Finds an operator by the name with which the engine emits it: that of ai.onnx, else that of the only domain that has
  * it; NULL when none or several do. To get one of several, add the domain: "com.trainlet.FusedConv". */
 const Op *op_find(const char *name);
+/* Notes that a graph had a node of it: what a build for just these graphs must keep. */
+void op_see(const Op *op);
+void op_print_seen(Printer *p); /* those noted since the program began: operator DOMAIN.NAME, a line each */
 
 /* ---- for infer ---- */
 /* invalid-model (or another status): "Gemm 'fc1': " + the sentence. */

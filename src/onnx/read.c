@@ -135,7 +135,7 @@ static Status check_ops(Reader *r) {
     at += (size_t)snprintf(names + at, sizeof names - at, "%s%.32s%s%.48s", i ? ", " : "", domain, *domain ? "." : "",
                            missing[i]->op_type);
   }
-  if (*shrunk_for) return part_missing_operators(r->error, onnx_node_title(missing[0]), names);
+  if (is_shrunk()) return part_missing_operators(r->error, onnx_node_title(missing[0]), names);
   return error_set(r->error, STATUS_UNSUPPORTED_OP, onnx_node_title(missing[0]), "the model uses %s we lack: %s",
                    count == 1 ? "an operator" : "operators", names);
 }

@@ -3,6 +3,9 @@
 
 #include "ops/ops.h"
 
+enum { SEEN_MAX = 1024 };
+static bool seen[SEEN_MAX]; /* by the row in the table */
+
 const Op *op_at(int index) {
   int count;
   const Op *const *ops = op_table(&count);
@@ -21,7 +24,7 @@ static const Op *find(const char *domain, size_t length, const char *name) {
   int count;
   const Op *const *ops = op_table(&count);
   for (int i = 0; i < count; i++)
-    if (is_named(ops[i], name) && is_of(ops[i], domain, length)) return ops[i];
+    if (is_named(ops[i], name) && is_of(ops[i], domain, length)) return op_see(ops[i]), ops[i];
   return NULL;
 }
 
@@ -39,4 +42,16 @@ const Op *op_find(const char *name) {
     found++;
   }
   return found == 1 ? op : NULL;
+}
+
+void op_see(const Op *op) {
+  int count, i = 0;
+  const Op *const *ops = op_table(&count);
+  while (i < count && ops[i] != op) i++;
+  if (i < count && i < SEEN_MAX) seen[i] = true;
+}
+
+void op_print_seen(Printer *p) {
+  for (int i = 0; i < SEEN_MAX && op_at(i); i++)
+    if (seen[i]) printer_print(p, "operator %s.%s\n", op_at(i)->domain ? op_at(i)->domain : "ai.onnx", op_at(i)->name);
 }

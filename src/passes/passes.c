@@ -14,7 +14,7 @@
 
 static const struct {
   const char *name;
-  Status (*const *run)(Graph *g);
+  Status (*const volatile *run)(Graph *g);
 } passes[] = {
 #define PASS(name) {#name, &part_pass_##name},
 #define LATE_PASS(name) {#name, NULL},
@@ -23,9 +23,29 @@ static const struct {
 #undef PASS
 };
 
+/* What a pass can change. */
+static size_t fingerprint(const Graph *g) {
+  enum { FACTOR = 0x01000193 }; /* FNV-1a's */
+  size_t hash = (size_t)g->node_count;
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    hash = (hash ^ (size_t)(uintptr_t)n->op) * FACTOR;
+    for (int k = 0; k < n->in_count; k++)
+      hash = (hash ^ (size_t)(uintptr_t)n->in[k] ^ (n->in[k] ? (size_t)n->in[k]->kind : 0)) * FACTOR;
+    for (int k = 0; k < n->out_count; k++) hash = (hash ^ (size_t)(uintptr_t)n->out[k]) * FACTOR;
+  }
+  return hash;
+}
+
+static unsigned seen; /* those that have changed a graph */
+unsigned passes_seen(void) { return seen; }
+
 static Status run(Graph *g, unsigned mask, int pass) {
-  bool is_here = passes[pass].run && *passes[pass].run;
-  return mask >> pass & 1 && is_here ? (*passes[pass].run)(g) : STATUS_OK;
+  if (!(mask >> pass & 1) || !passes[pass].run || !*passes[pass].run) return STATUS_OK;
+  size_t before = fingerprint(g);
+  TRY((*passes[pass].run)(g));
+  if (fingerprint(g) != before) seen |= 1u << pass;
+  return STATUS_OK;
 }
 
 Status passes_recognise(Graph *g, unsigned mask) {

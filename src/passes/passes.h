@@ -23,6 +23,7 @@ Status passes_run(Graph *g, unsigned mask);
  * own gradient is used. The graph's outputs keep their names. */
 Status passes_recognise(Graph *g, unsigned mask);
 const char *passes_name(int i); /* NULL past the end */
+unsigned passes_seen(void);     /* bits of those that have changed a graph since the program began */
 
 /* BatchNormalization with given statistics becomes part of the weights before it. It runs before fold, which computes
  * the weights once if they are constants. */

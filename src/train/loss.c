@@ -99,7 +99,7 @@ static Value *none(Graph *g, const LossOptions *o, Value *scores) { return (void
 
 typedef struct LossRow {
   const char *name;
-  Value *(*const *append)(Graph *g, const LossOptions *o, Value *scores); /* a part */
+  Value *(*const volatile *append)(Graph *g, const LossOptions *o, Value *scores); /* a part */
 } LossRow;
 
 PART(loss_cross_entropy, cross_entropy);

@@ -268,7 +268,7 @@ UPDATE(adagrad, 1)
 UPDATE(rmsprop, 1)
 UPDATE(rmsprop_momentum, 2)
 
-static ThreadsRange *const *update_of(const Optimizer *o) {
+static ThreadsRange *const volatile *update_of(const Optimizer *o) {
   const OptimizerRow *row = optimizer_row(o->kind);
   return by_momentum(o) ? row->update_by_momentum : row->update;
 }

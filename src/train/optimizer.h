@@ -78,19 +78,19 @@ typedef struct OwnSetting {
 } OwnSetting;
 
 typedef struct OptimizerRow {
-  const char *name;            /* "adamw" … */
-  bool is_option;              /* artifacts can be made with it; the others are only read */
-  const OwnSetting *settings;  /* in the order of the attributes, to SETTING_END */
-  const char *op_type;         /* of the optimizer model's node in com.trainlet */
-  const char *runtime_op_type; /* in com.microsoft; NULL: ONNX Runtime has none */
-  bool runtime_is_bare;        /* that has no attributes */
-  bool reads_step;             /* the update count is among the node's inputs */
-  OptimizerKind in_mode_1;     /* what the node says with adam_mode 1 */
-  bool decouples_decay;        /* from the gradient */
-  bool has_raw_root;           /* ε is added to the root of the uncorrected second moment */
-  int moment_count;            /* blocks of state; one more with momentum, if there is an update by momentum */
-  ThreadsRange *const *update; /* a part; NULL: it updates nothing */
-  ThreadsRange *const *update_by_momentum;
+  const char *name;                     /* "adamw" … */
+  bool is_option;                       /* artifacts can be made with it; the others are only read */
+  const OwnSetting *settings;           /* in the order of the attributes, to SETTING_END */
+  const char *op_type;                  /* of the optimizer model's node in com.trainlet */
+  const char *runtime_op_type;          /* in com.microsoft; NULL: ONNX Runtime has none */
+  bool runtime_is_bare;                 /* that has no attributes */
+  bool reads_step;                      /* the update count is among the node's inputs */
+  OptimizerKind in_mode_1;              /* what the node says with adam_mode 1 */
+  bool decouples_decay;                 /* from the gradient */
+  bool has_raw_root;                    /* ε is added to the root of the uncorrected second moment */
+  int moment_count;                     /* blocks of state; one more with momentum, if there is an update by momentum */
+  ThreadsRange *const volatile *update; /* a part; NULL: it updates nothing */
+  ThreadsRange *const volatile *update_by_momentum;
 } OptimizerRow;
 
 const OptimizerRow *optimizer_row(OptimizerKind kind);
@@ -99,10 +99,10 @@ const char *optimizer_choice(int i);             /* names of those that artifact
 OptimizerKind optimizer_named(const char *name); /* of these; OPTIMIZER_NONE: it is no name of one */
 bool optimizer_has(OptimizerKind kind, SettingId id);
 Optimizer optimizer_default(OptimizerKind kind);
-bool optimizer_same(const Optimizer *a, const Optimizer *b); /* clipping aside */
+bool optimizer_same(const Optimizer *a, const Optimizer *b);   /* clipping aside */
 Status optimizer_check_part(const Optimizer *o, Error *error); /* that this build has its update */
-bool optimizer_in_range(const Optimizer *o);                 /* of files */
-int optimizer_moment_count(const Optimizer *o);              /* 0, 1 or 2 blocks */
+bool optimizer_in_range(const Optimizer *o);                   /* of files */
+int optimizer_moment_count(const Optimizer *o);                /* 0, 1 or 2 blocks */
 
 /* ---- updates ---- */
 

@@ -1,0 +1,178 @@
+/** `trainlet shrink`: from directories and models on disk to a folder with a wasm file of just their needs. */
+
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { copyExternal, readSource } from '../../source.js';
+import { artifactsIn, checkTraining, externalDataOf, isDirectory, readData, writeWhole } from '../files.js';
+import { UsageError } from '../run-main.js';
+import { complain, say } from '../terminal.js';
+import { FEATURES } from './features.js';
+import { keepNothing, merge, printKeep, readKeep } from './keep.js';
+import { Build, shrink } from './shrink.js';
+
+/** @import { Keep } from './keep.js' */
+/** @import { Subject } from './trial.js' */
+
+const BUILDS = /** @type {Record<string, string>} */ ({
+  plain: 'trainlet.wasm',
+  threads: 'trainlet-threads.wasm',
+  relaxed: 'trainlet-relaxed.wasm',
+  'threads-relaxed': 'trainlet-threads-relaxed.wasm',
+});
+
+export const shrinkHelp = `trainlet shrink DIR|MODEL… -o OUT [options]
+Makes a wasm file that holds just what these training directories and models need, from the published one: every other
+operator, pass, optimizer, reader and call goes. Each is tried out on made-up data before and after, and must come out
+the same to the bit. Needs the npm package binaryen (npm install --save-dev binaryen).
+
+  --build NAME         which of the files: ${Object.keys(BUILDS).join(', ')} (default: plain, which runs in any browser)
+  --with FEATURE       keeps that too; may be given again:
+${Object.entries(FEATURES)
+  .map(([name, { about }]) => `                         ${name.padEnd(21)} ${about}`)
+  .join('\n')}
+  --without FEATURE    leaves that out, although a directory would have it; may be given again
+  --batch-size N       sizes of the first dim to try, where it is free; may be given again (1, 3 and 8)
+  --shape INPUT=DIMS   of one input, as labels=64 or tokens=8,32, whatever the size; may be given again
+  --keep LIST          also keeps what this file lists: one of ours, or ONNX Runtime's required_operators.config; may be
+                       given again
+  --exactly            nothing but what --keep lists
+  --list               prints the keep list and makes no file
+  --external-data FILE in which a MODEL keeps data; may be given again
+  --wasm FILE          shrinks this file instead of the package's own, if it is the same
+  -o, --out OUT        where trainlet.wasm, index.js and keep.config go
+  --force              overwrites the files that are there`;
+
+/** @type {import('../commands.js').Command['options']} */
+export const shrinkOptions = {
+  build: { type: 'string', default: 'plain' },
+  with: { type: 'string', multiple: true },
+  without: { type: 'string', multiple: true },
+  'batch-size': { type: 'string', multiple: true },
+  shape: { type: 'string', multiple: true },
+  keep: { type: 'string', multiple: true },
+  exactly: { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+  wasm: { type: 'string' },
+  out: { type: 'string', short: 'o' },
+};
+
+/** @param {string[]} places @param {Record<string, any>} values */
+export async function runShrink(places, values) {
+  const { build: name, list, out, exactly, force } = values;
+  const file = BUILDS[name];
+  if (!file) throw new UsageError(`--build must be one of ${Object.keys(BUILDS).join(', ')}, not '${name}'`);
+  if (!list && !out) throw new UsageError('shrink needs -o OUT, or --list');
+  const [more, without] = [featuresIn(values.with), featuresIn(values.without)];
+  const sizes = sizesIn(values['batch-size']);
+  const shapes = shapesIn(values.shape);
+  const build = await Build.read(file, values.wasm && (await readData(values.wasm)));
+  const keep = await keepIn(values.keep ?? [], build.known);
+  for (const feature of more) keep.feature.add(feature);
+  const subjects = [];
+  for (const place of places) subjects.push(await subjectAt(place, values['external-data']));
+  const purpose = places.map((place) => path.basename(path.resolve(place))).join(', ');
+  const progress = (/** @type {string} */ what) => complain(`[trainlet] ${what} …`);
+  const made = await shrink(build, { subjects, keep, without, exact: exactly, sizes, shapes, purpose, progress });
+  if (list) return void process.stdout.write(printKeep(made.keep));
+  await write(out, force, file, build, made, purpose);
+}
+
+/** @param {string[]} [names] */
+function featuresIn(names = []) {
+  const unknown = names.find((name) => !FEATURES[name]);
+  if (unknown !== undefined)
+    throw new UsageError(`there is no feature '${unknown}'; there are ${Object.keys(FEATURES).join(', ')}`);
+  return names;
+}
+
+/** @param {string[]} [texts] */
+function sizesIn(texts = ['1', '3', '8']) {
+  const wrong = texts.find((text) => !/^[1-9]\d{0,8}$/.test(text));
+  if (wrong !== undefined) throw new UsageError(`--batch-size must be a whole number of at least 1, not '${wrong}'`);
+  return texts.map(Number);
+}
+
+/** @param {string[]} [texts] @returns {Map<string, number[]>} */
+function shapesIn(texts = []) {
+  return new Map(
+    texts.map((text) => {
+      const [, name, dims] = /^(.+)=(\d{1,9}(?:,\d{1,9})*)$/.exec(text) ?? [];
+      if (!name) throw new UsageError(`--shape must be INPUT=DIMS, as labels=64 or tokens=8,32, not '${text}'`);
+      return [name, dims.split(',').map(Number)];
+    }),
+  );
+}
+
+/** @param {string[]} files @param {Keep} known */
+async function keepIn(files, known) {
+  const keep = keepNothing();
+  for (const file of files) merge(keep, readKeep(file, new TextDecoder().decode(await readData(file)), known));
+  return keep;
+}
+
+/** @param {string} place @param {string[]} [externalData] @returns {Promise<Subject>} */
+async function subjectAt(place, externalData) {
+  const name = path.basename(path.resolve(place));
+  if (!(await isDirectory(place))) {
+    const external = copyExternal({ externalData: await externalDataOf(place, externalData) });
+    return { name, parts: [{ which: 'model', bytes: await readSource('model', place, {}) }], external };
+  }
+  await checkTraining(place);
+  const { trainModel, evalModel, optimizerModel, checkpointState } = artifactsIn(place);
+  const files = /** @type {const} */ ([
+    ['train', trainModel],
+    ['eval', evalModel],
+    ['optimizer', optimizerModel],
+    ['checkpoint', checkpointState],
+  ]);
+  const parts = await Promise.all(
+    files.map(async ([which, file]) => ({ which, bytes: await readSource(which, file, {}) })),
+  );
+  return { name, parts, external: [] };
+}
+
+/**
+ * @param {string} out @param {boolean} force @param {string} file which of the package's it was
+ * @param {Build} build @param {{ bytes: Uint8Array, keep: Keep }} made @param {string} purpose
+ */
+async function write(out, force, file, build, { bytes, keep }, purpose) {
+  const integrity = `sha384-${createHash('sha384').update(bytes).digest('base64')}`;
+  const [now, before] = [sizesOf(bytes), sizesOf(build.bytes)];
+  const text = (/** @type {string} */ it) => new TextEncoder().encode(it);
+  const threads = file.includes('threads');
+  await mkdir(out, { recursive: true });
+  await writeWhole(
+    [
+      { file: path.join(out, 'trainlet.wasm'), bytes },
+      { file: path.join(out, 'index.js'), bytes: text(loaderOf(purpose, now, integrity, threads)) },
+      { file: path.join(out, 'keep.config'), bytes: text(`# ${file}, shrunk for ${purpose}\n${printKeep(keep)}`) },
+    ],
+    { overwrite: force },
+  );
+  say(`${path.join(out, 'trainlet.wasm')}: ${now} (${file}: ${before})`);
+  say(
+    `operators ${keep.operator.size} of ${build.known.operator.size}, features ${[...keep.feature].sort().join(', ')}`,
+  );
+}
+
+/** @param {Uint8Array} bytes */
+function sizesOf(bytes) {
+  const kb = (/** @type {number} */ count) => `${(count / 1024).toFixed(1)} KB`;
+  return `${kb(bytes.length)}, gzip ${kb(gzipSync(bytes, { level: 9 }).length)}, brotli ${kb(brotliCompressSync(bytes).length)}`;
+}
+
+/** @param {string} purpose @param {string} sizes @param {string} integrity @param {boolean} threads */
+const loaderOf = (purpose, sizes, integrity, threads) => `/**
+ * Trainlet's engine shrunk for ${purpose.replaceAll('*/', '')}: ${sizes}. Made by 'trainlet shrink'.
+ *
+ *   import { engine } from './index.js';
+ *   const session = await TrainingSession.create(artifacts, { ...engine });
+ */
+
+/** Options for whatever starts an engine. */
+export const engine = { wasmUrl: new URL('./trainlet.wasm', import.meta.url)${threads ? '' : ', threads: 1'} };
+/** Of trainlet.wasm, for whoever fetches it: \`<link rel="preload" integrity>\`, or fetch and the option wasmBinary. */
+export const integrity = '${integrity}';
+`;

@@ -1,0 +1,46 @@
+/** Removes functions that trap and data that is zeros, by binaryen, which whoever shrinks installs beside trainlet. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { TrainletError } from '../../errors.js';
+
+const FEATURES =
+  'simd relaxed-simd bulk-memory bulk-memory-opt nontrapping-float-to-int sign-ext mutable-globals threads'.split(' ');
+
+/** @param {Uint8Array} bytes @returns {Uint8Array} */
+export function optimize(bytes) {
+  const program = programOf();
+  const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-'));
+  try {
+    const [from, to] = [join(folder, 'from.wasm'), join(folder, 'to.wasm')];
+    writeFileSync(from, bytes);
+    // Nothing lies below 1,024 but the end of the stack.
+    const options = ['-O3', '--low-memory-unused', '--mvp-features', ...FEATURES.map((it) => `--enable-${it}`)];
+    const { status, stderr, error } = spawnSync(process.execPath, [program, ...options, from, '-o', to]);
+    if (status !== 0)
+      throw new TrainletError(
+        'internal',
+        `binaryen could not read the cut file: ${error?.message ?? stderr}`.slice(0, 500),
+      );
+    return readFileSync(to);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function programOf() {
+  for (const place of [import.meta.url, join(process.cwd(), 'package.json')]) {
+    try {
+      return join(dirname(createRequire(place).resolve('binaryen/package.json')), 'bin/wasm-opt');
+    } catch {
+      // it may be beside whoever calls
+    }
+  }
+  throw new TrainletError(
+    'invalid-argument',
+    "trainlet shrink needs the npm package binaryen: 'npm install --save-dev binaryen'",
+  );
+}

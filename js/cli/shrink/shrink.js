@@ -1,0 +1,255 @@
+/**
+ * Makes a build that holds just what some models need:
+ *
+ *   try the models out ─▶ keep list ─▶ cut ─▶ try them out on what is left ─▶ optimize ─▶ the same to the bit?
+ */
+
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { sentenceOf, TrainletError } from '../../errors.js';
+import { cut } from './cut.js';
+import { FEATURES } from './features.js';
+import { readImage } from './image.js';
+import { keepNothing, merge } from './keep.js';
+import { optimize } from './optimize.js';
+import { tryOut } from './trial.js';
+
+/** @import { Image } from './image.js' */
+/** @import { Layout } from './cut.js' */
+/** @import { Keep } from './keep.js' */
+/** @import { Subject, Wanted } from './trial.js' */
+
+/** How often a build that lacks something is made again with it. */
+const TRIES = 64;
+const SHRUNK_FOR_MAX = 79;
+
+/** A wasm file of ours, and what is known of it. */
+export class Build {
+  /** @param {string} name @param {Uint8Array} bytes @param {Layout} layout */
+  constructor(name, bytes, layout) {
+    this.name = name;
+    this.bytes = bytes;
+    this.layout = layout;
+    const image = readImage(bytes);
+    /** Rows of the table of operators: DOMAIN.NAME of each. @type {{ row: number, op: number, name: string }[]} */
+    this.operators = rowsOf(image, layout);
+    this.known = knownOf(Object.keys(layout.named), this.operators);
+    const calls = image.exports.map(({ name: call }) => call.replace(/^abi_/, ''));
+    for (const [feature, { calls: its = [], parts = [] }] of Object.entries(FEATURES)) {
+      const missing = [
+        ...its.filter((it) => !calls.includes(it)),
+        ...parts.filter((it) => !layout.named[`part_${it}`]),
+      ];
+      if (missing.length)
+        throw new TrainletError('internal', `feature ${feature} wants ${missing[0]}, which ${name} lacks`);
+    }
+  }
+
+  /** One of the package's own. @param {string} name such as trainlet.wasm @param {Uint8Array} [other] in its place */
+  static async read(name, other) {
+    const bytes = other ?? (await readFile(new URL(`../../${name}`, import.meta.url)));
+    const layouts = JSON.parse(await readFile(new URL('layouts.json', import.meta.url), 'utf8'));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const layout = layouts[name];
+    if (layout?.sha256 === sha256) return new Build(name, bytes, layout);
+    throw new TrainletError(
+      'invalid-argument',
+      `${name} cannot be shrunk: it is not as this version of trainlet was published with, or was linked without lld`,
+    );
+  }
+
+  /** What is left with just that. @param {Keep} keep @param {string} purpose what it says it was shrunk for */
+  cut(keep, purpose) {
+    const image = readImage(this.bytes);
+    /** @type {Set<number>} */
+    const dead = new Set();
+    for (const { row, op, name } of this.operators) {
+      if (keep.operator.has(name)) continue;
+      image.memory.writeUInt32LE(0, row);
+      dead.add(op);
+    }
+    const { calls, parts } = leftOut(keep, this.known);
+    for (const part of parts) image.memory.writeUInt32LE(0, this.layout.named[`part_${part}`][0]);
+    writePurpose(image, this.layout, purpose);
+    return cut(image, this.layout, (name) => !calls.has(name.replace(/^abi_/, '')), dead);
+  }
+}
+
+/** @param {Image} image @param {Layout} layout */
+function rowsOf({ memory }, { named: { op_rows } }) {
+  const text = (/** @type {number} */ at) => (at ? memory.toString('utf8', at, memory.indexOf(0, at)) : '');
+  const rows = [];
+  for (let row = op_rows[0]; row < op_rows[0] + op_rows[1]; row += 4) {
+    const op = memory.readUInt32LE(row);
+    const [name, domain] = [text(memory.readUInt32LE(op)), text(memory.readUInt32LE(op + 4))];
+    rows.push({ row, op, name: `${domain || 'ai.onnx'}.${name}` });
+  }
+  return rows;
+}
+
+/** @param {string[]} named @param {Build['operators']} operators @returns {Keep} */
+function knownOf(named, operators) {
+  const parts = (/** @type {string} */ kind) => new Set(namesOf(named, kind));
+  return {
+    operator: new Set(operators.map(({ name }) => name)),
+    pass: parts('pass'),
+    optimizer: parts('optimizer'),
+    loss: parts('loss'),
+    feature: new Set(Object.keys(FEATURES)),
+  };
+}
+
+/** Parts of one kind, by what follows it. @param {string[]} named @param {string} kind */
+const namesOf = (named, kind) =>
+  named
+    .filter((it) => it.startsWith(`part_${kind}_`) && !isOfFeature(it.slice(5)))
+    .map((it) => it.slice(6 + kind.length));
+
+/** @param {string} part */
+const isOfFeature = (part) => Object.values(FEATURES).some(({ parts = [] }) => parts.includes(part));
+
+/** Calls and parts that go. @param {Keep} keep @param {Keep} known */
+function leftOut(keep, known) {
+  const features = Object.entries(FEATURES).filter(([name]) => !keep.feature.has(name));
+  const rows = /** @type {const} */ (['pass', 'optimizer', 'loss']).flatMap((kind) =>
+    [...known[kind]].filter((name) => !keep[kind].has(name)).map((name) => `${kind}_${name}`),
+  );
+  return {
+    calls: new Set([...features.flatMap(([, { calls = [] }]) => calls), 'seen']),
+    parts: [...features.flatMap(([, { parts = [] }]) => parts), ...rows],
+  };
+}
+
+/** @param {Image} image @param {Layout} layout @param {string} purpose */
+function writePurpose({ memory }, { named }, purpose) {
+  const [at] = named.shrunk_for;
+  memory.write(`${purpose.replace(/[^\x20-\x7e]/g, '?').slice(0, SHRUNK_FOR_MAX)}\0`, at, 'latin1');
+}
+
+// ── From models to what they need ──
+
+/**
+ * @typedef {object} Wish
+ * @property {Subject[]} subjects what it must run
+ * @property {Keep} keep what it holds in any case
+ * @property {string[]} without features that it lacks in any case
+ * @property {boolean} exact nothing but `keep`
+ * @property {number[]} sizes that the first dim is tried with, where it is free
+ * @property {Map<string, number[]>} shapes of inputs by name, whatever the size
+ * @property {string} purpose
+ * @property {(what: string) => void} progress
+ */
+
+/**
+ * @param {Build} build
+ * @param {Wish} wish
+ * @returns {Promise<{ bytes: Uint8Array, keep: Keep }>}
+ */
+export async function shrink(build, wish) {
+  const keep = keepNothing();
+  merge(keep, wish.keep);
+  const full = await WebAssembly.compile(/** @type {BufferSource} */ (build.bytes));
+  const tried = [];
+  for (const subject of wish.subjects) {
+    wish.progress(`trying ${subject.name} on the whole engine`);
+    const features = wish.exact ? keep.feature : featuresFor(subject, wish);
+    const wanted = {
+      isKept: (/** @type {string} */ it) => features.has(it) || keep.feature.has(it),
+      sizes: wish.sizes,
+      shapes: wish.shapes,
+    };
+    const { outcome, seen } = await tryOut(full, subject, wanted);
+    tried.push({ subject, wanted, outcome });
+    if (wish.exact) continue;
+    for (const [kind, name] of seen) keep[kind].add(name);
+    for (const name of features) keep.feature.add(name);
+  }
+  if (keep.feature.has('artifacts')) merge(keep, { ...keepNothing(), loss: build.known.loss });
+  for (const { subject, wanted, outcome } of tried) {
+    wish.progress(`trying ${subject.name} on what is left`);
+    same(subject, outcome, await growUntilItRuns(build, keep, wish, subject, wanted));
+  }
+  wish.progress('removing dead code');
+  const bytes = optimize(build.cut(keep, wish.purpose));
+  const module = await WebAssembly.compile(/** @type {BufferSource} */ (bytes));
+  for (const { subject, wanted, outcome } of tried) {
+    wish.progress(`trying ${subject.name} on the shrunk engine`);
+    same(subject, outcome, (await tryOut(module, subject, wanted)).outcome);
+  }
+  return { bytes, keep };
+}
+
+/** All that a subject of its kind is used for, unless it is left out. @param {Subject} subject @param {Wish} wish */
+function featuresFor({ parts }, { without }) {
+  const trains = parts.some(({ which }) => which === 'train');
+  const asked = Object.entries(FEATURES).filter(([, { asked }]) => !asked);
+  const wanted = trains
+    ? asked.map(([name]) => name).filter((name) => name !== 'inference-session' && !IF_NEEDED.includes(name))
+    : ['inference-session'];
+  return new Set(wanted.filter((name) => !without.includes(name)));
+}
+
+/** Readers of what few files hold: they are there if one of these does. */
+const IF_NEEDED = [
+  'ort-format',
+  'functions',
+  'subgraphs',
+  'gradient-nodes',
+  'computed-shapes',
+  'load-ort-checkpoint',
+  'pack',
+];
+
+/**
+ * Whatever still turns out to be missing is added.
+ * @param {Build} build @param {Keep} keep @param {Wish} wish @param {Subject} subject @param {Wanted} wanted
+ */
+async function growUntilItRuns(build, keep, wish, subject, wanted) {
+  for (let i = 0; ; i++) {
+    const module = await WebAssembly.compile(/** @type {BufferSource} */ (build.cut(keep, wish.purpose)));
+    try {
+      return (await tryOut(module, subject, wanted)).outcome;
+    } catch (error) {
+      const missing = missingIn(sentenceOf(error), build.known);
+      const refused = missing.find(([kind, name]) => kind === 'feature' && wish.without.includes(name));
+      if (wish.exact || refused || !missing.length || i === TRIES)
+        throw new TrainletError(
+          'invalid-argument',
+          `${subject.name} cannot run with what is kept: ${sentenceOf(error)}`,
+          {
+            cause: error,
+          },
+        );
+      for (const [kind, name] of missing) keep[kind].add(name);
+    }
+  }
+}
+
+/** What an error of a shrunk build names. @param {string} sentence @param {Keep} known @returns {[import('./keep.js').Kind, string][]} */
+function missingIn(sentence, known) {
+  const [, what] = /this build was shrunk for .* and has no (.*)$/.exec(sentence) ?? [];
+  if (!what) return [];
+  const [, operators] = /^operator (.*)$/.exec(what) ?? [];
+  if (operators) return operators.split(', ').flatMap((name) => operatorsNamed(name, known));
+  const [, optimizer, momentum] = /^optimizer (\S+)( with momentum)?$/.exec(what) ?? [];
+  if (optimizer) return [['optimizer', `${optimizer.replaceAll('-', '_')}${momentum ? '_momentum' : ''}`]];
+  return Object.entries(FEATURES)
+    .filter(([, feature]) => feature.missing === what)
+    .map(([name]) => ['feature', name]);
+}
+
+/** With or without its domain, as the engine finds it. @param {string} name @param {Keep} known @returns {['operator', string][]} */
+const operatorsNamed = (name, known) =>
+  [...known.operator]
+    .filter((it) => it === name || it === `ai.onnx.${name}` || it.endsWith(`.${name}`))
+    .map((it) => ['operator', it]);
+
+/** @param {Subject} subject @param {string[]} wanted @param {string[]} came */
+function same({ name }, wanted, came) {
+  const at = wanted.findIndex((it, i) => it !== came[i]);
+  if (at < 0 && wanted.length === came.length) return;
+  throw new TrainletError(
+    'internal',
+    `${name}: the shrunk engine gives ${came[at]} where the whole gives ${wanted[at]}`,
+  );
+}

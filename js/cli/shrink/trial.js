@@ -1,0 +1,143 @@
+/**
+ * What a model is for, done once on an engine: what comes out must be the same to the bit from a build that was shrunk
+ * for it, and the engine tells which operators it took.
+ */
+
+import { createHash } from 'node:crypto';
+import { Core } from '../../core.js';
+import { instanceFor } from '../../engine.js';
+import { ARRAYS, pack, sizeOf } from '../../tensor.js';
+
+/** @import { Kind } from './keep.js' */
+/** @import { Outputs, Part, SessionInfo } from '../../protocol.js' */
+/** @import { NumberType, ValueInfo } from '../../types.js' */
+
+/**
+ * @typedef {object} Subject
+ * @property {string} name
+ * @property {Part[]} parts of a training directory, or a model alone
+ * @property {import('../../protocol.js').ExternalFile[]} external
+ */
+/**
+ * @typedef {object} Wanted
+ * @property {(feature: string) => boolean} isKept
+ * @property {number[]} sizes of the first dim, where it is free
+ * @property {Map<string, number[]>} shapes of inputs by name, whatever the size
+ */
+
+/** Two steps: the second begins from moments that are not 0. */
+const STEPS = 2;
+
+/**
+ * @param {WebAssembly.Module} module
+ * @param {Subject} subject
+ * @param {Wanted} wanted
+ * @returns {Promise<{ outcome: string[], seen: [Kind, string][] }>} `seen`: what it took, if the engine tells
+ */
+export async function tryOut(module, subject, wanted) {
+  const { instance, pool } = await instanceFor({ module, threads: 1 });
+  const core = new Core(instance, pool);
+  const { info } = load(core, subject, subject.parts);
+  const outcome = info.train ? train(core, info, wanted) : infer(core, info, wanted);
+  if (info.train && wanted.isKept('save-checkpoint')) {
+    const checkpoint = core.save({ optimizerState: true, format: 'trainlet', fit: '' });
+    outcome.push(`checkpoint ${hash(checkpoint)}`);
+    const parts = subject.parts.map((part) => (part.which === 'checkpoint' ? { ...part, bytes: checkpoint } : part));
+    const again = await instanceFor({ module, threads: 1 });
+    const resumed = new Core(again.instance, again.pool);
+    load(resumed, subject, parts);
+    outcome.push(...train(resumed, info, { ...wanted, sizes: wanted.sizes.slice(0, 1) }));
+  }
+  if (info.eval && wanted.isKept('export')) {
+    const bytes = core.export({ outputs: undefined, trainingInfo: wanted.isKept('training-info') });
+    outcome.push(`export ${hash(bytes)}`);
+  }
+  return { outcome, seen: seenBy(instance, pool?.memory) };
+}
+
+/** @param {Core} core @param {Subject} subject @param {Part[]} parts */
+const load = (core, { external }, parts) => core.load({ parts, external: [...external], maxMemoryBytes: 0 });
+
+/** @param {Core} core @param {SessionInfo} info @param {Wanted} wanted */
+function train(core, info, wanted) {
+  const inputs = info.train?.inputs ?? [];
+  const outcome = [];
+  for (const size of wanted.sizes) {
+    const feeds = feedsOf(inputs, size, wanted);
+    if (info.outside) outcome.push(stepOutside(core, info.outside.outputs, feeds));
+    else if (info.optimizer)
+      for (let i = 0; i < STEPS; i++) outcome.push(`loss ${core.step({ feeds: pack(feeds), optimize: true }).loss}`);
+    else outcome.push(hashOf(core.run({ graph: 'train', feeds: pack(feeds) })));
+    if (info.eval)
+      outcome.push(hashOf(core.run({ graph: 'eval', feeds: pack(feedsOf(info.eval.inputs, size, wanted)) })));
+  }
+  if (wanted.isKept('set-trainable') && info.optimizer && !info.outside) {
+    const feeds = feedsOf(inputs, wanted.sizes[0], wanted);
+    for (const patterns of [info.parameters.slice(-1).map(({ name }) => name), ['*']]) {
+      core.setTrainable(patterns);
+      outcome.push(`loss ${core.step({ feeds: pack(feeds), optimize: true }).loss}`);
+    }
+  }
+  return outcome;
+}
+
+/**
+ * A step whose loss is outside: its gradients are what the outputs are.
+ * @param {Core} core @param {string[]} names @param {Feed[]} feeds
+ */
+function stepOutside(core, names, feeds) {
+  const { run, outputs } = core.forward({ feeds: pack(feeds) });
+  const gradients = names.map((name) => /** @type {Feed} */ ([name, outputs[name]]));
+  const towards = core.backward({ run, gradients: pack(gradients), inputs: [] });
+  core.optimize();
+  core.resetGrad();
+  return hashOf({ ...outputs, ...towards });
+}
+
+/** @param {Core} core @param {SessionInfo} info @param {Wanted} wanted */
+function infer(core, info, wanted) {
+  const feeds = wanted.sizes.map((size) => feedsOf(info.model?.inputs ?? [], size, wanted));
+  return feeds.map((it) => hashOf(core.run({ graph: 'model', feeds: pack(it) })));
+}
+
+/** @typedef {[string, any]} Feed */
+
+/** The same in every run. @param {readonly ValueInfo[]} inputs @param {number} size @param {Wanted} wanted @returns {Feed[]} */
+function feedsOf(inputs, size, { shapes }) {
+  return inputs.map(({ name, type, dims, sequence }) => {
+    const shape = shapes.get(name) ?? dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? size : 1));
+    const tensor = madeUp(type, shape);
+    return [name, sequence ? [tensor] : tensor];
+  });
+}
+
+/**
+ * Floats around 0; whole numbers, which may be classes or indices, are 0.
+ * @param {string} type @param {number[]} dims
+ */
+function madeUp(type, dims) {
+  if (type === 'string') return { type, data: Array(sizeOf(dims)).fill(''), dims };
+  const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(dims));
+  if (type === 'float32' || type === 'float64') for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7) / 2;
+  return { type, data, dims };
+}
+
+/** @param {WebAssembly.Instance} instance @param {WebAssembly.Memory} [shared] @returns {[Kind, string][]} */
+function seenBy({ exports }, shared) {
+  if (!exports.abi_seen) return [];
+  const at = /** @type {Function} */ (exports.abi_seen)();
+  const bytes = new Uint8Array((shared ?? /** @type {WebAssembly.Memory} */ (exports.memory)).buffer);
+  const text = new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
+  const lines = text.split('\n').filter(Boolean);
+  return lines.map((line) => /** @type {[Kind, string]} */ (line.split(' ')));
+}
+
+/** @param {Uint8Array} bytes */
+const hash = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+
+/** @param {Outputs} outputs */
+const hashOf = (outputs) =>
+  hash(Buffer.from(JSON.stringify(outputs, (_, value) => (ArrayBuffer.isView(value) ? base64(value) : value))));
+
+/** @param {ArrayBufferView} view */
+const base64 = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength).toString('base64');
