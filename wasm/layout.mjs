@@ -35,13 +35,24 @@ export function layoutOf(bytes) {
   for (const { address, addend, symbol } of references) segments[symbol.segment] = address - addend - symbol.offset;
   const addressOf = ({ segment, offset }) => segments[segment] + offset;
   const objects = symbols.filter(({ size, segment }) => size && segments[segment] !== undefined);
-  const starts = [...new Set(objects.map(addressOf))].sort((a, b) => a - b);
+  const starts = startsOf(objects.map((o) => [addressOf(o), addressOf(o) + o.size]));
   const astray = references.filter(({ addend, symbol }) => addend < 0 || addend >= symbol.size);
   return {
     objects: starts.map((at, i) => at - (starts[i - 1] ?? 0)),
     named: Object.fromEntries(objects.filter(({ name }) => isNamed(name)).map((o) => [o.name, [addressOf(o), o.size]])),
     astray: astray.map(({ address, symbol }) => [address, addressOf(symbol)]),
   };
+}
+
+/** One string may be the end of another: they are one object. */
+function startsOf(ranges) {
+  let end = 0;
+  const starts = [];
+  for (const [from, to] of ranges.sort((a, b) => a[0] - b[0])) {
+    if (from >= end) starts.push(from);
+    end = Math.max(end, to);
+  }
+  return starts;
 }
 
 function symbolsIn(reader) {

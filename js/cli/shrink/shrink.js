@@ -191,6 +191,8 @@ function featuresFor({ parts }, { without }) {
 
 /** Readers of what few files hold: they are there if one of these does. */
 const IF_NEEDED = [
+  'composed',
+  'old-opsets',
   'ort-format',
   'functions',
   'subgraphs',
