@@ -31,14 +31,18 @@ runMain(() => {
   }
 });
 
-/** Configures once and builds what changed; CMake itself sees when it must configure again. */
+/** Configures once for the same options and builds what changed; CMake itself sees when it must configure again. */
 function build(folder, options) {
   const path = join(root, folder);
   const log = folder.replace('build/', 'build-');
-  if (isOfAnotherPlace(path)) remove(path);
+  const configured = join(path, 'configured-with.json');
+  const asked = JSON.stringify(options);
+  const wasAsked = existsSync(configured) ? readFileSync(configured, 'utf8') : undefined;
+  if (isOfAnotherPlace(path) || (existsSync(path) && wasAsked !== asked)) remove(path);
   if (!existsSync(join(path, 'build.ninja'))) {
     say(`Configuring ${folder} …`);
     run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', ...options]);
+    writeFileSync(configured, asked);
   }
   run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
 }

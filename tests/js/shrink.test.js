@@ -1,0 +1,159 @@
+// `trainlet shrink`: a build of just what models need gives their bits, refuses others by name, and takes no wrong list.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { FEATURES } from '../../js/cli/shrink/features.js';
+import { KINDS, keepNothing, merge, printKeep, readKeep } from '../../js/cli/shrink/keep.js';
+import { Build } from '../../js/cli/shrink/shrink.js';
+
+const model = readFileSync('tests/golden/mlp_small.onnx');
+const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-test-'));
+const at = (name) => join(folder, name);
+const cli = (...args) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['js/cli/index.js', ...args], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+};
+const feeds = (inputs) => ({
+  [inputs[0].name]: new Tensor(
+    'float32',
+    Float32Array.from({ length: 160 }, (_, i) => Math.sin(i)),
+    [8, 20],
+  ),
+  [inputs[1].name]: new Tensor(
+    'int64',
+    BigInt64Array.from({ length: 8 }, (_, i) => BigInt(i % 2)),
+    [8],
+  ),
+});
+const here = { worker: false, threads: 1, reproducible: true };
+
+/** Losses of five steps, the checkpoint and the exported model. */
+async function trained(artifacts, options) {
+  const session = await TrainingSession.create(artifacts, { ...here, ...options });
+  const losses = [];
+  for (let i = 0; i < 5; i++) losses.push((await session.step(feeds(session.trainingInputs))).loss);
+  const checkpoint = await session.saveCheckpoint();
+  const exported = await session.exportModel();
+  await session.release();
+  return { losses, checkpoint, exported };
+}
+
+// The files can be shrunk only where lld linked them.
+const isLinked = Object.keys(JSON.parse(readFileSync('js/cli/shrink/layouts.json', 'utf8'))).length > 0;
+
+describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
+  let artifacts;
+  let made;
+  before(async () => {
+    artifacts = await generateArtifacts(model, { loss: 'cross-entropy', ...here });
+    writeFileSync(at('mlp.onnx'), model);
+    assert.equal(cli('artifacts', at('mlp.onnx'), '--loss', 'cross-entropy', '-o', at('mlp')).status, 0);
+    made = cli('shrink', at('mlp'), '-o', at('out'));
+    assert.equal(made.status, 0, made.stderr);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('a third of the size, the same losses, checkpoint and model', async () => {
+    const wasmBinary = readFileSync(at('out/trainlet.wasm'));
+    const whole = brotliCompressSync(readFileSync('js/trainlet.wasm')).length;
+    assert.ok(brotliCompressSync(wasmBinary).length < 0.33 * whole, made.stdout);
+    assert.deepEqual(await trained(artifacts, { wasmBinary }), await trained(artifacts));
+  });
+
+  test('what was left out is refused by name, and the session stays usable', async () => {
+    const wasmBinary = readFileSync(at('out/trainlet.wasm'));
+    const refused = (what) => ({ code: 'unsupported-op', message: `this build was shrunk for mlp and has no ${what}` });
+    const session = await TrainingSession.create(artifacts, { ...here, wasmBinary });
+    await assert.rejects(session.setTrainable(['*']), refused('set trainable'));
+    await assert.rejects(session.saveCheckpoint({ format: 'ort' }), refused("writer of ONNX Runtime's checkpoints"));
+    assert.ok((await session.step(feeds(session.trainingInputs))).loss > 0);
+    await session.release();
+    await assert.rejects(generateArtifacts(model, { loss: 'mse', ...here, wasmBinary }), refused('artifacts new'));
+    await assert.rejects(InferenceSession.create(model, { ...here, wasmBinary }), refused('reader of ONNX models'));
+    const other = await generateArtifacts(readFileSync('tests/golden/cnn_bn.onnx'), { loss: 'cross-entropy', ...here });
+    await assert.rejects(TrainingSession.create(other, { ...here, wasmBinary }), {
+      code: 'unsupported-op',
+      message: /^this build was shrunk for mlp and has no operator .*Conv/,
+    });
+    const adam = await generateArtifacts(model, { loss: 'cross-entropy', optimizer: 'adagrad', ...here });
+    await assert.rejects(TrainingSession.create(adam, { ...here, wasmBinary }), refused('optimizer adagrad'));
+  });
+
+  test('its list, read back, makes the same file; the loader names it', async () => {
+    const again = cli('shrink', at('mlp'), '--exactly', '--keep', at('out/keep.config'), '-o', at('again'));
+    assert.equal(again.status, 0, again.stderr);
+    assert.deepEqual(readFileSync(at('again/trainlet.wasm')), readFileSync(at('out/trainlet.wasm')));
+    assert.match(cli('shrink', at('mlp'), '--list').stdout, /^operator ai\.onnx\.Gemm$/m);
+    const { engine } = await import(at('out/index.js'));
+    assert.ok(existsSync(engine.wasmUrl));
+    const options = { worker: false, ...engine };
+    assert.deepEqual((await trained(artifacts, options)).losses, (await trained(artifacts)).losses);
+  });
+
+  test('a list that lacks what the model needs, and files that are not ours: one sentence each', () => {
+    const list = readFileSync(at('out/keep.config'), 'utf8');
+    const wrong = (text, said, ...more) => {
+      writeFileSync(at('wrong.config'), text);
+      const { status, stderr } = cli(
+        'shrink',
+        at('mlp'),
+        '--exactly',
+        '--keep',
+        at('wrong.config'),
+        '-o',
+        at('no'),
+        ...more,
+      );
+      assert.notEqual(status, 0);
+      assert.match(stderr.split('\n').at(-2), said);
+      assert.ok(!existsSync(at('no')));
+    };
+    wrong(
+      list.replace(/.*ReluGrad\n/, ''),
+      /mlp cannot run with what is kept: .* has no operator com\.microsoft\.ReluGrad/,
+    );
+    wrong(list.replace(/feature onnx\n/, ''), /has no reader of ONNX models/);
+    wrong('operator Gem\n', /wrong\.config, line 1: there is no operator Gem/);
+    wrong('\0\x1b[2J'.repeat(1000), /wrong\.config, line 1: '.*' is not one of operator, pass/);
+    writeFileSync(at('other.wasm'), readFileSync('js/trainlet.wasm').subarray(0, 1000));
+    wrong(list, /trainlet\.wasm cannot be shrunk: it is not as/, '--wasm', at('other.wasm'));
+    wrong(list, /there is no feature 'exports'/, '--with', 'exports');
+    wrong(list, /--build must be one of/, '--build', 'small');
+  });
+
+  test('every call and part of the features is in every build, and every part belongs somewhere', async () => {
+    for (const name of ['trainlet.wasm', 'trainlet-threads.wasm']) {
+      const build = await Build.read(name);
+      const ofFeatures = Object.values(FEATURES).flatMap(({ parts = [] }) => parts);
+      const ofKinds = ['pass', 'optimizer', 'loss'].flatMap((kind) =>
+        [...build.known[kind]].map((it) => `${kind}_${it}`),
+      );
+      const parts = Object.keys(build.layout.named).filter((it) => it.startsWith('part_'));
+      assert.deepEqual(parts.map((it) => it.slice(5)).sort(), [...ofFeatures, ...ofKinds].sort());
+    }
+  });
+
+  test('lists: printed and read back, merged, and those of ONNX Runtime', () => {
+    const known = { ...keepNothing(), operator: new Set(['ai.onnx.Add', 'ai.onnx.Gemm', 'com.microsoft.Gelu']) };
+    known.feature.add('export');
+    const runtime = readKeep(
+      'required_operators.config',
+      '# from models\nai.onnx;12,13;Add{"inputs": {"0": ["float"]}},Gemm\ncom.microsoft;1;Gelu\n',
+      known,
+    );
+    assert.deepEqual([...runtime.operator], ['ai.onnx.Add', 'ai.onnx.Gemm', 'com.microsoft.Gelu']);
+    const other = readKeep('x', 'feature export # to keep\n\noperator ai.onnx.Add\r\n', known);
+    merge(other, runtime);
+    assert.deepEqual(readKeep('y', printKeep(other), known), other);
+    assert.deepEqual(Object.keys(other), [...KINDS]);
+    assert.throws(() => readKeep('z', 'ai.onnx;12;Add,Subtract', known), {
+      message: 'z, line 1: there is no operator ai.onnx.Subtract',
+    });
+  });
+});
