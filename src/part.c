@@ -1,7 +1,7 @@
 /* What a shrunk build says of what it lacks. */
 #include "part.h"
 
-#ifdef TRAINLET_SHRUNK_FOR /* src/keep/keep.cmake */
+#ifdef TRAINLET_SHRUNK_FOR /* wasm/keep.cmake */
 char shrunk_for[SHRUNK_FOR_MAX] = TRAINLET_SHRUNK_FOR;
 #else /* `npx trainlet shrink` writes it. Until then spaces: of zeros, the wasm file would have no room for it. */
 char shrunk_for[SHRUNK_FOR_MAX] = {[0 ... SHRUNK_FOR_MAX - 2] = ' '};

@@ -15,7 +15,14 @@
 #include "trainlet.h"
 #include "printer.h"
 
+#ifdef TRAINLET_CALLS /* wasm/keep.cmake: a header with `#define LEFT_OUT_abi_session_export a,` for each that goes */
+#include TRAINLET_CALLS
+#define EXPORT(name) EXPORT_OF(LEFT_OUT_##name __attribute__((unused)), __attribute__((export_name(#name))), )
+#define EXPORT_OF(...) EXPORT_SECOND(__VA_ARGS__)
+#define EXPORT_SECOND(first, second, ...) second extern
+#else
 #define EXPORT(name) __attribute__((export_name(#name))) extern
+#endif
 
 static Error last_error;
 

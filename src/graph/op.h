@@ -136,7 +136,7 @@ struct Op {
 
 /* Defines an operator; its line in ops.def puts it into the table. A file that names other operators includes
  * ops/ops.h. */
-#ifdef TRAINLET_LEFT_OUT /* src/keep/keep.cmake: it is not in the table, and only compared with */
+#ifdef TRAINLET_LEFT_OUT /* wasm/keep.cmake: it is not in the table, and only compared with */
 #define OPERATOR(stem)                                                                                                 \
   extern const Op op_##stem;                                                                                           \
   const Op op_##stem = {.name = ""};                                                                                   \

@@ -2,7 +2,7 @@
  * that it lacks. */
 #include "ops/ops.h"
 
-#ifndef TRAINLET_OPS /* src/keep/keep.cmake */
+#ifndef TRAINLET_OPS /* wasm/keep.cmake */
 #define TRAINLET_OPS "ops/ops.def"
 #endif
 static const Op *const op_rows[] = {
