@@ -1,6 +1,7 @@
 // What -DTRAINLET_KEEP=LIST and -DTRAINLET_FLAVOUR=NAME leave out of a build from source, for wasm/keep.cmake:
 //
-//   node keep.mjs LIST|'' FLAVOUR FOLDER ─▶ FOLDER/ops.def, parts.h, calls.h; on stdout the files of operators that go
+//   node keep.mjs LIST|'' FLAVOUR FOLDER ─▶ FOLDER/ops.def, parts.h, calls.h, differentiates (features that need
+//     operators' gradients, a line each); on stdout the files of operators that go
 //
 // Lists are those of `npx trainlet shrink`.
 
@@ -60,6 +61,8 @@ for (const name of operators.keys()) known.operator.add(name);
 for (const part of parts) if (rowOf(part)) known[rowOf(part).kind].add(rowOf(part).name);
 for (const feature of Object.keys(FEATURES)) known.feature.add(feature);
 
+/** Features that make gradients; training models have theirs already. */
+const DIFFERENTIATING = ['artifacts', 'gradient-nodes', 'input-gradients', 'set-trainable'];
 /** Operators that only training graphs have. */
 const TRAINING = /\/(optimizer\/|\w*grad(_\w+)?\.c$)/;
 const READERS = 'onnx ort-format functions subgraphs old-opsets composed external-data constants'.split(' ');
@@ -132,6 +135,10 @@ function write(...wanted) {
   );
   for (const { calls: others } of wanted) calls.push(...exported.filter((call) => others?.test(call)));
   mkdirSync(folder, { recursive: true });
+  save(
+    'differentiates',
+    DIFFERENTIATING.filter((name) => keeps('feature', name)),
+  );
   save(
     'ops.def',
     kept.map((it) => `OP(${stem(it)})`),

@@ -134,6 +134,13 @@ struct Op {
 #define CASES(...) ((const Case[]){__VA_ARGS__, {0}})
 #endif
 
+/* Of an operator's .grad. A build from source that differentiates nothing leaves it out (wasm/keep.cmake). */
+#ifdef TRAINLET_NO_GRADIENTS
+#define GRADIENT(function) (0 ? function : NULL)
+#else
+#define GRADIENT(function) function
+#endif
+
 /* Defines an operator; its line in ops.def puts it into the table. A file that names other operators includes
  * ops/ops.h. */
 #ifdef TRAINLET_LEFT_OUT /* wasm/keep.cmake: it is not in the table, and only compared with */

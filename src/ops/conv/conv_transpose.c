@@ -150,7 +150,7 @@ OPERATOR(conv_transpose) = {
     .biases = 4,
     .infer = conv_transpose_infer,
     .run = conv_transpose_run,
-    .grad = conv_transpose_grad,
+    .grad = GRADIENT(conv_transpose_grad),
     .work = conv_transpose_work,
     .cases = CASES({"f32[2,3,4,5] f32[3,2,3,3] f32[2]", ""},
                    {"f32[1,4,3,5] f32[4,3,3,2] f32[6]", "group=2 strides=[3,2] output_padding=[2,1] pads=[1,0,2,1]"},

@@ -20,6 +20,6 @@ OPERATOR(abs) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){abs_row, abs_floats, abs_ints, abs_naturals},
-    .grad = abs_grad,
+    .grad = GRADIENT(abs_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

@@ -20,7 +20,7 @@ OPERATOR(add) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){add_row, add_floats, add_ints},
-    .grad = add_grad,
+    .grad = GRADIENT(add_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,5] f32[]"}, {"f32[1] f32[7]"}, {"f32[3,5] f32[5]"},
                    {"f32[2,3,2,3] f32[3,1,1]"}, {"f32[2,1,3] f32[4,1]"}, {"f32[3,1] f32[2,3,5]"}, {"f32[0,3] f32[3]"},
                    {"i64[3]=1,2,3 i64[1]=-1"}, {"v:i64[2,2]=1,2,3,4 v:i64[2]=10,20"}, {"v:i32[3]=1,-2,3 v:i32[]=7"},

@@ -31,6 +31,6 @@ OPERATOR(atan) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){atan_row},
-    .grad = atan_grad,
+    .grad = GRADIENT(atan_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"}, {"v:f32[4]=inf,-inf,0,1e30", .no_grad = "infinite"}),
 };

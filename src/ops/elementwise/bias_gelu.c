@@ -26,6 +26,6 @@ OPERATOR(bias_gelu) = {
     .infer = bias_gelu_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){bias_gelu_row},
-    .grad = bias_gelu_grad,
+    .grad = GRADIENT(bias_gelu_grad),
     .cases = CASES({"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}),
 };

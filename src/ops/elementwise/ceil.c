@@ -13,6 +13,6 @@ OPERATOR(ceil) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){ceil_row, ceil_floats},
-    .grad = arithmetic_flat_gradient,
+    .grad = GRADIENT(arithmetic_flat_gradient),
     .cases = CASES({"f32[4]:0.2..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"}),
 };

@@ -21,6 +21,6 @@ OPERATOR(celu) = {
     .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){celu_row, .alpha = 1},
-    .grad = celu_grad,
+    .grad = GRADIENT(celu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}),
 };

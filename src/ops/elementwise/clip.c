@@ -69,7 +69,7 @@ OPERATOR(clip) = {
     .flags = OP_FLOAT64,
     .infer = clip_infer,
     .run = clip_run,
-    .grad = clip_grad,
+    .grad = GRADIENT(clip_grad),
     .upgrade = clip_upgrade,
     .cases = CASES({"f32[2,3] f32[]=-0.5 f32[]=0.7"}, {"f32[7] - f32[]=0.3"}, {"f32[7] f32[]=-0.2"}, {"f32[7]"},
                    {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},

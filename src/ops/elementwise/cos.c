@@ -17,7 +17,7 @@ OPERATOR(cos) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){cos_row},
-    .grad = cos_grad,
+    .grad = GRADIENT(cos_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"},
                    {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"}),
 };

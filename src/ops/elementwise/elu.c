@@ -19,6 +19,6 @@ OPERATOR(elu) = {
     .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){elu_row, .alpha = 1},
-    .grad = elu_grad,
+    .grad = GRADIENT(elu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5"}, {"v:f32[3]=0,-1,2", "alpha=0.5", .kink = true}),
 };

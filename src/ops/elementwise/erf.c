@@ -18,6 +18,6 @@ OPERATOR(erf) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){erf_row},
-    .grad = erf_grad,
+    .grad = GRADIENT(erf_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-5..5"}),
 };

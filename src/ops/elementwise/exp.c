@@ -19,6 +19,6 @@ OPERATOR(exp) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){exp_row, exp_floats},
-    .grad = exp_grad,
+    .grad = GRADIENT(exp_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-20..4"}),
 };

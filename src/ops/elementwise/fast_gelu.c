@@ -35,6 +35,6 @@ OPERATOR(fast_gelu) = {
     .in_place = 1,
     .infer = fast_gelu_infer,
     .run = fast_gelu_run,
-    .grad = fast_gelu_grad,
+    .grad = GRADIENT(fast_gelu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,3]:-5..5"}, {"f32[2,3] f32[3]"}, {"f32[2,2,5]:-4..4 f32[5]"}, {"f32[5] -"}),
 };

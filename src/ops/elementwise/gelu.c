@@ -37,7 +37,7 @@ OPERATOR(gelu) = {
     .in_place = 1,
     .infer = gelu_infer,
     .run = gelu_run,
-    .grad = gelu_grad,
+    .grad = GRADIENT(gelu_grad),
     .cases = CASES({"f32[2,3]", NULL, 20}, {"f32[4,3]:-5..5", "approximate=none", 20},
                    {"f32[4,3]:-5..5", "approximate=tanh", 20}),
 };

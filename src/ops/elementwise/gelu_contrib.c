@@ -17,6 +17,6 @@ OPERATOR(gelu_contrib) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){gelu_contrib_row},
-    .grad = gelu_contrib_grad,
+    .grad = GRADIENT(gelu_contrib_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[5,3]:-5..5"}),
 };

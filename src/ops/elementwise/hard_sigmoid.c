@@ -33,6 +33,6 @@ OPERATOR(hard_sigmoid) = {
     .infer = hard_sigmoid_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){hard_sigmoid_row},
-    .grad = hard_sigmoid_grad,
+    .grad = GRADIENT(hard_sigmoid_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-4..4", "alpha=0.5 beta=0.25"}),
 };

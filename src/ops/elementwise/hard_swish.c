@@ -21,6 +21,6 @@ OPERATOR(hard_swish) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){hard_swish_row},
-    .grad = hard_swish_grad,
+    .grad = GRADIENT(hard_swish_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5"}, {"v:f32[3]=-3,0,3", .kink = true}),
 };

@@ -20,7 +20,7 @@ OPERATOR(leaky_relu) = {
     .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){leaky_relu_row, .alpha = 0.01f},
-    .grad = leaky_relu_grad,
+    .grad = GRADIENT(leaky_relu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[5]", "alpha=0.3"}, {"f32[5]", "alpha=-0.3"}, {"f32[5]", "alpha=0.0"},
                    {"v:f32[3]=0,-1,2", "alpha=0.3", .kink = true}),
 };

@@ -19,6 +19,6 @@ OPERATOR(log) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){log_row, log_floats},
-    .grad = log_grad,
+    .grad = GRADIENT(log_grad),
     .cases = CASES({"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}),
 };

@@ -16,7 +16,7 @@ OPERATOR(max) = {
     .infer = arithmetic_fold_infer,
     .run = arithmetic_fold_run,
     .own = &(const Arithmetic){max_row, extreme_floats, extreme_ints, extreme_naturals},
-    .grad = max_grad,
+    .grad = GRADIENT(max_grad),
     .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}, {"f32[6] f32[]"},
                    {"v:f32[4]=1,2,0,-1 v:f32[4]=1,1,0,3", .kink = true},
                    {"v:f32[4]=1,2,1,0 v:f32[4]=1,2,0,1 v:f32[4]=1,1,1,2", .kink = true},

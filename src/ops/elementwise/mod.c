@@ -41,7 +41,7 @@ OPERATOR(mod) = {
     .flags = OP_FLOAT64,
     .infer = mod_infer,
     .run = mod_run,
-    .grad = mod_grad,
+    .grad = GRADIENT(mod_grad),
     .cases = CASES({"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"}, {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
                    {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"}, {"u8[4]:0..255 u8[]=7"}),
 };

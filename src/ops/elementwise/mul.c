@@ -22,7 +22,7 @@ OPERATOR(mul) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){mul_row, mul_floats, mul_ints},
-    .grad = mul_grad,
+    .grad = GRADIENT(mul_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,2] f32[3,1]"}, {"f32[] f32[5]"}, {"i64[2]=5,7 i64[2]=-3,9"},
                    {"v:i64[2]=5,7 v:i64[2]=-3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),
 };

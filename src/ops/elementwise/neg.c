@@ -19,6 +19,6 @@ OPERATOR(neg) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){neg_row, neg_floats, neg_ints},
-    .grad = neg_grad,
+    .grad = GRADIENT(neg_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]"}),
 };

@@ -39,7 +39,7 @@ OPERATOR(p_relu) = {
     .infer = p_relu_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){p_relu_row, p_relu_floats, p_relu_ints},
-    .grad = p_relu_grad,
+    .grad = GRADIENT(p_relu_grad),
     .upgrade = p_relu_upgrade,
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,4] f32[3,1]"}, {"f32[5] f32[1]"}, {"f64[2,3] f64[3]"},
                    {"v:i32[4]=-2,-1,0,7 v:i32[]=3"}, {"v:f32[3]=0,-1,2 f32[1]", .kink = true}),

@@ -18,6 +18,6 @@ OPERATOR(quick_gelu) = {
     .infer = arithmetic_alpha_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){quick_gelu_row, .alpha = 1.702f},
-    .grad = quick_gelu_grad,
+    .grad = GRADIENT(quick_gelu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[5,3]:-5..5", "alpha=1.0"}, {"f32[5]", "alpha=-0.5"}),
 };

@@ -19,6 +19,6 @@ OPERATOR(reciprocal) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){reciprocal_row, reciprocal_floats},
-    .grad = reciprocal_grad,
+    .grad = GRADIENT(reciprocal_grad),
     .cases = CASES({"f32[2,3]:0.3..2"}, {"f32[4,2]:-3..-1"}),
 };

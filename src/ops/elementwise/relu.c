@@ -20,7 +20,7 @@ OPERATOR(relu) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){row_relu, relu_floats, relu_ints},
-    .grad = relu_grad,
+    .grad = GRADIENT(relu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[5]"}, {"f32[]"}, {"v:f64[3]=-1,0,1e300"}, {"v:i64[3]=-5,0,9007199254740993"},
                    {"i8[4]:-100..100"}),
 };

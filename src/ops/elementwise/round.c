@@ -13,7 +13,7 @@ OPERATOR(round) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){round_row, round_floats},
-    .grad = arithmetic_flat_gradient,
+    .grad = GRADIENT(arithmetic_flat_gradient),
     .cases = CASES({"f32[4]:0.6..0.8"}, {"f32[2,5]:-3..3", .no_grad = "jumps"},
                    {"v:f32[4]=0.5,1.5,-0.5,-2.5", .no_grad = "jumps"}),
 };

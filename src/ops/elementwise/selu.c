@@ -34,6 +34,6 @@ OPERATOR(selu) = {
     .infer = selu_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){selu_row},
-    .grad = selu_grad,
+    .grad = GRADIENT(selu_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[7]:-4..4", "alpha=0.5 gamma=2.0"}, {"v:f32[3]=0,-1,2", .kink = true}),
 };

@@ -16,6 +16,6 @@ OPERATOR(sigmoid) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){sigmoid_row},
-    .grad = sigmoid_grad,
+    .grad = GRADIENT(sigmoid_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-9..9"}),
 };

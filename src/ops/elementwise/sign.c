@@ -19,6 +19,6 @@ OPERATOR(sign) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){sign_row, sign_floats, sign_ints, sign_naturals},
-    .grad = arithmetic_flat_gradient,
+    .grad = GRADIENT(arithmetic_flat_gradient),
     .cases = CASES({"f32[2,3]"}, {"f32[5]=-2,-0.0,0,3,1"}),
 };

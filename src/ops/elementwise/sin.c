@@ -17,7 +17,7 @@ OPERATOR(sin) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){sin_row},
-    .grad = sin_grad,
+    .grad = GRADIENT(sin_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[40]:-9..9"},
                    {"f32[7]:-1000..1000", .no_grad = "a difference of 1e-3 drowns in the angle"}),
 };

@@ -20,6 +20,6 @@ OPERATOR(softplus) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){softplus_row},
-    .grad = softplus_grad,
+    .grad = GRADIENT(softplus_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-9..9"}),
 };

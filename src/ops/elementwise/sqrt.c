@@ -19,6 +19,6 @@ OPERATOR(sqrt) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){sqrt_row, sqrt_floats},
-    .grad = sqrt_grad,
+    .grad = GRADIENT(sqrt_grad),
     .cases = CASES({"f32[2,3]:0.1..2"}, {"f32[4,2]:1..1000"}),
 };

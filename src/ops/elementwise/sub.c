@@ -21,7 +21,7 @@ OPERATOR(sub) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){sub_row, sub_floats, sub_ints},
-    .grad = sub_grad,
+    .grad = GRADIENT(sub_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"}, {"f32[4,1] f32[1,3]"}, {"f32[5] f32[2,5]"},
                    {"i64[2]=5,7 i64[2]=3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),
 };

@@ -18,7 +18,7 @@ OPERATOR(sum) = {
     .infer = arithmetic_fold_infer,
     .run = arithmetic_fold_run,
     .own = &(const Arithmetic){sum_row, sum_floats},
-    .grad = sum_grad,
+    .grad = GRADIENT(sum_grad),
     .cases = CASES({"f32[5]"}, {"f32[2,3] f32[2,3]"}, {"f32[3,7] f32[3,7] f32[3,7]"},
                    {"f32[3] f32[2,1] f32[2,3] f32[]"}, {"f32[2100] f32[2100] f32[2100] f32[2100]"}),
 };

@@ -16,6 +16,6 @@ OPERATOR(tanh) = {
     .infer = arithmetic_infer,
     .run = arithmetic_run,
     .own = &(const Arithmetic){tanh_row},
-    .grad = tanh_grad,
+    .grad = GRADIENT(tanh_grad),
     .cases = CASES({"f32[2,3]"}, {"f32[4,2]:-4..4"}),
 };

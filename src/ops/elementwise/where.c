@@ -54,7 +54,7 @@ OPERATOR(where) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = where_infer,
     .run = where_run,
-    .grad = where_grad,
+    .grad = GRADIENT(where_grad),
     .cases = CASES({"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"}, {"v:bool[2,1]=1,0 f32[3] f32[]"},
                    {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"}, {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
                    {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}),

@@ -77,7 +77,7 @@ OPERATOR(gather) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_infer,
     .run = gather_run,
-    .grad = gather_grad,
+    .grad = GRADIENT(gather_grad),
     .cases = CASES({"f32[5,3] v:i64[2,2]=0,4,4,-1"}, {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
                    {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"}, {"f32[5,3] v:i64[]=2"}, {"i64[3]=7,8,9 i64[1]=-1"},
                    {"f32[4,9] v:i64[3]=1,3,1"}, {"u8[4,2] v:i64[2]=3,0"},

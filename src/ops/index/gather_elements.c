@@ -37,7 +37,7 @@ OPERATOR(gather_elements) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_elements_infer,
     .run = gather_elements_run,
-    .grad = gather_elements_grad,
+    .grad = GRADIENT(gather_elements_grad),
     .cases = CASES({"f32[3,4] v:i64[2,4]=0,1,2,0,-1,1,1,2"}, {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,1", "axis=1"},
                    {"f32[2,3,2] v:i32[2,1,2]=0,2,1,1", "axis=-2"}, {"i64[4] v:i64[2]=3,0", NULL, 11},
                    {"f32[3] v:i64[2]=3,1", .no_grad = "an index out of range is NaN"}),

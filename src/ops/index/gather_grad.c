@@ -69,7 +69,7 @@ OPERATOR(gather_grad) = {
     .inputs = {3, 3},
     .infer = gather_grad_infer,
     .run = gather_grad_run,
-    .grad = gather_grad_grad,
+    .grad = GRADIENT(gather_grad_grad),
     .cases = CASES({"i64[2]=5,3 v:i64[2,2]=0,4,4,-1 f32[2,2,3]"}, {"i64[3]=2,5,6 v:i32[2]=1,-5 f32[2,2,6]", "axis=1"},
                    {"i64[2]=3,2 v:i64[]=1 f32[2]"},
                    {"i64[2]=3,2 v:i64[2]=3,1 f32[2,2]", .no_grad = "a row out of range is left out"}),

@@ -48,7 +48,7 @@ OPERATOR(gather_nd) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = gather_nd_infer,
     .run = gather_nd_run,
-    .grad = gather_nd_grad,
+    .grad = GRADIENT(gather_nd_grad),
     .cases = CASES({"f32[3,4] v:i64[2,2]=0,3,2,-1"}, {"f32[3,4,2] v:i64[2,3,1]=0,2,1,1,-3,0"},
                    {"f32[2,3,4] v:i64[2,2]=1,0,1,2"}, {"f32[2,3,4] v:i64[2,1]=1,-1", "batch_dims=1"},
                    {"f32[2,3,4] v:i64[2,3,1,1]=0,1,2,3,0,1", "batch_dims=2"},

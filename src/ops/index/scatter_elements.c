@@ -42,7 +42,7 @@ OPERATOR(scatter_elements) = {
     .flags = OP_ANY_TYPE,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,
-    .grad = scatter_elements_grad,
+    .grad = GRADIENT(scatter_elements_grad),
     .cases = CASES({"f32[3,4] v:i64[2,4]=0,1,2,0,1,2,-3,2 f32[2,4]"},
                    {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,0 f32[3,2]", "axis=1"},
                    {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=add", 16},

@@ -37,7 +37,7 @@ OPERATOR(scatter_nd) = {
     .flags = OP_ANY_TYPE,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,
-    .grad = scatter_nd_grad,
+    .grad = GRADIENT(scatter_nd_grad),
     .cases = CASES({"f32[4,3] v:i64[2,1]=3,1 f32[2,3]"}, {"f32[4,3] v:i64[2,2]=3,1,0,-1 f32[2]"},
                    {"f32[4,3] v:i64[3,1]=3,1,3 f32[3,3]", "reduction=add", 16},
                    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},

@@ -113,7 +113,7 @@ OPERATOR(top_k) = {
     .flags = OP_ANY_TYPE,
     .infer = top_k_infer,
     .run = top_k_run,
-    .grad = top_k_grad,
+    .grad = GRADIENT(top_k_grad),
     .work = top_k_work,
     .upgrade = top_k_upgrade,
     .cases = CASES({"f32[3,5] i64[1]=2", NULL, 0, 2}, {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2},

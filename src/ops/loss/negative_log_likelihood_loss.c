@@ -65,7 +65,7 @@ OPERATOR(negative_log_likelihood_loss) = {
     .infer = cross_entropy_infer,
     .run = cross_entropy_run,
     .counted = cross_entropy_counted,
-    .grad = negative_log_likelihood_loss_grad,
+    .grad = GRADIENT(negative_log_likelihood_loss_grad),
     .compose = negative_log_likelihood_loss_compose,
     .composes = negative_log_likelihood_loss_composes,
     .cases = CASES({"f32[3,4] v:i64[3]=0,3,1"}, {"f32[3,4] v:i64[3]=0,3,1 f32[4]=1,2,0.5,3"},

@@ -12,7 +12,7 @@ OPERATOR(softmax_cross_entropy_loss) = {
     .infer = cross_entropy_infer,
     .run = cross_entropy_run,
     .counted = cross_entropy_counted,
-    .grad = softmax_cross_entropy_loss_grad,
+    .grad = GRADIENT(softmax_cross_entropy_loss_grad),
     .cases = CASES({"f32[3,5] v:i64[3]=0,4,2"}, {"f32[3,5] v:i64[3]=0,4,2", NULL, 12, 2},
                    {"f32[3,5] v:i32[3]=0,4,2", "reduction=sum", 0, 2},
                    {"f32[3,5] v:i64[3]=0,4,2", "reduction=none", 0, 2}, {"f32[3,5] v:i64[3]=0,4,2 f32[5]=1,2,0.5,1,3"},

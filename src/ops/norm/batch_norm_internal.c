@@ -45,7 +45,7 @@ OPERATOR(batch_norm_internal) = {
     .updates = {0, 3, 4},
     .infer = batch_norm_internal_infer,
     .run = batch_norm_internal_run,
-    .grad = batch_norm_internal_grad,
+    .grad = GRADIENT(batch_norm_internal_grad),
     .recompute = &recompute,
     .cases = CASES({"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75 epsilon=0.01", 0, 5},
                    {"f32[5,3] f32[3] f32[3] f32[3] f32[3]:0.5..2", "", 0, 5}),

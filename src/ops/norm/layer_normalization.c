@@ -44,7 +44,7 @@ OPERATOR(layer_normalization) = {
     .in_place = 1,
     .infer = layer_normalization_infer,
     .run = layer_normalization_run,
-    .grad = layer_normalization_grad,
+    .grad = GRADIENT(layer_normalization_grad),
     .cases = CASES({"f32[3,6] f32[6] f32[6]"}, {"f32[2,3,5] f32[5] f32[5]", "epsilon=0.25", 17, 3},
                    {"f32[2,3,5] f32[3,5]", "axis=1"}, {"f32[3,7] f32[3,7] f32[3,7]", "axis=0 stash_type=1"},
                    {"f32[130,5] f32[5] f32[5]", "axis=-1", 17}, {"f32[2,3,5] f32[5] f32[5]", "axis=-1", 12, 3},

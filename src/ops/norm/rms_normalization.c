@@ -33,7 +33,7 @@ OPERATOR(rms_normalization) = {
     .in_place = 1,
     .infer = rms_normalization_infer,
     .run = rms_normalization_run,
-    .grad = rms_normalization_grad,
+    .grad = GRADIENT(rms_normalization_grad),
     .cases = CASES({"f32[3,6] f32[6]", "epsilon=0.25", 23}, {"f32[2,3,5] f32[3,5]", "axis=1", 23},
                    {"f32[70,5] f32[5]", NULL, 23}),
 };

@@ -37,7 +37,7 @@ OPERATOR(simplified_layer_normalization) = {
     .in_place = 1,
     .infer = simplified_layer_normalization_infer,
     .run = simplified_layer_normalization_run,
-    .grad = simplified_layer_normalization_grad,
+    .grad = GRADIENT(simplified_layer_normalization_grad),
     .cases = CASES({"f32[3,6] f32[6]", "epsilon=0.25", 0, 2}, {"f32[2,3,5] f32[3,5]", "axis=1"},
                    {"f32[70,5] f32[5]", "axis=-1"}),
 };

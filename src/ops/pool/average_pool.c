@@ -123,7 +123,7 @@ OPERATOR(average_pool) = {
     .inputs = {1, 1},
     .infer = average_pool_infer,
     .run = average_pool_run,
-    .grad = average_pool_grad,
+    .grad = GRADIENT(average_pool_grad),
     .work = pool_work,
     .cases = CASES(
         {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},

@@ -50,6 +50,6 @@ OPERATOR(global_average_pool) = {
     .inputs = {1, 1},
     .infer = global_average_pool_infer,
     .run = global_average_pool_run,
-    .grad = global_average_pool_grad,
+    .grad = GRADIENT(global_average_pool_grad),
     .cases = CASES({"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[1,2,2,3,2]", ""}),
 };

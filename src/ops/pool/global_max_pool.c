@@ -53,6 +53,6 @@ OPERATOR(global_max_pool) = {
     .inputs = {1, 1},
     .infer = global_max_pool_infer,
     .run = global_max_pool_run,
-    .grad = global_max_pool_grad,
+    .grad = GRADIENT(global_max_pool_grad),
     .cases = CASES({"f32[2,3,4,5]", ""}, {"f32[2,3,7]", ""}, {"f32[2,3]"}, {"v:f32[1,2,3]=1,2,2,0,0,0", .kink = true}),
 };

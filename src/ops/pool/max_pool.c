@@ -195,7 +195,7 @@ OPERATOR(max_pool) = {
     .flags = OP_SMALL_IN_FLOAT,
     .infer = max_pool_infer,
     .run = max_pool_run,
-    .grad = max_pool_grad,
+    .grad = GRADIENT(max_pool_grad),
     .work = pool_work,
     .cases = CASES({"f32[2,3,5,13]", "kernel_shape=[2,2] strides=[2,2]", 0, 2},
                    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]", 0, 2},

@@ -35,7 +35,7 @@ OPERATOR(det) = {
     .inputs = {1, 1},
     .infer = det_infer,
     .run = det_run,
-    .grad = det_grad,
+    .grad = GRADIENT(det_grad),
     .work = gauss_work,
     .cases = CASES({"f32[3,3]"}, {"f32[2,2,4,4]"}, {"f32[3,1,1]"}, {"v:f32[3,3]=1,2,3,2,4,6,1,1,1"},
                    {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"}, {"v:f32[5,5]=1*"}),

@@ -59,7 +59,7 @@ OPERATOR(fused_mat_mul) = {
     .flags = OP_COSTLY,
     .infer = fused_mat_mul_infer,
     .run = mat_mul_run,
-    .grad = fused_mat_mul_grad,
+    .grad = GRADIENT(fused_mat_mul_grad),
     .work = work_product,
     .cases = CASES({"f32[2,3,4] f32[2,4,5]", "alpha=0.5"}, {"f32[2,4,3] f32[2,4,5]", "transA=1"},
                    {"f32[2,3,4] f32[5,4]", "transB=1 alpha=2.0"}, {"f32[3,1,4,3] f32[2,5,4]", "transA=1 transB=1"},

@@ -99,7 +99,7 @@ OPERATOR(gemm) = {
     .flags = OP_ALONE | OP_COSTLY,
     .infer = gemm_op_infer,
     .run = gemm_op_run,
-    .grad = gemm_grad,
+    .grad = GRADIENT(gemm_grad),
     .work = work_product,
     .cases = CASES({"f32[3,4] f32[4,5]", ""}, {"f32[7,13] f32[13,11] f32[11]", "alpha=0.5 beta=2.0"},
                    {"f32[4,3] f32[4,5] f32[3,5]", "transA=1", 7},

@@ -42,7 +42,7 @@ OPERATOR(inverse) = {
     .flags = OP_COSTLY,
     .infer = inverse_infer,
     .run = inverse_run,
-    .grad = inverse_grad,
+    .grad = GRADIENT(inverse_grad),
     .work = gauss_work,
     .cases = CASES({"f32[3,3]"}, {"f32[2,2,4,4]"}, {"f32[3,1,1]"}, {"v:f32[3,3]=0,1,0,0,0,2,0.5,0,1"},
                    {"v:f32[2,2,2]=1,2,2,4,1,2,3,4", .no_grad = "the first matrix is singular: NaN"}, {"f32[0,2,2]"}),

@@ -216,7 +216,7 @@ OPERATOR(mat_mul) = {
     .flags = OP_FLOAT64 | OP_COSTLY,
     .infer = plain_infer,
     .run = mat_mul_run,
-    .grad = mat_mul_grad,
+    .grad = GRADIENT(mat_mul_grad),
     .work = work_product,
     .cases = CASES({"f32[3,4] f32[4,5]", ""}, {"f32[2,3,4] f32[4,5]", "", 9}, {"f32[2,3,4] f32[2,4,5]", ""},
                    {"f32[2,1,3,4] f32[3,4,2]", ""}, {"f32[3,4] f32[2,4,5]", ""}, {"f32[4] f32[4]", ""},

@@ -43,7 +43,7 @@ OPERATOR(dequantize_linear) = {
     .flags = OP_ANY_TYPE | OP_STEPS,
     .infer = dequantize_linear_infer,
     .run = dequantize_linear_run,
-    .grad = dequantize_linear_grad,
+    .grad = GRADIENT(dequantize_linear_grad),
     .cases = CASES({"u8[2,6]:0..255 f32[]=0.02 u8[]=128", .no_grad = "ints"},
                    {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"},
                    {"i32[2,3,2]:-1000..1000 f32[3]=0.02,0.5,1", "axis=1", .no_grad = "ints"},

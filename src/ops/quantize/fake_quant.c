@@ -46,7 +46,7 @@ OPERATOR(fake_quant) = {
     .flags = OP_STEPS,
     .infer = fake_quant_infer,
     .run = fake_quant_run,
-    .grad = fake_quant_gradient,
+    .grad = GRADIENT(fake_quant_gradient),
     .cases = CASES({"f32[3,7]:-3..3 f32[]=0.02 f32[]=100", NULL, 0, 2, .no_grad = "steps"},
                    {"f32[3,7]:-3..3 f32[1]=0.05 f32[1]=0", "quant_min=-8 quant_max=7", .no_grad = "steps"}),
 };

@@ -61,7 +61,7 @@ OPERATOR(mat_mul_n_bits) = {
     .flags = OP_ANY_TYPE | OP_COSTLY,
     .infer = mat_mul_n_bits_infer,
     .run = mat_mul_n_bits_run,
-    .grad = mat_mul_n_bits_gradient,
+    .grad = GRADIENT(mat_mul_n_bits_gradient),
     .work = work_product,
     .cases =
         CASES({"f32[2,3,40] u8[5,3,8]:0..256 f32[15]=0.1,0.2,0.15,0.3*", "K=40 N=5 block_size=16"},

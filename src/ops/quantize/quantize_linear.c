@@ -64,7 +64,7 @@ OPERATOR(quantize_linear) = {
     .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH | OP_STEPS,
     .infer = quantize_linear_infer,
     .run = quantize_linear_run,
-    .grad = quantize_linear_grad,
+    .grad = GRADIENT(quantize_linear_grad),
     .cases = CASES({"f32[2,6]:-3..3 f32[]=0.02 u8[]=128", .no_grad = "steps"},
                    {"f32[2,3]:-3..3 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "steps"},
                    {"f32[4]:0..9 f32[]=0.1", .no_grad = "steps"},

@@ -81,7 +81,7 @@ OPERATOR(dropout) = {
     .in_place = 1,
     .infer = dropout_infer,
     .run = dropout_run,
-    .grad = dropout_grad,
+    .grad = GRADIENT(dropout_grad),
     .upgrade = dropout_upgrade,
     .cases = CASES({"f32[4,5] f32[]=0.4 bool[]=1", NULL, 0, 2}, {"f32[4,5] f32[]=0.4 v:bool[]=1", NULL, 12},
                    {"f32[11] - bool[]=1", NULL, 13, 2}, {"f32[3,5] f32[]=0.4 bool[]=0", NULL, 0, 2},

@@ -12,6 +12,6 @@ OPERATOR(random_normal_like) = {
     .flags = OP_RANDOM | OP_ANY_TYPE,
     .infer = random_normal_like_infer,
     .run = random_normal,
-    .grad = random_like_gradient,
+    .grad = GRADIENT(random_like_gradient),
     .cases = CASES({"f32[3,5]", "mean=2.0 scale=0.5"}, {"i32[2,3]", "dtype=11"}, {"f16[5]"}),
 };

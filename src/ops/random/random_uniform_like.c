@@ -13,6 +13,6 @@ OPERATOR(random_uniform_like) = {
     .flags = OP_RANDOM | OP_ANY_TYPE,
     .infer = random_uniform_like_infer,
     .run = random_uniform,
-    .grad = random_like_gradient,
+    .grad = GRADIENT(random_like_gradient),
     .cases = CASES({"f32[3,5]", "low=-2.0"}, {"i32[2,3]", "dtype=11"}, {"f16[5]"}),
 };

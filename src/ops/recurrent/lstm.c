@@ -100,7 +100,7 @@ OPERATOR(lstm) = {
     .scales = 1 << 7,
     .infer = lstm_infer,
     .run = recurrent_run,
-    .grad = lstm_grad,
+    .grad = GRADIENT(lstm_grad),
     .work = recurrent_work,
     .cases = CASES({"f32[4,3,5] f32[1,16,5] f32[1,16,4]", "hidden_size=4", 14, 3},
                    {"f32[5,2,3] f32[1,36,3] f32[1,36,9] f32[1,72] - f32[1,2,9] f32[1,2,9]", "direction=reverse", 7, 3},

@@ -74,7 +74,7 @@ OPERATOR(cum_sum) = {
     .flags = OP_FLOAT64,
     .infer = cum_sum_infer,
     .run = cum_sum_run,
-    .grad = cum_sum_grad,
+    .grad = GRADIENT(cum_sum_grad),
     .cases = CASES({"f32[2,5] i64[]=1"}, {"f32[4,3] i32[]=0", "exclusive=1"}, {"f32[2,3,2] i64[1]=-2", "reverse=1"},
                    {"f32[5] i64[]=0", "exclusive=1 reverse=1"}, {"v:i64[4]=1,2,3,9223372036854775807 i64[]=0"},
                    {"v:i32[2,2]=1,2,3,4 i64[]=1", "reverse=1"}),

@@ -52,7 +52,7 @@ OPERATOR(reduce_l2) = {
     .infer = reduce_numbers_infer,
     .run = reduce_l2_run,
     .own = &(const ReduceNumbers){0, NULL, square_floats, square_ints},
-    .grad = reduce_l2_grad,
+    .grad = GRADIENT(reduce_l2_grad),
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f64[2,3,4]", "axes=[1]"}, {"v:i32[2,2]=3,-4,5,5", "axes=[1]"},
                    {"v:f32[2,2]=0,0,3,4", "axes=[1]", .kink = true}),

@@ -61,7 +61,7 @@ OPERATOR(reduce_log_sum_exp) = {
     .infer = reduce_log_sum_exp_infer,
     .run = reduce_log_sum_exp_run,
     .own = &(const ReduceNumbers){-INFINITY, NULL, log_sum_exp_floats},
-    .grad = reduce_log_sum_exp_grad,
+    .grad = GRADIENT(reduce_log_sum_exp_grad),
     .cases = CASES({"f32[2,3,5]:-9..9", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4]:100..200 i64[2]=0,2", NULL, 18}),
 };

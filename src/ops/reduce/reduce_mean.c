@@ -64,7 +64,7 @@ OPERATOR(reduce_mean) = {
     .infer = reduce_numbers_infer,
     .run = reduce_mean_run,
     .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
-    .grad = reduce_mean_grad,
+    .grad = GRADIENT(reduce_mean_grad),
     .counted = reduce_mean_counted,
     .cases = CASES({"f32[2,3]", "axes=[1]"}, {"f32[2,3]", "axes=[0] keepdims=0"}, {"f32[2,3,2,3]", "axes=[2,3]"},
                    {"f32[2,3,2,3]", "axes=[0,2,3] keepdims=0"}, {"f32[2,3,4]", "axes=[-2] keepdims=0"},

@@ -15,7 +15,7 @@ OPERATOR(reduce_min) = {
     .infer = reduce_numbers_infer,
     .run = reduce_numbers_run,
     .own = &(const ReduceNumbers){INFINITY, reduce_min_row, extreme_floats, extreme_ints, extreme_naturals},
-    .grad = reduce_fold_gradient,
+    .grad = GRADIENT(reduce_fold_gradient),
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},
                    {"v:f32[2,3]=1,2,2,-1,-1,-1", "axes=[1]", .kink = true},

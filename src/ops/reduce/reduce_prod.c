@@ -35,7 +35,7 @@ OPERATOR(reduce_prod) = {
     .infer = reduce_numbers_infer,
     .run = reduce_numbers_run,
     .own = &(const ReduceNumbers){1, prod_row, prod_floats, prod_ints},
-    .grad = reduce_prod_grad,
+    .grad = GRADIENT(reduce_prod_grad),
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"v:f32[3,3]=0,2,3,0,0,5,1,2,3", "axes=[1]"},
                    {"v:i64[2,3]=1,2,3,4,5,6", "axes=[1]"}),

@@ -33,7 +33,7 @@ OPERATOR(reduce_sum) = {
     .infer = reduce_sum_infer,
     .run = reduce_sum_run,
     .own = &(const ReduceNumbers){0, NULL, sum_floats, sum_ints},
-    .grad = reduce_sum_grad,
+    .grad = GRADIENT(reduce_sum_grad),
     .counted = reduce_sum_counted,
     .upgrade = reduce_sum_upgrade,
     .cases = CASES({"f32[2,3] i64[1]=1"}, {"f32[2,3] i64[1]=0", "keepdims=0"}, {"f32[2,3,4] i64[1]=1", "keepdims=0"},

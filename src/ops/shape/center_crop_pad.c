@@ -62,7 +62,7 @@ OPERATOR(center_crop_pad) = {
     .flags = OP_ANY_TYPE,
     .infer = center_crop_pad_infer,
     .run = center_crop_pad_run,
-    .grad = center_crop_pad_grad,
+    .grad = GRADIENT(center_crop_pad_grad),
     .cases = CASES({"f32[5,4,3] i64[3]=2,7,3", "", 18}, {"f32[2,7,4] i64[2]=4,9", "axes=[1,-1]", 18},
                    {"f32[2,7,4] i64[2]=10,3", "axes=[2,1]", 18}, {"f32[3,4,2] i64[1]=7", "axes=[0]", 18},
                    {"i64[3] i64[1]=5", "", 18}),

@@ -20,7 +20,7 @@ OPERATOR(concat) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = infer,
     .run = concat_run,
-    .grad = concat_grad,
+    .grad = GRADIENT(concat_grad),
     .upgrade = concat_upgrade,
     .cases = CASES({"f32[2,3] f32[2,1] f32[2,4]", "axis=1"}, {"f32[2,3] f32[4,3]", "axis=0"},
                    {"f32[2,2,3] f32[2,1,3]", "axis=-2"}, {"f32[2,3] f32[2,2]", NULL, 1}, {"f32[2,3]", "axis=0"},

@@ -27,6 +27,6 @@ OPERATOR(concat_training) = {
     .flags = OP_FLOAT64,
     .infer = concat_training_infer,
     .run = concat_training_run,
-    .grad = concat_grad,
+    .grad = GRADIENT(concat_grad),
     .cases = CASES({"f32[2,3] f32[2,1]", "axis=1", 0, 2}, {"f32[2,3] f32[4,3]", "axis=-2"}),
 };

@@ -51,7 +51,7 @@ OPERATOR(expand) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_REPEATS,
     .infer = expand_infer,
     .run = expand_run,
-    .grad = expand_grad,
+    .grad = GRADIENT(expand_grad),
     .cases = CASES({"f32[3,1] i64[3]=2,1,4"}, {"f32[2,3] i64[2]=1,1"}, {"f32[] i64[2]=2,3"}, {"f32[1,3] i64[2]=4,3"},
                    {"i64[1] i64[1]=3"}, {"bool[2,1] i64[2]=2,3"}, {"f32[1] i64[1]=0"}),
 };

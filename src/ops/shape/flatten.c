@@ -22,7 +22,7 @@ OPERATOR(flatten) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = flatten_infer,
     .run = view_run,
-    .grad = view_grad,
+    .grad = GRADIENT(view_grad),
     .cases = CASES({"f32[2,3,4]"}, {"f32[2,3,4]", "axis=2"}, {"f32[2,3,4]", "axis=0"}, {"f32[2,3,4]", "axis=3"},
                    {"f32[2,3,4]", "axis=-1"}),
 };

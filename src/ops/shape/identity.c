@@ -22,6 +22,6 @@ OPERATOR(identity) = {
     .compose = identity_compose,
     .composes = identity_composes,
     .run = view_run,
-    .grad = identity_grad,
+    .grad = GRADIENT(identity_grad),
     .cases = CASES({"f32[2,3]"}, {"i64[3]"}, {"f32[]"}),
 };

@@ -211,7 +211,7 @@ OPERATOR(pad) = {
     .flags = OP_ANY_TYPE,
     .infer = pad_infer,
     .run = pad_run,
-    .grad = pad_grad,
+    .grad = GRADIENT(pad_grad),
     .upgrade = pad_upgrade,
     .cases = CASES({"f32[2,3] i64[4]=1,0,2,3"}, {"f32[2,5] i64[4]=0,-2,1,-1 f32[]=0.5"},
                    {"f32[2,3,4,5] i64[8]=0,0,1,2,0,0,0,1", "mode=constant"},

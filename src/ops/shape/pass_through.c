@@ -34,6 +34,6 @@ OPERATOR(pass_through) = {
     .flags = OP_FLOAT64,
     .infer = pass_through_infer,
     .run = pass_through_run,
-    .grad = pass_through_grad,
+    .grad = GRADIENT(pass_through_grad),
     .cases = CASES({"f32[2,3] v:i64[2]=4,5", NULL, 0, 2}, {"f32[2] f32[3] v:bool[1]=1", NULL, 0, 2}),
 };

@@ -59,7 +59,7 @@ OPERATOR(reshape) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = reshape_infer,
     .run = view_run,
-    .grad = view_grad,
+    .grad = GRADIENT(view_grad),
     .upgrade = reshape_upgrade,
     .cases = CASES({"f32[2,3] i64[2]=3,2"}, {"f32[2,3,4] i64[3]=0,-1,2"}, {"f32[6] i64[3]=1,6,1"},
                    {"f32[2,3] i64[1]=-1"}, {"f32[1] i64[0]="},

@@ -49,6 +49,6 @@ OPERATOR(reverse_sequence) = {
     .flags = OP_ANY_TYPE,
     .infer = reverse_sequence_infer,
     .run = reverse_sequence_run,
-    .grad = reverse_sequence_grad,
+    .grad = GRADIENT(reverse_sequence_grad),
     .cases = CASES({"f32[4,3] v:i64[3]=4,1,3"}, {"f32[3,4,2] v:i64[3]=4,0,3", "time_axis=1 batch_axis=0"}),
 };

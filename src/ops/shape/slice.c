@@ -46,7 +46,7 @@ OPERATOR(slice) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = slice_infer,
     .run = slice_run,
-    .grad = slice_grad,
+    .grad = GRADIENT(slice_grad),
     .upgrade = slice_upgrade,
     .cases = CASES({"f32[4,5] i64[2]=1,0 i64[2]=3,4"}, {"f32[4,5] i64[1]=-3 i64[1]=2147483647 i64[1]=1"},
                    {"f32[4,5] i64[1]=-1 i64[1]=-9223372036854775807 i64[1]=1 i64[1]=-2"},

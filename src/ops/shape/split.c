@@ -106,7 +106,7 @@ OPERATOR(split) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = split_infer,
     .run = split_run,
-    .grad = split_grad,
+    .grad = GRADIENT(split_grad),
     .upgrade = split_upgrade,
     .cases = CASES({"f32[2,6]", "axis=1", 13, 3}, {"f32[6,2] i64[2]=2,4", NULL, 13, 2},
                    {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 13, 3}, {"f32[2,6]", "axis=1 split=[1,5]", 11, 2},

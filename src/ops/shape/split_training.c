@@ -12,6 +12,6 @@ OPERATOR(split_training) = {
     .flags = OP_FLOAT64,
     .infer = split_training_infer,
     .run = split_run,
-    .grad = split_grad,
+    .grad = GRADIENT(split_grad),
     .cases = CASES({"f32[6,2] i64[2]=2,4", NULL, 0, 2}, {"f32[2,3,2] i64[3]=1,0,2", "axis=-2", 0, 3}),
 };

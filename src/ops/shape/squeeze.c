@@ -29,7 +29,7 @@ OPERATOR(squeeze) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = squeeze_infer,
     .run = view_run,
-    .grad = view_grad,
+    .grad = GRADIENT(view_grad),
     .upgrade = squeeze_upgrade,
     .cases = CASES({"f32[2,1,3,1] i64[1]=1"}, {"f32[2,1,3,1] i64[2]=-1,1"}, {"f32[2,1,3,1]"},
                    {"f32[2,1,3,1]", "axes=[1,3]", 11}, {"f32[2,1,3,1]", NULL, 1}, {"i64[1] i64[1]=0"}),

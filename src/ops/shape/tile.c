@@ -117,7 +117,7 @@ OPERATOR(tile) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_REPEATS,
     .infer = tile_infer,
     .run = tile_run,
-    .grad = tile_grad,
+    .grad = GRADIENT(tile_grad),
     .upgrade = tile_upgrade,
     .cases = CASES({"f32[2,3] i64[2]=2,4"}, {"f32[2,1,3] i64[3]=1,5,2"}, {"f32[3] i64[1]=1"}, {"f32[2,3] i64[2]=0,2"},
                    {"i64[2,2] i64[2]=1,3"}, {"bool[3] i64[1]=2"}, {"f32[2,3] f32[]=3 f32[]=1", NULL, 1},

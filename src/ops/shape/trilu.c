@@ -53,7 +53,7 @@ OPERATOR(trilu) = {
     .flags = OP_ANY_TYPE,
     .infer = trilu_infer,
     .run = trilu_run,
-    .grad = trilu_grad,
+    .grad = GRADIENT(trilu_grad),
     .cases = CASES({"f32[3,4]"}, {"f32[2,4,3] i64[]=-1", "upper=0"}, {"f32[3,4] i64[]=1", "upper=1"},
                    {"f32[2,2] v:i64[]=9"}, {"f32[2,2] v:i64[]=-9", "upper=0"}, {"bool[3,3] i64[]=1", "upper=0"},
                    {"i64[2,3]", "upper=0"}),

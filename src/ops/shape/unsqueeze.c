@@ -27,7 +27,7 @@ OPERATOR(unsqueeze) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_VIEW,
     .infer = unsqueeze_infer,
     .run = view_run,
-    .grad = view_grad,
+    .grad = GRADIENT(view_grad),
     .upgrade = unsqueeze_upgrade,
     .cases = CASES({"f32[2,3] i64[1]=1"}, {"f32[2,3] i64[2]=0,-1"}, {"f32[] i64[1]=0"}, {"f32[2,3]", "axes=[0,3]", 11},
                    {"i64[] i64[1]=0"}),

@@ -47,7 +47,7 @@ OPERATOR(dft) = {
     .inputs = {1, 3},
     .infer = dft_infer,
     .run = dft_run,
-    .grad = dft_grad,
+    .grad = GRADIENT(dft_grad),
     .work = dft_node_work,
     .cases = CASES({"f32[2,6,3,1]", "", 17}, {"f32[2,5,2]", "inverse=1", 17}, {"f32[3,4,8,2]", "axis=2", 17},
                    {"f32[2,7,1] i64[]=10", "onesided=1", 17}, {"f32[1,14,2,1] i64[]=11", "onesided=1 axis=-3", 17},

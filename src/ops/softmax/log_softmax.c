@@ -42,7 +42,7 @@ OPERATOR(log_softmax) = {
     .in_place = 1,
     .infer = log_softmax_infer,
     .run = log_softmax_run,
-    .grad = log_softmax_grad,
+    .grad = GRADIENT(log_softmax_grad),
     .upgrade = log_softmax_upgrade,
     .cases = CASES({"f32[3,5]"}, {"f32[2,3,5]", "axis=1"}, {"f32[2,7]", "axis=0"}, {"f32[2,3,70]", "axis=1"},
                    {"f32[9]:900..1000"}, {"f32[2,300]:-4..4"}, {"f32[2,3,4]", NULL, 12}, {"f32[2,3,4]", "axis=-1", 12}),

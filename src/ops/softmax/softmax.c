@@ -19,7 +19,7 @@ OPERATOR(softmax) = {
     .in_place = 1,
     .infer = softmax_infer,
     .run = softmax_run,
-    .grad = softmax_grad,
+    .grad = GRADIENT(softmax_grad),
     .upgrade = softmax_upgrade,
     .cases = CASES({"f32[3,5]"}, {"f32[2,3,4]", "axis=1"}, {"f32[2,7]", "axis=0"}, {"f32[2,3,70]", "axis=1"},
                    {"f32[9]:90..110"}, {"f32[2,300]:-4..4"}, {"f32[2,3,4]", NULL, 12}, {"f32[2,3,4]", "axis=-1", 12},

@@ -48,7 +48,7 @@ OPERATOR(grid_sample) = {
     .inputs = {2, 2},
     .infer = grid_sample_infer,
     .run = grid_sample_run,
-    .grad = grid_sample_grad,
+    .grad = GRADIENT(grid_sample_grad),
     .work = grid_work,
     .cases = CASES({"f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "", 16},
                    {"f32[1,2,3,4] f32[1,3,5,2]:-1.4..1.4", "mode=bilinear padding_mode=border align_corners=1", 16},

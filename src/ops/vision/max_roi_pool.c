@@ -105,7 +105,7 @@ OPERATOR(max_roi_pool) = {
     .outputs = {1, 2},
     .infer = max_roi_pool_infer,
     .run = max_roi_pool_run,
-    .grad = max_roi_pool_grad,
+    .grad = GRADIENT(max_roi_pool_grad),
     .work = max_roi_pool_work,
     .cases = CASES({"f32[2,3,6,7] f32[3,5]=0,1,1,5,4,1,0,2,3,3,1,4,4,9,9", "pooled_shape=[2,3]", 0, 1},
                    {"f32[1,2,6,7] f32[2,5]=0,2,2,9,8,0,-9,-9,-4,-4", "pooled_shape=[3,2] spatial_scale=0.5", 22, 1}),

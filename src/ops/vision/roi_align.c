@@ -79,7 +79,7 @@ OPERATOR(roi_align) = {
     .inputs = {3, 3},
     .infer = roi_align_infer,
     .run = roi_align_run,
-    .grad = roi_align_grad,
+    .grad = GRADIENT(roi_align_grad),
     .work = roi_align_work,
     .cases = CASES(
         {"f32[2,3,8,9] f32[3,4]=1,0.5,6,5.5,-3,-2,3,7,4,4,12,11 i64[3]=0,1,1",
