@@ -44,6 +44,7 @@ static Status run(Graph *g, unsigned mask, int pass) {
   if (!(mask >> pass & 1) || !passes[pass].run || !*passes[pass].run) return STATUS_OK;
   size_t before = fingerprint(g);
   TRY((*passes[pass].run)(g));
+  rewrite_drop_dead(g);
   if (fingerprint(g) != before) seen |= 1u << pass;
   return STATUS_OK;
 }
@@ -63,7 +64,7 @@ static void allow_newest(Graph *g) {
 
 Status passes_run(Graph *g, unsigned mask) {
   allow_newest(g);
-  for (int i = 0; i < PASS_COUNT; i++) TRY(run(g, mask, i));
   rewrite_drop_dead(g);
+  for (int i = 0; i < PASS_COUNT; i++) TRY(run(g, mask, i));
   return STATUS_OK;
 }

@@ -191,6 +191,7 @@ function featuresFor({ parts }, { without }) {
 
 /** Readers of what few files hold: they are there if one of these does. */
 const IF_NEEDED = [
+  'other-types',
   'composed',
   'old-opsets',
   'ort-format',

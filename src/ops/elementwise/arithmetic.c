@@ -3,6 +3,7 @@
 
 #include "graph/same_shape.h"
 #include "kernels/number.h"
+#include "part.h"
 
 static const Arithmetic *own(const Node *n) { return n->op->own; }
 
@@ -18,12 +19,23 @@ static void output_known(Node *n, const Arithmetic *arithmetic) {
   node_output_known(n, 0, y, count);
 }
 
+static void own_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  arithmetic_row(own(n), n, y, in, moves, count);
+}
+
+PART(other_types, own_row);
+
+static bool has_row(const Node *n) { return own(n)->row && n->in[0]->type == DTYPE_FLOAT32; }
+static BroadcastRow *row_of(const Node *n) { return has_row(n) ? own(n)->row : part_other_types; }
+
 static Status check_types(const Node *n, const Arithmetic *arithmetic) {
   DType type = n->in[0]->type;
   for (int i = 1; i < n->in_count; i++)
     if (has_in(n, i) && n->in[i]->type != type)
       return node_invalid(n, "its inputs must be of one type, they are %s and %s", dtype_name(type),
                           dtype_name(n->in[i]->type));
+  if (!(arithmetic->row && type == DTYPE_FLOAT32) && !part_other_types)
+    return part_missing(n->graph->error, "elementwise operators of other types than float32");
   bool computed = dtype_is_float(type) ? arithmetic->floats || (arithmetic->row && type == DTYPE_FLOAT32)
                                        : arithmetic->ints && dtype_is_number(type);
   return computed
@@ -68,14 +80,6 @@ void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const 
     if (dtype_is_float(type)) numbers_store_floats(&a, y, type, at, count);
     else numbers_store_ints(&a, y, type, at, count);
   }
-}
-
-static void own_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
-  arithmetic_row(own(n), n, y, in, moves, count);
-}
-
-static BroadcastRow *row_of(const Node *n) {
-  return own(n)->row && n->in[0]->type == DTYPE_FLOAT32 ? own(n)->row : own_row;
 }
 
 void arithmetic_run(const Node *n) { broadcast_run(n, n->in_count, row_of(n)); }
