@@ -6,9 +6,10 @@
 import { withClient } from './client.js';
 import { checkEngineOptions, packConstants } from './engine-options.js';
 import { checkObject, invalid } from './errors.js';
+import { PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { copyExternal, readSource } from './source.js';
 
-/** @import { ArtifactOptions, EngineOptions, Source } from './types.js' */
+/** @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie']);
@@ -108,4 +109,23 @@ function typed(prefix, options) {
   return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
+}
+
+// ── One file of them ──
+
+/** @param {ArtifactSources | CompactSource} artifacts @param {CompactOptions} [options] */
+export async function compactArtifacts(artifacts, options = {}) {
+  const sources = sourcesOf('compactArtifacts', artifacts);
+  checkEngineOptions('compactArtifacts', options, PART_NAMES, ['weights']);
+  const { maxMemoryBytes = 0, weights = 'exact' } = options;
+  if (weights !== 'exact' && weights !== 'float16' && weights !== 'int8')
+    throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${String(weights)}`);
+  const constants = packConstants(options);
+  return await withClient(options, async (client) => {
+    const [parts, external] = [await readParts(sources, options), copyExternal(options)];
+    const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);
+    const file = await client.ask('compact', { parts, external, maxMemoryBytes, constants, weights }, buffers);
+    await client.release();
+    return file;
+  });
 }

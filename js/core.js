@@ -6,7 +6,7 @@ import { sizeOf } from './tensor.js';
 
 /** @import { ParameterInfo } from './types.js' */
 /**
- * @import { GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
+ * @import { GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol, SessionFiles,
  * Which } from './protocol.js'
  */
 
@@ -66,9 +66,7 @@ export class Core {
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
   parametersOf(args) {
-    return this.#withBuilder(args, (builder) =>
-      JSON.parse(this.#engine.text(this.#engine.pointer('abi_artifacts_parameters', builder))),
-    );
+    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));
   }
 
   /** @param {Protocol['artifacts']['in']} args */
@@ -86,23 +84,17 @@ export class Core {
         evalModel: part(ids.eval),
         optimizerModel: part(ids.optimizer),
         checkpointState: part(ids.checkpoint),
-        warnings: this.#engine.text(this.#engine.call('abi_artifacts_warnings', builder)).split('\n').filter(Boolean),
+        warnings: this.#engine.text(this.#engine.call('abi_artifacts_warnings', builder)).match(/.+/g) ?? [],
       };
     });
   }
 
   /** @param {Protocol['load']['in']} args */
-  load({ parts, external, maxMemoryBytes, maxWork = 0, passes, constants, bounds }) {
-    this.#session = this.#engine.pointer('abi_session_new');
-    this.#engine.call('abi_session_limit', this.#session, maxMemoryBytes);
+  load(args) {
+    const { maxWork = 0, passes, bounds } = args;
+    this.#takeFiles(args);
     this.#engine.call('abi_session_limit_work', this.#session, maxWork);
     if (passes) this.#engine.call('abi_session_set_passes', this.#session, this.#maskOf(passes));
-    this.#engine.takeExternal('abi_session_external', this.#session, external);
-    if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
-    for (const { which, bytes } of parts) {
-      const at = this.#engine.place('abi_session_file', this.#session, bytes);
-      this.#engine.run('abi_session_load', this.#session, this.#engine.constants.artifacts[which], at, bytes.length);
-    }
     this.#engine.run('abi_session_ready', this.#session);
     if (bounds) this.#bound(bounds);
     const info = this.#engine.json('abi_session_json', this.#session);
@@ -114,6 +106,29 @@ export class Core {
       limits: this.#engine.constants.limits,
       fit: this.#engine.text(this.#engine.call('abi_session_fit', this.#session)),
     };
+  }
+
+  /** A session that is not ready yet. @param {SessionFiles} files */
+  #takeFiles({ parts, external, maxMemoryBytes, constants }) {
+    this.#session = this.#engine.pointer('abi_session_new');
+    this.#engine.call('abi_session_limit', this.#session, maxMemoryBytes);
+    this.#engine.takeExternal('abi_session_external', this.#session, external);
+    if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
+    for (const { which, bytes } of parts)
+      this.#engine.run(
+        'abi_session_load',
+        this.#session,
+        this.#engine.constants.artifacts[which],
+        this.#engine.place('abi_session_file', this.#session, bytes),
+        bytes.length,
+      );
+  }
+
+  /** @param {Protocol['compact']['in']} args */
+  compact(args) {
+    this.#takeFiles(args);
+    this.#engine.run('abi_session_compact', this.#session, this.#engine.constants.weights[args.weights]);
+    return this.#result();
   }
 
   /** @param {Readonly<Record<string, readonly [number, number]>>} bounds */

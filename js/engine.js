@@ -5,13 +5,13 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 /** @import { DataType, ErrorCode } from './types.js' */
 /**
- * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
+ * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol, Weights,
  * Which } from './protocol.js'
  */
 
 /**
  * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, passes: string[], losses: string[],
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, weights: Record<Weights, number>, passes: string[], losses: string[],
  * optimizers: string[], limits: PropertyLimits,
  *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
  *   shrunkFor: string,

@@ -1,12 +1,13 @@
-/** What the sessions share: how one is made, of an engine that was given its files, and how its nodes are timed. */
+/** What the sessions share: their files, how one is made of an engine that was given these, and how its nodes are timed. */
 
 import { withClient } from './client.js';
 import { packConstants } from './engine-options.js';
-import { invalid } from './errors.js';
+import { checkKeys, invalid, needObject } from './errors.js';
 import { copyExternal, readSource } from './source.js';
 
-/** @import { SessionOptions, Source, TrainingSessionOptions } from './types.js' */
+/** @import { EngineOptions, Source, TrainingSessionOptions } from './types.js' */
 /** @import { Ask, GraphName, PartName, Protocol } from './protocol.js' */
+/** @typedef {[name: string, which: PartName, source: Source]} PartSource */
 /** @import { Client } from './client.js' */
 
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
@@ -26,6 +27,39 @@ export const ORT_OPTIONS = /** @type {const} */ ([
   'logVerbosityLevel',
   'extra',
 ]);
+
+/** The files of a training session as arguments. A compact one goes first: others take the place of its own. */
+export const PART_NAMES = /** @type {const} */ ([
+  'compact',
+  'trainModel',
+  'evalModel',
+  'optimizerModel',
+  'checkpointState',
+]);
+
+/**
+ * @param {string} where
+ * @param {Partial<Record<typeof PART_NAMES[number], Source>>} artifacts
+ * @returns {PartSource[]} the engine's names of parts are those of the arguments, without their endings
+ */
+export function sourcesOf(where, artifacts) {
+  needObject(`${where}: artifacts`, artifacts);
+  checkKeys(where, artifacts, [...PART_NAMES, 'warnings']);
+  for (const name of /** @type {const} */ (['trainModel', 'checkpointState']))
+    if (!artifacts[name] && !artifacts.compact) throw invalid(`${where}: ${name} is needed`);
+  return PART_NAMES.filter((name) => artifacts[name]).map((name) => [
+    name,
+    /** @type {PartName} */ (name.replace(/Model|State/, '')),
+    /** @type {Source} */ (artifacts[name]),
+  ]);
+}
+
+/** @param {PartSource[]} sources @param {EngineOptions} options */
+export async function readParts(sources, options) {
+  return await Promise.all(
+    sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
+  );
+}
 
 /** @param {Client | undefined} client @param {string} maker */
 export function needClient(client, maker) {
@@ -47,7 +81,7 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
 /**
  * Makes a session of a client whose engine was given the parts.
  * @template T
- * @param {[string, PartName, Source][]} sources
+ * @param {PartSource[]} sources
  * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T | Promise<T>} make
  */
@@ -69,11 +103,4 @@ export async function open(sources, options, make) {
     client.startHelpers();
     return await make(client, loaded);
   });
-}
-
-/** @param {[string, PartName, Source][]} sources @param {SessionOptions} options */
-async function readParts(sources, options) {
-  return await Promise.all(
-    sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
-  );
 }

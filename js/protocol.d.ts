@@ -80,9 +80,11 @@ export interface PropertyLimits {
 }
 
 export type GraphName = 'train' | 'eval' | 'model';
-export type PartName = GraphName | 'optimizer' | 'checkpoint';
+export type PartName = GraphName | 'optimizer' | 'checkpoint' | 'compact';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
+/** How a compact file has the parameters of two or more dims. */
+export type Weights = 'exact' | 'float16' | 'int8';
 /** Parameters: all, those that train, or these and the running statistics. */
 export type Which = 'all' | 'trainable' | 'with-statistics';
 export interface Part {
@@ -93,6 +95,14 @@ export interface Part {
 export interface ExternalFile {
   location: string;
   bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** What a session is made of. */
+export interface SessionFiles {
+  parts: Part[];
+  external: ExternalFile[];
+  maxMemoryBytes: number;
+  constants?: PackedFeeds;
 }
 
 /** A pool of `threads`, the engine's own among them, and the memory they share; none where there is one thread. */
@@ -125,14 +135,12 @@ export interface Protocol {
     };
   };
   parametersOf: { in: Protocol['artifacts']['in']; out: ModelParameter[] };
+  /** The parts as one file. */
+  compact: { in: SessionFiles & { weights: Weights }; out: Uint8Array<ArrayBuffer> };
   load: {
-    in: {
-      parts: Part[];
-      external: ExternalFile[];
-      maxMemoryBytes: number;
+    in: SessionFiles & {
       maxWork?: number;
       passes?: readonly string[];
-      constants?: PackedFeeds;
       /** By pattern; those of the checkpoint where there are none. */
       bounds?: Readonly<Record<string, readonly [number, number]>>;
     };

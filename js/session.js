@@ -1,9 +1,9 @@
 /** The session that trains. */
 
 import { checkEngineOptions } from './engine-options.js';
-import { checkKeys, checkWhole, invalid, nameOf, needObject } from './errors.js';
+import { checkKeys, checkWhole, invalid, nameOf } from './errors.js';
 import { later } from './later.js';
-import { endProfiling, names, needClient, open, ORT_OPTIONS } from './opening.js';
+import { endProfiling, names, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
 import { Place } from './place.js';
 import { PropertyBag } from './properties.js';
 import { runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
@@ -11,17 +11,14 @@ import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { ArtifactSources, CheckpointOptions, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
+ * @import { ArtifactSources, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
- * @import { NumberType, ParameterInfo, RunOptions, Source, StepOptions, TensorLike, TrainingSessionOptions }
+ * @import { NumberType, ParameterInfo, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
  * from './types.js' */
-/** @import { CheckpointFormat, GraphInfo, PartName, Protocol, Which } from './protocol.js' */
+/** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
-
-/** @type {Record<keyof ArtifactSources, PartName>} */
-const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
 
 export class TrainingSession {
   #client;
@@ -54,18 +51,11 @@ export class TrainingSession {
     this.evalOutputNames = names(info.eval?.outputs);
   }
 
-  /** @param {ArtifactSources} artifacts @param {TrainingSessionOptions} [options] */
+  /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
   static async create(artifacts, options = {}) {
-    const keys = /** @type {(keyof ArtifactSources)[]} */ (Object.keys(PARTS));
-    needObject('TrainingSession.create: artifacts', artifacts);
-    checkKeys('TrainingSession.create', artifacts, [...keys, 'warnings']);
-    checkEngineOptions('TrainingSession.create', options, keys, [...ORT_OPTIONS, 'bounds']);
+    const sources = sourcesOf('TrainingSession.create', artifacts);
+    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
     checkBounds(options.bounds);
-    for (const key of /** @type {const} */ (['trainModel', 'checkpointState'])) {
-      if (!artifacts[key]) throw invalid(`TrainingSession.create: ${key} is needed`);
-    }
-    const given = keys.filter((key) => artifacts[key]);
-    const sources = given.map((key) => /** @type {[string, PartName, Source]} */ ([key, PARTS[key], artifacts[key]]));
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./outside.js')) : undefined;
       return new TrainingSession(client, loaded, outside);

@@ -543,9 +543,37 @@ export interface ArtifactSources {
   optimizerModel?: Source;
 }
 
+/** Artifacts in one file; another given beside it, such as a later checkpoint, takes the place of its own. */
+export interface CompactSource extends Partial<ArtifactSources> {
+  /** From `compactArtifacts`. */
+  compact: Source;
+}
+
+export interface CompactOptions extends EngineOptions {
+  /**
+   * How float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or `int8`, symmetric,
+   * with a scale for each channel of the first dim. They are float32 again in a session. A parameter with a value that
+   * float16 or int8 cannot hold stays exact, and so do vectors, scalars and the optimizer's moments.
+   */
+  weights?: 'exact' | 'float16' | 'int8';
+}
+/**
+ * One file of artifacts, Trainlet's or ONNX Runtime's: train and eval graph, optimizer and checkpoint. It is smaller, and
+ * read without ONNX's reader; a session of it trains, saves and exports the same, to the bit where weights are exact.
+ * ```js
+ * const compact = await compactArtifacts(artifacts, { weights: 'float16' });
+ * const session = await TrainingSession.create({ compact });
+ * ```
+ * Errors: those of `TrainingSession.create`.
+ */
+export function compactArtifacts(
+  artifacts: ArtifactSources | CompactSource,
+  options?: CompactOptions,
+): Promise<Uint8Array<ArrayBuffer>>;
+
 export class TrainingSession {
   private constructor();
-  static create(artifacts: ArtifactSources, options?: TrainingSessionOptions): Promise<TrainingSession>;
+  static create(artifacts: ArtifactSources | CompactSource, options?: TrainingSessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
   /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs have. */

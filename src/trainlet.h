@@ -33,13 +33,15 @@ bool trainlet_use_memory(void *bytes, size_t count);
 /* How many of them, from the first on, have been in use so far: if no more are given, the same calls do the same. */
 size_t trainlet_memory_used(void);
 
-/* The files of a training session, and (MODEL) the one of an inference session. */
+/* The files of a training session, (MODEL) the one of an inference session, and (COMPACT) one that stands for the four
+ * of a training session. */
 typedef enum TrainletPart {
   TRAINLET_TRAIN,
   TRAINLET_EVAL,
   TRAINLET_OPTIMIZER,
   TRAINLET_CHECKPOINT,
   TRAINLET_MODEL,
+  TRAINLET_COMPACT,
 } TrainletPart;
 
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
@@ -113,7 +115,8 @@ void *trainlet_session_constant(TrainletSession *s, const char *name, int type, 
  * exist once then. NULL when memory is out. After a failed load it must be requested and written again; once it is
  * loaded, the next such file may take its place. */
 void *trainlet_session_file(TrainletSession *s, size_t bytes);
-/* Loads a part of `count` bytes, each part at most once and before ready. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
+/* Loads a part of `count` bytes, each part at most once and before ready. A part that follows a compact file, such as a
+ * later checkpoint, takes the place of the compact file's. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
  * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT. */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 /* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not
@@ -304,7 +307,18 @@ Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletF
  * STATUS_INVALID_ARGUMENT for names that do not exist and for training that ONNX cannot describe,
  * STATUS_NON_FINITE_LOSS as for save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
-/* The file of the last save or export and its size; NULL and 0 when there is none. */
+/* How a compact file has the float32 parameters of two or more dims: as they are; as float16; or as int8, symmetric,
+ * with a scale for each channel of the first dim. What float16 or int8 cannot hold stays as it is. */
+typedef enum TrainletWeights {
+  TRAINLET_WEIGHTS_EXACT,
+  TRAINLET_WEIGHTS_FLOAT16,
+  TRAINLET_WEIGHTS_INT8
+} TrainletWeights;
+/* The parts that are loaded as one compact file (docs/compact.md), before ready: a train model and a checkpoint, and
+ * what else there is of an eval and optimizer model. STATUS_INVALID_ARGUMENT where one is missing, after ready, and for
+ * a model whose nodes depend on what is fed. */
+Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights);
+/* The file of the last save, export or compact and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
 void trainlet_session_result_free(TrainletSession *s);
 

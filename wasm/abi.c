@@ -75,9 +75,11 @@ static void put_constants(Printer *p) {
   printer_put(p, "],\"optimizers\":["), put_names(p, trainlet_optimizer_name);
   printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
   PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
-             {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL});
+             {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL}, {"compact", TRAINLET_COMPACT});
   PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1},
              {"ort2", TRAINLET_FORMAT_ORT_2});
+  PUT_FIELDS(p, "weights", {"exact", TRAINLET_WEIGHTS_EXACT}, {"float16", TRAINLET_WEIGHTS_FLOAT16},
+             {"int8", TRAINLET_WEIGHTS_INT8});
   PUT_FIELDS(p, "which", {"all", TRAINLET_ALL}, {"trainable", TRAINLET_TRAINABLE},
              {"with-statistics", TRAINLET_WITH_STATISTICS});
   PUT_FIELDS(p, "best", {"forget", TRAINLET_BEST_FORGET}, {"keep", TRAINLET_BEST_KEEP},
@@ -430,6 +432,9 @@ EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimiz
 }
 EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs, int training_info) {
   return trainlet_session_export(s, outputs, training_info != 0), session_status(s);
+}
+EXPORT(abi_session_compact) Status abi_session_compact(TrainletSession *s, int weights) {
+  return trainlet_session_compact(s, (TrainletWeights)weights), session_status(s);
 }
 EXPORT(abi_session_result) const void *abi_session_result(TrainletSession *s) {
   size_t bytes;

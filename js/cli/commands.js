@@ -1,21 +1,13 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
 import { sentenceOf } from '../errors.js';
-import { generateArtifacts, InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
+import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
+import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, externalIn, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
-import { describeCheckpoint, engine } from './checkpoint.js';
-import {
-  artifactsIn,
-  checkPlaces,
-  checkpointIn,
-  checkTraining,
-  externalDataOf,
-  isDirectory,
-  writeArtifacts,
-  writeWhole,
-} from './files.js';
+import { describeCheckpoint } from './checkpoint.js';
+import { artifactsIn, checkPlaces, checkpointIn, checkTraining, isDirectory, writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { needed, number, wholeNumber } from './options.js';
@@ -26,8 +18,7 @@ import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
 import { complain, say } from './terminal.js';
 
 /**
- * @import { ArtifactOptions, ArtifactSources, Dataset, EngineOptions, FitOptions, LossOptions, LossType, MemoryPlan,
- * OptimizerOptions, OptimizerType, ValueInfo } from '../types.js'
+ * @import { ArtifactSources, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
  */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
@@ -47,34 +38,6 @@ const EXTERNAL_DATA = { 'external-data': { type: 'string', multiple: true } };
 
 /** @type {Command['options']} */
 const FORCE = { force: { type: 'boolean', default: false } };
-
-/** @param {string} model @param {Values} values */
-const externalIn = async (model, values) => ({ externalData: await externalDataOf(model, values['external-data']) });
-
-async function artifactsHelp() {
-  const { losses, optimizers } = (await engine()).constants;
-  return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
-Makes the four files that training starts from; ONNX Runtime's names. A file that is there already, as a trained checkpoint may be, is
-overwritten with --force only.
-
-  --loss LOSS          ${losses.join(', ')}
-                       (default: as the model's own training_info says)
-  --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
-  --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
-  --lr RATE            learning rate
-  --weight-decay W, --momentum M, --clip-grad-norm N
-  --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
-                       inspect shows it)
-  --freeze GLOB        parameters to leave as they are; wins over --train
-  --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
-  --untie              parameters that the exporter made one because they began equal are several again
-  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
-  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
-  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet
-  --external-data FILE in which MODEL keeps data; may be given again
-  -o, --out DIR        where the files go
-  --force              overwrites the files that are there`;
-}
 
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
@@ -105,28 +68,10 @@ learning rate, the place in the data and the properties.
     run: inspect,
   },
   artifacts: {
-    about: 'makes a training directory from an ONNX model',
-    takes: 'MODEL',
+    about: 'makes a training directory from an ONNX model, or one compact file of either',
+    takes: 'MODEL or DIR',
     help: artifactsHelp,
-    options: {
-      loss: { type: 'string' },
-      'ignore-index': { type: 'string' },
-      optimizer: { type: 'string' },
-      lr: { type: 'string' },
-      'weight-decay': { type: 'string' },
-      momentum: { type: 'string' },
-      'clip-grad-norm': { type: 'string' },
-      train: { type: 'string', multiple: true },
-      freeze: { type: 'string', multiple: true },
-      output: { type: 'string', multiple: true },
-      'batch-norm': { type: 'string' },
-      untie: { type: 'boolean' },
-      nominal: { type: 'boolean' },
-      format: { type: 'string', default: 'ort' },
-      out: { type: 'string', short: 'o' },
-      ...EXTERNAL_DATA,
-      ...FORCE,
-    },
+    options: { ...ARTIFACTS_OPTIONS, ...EXTERNAL_DATA, ...FORCE },
     run: artifacts,
   },
   train: {
@@ -348,59 +293,6 @@ function showValues(kind, values) {
 function showMemory({ stateBytes, arenaBytes, peakBytes }) {
   const [state, arena, peak] = [stateBytes, arenaBytes, peakBytes].map((bytes) => bytes.toLocaleString('en'));
   say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
-}
-
-/** @param {Values} values @returns {LossType | LossOptions | undefined} */
-function lossIn({ loss, 'ignore-index': ignored }) {
-  if (ignored === undefined) return loss;
-  if (loss !== 'cross-entropy') throw new UsageError('--ignore-index: it is for --loss cross-entropy');
-  return { type: loss, ignoreIndex: wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER) };
-}
-
-/** @param {string} model @param {Values} values */
-async function artifacts(model, values) {
-  const out = needed(values, 'out');
-  const loss = lossIn(values);
-  const { nominal, force, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
-  const batchNorm = values['batch-norm'];
-  const format = formatOf(values);
-  if (nominal && format !== 'ort')
-    throw new UsageError('--nominal: only a checkpoint of --format ort can be of names alone');
-  /** @type {OptimizerOptions} */
-  const optimizer = {
-    type: /** @type {OptimizerType} */ (values.optimizer),
-    lr: number('lr', values.lr),
-    weightDecay: number('weight-decay', values['weight-decay']),
-    momentum: number('momentum', values.momentum),
-    clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
-  };
-  await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
-  const options = { loss, optimizer, requiresGrad, frozen, batchNorm, untie, additionalOutputs, nominal };
-  const made = await makeArtifacts(model, options, await externalIn(model, values));
-  const checkpointState =
-    format === 'ort' ? made.checkpointState : await withSession(made, (session) => session.saveCheckpoint({ format }));
-  await writeArtifacts(out, { ...made, checkpointState }, force);
-  say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
-}
-
-/** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
-async function makeArtifacts(model, options, engine) {
-  const type = typeof options.loss === 'object' ? options.loss.type : options.loss;
-  const first = type === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
-  const made = await generateArtifacts(model, {
-    ...options,
-    additionalOutputs: first ?? options.additionalOutputs,
-    ...engine,
-  });
-  for (const warning of made.warnings) complain(`warning: ${warning}`);
-  return made;
-}
-
-/** @param {string} model @param {EngineOptions} options */
-async function firstOutput(model, options) {
-  const session = await InferenceSession.create(model, options);
-  await session.release();
-  return session.outputNames[0];
 }
 
 /** @param {string} directory @param {Values} values */

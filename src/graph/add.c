@@ -56,6 +56,8 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
 
 bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->composes || a->op->composes(a)); }
 
+bool graph_is_plain(const Added *a) { return narrow_of(a) == DTYPE_NONE && !graph_is_composed(a); }
+
 static Status compose(Graph *g, const Added *a, Compose *c) {
   Node *n = graph_bare_node(g, a);
   if (!n) return g->error->status;

@@ -235,6 +235,7 @@ typedef struct Added {
 } Added;
 Status graph_add(Graph *g, const Added *a);
 bool graph_is_composed(const Added *a); /* it is made of others */
+bool graph_is_plain(const Added *a);    /* it is not, and needs no casts: graph_add adds just this node */
 Status graph_compose(Graph *g, const Added *a,
                      Value **out); /* the same without casts, the outputs under made-up names */
 

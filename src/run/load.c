@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "compact/compact.h"
 #include "ops/accumulator.h"
 #include "part.h"
 #include "run/outside.h"
 
 PART(ort_checkpoint_read, ort_checkpoint_read);
 PART(checkpoint_read, trainlet_checkpoint_read);
+PART(compact_read, compact_read);
 PART(onnx_read, onnx_read);
 PART(onnx_read_inference, onnx_read_inference);
 PART(optimizer_model_read, optimizer_model_read);
@@ -61,10 +63,11 @@ void *trainlet_session_constant(TrainletSession *s, const char *name, int type, 
 
 /* Removes again what was loaded of a part. */
 static void forget_part(TrainletSession *s, TrainletPart part) {
-  int m = session_model_of(part);
-  if (m >= 0) s->models[m].graph = NULL;
-  if (part == TRAINLET_CHECKPOINT) s->has_checkpoint = false;
-  if (part == TRAINLET_OPTIMIZER) s->has_optimizer = false;
+  bool all = part == TRAINLET_COMPACT;
+  for (int m = 0; m < MODEL_COUNT; m++)
+    if (m == session_model_of(part) || (all && m != MODEL_INFERENCE)) s->models[m].graph = NULL;
+  if (all || part == TRAINLET_CHECKPOINT) s->has_checkpoint = false;
+  if (all || part == TRAINLET_OPTIMIZER) s->has_optimizer = false;
   arena_free(&s->parts[part]);
 }
 
@@ -74,24 +77,44 @@ static Graph *with_constants(TrainletSession *s, Graph *g, Arena *arena) {
   return part_constants(&s->constants, g, arena, &s->error);
 }
 
+/* Takes a graph, with constants for inputs. */
+static Status take_graph(TrainletSession *s, int m, Graph *g, Arena *arena) {
+  s->models[m].graph = g ? with_constants(s, g, arena) : NULL;
+  if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
+  return s->models[m].graph ? s->error.status : STATUS_INTERNAL;
+}
+
+static Status read_compact(TrainletSession *s, const void *bytes, size_t count, bool stays) {
+  Arena *arena = &s->parts[TRAINLET_COMPACT];
+  Compact compact;
+  if (!part_compact_read) return part_missing(&s->error, "reader of compact files");
+  TRY(part_compact_read(bytes, count, stays, arena, &s->error, &compact));
+  TRY(take_graph(s, MODEL_TRAIN, compact.train, arena));
+  if (compact.eval) TRY(take_graph(s, MODEL_EVAL, compact.eval, arena));
+  s->checkpoint = compact.checkpoint;
+  s->optimizer = compact.optimizer;
+  s->has_checkpoint = true;
+  s->has_optimizer = compact.optimizer.kind != OPTIMIZER_NONE;
+  return STATUS_OK;
+}
+
 static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
   int m = session_model_of(part);
   Arena *arena = &s->parts[part];
+  if (part == TRAINLET_COMPACT) return read_compact(s, bytes, count, external_at(&s->external, bytes));
   if (part == TRAINLET_CHECKPOINT) TRY(read_checkpoint(s, bytes, count, arena));
   if (part == TRAINLET_OPTIMIZER) TRY(read_optimizer(s, bytes, count));
   s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
   s->has_optimizer |= part == TRAINLET_OPTIMIZER;
-  if (m >= 0) s->models[m].graph = read_model(s, m, bytes, count, arena);
-  if (m >= 0 && s->models[m].graph) s->models[m].graph = with_constants(s, s->models[m].graph, arena);
-  if (s->error.status == STATUS_OK && budget_missed()) return STATUS_OUT_OF_MEMORY;
-  return m < 0 || s->models[m].graph ? s->error.status : STATUS_INTERNAL;
+  if (m >= 0) return take_graph(s, m, read_model(s, m, bytes, count, arena), arena);
+  return s->error.status == STATUS_OK && budget_missed() ? STATUS_OUT_OF_MEMORY : s->error.status;
 }
 
 static Status load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count) {
   if (s->ready || s->spent)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again",
                      s->ready ? "ready" : "spent");
-  if ((unsigned)part > TRAINLET_MODEL)
+  if ((unsigned)part > TRAINLET_COMPACT)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
   ExternalFile *file = external_at(&s->external, bytes);
   if (file && file->spent)
@@ -99,7 +122,7 @@ static Status load(TrainletSession *s, TrainletPart part, const void *bytes, siz
                      "loading this file in place has failed before: it must be written again");
   forget_part(s, part);
   Status status = read_part(s, part, bytes, count);
-  if (file) external_settle(file, status == STATUS_OK, part == TRAINLET_CHECKPOINT);
+  if (file) external_settle(file, status == STATUS_OK, part == TRAINLET_CHECKPOINT || part == TRAINLET_COMPACT);
   if (status != STATUS_OK) forget_part(s, part);
   return status;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compact/compact.h"
 #include "onnx/onnx.h"
 #include "graph/op.h"
 #include "part.h"
@@ -51,6 +52,7 @@ PART(ort_checkpoint_write, ort_checkpoint_write);
 PART(training_info_check, session_check_training_info);
 PART(training_info_write, session_write_algorithm);
 PART(onnx_write_training, onnx_write_training);
+PART(compact_write, compact_write);
 
 static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat format) {
   if (format == TRAINLET_FORMAT_TRAINLET)
@@ -120,6 +122,31 @@ static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat form
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
   session_enter(s);
   return finish(s, save(s, optimizer_state, format));
+}
+
+/* ---- all parts in one ---- */
+
+static Status compact(TrainletSession *s, TrainletWeights weights) {
+  Graph *train = s->models[MODEL_TRAIN].graph;
+  if ((unsigned)weights > TRAINLET_WEIGHTS_INT8)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there are no weights number %d", (int)weights);
+  if (s->ready || s->spent || !train || !s->has_checkpoint)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a compact file is made of a session with a training model and a checkpoint, before it is ready");
+  TRY(constants_check_used(&s->constants, &s->error));
+  Compact all;
+  all.train = train;
+  all.eval = s->models[MODEL_EVAL].graph;
+  all.checkpoint = s->checkpoint;
+  all.optimizer = s->optimizer;
+  if (!s->has_optimizer) all.optimizer.kind = OPTIMIZER_NONE;
+  if (!part_compact_write) return part_missing(&s->error, "writer of compact files");
+  return part_compact_write(&all, weights, &s->error, &s->result, &s->result_bytes);
+}
+
+Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights) {
+  session_enter(s);
+  return finish(s, compact(s, weights));
 }
 
 /* ---- export ---- */

@@ -37,7 +37,7 @@ void trainlet_session_free(TrainletSession *s) {
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
   arena_free(&s->bag);
-  for (int i = 0; i <= TRAINLET_MODEL; i++) arena_free(&s->parts[i]);
+  for (int i = 0; i <= TRAINLET_COMPACT; i++) arena_free(&s->parts[i]);
   arena_free(&s->chosen);
   external_free(&s->external);
   Arena arena = s->arena; /* s itself lies in it */

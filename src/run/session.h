@@ -35,8 +35,8 @@ typedef struct Outside {
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
-  Arena arena;                     /* the session itself, and what lives as long as it */
-  Arena parts[TRAINLET_MODEL + 1]; /* the parsed models and checkpoint */
+  Arena arena;                       /* the session itself, and what lives as long as it */
+  Arena parts[TRAINLET_COMPACT + 1]; /* the parsed models and checkpoint */
   Budget budget;
   External external;
   Constants constants; /* for inputs of the models that are loaded */

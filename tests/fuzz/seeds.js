@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateArtifacts, TrainingSession } from '../../js/index.js';
+import { compactArtifacts, generateArtifacts, TrainingSession } from '../../js/index.js';
 import { remove, root } from '../../wasm/tools.mjs';
 
 const CASES = '/usr/share/libonnx-testdata/data';
@@ -81,12 +81,16 @@ async function trained(put, name, options) {
   put('training', made.trainModel);
   for (const bytes of [made.trainModel, made.evalModel, made.optimizerModel]) put('model', bytes);
   putCheckpoint(put, made.checkpointState);
+  for (const weights of ['exact', 'float16', 'int8'])
+    put('compact', await compactArtifacts(made, { ...HERE, weights }));
   if (options.nominal) return;
   const session = await TrainingSession.create(made, HERE);
   session.properties?.set('note', 'a seed');
   session.properties?.set('count', 3n);
   session.properties?.set('rate', 0.5);
   putCheckpoint(put, await session.saveCheckpoint());
+  const checkpointState = await session.saveCheckpoint();
+  put('compact', await compactArtifacts({ ...made, checkpointState }, HERE));
   for (const version of [1, 2]) put('ort_checkpoint', await session.saveCheckpoint({ format: 'ort', version }));
   for (const trainingInfo of [false, true]) {
     const bytes = await session.exportModel({ trainingInfo }).catch(() => new Uint8Array());

@@ -1,0 +1,166 @@
+/** The command `artifacts`: makes what training starts from, as four files or as one. */
+
+import { compactArtifacts, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
+import { engine } from './checkpoint.js';
+import {
+  artifactsIn,
+  checkPlaces,
+  checkTraining,
+  externalDataOf,
+  isDirectory,
+  writeArtifacts,
+  writeWhole,
+} from './files.js';
+import { needed, number, wholeNumber } from './options.js';
+import { UsageError } from './run-main.js';
+import { complain, say } from './terminal.js';
+
+/**
+ * @import { ArtifactOptions, ArtifactSources, EngineOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
+ * from '../types.js' */
+/** @typedef {import('./commands.js').Values} Values */
+
+const FORMATS = ['ort', 'trainlet', 'compact'];
+
+/** What makes artifacts of a model, and says nothing about those that there are. */
+const OF_MODEL = ['loss', 'ignore-index', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm', 'train', 'freeze'];
+const ALSO_OF_MODEL = ['optimizer', 'output', 'batch-norm', 'untie', 'nominal', 'external-data'];
+
+export async function artifactsHelp() {
+  const { losses, optimizers } = (await engine()).constants;
+  return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
+trainlet artifacts MODEL|DIR --format compact -o FILE [--weights WEIGHTS] [options]
+Makes the four files that training starts from, by ONNX Runtime's names, or one compact file that holds them all, of a MODEL or of
+the training directory DIR as it is. A file that is there already, as a trained checkpoint may be, is overwritten with --force only.
+
+  --loss LOSS          ${losses.join(', ')}
+                       (default: as the model's own training_info says)
+  --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
+  --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
+  --lr RATE            learning rate
+  --weight-decay W, --momentum M, --clip-grad-norm N
+  --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
+                       inspect shows it)
+  --freeze GLOB        parameters to leave as they are; wins over --train
+  --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
+  --untie              parameters that the exporter made one because they began equal are several again
+  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
+  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
+  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet; or compact: one file
+  --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
+  --external-data FILE in which MODEL keeps data; may be given again
+  -o, --out DIR|FILE   where the files go, or the file
+  --force              overwrites the files that are there`;
+}
+
+/** @type {import('./commands.js').Command['options']} */
+export const ARTIFACTS_OPTIONS = {
+  loss: { type: 'string' },
+  'ignore-index': { type: 'string' },
+  optimizer: { type: 'string' },
+  lr: { type: 'string' },
+  'weight-decay': { type: 'string' },
+  momentum: { type: 'string' },
+  'clip-grad-norm': { type: 'string' },
+  train: { type: 'string', multiple: true },
+  freeze: { type: 'string', multiple: true },
+  output: { type: 'string', multiple: true },
+  'batch-norm': { type: 'string' },
+  untie: { type: 'boolean' },
+  nominal: { type: 'boolean' },
+  format: { type: 'string', default: 'ort' },
+  weights: { type: 'string' },
+  out: { type: 'string', short: 'o' },
+};
+
+/** @param {string} place @param {Values} values */
+export async function artifacts(place, values) {
+  const { format, force, nominal, weights } = values;
+  const out = needed(values, 'out');
+  if (!FORMATS.includes(format)) throw new UsageError(`--format must be ${FORMATS.join(', ')}, not '${format}'`);
+  if (weights && format !== 'compact') throw new UsageError('--weights: it is for --format compact');
+  if (nominal && format === 'trainlet')
+    throw new UsageError('--nominal: a checkpoint of --format trainlet cannot be of names alone');
+  if (format === 'compact') return await compact(place, out, values);
+  await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
+  const made = await makeAsTold(place, values);
+  const checkpointState = format === 'ort' ? made.checkpointState : await ownCheckpoint(made);
+  await writeArtifacts(out, { ...made, checkpointState }, force);
+  say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
+}
+
+/** @param {string} place a model or a training directory @param {string} out @param {Values} values */
+async function compact(place, out, values) {
+  await checkPlaces([out], values.force);
+  const made = (await isDirectory(place)) ? await artifactsOf(place, values) : await makeAsTold(place, values);
+  const bytes = await compactArtifacts(made, { weights: values.weights });
+  await writeWhole([{ file: out, bytes }], { overwrite: values.force });
+  say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
+}
+
+/** Those of a training directory as it is. @param {string} directory @param {Values} values */
+async function artifactsOf(directory, values) {
+  const given = [...OF_MODEL, ...ALSO_OF_MODEL].find((name) => values[name] !== undefined);
+  if (given) throw new UsageError(`--${given}: ${directory} is a training directory, which is taken as it is`);
+  await checkTraining(directory);
+  return artifactsIn(directory);
+}
+
+/** @param {ArtifactSources} made */
+async function ownCheckpoint(made) {
+  const session = await TrainingSession.create(made);
+  try {
+    return await session.saveCheckpoint();
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {Values} values @returns {LossType | LossOptions | undefined} */
+function lossIn({ loss, 'ignore-index': ignored }) {
+  if (ignored === undefined) return loss;
+  if (loss !== 'cross-entropy') throw new UsageError('--ignore-index: it is for --loss cross-entropy');
+  return { type: loss, ignoreIndex: wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER) };
+}
+
+/** @param {string} model @param {Values} values */
+async function makeAsTold(model, values) {
+  const loss = lossIn(values);
+  const { nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
+  const batchNorm = values['batch-norm'];
+  /** @type {OptimizerOptions} */
+  const optimizer = {
+    type: /** @type {OptimizerType} */ (values.optimizer),
+    lr: number('lr', values.lr),
+    weightDecay: number('weight-decay', values['weight-decay']),
+    momentum: number('momentum', values.momentum),
+    clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
+  };
+  const options = { loss, optimizer, requiresGrad, frozen, batchNorm, untie, additionalOutputs, nominal };
+  return await makeArtifacts(model, options, await externalIn(model, values));
+}
+
+/** @param {string} model @param {Values} values */
+export const externalIn = async (model, values) => ({
+  externalData: await externalDataOf(model, values['external-data']),
+});
+
+/** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
+export async function makeArtifacts(model, options, engine) {
+  const type = typeof options.loss === 'object' ? options.loss.type : options.loss;
+  const first = type === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
+  const made = await generateArtifacts(model, {
+    ...options,
+    additionalOutputs: first ?? options.additionalOutputs,
+    ...engine,
+  });
+  for (const warning of made.warnings) complain(`warning: ${warning}`);
+  return made;
+}
+
+/** @param {string} model @param {EngineOptions} options */
+async function firstOutput(model, options) {
+  const session = await InferenceSession.create(model, options);
+  await session.release();
+  return session.outputNames[0];
+}
