@@ -8,6 +8,7 @@
 #include "ops/accumulator.h"
 #include "ops/ops.h"
 #include "graph/work.h"
+#include "part.h"
 
 enum {
   ALIGNMENT = 64,
@@ -208,6 +209,8 @@ static bool place_by_class(Span *spans, int count, int steps, Arena *scratch, si
   return true;
 }
 
+PART(many_spans, place_by_class); /* without it, many take longer */
+
 /* ---- both orders ---- */
 
 static size_t lower_bound(const Span *spans, int count, int steps, size_t *alive, int *peak) {
@@ -242,11 +245,11 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
   if (!spans || !order || !alive)
     return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   bool fits = collect_spans(g, spans, &count);
-  int fitted = count < FITTED_MAX ? count : FITTED_MAX;
+  int fitted = count < FITTED_MAX || !part_many_spans ? count : FITTED_MAX;
   if (fits && count > fitted) qsort(spans, (size_t)count, sizeof *spans, larger_first);
   fits = fits && place_best(spans, fitted, order, &out->arena_bytes);
   if (fits && count > fitted)
-    fits = place_by_class(spans + fitted, count - fitted, g->node_count, scratch, &out->arena_bytes);
+    fits = part_many_spans(spans + fitted, count - fitted, g->node_count, scratch, &out->arena_bytes);
   if (!fits)
     return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL,
                      "a step on these shapes needs more memory than a machine of this kind can address");
