@@ -65,9 +65,8 @@ for (const feature of Object.keys(FEATURES)) known.feature.add(feature);
 const DIFFERENTIATING = ['artifacts', 'gradient-nodes', 'input-gradients', 'set-trainable'];
 /** Operators that only training graphs have. */
 const TRAINING = /\/(optimizer\/|\w*grad(_\w+)?\.c$)/;
-const READERS = 'onnx ort-format functions subgraphs old-opsets composed other-types external-data constants'.split(
-  ' ',
-);
+const READERS =
+  'compact onnx ort-format functions subgraphs old-opsets composed other-types external-data constants'.split(' ');
 /** What each flavour has. */
 const FLAVOURS = {
   all: known,

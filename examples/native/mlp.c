@@ -1,22 +1,22 @@
-/* Trains a network of 784-128-10 on a machine without threads and heap: all memory is fixed beforehand. Run it in a
- * folder that `npx trainlet artifacts` has made of such a network (docs/native.md). */
+/* Trains a network of 784-128-10 on a machine without threads and heap: all memory is fixed beforehand. Its argument is
+ * a file that `npx trainlet artifacts --format compact` has made of such a network (docs/native.md). */
 #include <stdio.h>
 
 #include <trainlet.h>
 
 enum { PIXELS = 784, CLASSES = 10, BATCH = 16, STEPS = 100 };
 
-static _Alignas(64) unsigned char memory[1160 * 1024]; /* all that the engine ever has */
+static _Alignas(64) unsigned char memory[1140 * 1024]; /* all that the engine ever has */
 
-/* Reads a file to where the session wants it; on a microcontroller it would lie in flash. */
-static Status load(TrainletSession *s, TrainletPart part, const char *path) {
+/* Reads the file to where the session wants it; on a microcontroller it would lie in flash. */
+static Status load(TrainletSession *s, const char *path) {
   FILE *file = fopen(path, "rb");
   if (!file || fseek(file, 0, SEEK_END)) return perror(path), STATUS_INVALID_ARGUMENT;
   size_t bytes = (size_t)ftell(file);
   void *to = trainlet_session_file(s, bytes);
   if (to) rewind(file), bytes = fread(to, 1, bytes, file);
   fclose(file);
-  return to ? trainlet_session_load(s, part, to, bytes) : STATUS_OUT_OF_MEMORY;
+  return to ? trainlet_session_load(s, TRAINLET_COMPACT, to, bytes) : STATUS_OUT_OF_MEMORY;
 }
 
 /* Pictures of stripes, as far apart as their label says. */
@@ -37,12 +37,10 @@ static Status train(TrainletSession *s, int step) {
   return status;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
   trainlet_use_memory(memory, sizeof memory);
   TrainletSession *s = trainlet_session_new();
-  Status status = load(s, TRAINLET_CHECKPOINT, "checkpoint");
-  if (!status) status = load(s, TRAINLET_TRAIN, "training_model.onnx");
-  if (!status) status = load(s, TRAINLET_OPTIMIZER, "optimizer_model.onnx");
+  Status status = load(s, count > 1 ? arguments[1] : "mlp.trainlet");
   if (!status) status = trainlet_session_ready(s);
   for (int step = 0; !status && step < STEPS; step++) status = train(s, step);
   if (status) return fprintf(stderr, "%s\n", trainlet_session_error(s)->text), 1;

@@ -259,7 +259,7 @@ typedef struct Values {
 } Values;
 
 static Status lacks(Reader *r, const StoredNode *n) {
-  if (*shrunk_for) return part_missing_operators(r->error, n->name, n->op);
+  if (is_shrunk()) return part_missing_operators(r->error, n->name, n->op);
   return error_set(r->error, STATUS_UNSUPPORTED_OP, n->name, "the compact file uses an operator we lack: %.64s%s%.64s",
                    n->domain, *n->domain ? "." : "", n->op);
 }

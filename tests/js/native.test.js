@@ -16,14 +16,14 @@ import { info, message, node, weight } from '../bench/models/onnx_file.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const EXAMPLE = path.join(ROOT, 'examples/native');
 const [PIXELS, HIDDEN, CLASSES, BATCH, STEPS] = [784, 128, 10, 16, 100];
-const OVERHEAD = 72 * 1024; // bytes beside the numbers of parameters, gradients, step and feeds: graphs and names
+const OVERHEAD = 64 * 1024; // bytes beside the numbers of parameters, gradients, step and feeds: graphs and names
 
 /** Bytes of the example with a library of what mlp.config lists. */
-const MOST = { '.text': 94_800, '.rodata': 17_300 };
+const MOST = { '.text': 69_000, '.rodata': 9_300 };
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-native-'));
 const installed = path.join(folder, 'small');
-const training = path.join(folder, 'training');
+const compact = path.join(folder, 'mlp.trainlet');
 after(() => rmSync(folder, { recursive: true }));
 
 /** @param {string} program @param {string[]} args @param {import('node:child_process').ExecFileSyncOptions} [options] */
@@ -66,8 +66,8 @@ before(() => {
   install('small', '-DBUILD_TESTING=OFF');
   writeModel();
   const cli = path.join(ROOT, 'js/cli/index.js');
-  const options = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1'];
-  run(process.execPath, [cli, 'artifacts', path.join(folder, 'mlp.onnx'), ...options, '-o', training]);
+  const options = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1', '--format', 'compact'];
+  run(process.execPath, [cli, 'artifacts', path.join(folder, 'mlp.onnx'), ...options, '-o', compact]);
 });
 
 /** The batch that the example draws. @param {number} step */
@@ -81,12 +81,7 @@ function draw(step) {
 
 /** What the example prints of its losses, by the wasm file. */
 async function trainHere() {
-  const read = (/** @type {string} */ name) => new Uint8Array(readFileSync(path.join(training, name)));
-  const artifacts = {
-    trainModel: read('training_model.onnx'),
-    optimizerModel: read('optimizer_model.onnx'),
-    checkpointState: read('checkpoint'),
-  };
+  const artifacts = { compact: new Uint8Array(readFileSync(compact)) };
   const session = await TrainingSession.create(artifacts, { worker: false, reproducible: true });
   const lines = [];
   for (let step = 0; step < STEPS; step++) {
@@ -98,7 +93,7 @@ async function trainHere() {
 }
 
 /** @param {string} program what it prints, by lines */
-const printed = (program) => run(program, [], { cwd: training }).trim().split('\n');
+const printed = (program) => run(program, [compact]).trim().split('\n');
 
 /** Without its memory, which the passes change. @param {string} program */
 const losses = (program) => printed(program).slice(0, -1);
