@@ -231,7 +231,10 @@ static Status make_frame(Reader *r, const StoredGraph *from, Graph *g) {
   if (from->metadata_count % 2) return damage(r);
   g->ir_version = from->ir_version;
   g->made = from->made;
-  for (int i = 0; i < from->opset_count; i++) TRY(graph_import(g, from->opsets[i].domain, from->opsets[i].version));
+  for (int i = 0; i < from->opset_count; i++) {
+    if (from->opsets[i].version < 1) return damage(r);
+    TRY(graph_import(g, from->opsets[i].domain, from->opsets[i].version));
+  }
   for (int i = 0; i < from->metadata_count; i += 2)
     TRY(graph_set_metadata(g, from->metadata[i], from->metadata[i + 1]));
   for (int i = 0; i < from->symbol_count; i++) graph_symbol(g, from->symbols[i]);

@@ -406,3 +406,17 @@ test('an engine that is missing or none is one sentence', async () => {
     );
   }
 });
+
+test('none of any number of inputs may be absent', async () => {
+  const graph = message(
+    [1, node('Sum', ['x', ''], ['y'])],
+    [2, 'absent'],
+    [11, info('x', 1, [2])],
+    [12, info('y', 1, [2])],
+  );
+  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  await assert.rejects(InferenceSession.create(model, HERE), {
+    code: 'invalid-model',
+    message: "Sum 'y': input 1 must be there",
+  });
+});
