@@ -417,6 +417,6 @@ test('none of any number of inputs may be absent', async () => {
   const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
   await assert.rejects(InferenceSession.create(model, HERE), {
     code: 'invalid-model',
-    message: "Sum 'y': input 1 must be there",
+    message: "Sum 'Sumy': input 1 must be there",
   });
 });
