@@ -7,7 +7,17 @@ import { readArrays } from './arrays.js';
 import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, externalIn, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
-import { artifactsIn, checkPlaces, checkpointIn, checkTraining, isDirectory, writeWhole } from './files.js';
+import {
+  artifactsIn,
+  checkPlaces,
+  checkpointIn,
+  checkTraining,
+  isCompact,
+  isDirectory,
+  optimizerIn,
+  readData,
+  writeWhole,
+} from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { needed, number, wholeNumber } from './options.js';
@@ -18,7 +28,7 @@ import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
 import { complain, say } from './terminal.js';
 
 /**
- * @import { ArtifactSources, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
+ * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
  */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
@@ -170,7 +180,7 @@ function formatOf({ format }) {
 
 /**
  * @template T
- * @param {string | ArtifactSources} artifacts a directory or what is made
+ * @param {string | ArtifactSources | CompactSource} artifacts a directory or what is made
  * @param {(session: TrainingSession) => Promise<T>} work
  * @param {EngineOptions} [options]
  */
@@ -197,6 +207,11 @@ async function inspect(place, values) {
   const [isMade, passes] = [await isDirectory(place), passesIn(values)];
   if (values.loss && (isMade || !values.train)) throw new UsageError('--loss: it is for --train of a model');
   if (isMade) return await withSession(place, (session) => inspectTraining(session, batch, values), passes);
+  const bytes = await readData(place);
+  if (isCompact(bytes)) {
+    say(`optimizer         ${optimizerIn(bytes)}`);
+    return await withSession({ compact: bytes }, (session) => inspectTraining(session, batch, values), passes);
+  }
   const options = { ...passes, ...(await externalIn(place, values)) };
   const checkpoint = await describeCheckpoint(place, options);
   if (checkpoint) return checkpoint.forEach(say);

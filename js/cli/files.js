@@ -52,6 +52,13 @@ export async function readData(file) {
   });
 }
 
+/** Whether it begins as a compact file does (src/compact/compact.h). @param {Uint8Array} bytes */
+export const isCompact = (bytes) => Buffer.from(bytes.subarray(0, 5)).equals(Buffer.from('\rTLCP'));
+
+/** The optimizer that a compact file names in its head, 'none' where it has none. @param {Uint8Array} bytes */
+export const optimizerIn = (bytes) =>
+  Buffer.from(bytes.subarray(12, 24)).toString('latin1').replace(/\0.*$/s, '') || 'none';
+
 /** @param {string} place */
 export async function isDirectory(place) {
   const found = await stat(place).catch((error) => {

@@ -93,6 +93,7 @@ static Status read_compact(TrainletSession *s, const void *bytes, size_t count, 
   if (compact.eval) TRY(take_graph(s, MODEL_EVAL, compact.eval, arena));
   s->checkpoint = compact.checkpoint;
   s->optimizer = compact.optimizer;
+  TRY(optimizer_check_part(&s->optimizer, &s->error));
   s->has_checkpoint = true;
   s->has_optimizer = compact.optimizer.kind != OPTIMIZER_NONE;
   return STATUS_OK;

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { copyExternal, readSource } from '../../source.js';
-import { artifactsIn, checkTraining, externalDataOf, isDirectory, readData, writeWhole } from '../files.js';
+import { artifactsIn, checkTraining, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
 import { UsageError } from '../run-main.js';
 import { complain, say } from '../terminal.js';
 import { FEATURES } from './features.js';
@@ -23,7 +23,7 @@ const BUILDS = /** @type {Record<string, string>} */ ({
 });
 
 export const shrinkHelp = `trainlet shrink DIR|MODEL… -o OUT [options]
-Makes a wasm file that holds just what these training directories and models need, from the published one: every other
+Makes a wasm file that holds just what these training directories, compact files and models need: every other
 operator, pass, optimizer, reader and call goes. Each is tried out on made-up data before and after, and must come out
 the same to the bit. Needs the npm package binaryen (npm install --save-dev binaryen).
 
@@ -117,7 +117,8 @@ async function subjectAt(place, externalData) {
   const name = path.basename(path.resolve(place));
   if (!(await isDirectory(place))) {
     const external = copyExternal({ externalData: await externalDataOf(place, externalData) });
-    return { name, parts: [{ which: 'model', bytes: await readSource('model', place, {}) }], external };
+    const bytes = await readSource('model', place, {});
+    return { name, parts: [{ which: isCompact(bytes) ? 'compact' : 'model', bytes }], external };
   }
   await checkTraining(place);
   const { trainModel, evalModel, optimizerModel, checkpointState } = artifactsIn(place);

@@ -181,10 +181,13 @@ export async function shrink(build, wish) {
 
 /** All that a subject of its kind is used for, unless it is left out. @param {Subject} subject @param {Wish} wish */
 function featuresFor({ parts }, { without }) {
-  const trains = parts.some(({ which }) => which === 'train');
+  const trains = parts.every(({ which }) => which !== 'model');
+  const unread = parts.some(({ which }) => which === 'train') ? 'compact' : 'onnx';
   const asked = Object.entries(FEATURES).filter(([, { asked }]) => !asked);
   const wanted = trains
-    ? asked.map(([name]) => name).filter((name) => name !== 'inference-session' && !IF_NEEDED.includes(name))
+    ? asked
+        .map(([name]) => name)
+        .filter((name) => name !== 'inference-session' && name !== unread && !IF_NEEDED.includes(name))
     : ['inference-session'];
   return new Set(wanted.filter((name) => !without.includes(name)));
 }

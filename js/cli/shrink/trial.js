@@ -42,7 +42,8 @@ export async function tryOut(module, subject, wanted) {
   if (info.train && wanted.isKept('save-checkpoint')) {
     const checkpoint = core.save({ optimizerState: true, format: 'trainlet', fit: '' });
     outcome.push(`checkpoint ${hash(checkpoint)}`);
-    const parts = subject.parts.map((part) => (part.which === 'checkpoint' ? { ...part, bytes: checkpoint } : part));
+    const others = subject.parts.filter(({ which }) => which !== 'checkpoint');
+    const parts = [...others, { which: /** @type {const} */ ('checkpoint'), bytes: checkpoint }];
     const again = await instanceFor({ module, threads: 1 });
     const resumed = new Core(again.instance, again.pool);
     load(resumed, subject, parts);
