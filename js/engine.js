@@ -310,6 +310,18 @@ export class Engine {
   }
 }
 
+/**
+ * What graphs of an instance have had, a line each; '' where the build does not tell, for it was shrunk.
+ * @param {{ instance: WebAssembly.Instance, pool?: Pool }} of
+ */
+export function seenBy({ instance, pool }) {
+  const { abi_seen: seen } = exportsOf(instance);
+  const memory = pool?.memory ?? /** @type {WebAssembly.Memory} */ (instance.exports.memory);
+  const at = seen?.();
+  const bytes = new Uint8Array(memory.buffer);
+  return seen ? decoder.decode(bytes.slice(at, bytes.indexOf(0, at))) : '';
+}
+
 /** What an engine is made of. @param {Protocol['open']['in']} args */
 export async function instanceFor({ module, threads, stop }) {
   const pool = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { Core } from '../../core.js';
-import { instanceFor } from '../../engine.js';
+import { instanceFor, seenBy } from '../../engine.js';
 import { ARRAYS, pack, sizeOf } from '../../tensor.js';
 
 /** @import { Kind } from './keep.js' */
@@ -35,8 +35,8 @@ const STEPS = 2;
  * @returns {Promise<{ outcome: string[], seen: [Kind, string][] }>} `seen`: what it took, if the engine tells
  */
 export async function tryOut(module, subject, wanted) {
-  const { instance, pool } = await instanceFor({ module, threads: 1 });
-  const core = new Core(instance, pool);
+  const made = await instanceFor({ module, threads: 1 });
+  const core = new Core(made.instance, made.pool);
   const { info } = load(core, subject, subject.parts);
   const outcome = info.train ? train(core, info, wanted) : infer(core, info, wanted);
   if (info.train && wanted.isKept('save-checkpoint')) {
@@ -53,7 +53,8 @@ export async function tryOut(module, subject, wanted) {
     const bytes = core.export({ outputs: undefined, trainingInfo: wanted.isKept('training-info') });
     outcome.push(`export ${hash(bytes)}`);
   }
-  return { outcome, seen: seenBy(instance, pool?.memory) };
+  const lines = seenBy(made).split('\n').filter(Boolean);
+  return { outcome, seen: lines.map((line) => /** @type {[Kind, string]} */ (line.split(' '))) };
 }
 
 /** @param {Core} core @param {Subject} subject @param {Part[]} parts */
@@ -121,16 +122,6 @@ function madeUp(type, dims) {
   const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(dims));
   if (type === 'float32' || type === 'float64') for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7) / 2;
   return { type, data, dims };
-}
-
-/** @param {WebAssembly.Instance} instance @param {WebAssembly.Memory} [shared] @returns {[Kind, string][]} */
-function seenBy({ exports }, shared) {
-  if (!exports.abi_seen) return [];
-  const at = /** @type {Function} */ (exports.abi_seen)();
-  const bytes = new Uint8Array((shared ?? /** @type {WebAssembly.Memory} */ (exports.memory)).buffer);
-  const text = new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
-  const lines = text.split('\n').filter(Boolean);
-  return lines.map((line) => /** @type {[Kind, string]} */ (line.split(' ')));
 }
 
 /** @param {Uint8Array} bytes */
