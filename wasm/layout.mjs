@@ -21,7 +21,7 @@ const isNamed = (name) => /^(op_rows|shrunk_for|part_.*)$/.test(name);
 /**
  * @param {Uint8Array} bytes a linked file, not optimized yet
  * @returns objects: the addresses at which one begins, ascending, each as its distance from the one before; named:
- * address and bytes of those that are changed; astray: addresses in the code that lie outside the object which they
+ * address and bytes of those that are changed; tails: where within an object another string begins; astray: addresses in the code that lie outside the object which they
  * mean, such as its end, each with that object's
  */
 export function layoutOf(bytes) {
@@ -35,11 +35,12 @@ export function layoutOf(bytes) {
   for (const { address, addend, symbol } of references) segments[symbol.segment] = address - addend - symbol.offset;
   const addressOf = ({ segment, offset }) => segments[segment] + offset;
   const objects = symbols.filter(({ size, segment }) => size && segments[segment] !== undefined);
-  const starts = startsOf(objects.map((o) => [addressOf(o), addressOf(o) + o.size]));
+  const { starts, tails } = startsOf(objects.map((o) => [addressOf(o), addressOf(o) + o.size]));
   const astray = references.filter(({ addend, symbol }) => addend < 0 || addend >= symbol.size);
   return {
     objects: starts.map((at, i) => at - (starts[i - 1] ?? 0)),
     named: Object.fromEntries(objects.filter(({ name }) => isNamed(name)).map((o) => [o.name, [addressOf(o), o.size]])),
+    tails,
     astray: astray.map(({ address, symbol }) => [address, addressOf(symbol)]),
   };
 }
@@ -48,11 +49,13 @@ export function layoutOf(bytes) {
 function startsOf(ranges) {
   let end = 0;
   const starts = [];
+  const tails = new Set();
   for (const [from, to] of ranges.sort((a, b) => a[0] - b[0])) {
     if (from >= end) starts.push(from);
+    else if (from > starts.at(-1)) tails.add(from);
     end = Math.max(end, to);
   }
-  return starts;
+  return { starts, tails: [...tails] };
 }
 
 function symbolsIn(reader) {

@@ -127,6 +127,19 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     wrong(list, /--build must be one of/, '--build', 'small');
   });
 
+  test('without sentences it is smaller still, and errors have their code', async () => {
+    const made = cli('shrink', at('mlp'), '--without', 'sentences', '--without', 'export', '-o', at('mute'));
+    assert.equal(made.status, 0, made.stderr);
+    const [wasmBinary, with_] = [readFileSync(at('mute/trainlet.wasm')), readFileSync(at('out/trainlet.wasm'))];
+    assert.ok(brotliCompressSync(wasmBinary).length < brotliCompressSync(with_).length - 4000);
+    const session = await TrainingSession.create(artifacts, { ...here, wasmBinary });
+    const wrong = feeds(session.trainingInputs);
+    wrong[session.trainingInputNames[1]] = new Tensor('int64', new BigInt64Array(8).fill(99n), [8]);
+    await assert.rejects(session.step(wrong), { code: 'invalid-feed' });
+    await assert.rejects(session.exportModel(), { message: 'this build was shrunk for mlp and has no export' });
+    assert.ok((await session.step(feeds(session.trainingInputs))).loss > 0);
+  });
+
   test('every call and part of the features is in every build, and every part belongs somewhere', async () => {
     for (const name of ['trainlet.wasm', 'trainlet-threads.wasm']) {
       const build = await Build.read(name);

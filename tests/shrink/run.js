@@ -17,8 +17,8 @@ import { MODELS, shipped } from '../js/real-models.js';
 const here = { worker: false, threads: 1 };
 /** To try in turn: the first that fits the model. */
 const LOSSES = ['cross-entropy', 'mse', 'none'];
-/** For training alone: the page brings the parameters, and takes what was learned by getParameter. */
-const MORE_THAN_TRAINING = ['save-checkpoint', 'load-checkpoint', 'export', 'best', 'buffer-of-parameters'];
+/** Left out for training alone: the page takes what was learned by getParameter, and errors are codes. */
+const MORE_THAN_TRAINING = 'save-checkpoint load-checkpoint export best buffer-of-parameters sentences'.split(' ');
 const ROUNDS = 15;
 
 const shapesOf = (tensors) => new Map(Object.entries(tensors).map(([name, { dims }]) => [name, [...dims]]));

@@ -18,6 +18,7 @@ const TRAP = Uint8Array.of(3, 0, 0x00, 0x0b);
  * @property {string} sha256
  * @property {number[]} objects
  * @property {Record<string, [address: number, bytes: number]>} named
+ * @property {number[]} tails
  * @property {[address: number, object: number][]} astray
  */
 

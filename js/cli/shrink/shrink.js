@@ -71,6 +71,7 @@ export class Build {
     const { calls, parts } = leftOut(keep, this.known);
     for (const part of parts) image.memory.writeUInt32LE(0, this.layout.named[`part_${part}`][0]);
     writePurpose(image, this.layout, purpose);
+    if (!keep.feature.has('sentences')) mute(image, this.layout);
     return cut(image, this.layout, (name) => !calls.has(name.replace(/^abi_/, '')), dead);
   }
 }
@@ -118,6 +119,20 @@ function leftOut(keep, known) {
     calls: new Set([...features.flatMap(([, { calls = [] }]) => calls), 'seen']),
     parts: [...features.flatMap(([, { parts = [] }]) => parts), ...rows],
   };
+}
+
+/** What is all of text, has a space, and is no short word of a list. */
+const SENTENCE = /^(?=.* )[^\0-\x08\x7f-\xff]{16,}\0+$/s;
+
+/** Empties sentences, but for the one that says that the build is a shrunk one. @param {Image} image @param {Layout} layout */
+function mute({ memory }, { objects, tails, named: { shrunk_for } }) {
+  let at = 0;
+  objects.forEach((step, i) => {
+    at += step;
+    const text = memory.toString('latin1', at, at + (objects[i + 1] ?? 0));
+    if (SENTENCE.test(text) && !text.startsWith('this build was shrunk') && at !== shrunk_for[0])
+      memory.fill(0, at, Math.min(at + text.length, ...tails.filter((tail) => tail > at)));
+  });
 }
 
 /** @param {Image} image @param {Layout} layout @param {string} purpose */
@@ -212,7 +227,8 @@ const IF_NEEDED = [
  */
 async function growUntilItRuns(build, keep, wish, subject, wanted) {
   for (let i = 0; ; i++) {
-    const module = await WebAssembly.compile(/** @type {BufferSource} */ (build.cut(keep, wish.purpose)));
+    const telling = { ...keep, feature: new Set([...keep.feature, 'sentences']) }; // what is missing
+    const module = await WebAssembly.compile(/** @type {BufferSource} */ (build.cut(telling, wish.purpose)));
     try {
       return (await tryOut(module, subject, wanted)).outcome;
     } catch (error) {
