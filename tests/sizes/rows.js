@@ -1,7 +1,9 @@
 // What is weighed: a row is a name and how to get its files, with the parts that are named when it grew. `most` is the
 // number of brotli's bytes that it must not exceed, whatever the table says.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { root } from '../../wasm/tools.mjs';
 import { loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
@@ -24,6 +26,18 @@ export function wasm(path, folder) {
   };
 }
 
+/** With the engine that is shrunk for its one model. */
+async function minimalPage() {
+  const folder = mkdtempSync(join(tmpdir(), 'trainlet-sizes-'));
+  try {
+    execFileSync(process.execPath, [join(root, 'examples/minimal/build.mjs'), folder], { stdio: 'pipe' });
+    const names = readdirSync(folder).filter((name) => /^(page|chunk-.*|worker)\.js$|\.wasm$|\.html$/.test(name));
+    return { files: names.map((name) => readFileSync(join(folder, name))), parts: {} };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 const FIRST = "import { TrainingSession, Tensor } from 'trainlet'; globalThis.used = [TrainingSession, Tensor];";
 const ALL = "import * as trainlet from 'trainlet'; globalThis.used = { ...trainlet };";
 
@@ -43,5 +57,6 @@ export const ROWS = [
     },
   },
   { name: 'a page of everything, all that it may load', measure: () => loadedInAll(ALL) },
+  { name: 'examples/minimal: what its page loads at first', measure: minimalPage },
   { name: 'js/index.js without a bundler, at first', measure: () => withoutBundler('js/index.js') },
 ];

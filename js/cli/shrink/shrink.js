@@ -121,17 +121,25 @@ function leftOut(keep, known) {
   };
 }
 
-/** What is all of text, has a space, and is no short word of a list. */
-const SENTENCE = /^(?=.* )[^\0-\x08\x7f-\xff]{16,}\0+$/s;
+const LEAST_SENTENCE = 16;
+
+/** All of text, with a space, and no short word of a list. @param {Uint8Array} bytes with their zero at the end */
+function isSentence(bytes) {
+  const end = bytes.indexOf(0);
+  const text = bytes.subarray(0, end);
+  const isText = text.every((byte) => byte >= 9 && byte < 127) && bytes.subarray(end).every((byte) => !byte);
+  return end >= LEAST_SENTENCE && text.includes(32) && isText;
+}
 
 /** Empties sentences, but for the one that says that the build is a shrunk one. @param {Image} image @param {Layout} layout */
 function mute({ memory }, { objects, tails, named: { shrunk_for } }) {
   let at = 0;
   objects.forEach((step, i) => {
     at += step;
-    const text = memory.toString('latin1', at, at + (objects[i + 1] ?? 0));
-    if (SENTENCE.test(text) && !text.startsWith('this build was shrunk') && at !== shrunk_for[0])
-      memory.fill(0, at, Math.min(at + text.length, ...tails.filter((tail) => tail > at)));
+    const end = at + (objects[i + 1] ?? 0);
+    const isKept = memory.toString('latin1', at, end).startsWith('this build was shrunk') || at === shrunk_for[0];
+    if (isSentence(memory.subarray(at, end)) && !isKept)
+      memory.fill(0, at, Math.min(end, ...tails.filter((tail) => tail > at)));
   });
 }
 
