@@ -37,6 +37,7 @@ async function runCommand(name, args) {
     return void process.stdout.write(`${text}\n`);
   }
   if (command.runAll && positionals.length) return await command.runAll(positionals, values);
+  if (command.runAll) throw new UsageError(`${name} takes one ${command.takes} or more`);
   if (positionals.length !== 1) throw new UsageError(`${name} takes one ${command.takes}, not ${positionals.length}`);
   await command.run?.(positionals[0], values);
 }

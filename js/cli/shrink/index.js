@@ -10,6 +10,7 @@ import { UsageError } from '../run-main.js';
 import { complain, say } from '../terminal.js';
 import { FEATURES } from './features.js';
 import { keepNothing, merge, printKeep, readKeep } from './keep.js';
+import { programOf } from './optimize.js';
 import { Build, shrink } from './shrink.js';
 
 /** @import { Keep } from './keep.js' */
@@ -67,6 +68,7 @@ export async function runShrink(places, values) {
   const [more, without] = [featuresIn(values.with), featuresIn(values.without)];
   const sizes = sizesIn(values['batch-size']);
   const shapes = shapesIn(values.shape);
+  if (!list) programOf(); // before anything is tried out
   const build = await Build.read(file, values.wasm && (await readData(values.wasm)));
   const keep = await keepIn(values.keep ?? [], build.known);
   for (const feature of more) keep.feature.add(feature);

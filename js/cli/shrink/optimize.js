@@ -31,7 +31,8 @@ export function optimize(bytes) {
   }
 }
 
-function programOf() {
+/** binaryen's wasm-opt, or a sentence that it is not there. */
+export function programOf() {
   for (const place of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
       return join(dirname(createRequire(place).resolve('binaryen/package.json')), 'bin/wasm-opt');

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { setFlagsFromString } from 'node:v8';
 import { sentenceOf, TrainletError } from '../../errors.js';
 import { cut } from './cut.js';
 import { FEATURES } from './features.js';
@@ -171,7 +172,7 @@ function writePurpose({ memory }, { named }, purpose) {
 export async function shrink(build, wish) {
   const keep = keepNothing();
   merge(keep, wish.keep);
-  const full = await WebAssembly.compile(/** @type {BufferSource} */ (build.bytes));
+  const full = await compile(build.bytes);
   const tried = [];
   for (const subject of wish.subjects) {
     wish.progress(`trying ${subject.name} on the whole engine`);
@@ -194,12 +195,19 @@ export async function shrink(build, wish) {
   }
   wish.progress('removing dead code');
   const bytes = optimize(build.cut(keep, wish.purpose));
-  const module = await WebAssembly.compile(/** @type {BufferSource} */ (bytes));
+  const module = await compile(bytes);
   for (const { subject, wanted, outcome } of tried) {
     wish.progress(`trying ${subject.name} on the shrunk engine`);
     same(subject, outcome, (await tryOut(module, subject, wanted)).outcome);
   }
   return { bytes, keep };
+}
+
+/** Node 20 knows relaxed SIMD only if it is told to. @param {Uint8Array} bytes */
+async function compile(bytes) {
+  const source = /** @type {BufferSource} */ (bytes);
+  if (!WebAssembly.validate(source)) setFlagsFromString('--experimental-wasm-relaxed-simd');
+  return await WebAssembly.compile(source);
 }
 
 /** All that a subject of its kind is used for, unless it is left out. @param {Subject} subject @param {Wish} wish */
@@ -236,7 +244,7 @@ const IF_NEEDED = [
 async function growUntilItRuns(build, keep, wish, subject, wanted) {
   for (let i = 0; ; i++) {
     const telling = { ...keep, feature: new Set([...keep.feature, 'sentences']) }; // what is missing
-    const module = await WebAssembly.compile(/** @type {BufferSource} */ (build.cut(telling, wish.purpose)));
+    const module = await compile(build.cut(telling, wish.purpose));
     try {
       return (await tryOut(module, subject, wanted)).outcome;
     } catch (error) {
