@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
  * @property {boolean} [asked] only on request: nothing that a model needs to train as it does
  * @property {string[]} [calls] exports of wasm/abi.c, without abi_
  * @property {string[]} [parts] of src/part.h, without part_
+ * @property {string} [operators] it makes those with this in their name faster, and is kept with them
  * @property {string} [missing] how the engine calls it where it is left out
  */
 

@@ -187,6 +187,7 @@ export async function shrink(build, wish) {
     if (wish.exact) continue;
     for (const [kind, name] of seen) keep[kind].add(name);
     for (const name of features) keep.feature.add(name);
+    for (const name of fasterWith(keep, wish)) keep.feature.add(name);
   }
   if (keep.feature.has('artifacts')) merge(keep, { ...keepNothing(), loss: build.known.loss });
   for (const { subject, wanted, outcome } of tried) {
@@ -202,6 +203,15 @@ export async function shrink(build, wish) {
   }
   return { bytes, keep };
 }
+
+/** Features that only save time, of operators that are kept. @param {Keep} keep @param {Wish} wish */
+const fasterWith = ({ operator }, { without }) =>
+  Object.entries(FEATURES)
+    .filter(
+      ([name, { operators }]) =>
+        operators && !without.includes(name) && [...operator].some((it) => it.includes(operators)),
+    )
+    .map(([name]) => name);
 
 /** Node 20 knows relaxed SIMD only if it is told to. @param {Uint8Array} bytes */
 async function compile(bytes) {
