@@ -124,7 +124,9 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     writeFileSync(at('other.wasm'), readFileSync('js/trainlet.wasm').subarray(0, 1000));
     wrong(list, /trainlet\.wasm cannot be shrunk: it is not as/, '--wasm', at('other.wasm'));
     wrong(list, /there is no feature 'exports'/, '--with', 'exports');
+    wrong(list, /there is no feature 'constructor'/, '--with', 'constructor');
     wrong(list, /--build must be one of/, '--build', 'small');
+    wrong(list, /--build must be one of/, '--build', 'constructor');
   });
 
   test('without sentences it is smaller still, and errors have their code', async () => {

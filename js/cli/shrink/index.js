@@ -11,7 +11,7 @@ import { complain, say } from '../terminal.js';
 import { FEATURES } from './features.js';
 import { keepNothing, merge, printKeep, readKeep } from './keep.js';
 import { programOf } from './optimize.js';
-import { Build, shrink } from './shrink.js';
+import { Build, needsOf, shrink } from './shrink.js';
 
 /** @import { Keep } from './keep.js' */
 /** @import { Subject } from './trial.js' */
@@ -63,7 +63,8 @@ export const shrinkOptions = {
 export async function runShrink(places, values) {
   const { build: name, list, out, exactly, force } = values;
   const file = BUILDS[name];
-  if (!file) throw new UsageError(`--build must be one of ${Object.keys(BUILDS).join(', ')}, not '${name}'`);
+  if (!Object.hasOwn(BUILDS, name))
+    throw new UsageError(`--build must be one of ${Object.keys(BUILDS).join(', ')}, not '${name}'`);
   if (!list && !out) throw new UsageError('shrink needs -o OUT, or --list');
   const [more, without] = [featuresIn(values.with), featuresIn(values.without)];
   const sizes = sizesIn(values['batch-size']);
@@ -76,14 +77,14 @@ export async function runShrink(places, values) {
   for (const place of places) subjects.push(await subjectAt(place, values['external-data']));
   const purpose = places.map((place) => path.basename(path.resolve(place))).join(', ');
   const progress = (/** @type {string} */ what) => complain(`[trainlet] ${what} …`);
-  const made = await shrink(build, { subjects, keep, without, exact: exactly, sizes, shapes, purpose, progress });
-  if (list) return void process.stdout.write(printKeep(made.keep));
-  await write(out, force, file, build, made, purpose);
+  const wish = { subjects, keep, without, exact: exactly, sizes, shapes, purpose, progress };
+  if (list) return void process.stdout.write(printKeep((await needsOf(build, wish)).keep));
+  await write(out, force, file, build, await shrink(build, wish), purpose);
 }
 
 /** @param {string[]} [names] */
 function featuresIn(names = []) {
-  const unknown = names.find((name) => !FEATURES[name]);
+  const unknown = names.find((name) => !Object.hasOwn(FEATURES, name));
   if (unknown !== undefined)
     throw new UsageError(`there is no feature '${unknown}'; there are ${Object.keys(FEATURES).join(', ')}`);
   return names;

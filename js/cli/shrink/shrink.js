@@ -165,11 +165,11 @@ function writePurpose({ memory }, { named }, purpose) {
  */
 
 /**
+ * What the subjects need, tried out on a build that has nothing else.
  * @param {Build} build
  * @param {Wish} wish
- * @returns {Promise<{ bytes: Uint8Array, keep: Keep }>}
  */
-export async function shrink(build, wish) {
+export async function needsOf(build, wish) {
   const keep = keepNothing();
   merge(keep, wish.keep);
   const full = await compile(build.bytes);
@@ -194,6 +194,16 @@ export async function shrink(build, wish) {
     wish.progress(`trying ${subject.name} on what is left`);
     same(subject, outcome, await growUntilItRuns(build, keep, wish, subject, wanted));
   }
+  return { keep, tried };
+}
+
+/**
+ * @param {Build} build
+ * @param {Wish} wish
+ * @returns {Promise<{ bytes: Uint8Array, keep: Keep }>}
+ */
+export async function shrink(build, wish) {
+  const { keep, tried } = await needsOf(build, wish);
   wish.progress('removing dead code');
   const bytes = optimize(build.cut(keep, wish.purpose));
   const module = await compile(bytes);
