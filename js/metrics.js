@@ -26,7 +26,9 @@ export function measuresOf(info, metrics) {
   const graph = /** @type {GraphInfo} */ (info.train ?? info.eval);
   const perplexity = metrics?.includes('perplexity') ?? false;
   if (perplexity && !graph.crossEntropy)
-    throw invalid('perplexity needs a loss that is cross-entropy, of which it is the exponential');
+    throw invalid(
+      'perplexity needs a loss that is cross-entropy without labelSmoothing, of which it is the exponential',
+    );
   const losses = graph.losses.length ? graph.losses : [{ name: graph.outputs[0].name, weight: 1 }];
   return { losses, pair: accuracyPair(graph, info.predict, metrics), perplexity };
 }

@@ -418,6 +418,11 @@ export interface LossOptions {
    */
   ignoreIndex?: number;
   /**
+   * Which share of a label all classes have alike (cross-entropy): from 0, the default, to 1. Together with `weights` and
+   * `ignoreIndex` it means what PyTorch's `label_smoothing` does.
+   */
+  labelSmoothing?: number;
+  /**
    * Along which axis of the scores the classes are (cross-entropy): 1, (N, C, …), as in ONNX and PyTorch's losses, or -1,
    * (N, …, C). The labels have the other axes. Default: -1 where a product with a weight gives scores of three or more
    * dims, as the logits (N, tokens, C) of a language model are, otherwise 1.

@@ -23,8 +23,8 @@ import { complain, say } from './terminal.js';
 const FORMATS = ['ort', 'trainlet', 'compact'];
 
 /** What makes artifacts of a model, and says nothing about those that there are. */
-const OF_MODEL = ['loss', 'ignore-index', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm', 'train', 'freeze'];
-const ALSO_OF_MODEL = ['optimizer', 'output', 'batch-norm', 'untie', 'nominal', 'external-data'];
+const OF_MODEL = ['loss', 'ignore-index', 'label-smoothing', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm'];
+const ALSO_OF_MODEL = ['train', 'freeze', 'optimizer', 'output', 'batch-norm', 'untie', 'nominal', 'external-data'];
 
 export async function artifactsHelp() {
   const { losses, optimizers } = (await engine()).constants;
@@ -36,6 +36,7 @@ the training directory DIR as it is. A file that is there already, as a trained 
   --loss LOSS          ${losses.join(', ')}
                        (default: as the model's own training_info says)
   --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
+  --label-smoothing E  of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
@@ -57,6 +58,7 @@ the training directory DIR as it is. A file that is there already, as a trained 
 export const ARTIFACTS_OPTIONS = {
   loss: { type: 'string' },
   'ignore-index': { type: 'string' },
+  'label-smoothing': { type: 'string' },
   optimizer: { type: 'string' },
   lr: { type: 'string' },
   'weight-decay': { type: 'string' },
@@ -116,11 +118,19 @@ async function ownCheckpoint(made) {
   }
 }
 
+const OF_CROSS_ENTROPY = ['ignore-index', 'label-smoothing'];
+
 /** @param {Values} values @returns {LossType | LossOptions | undefined} */
-function lossIn({ loss, 'ignore-index': ignored }) {
-  if (ignored === undefined) return loss;
-  if (loss !== 'cross-entropy') throw new UsageError('--ignore-index: it is for --loss cross-entropy');
-  return { type: loss, ignoreIndex: wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER) };
+function lossIn({ loss, ...values }) {
+  const given = OF_CROSS_ENTROPY.find((name) => values[name] !== undefined);
+  if (!given) return loss;
+  if (loss !== 'cross-entropy') throw new UsageError(`--${given}: it is for --loss cross-entropy`);
+  const ignored = values['ignore-index'];
+  return {
+    type: loss,
+    ignoreIndex: ignored === undefined ? ignored : wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER),
+    labelSmoothing: number('label-smoothing', values['label-smoothing'], { least: 0, most: 1 }),
+  };
 }
 
 /** @param {string} model @param {Values} values */

@@ -105,8 +105,14 @@ bool loss_is_part(const Graph *g, const Value *v) {
   return false;
 }
 
+/* Label smoothing, as generateArtifacts writes it: the sum of a label's log-probability and of all of them. */
+static bool is_smoothed(const Node *n) {
+  return n->op == &op_negative_log_likelihood_loss && n->in[0]->producer && n->in[0]->producer->op == &op_add;
+}
+
 bool loss_is_cross_entropy(const Graph *g) {
-  return g->output_count && g->outputs[0]->producer && compares_with_labels(g->outputs[0]->producer);
+  const Node *n = g->output_count ? g->outputs[0]->producer : NULL;
+  return n && compares_with_labels(n) && !is_smoothed(n);
 }
 
 const Node *loss_of_labels(const Graph *g, const Value *input) {

@@ -61,6 +61,13 @@ static Status set_ignore_index(TrainletArtifacts *a, LossOptions *o, const char 
   return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
 }
 
+static Status set_label_smoothing(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  char *end;
+  o->label_smoothing = strtof(value, &end);
+  bool good = end != value && !*end && o->label_smoothing >= 0 && o->label_smoothing <= 1;
+  return good ? STATUS_OK : invalid(a, key, value, "a number from 0 to 1");
+}
+
 static Status set_class_axis(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   bool last = strcmp(value, "-1") == 0;
   o->class_axis = last ? -1 : 1;
@@ -105,6 +112,7 @@ static const LossOption loss_options[] = {
     {"reduction", set_reduction},
     {"weights", set_weights},
     {"ignoreIndex", set_ignore_index},
+    {"labelSmoothing", set_label_smoothing},
     {"axis", set_class_axis},
     {"delta", set_delta},
     {NULL, NULL},

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph/compose.h"
 #include "graph/op.h"
 #include "part.h"
 #include "train/class_axis.h"
@@ -26,6 +27,42 @@ static bool classes_are_last(const LossOptions *o, const Value *scores) {
 static void make_rows(Graph *g, Value **scores, Value **labels) {
   *scores = emit_with(g, "Flatten", ATTRS(attr_of_int("axis", (*scores)->shape.rank - 1)), *scores);
   *labels = emit(g, "Reshape", *labels, emit_ints(g, (int64_t[]){-1}, 1));
+}
+
+/* Of no weight is nearly none: what smoothing gives such a label is w[l] times a w[l]th. */
+static float *weights_above_0(Graph *g, const LossOptions *o) {
+  float *weights = ARENA_ARRAY(g->arena, float, o->weight_count);
+  for (int k = 0; weights && k < o->weight_count; k++) weights[k] = o->weights[k] == 0 ? 1e-20f : o->weights[k];
+  return weights;
+}
+
+/* The weights to the power 1 or -1, times `scale`, along axis 1 of the scores. */
+static Value *along_classes(Graph *g, const LossOptions *o, const Value *scores, int power, float scale) {
+  float *numbers = weights_above_0(g, o);
+  if (!numbers) return NULL;
+  for (int k = 0; k < o->weight_count; k++) numbers[k] = scale * (power > 0 ? numbers[k] : 1 / numbers[k]);
+  Shape shape = {.rank = scores->shape.rank - 1, .dim = {o->weight_count}};
+  for (int i = 1; i < shape.rank; i++) shape.dim[i] = 1;
+  return emit_floats(g, numbers, &shape);
+}
+
+/* ε/C · Σ_k w[k]·p[k] / w[l], w being 1 without weights */
+static Value *spread(Graph *g, const LossOptions *o, Value *p) {
+  static const int64_t classes = 1;
+  Compose c = {.graph = g};
+  if (!p) return NULL;
+  if (!o->weights)
+    return emit(g, "Mul", compose_reduce(&c, "ReduceMean", p, &classes, 1, true), emit_float(g, o->label_smoothing));
+  Value *weighted = emit(g, "Mul", p, along_classes(g, o, p, 1, 1));
+  Value *sum = compose_reduce(&c, "ReduceSum", weighted, &classes, 1, true);
+  return emit(g, "Mul", sum, along_classes(g, o, p, -1, o->label_smoothing / (float)o->weight_count));
+}
+
+/* p = log softmax(scores) and q[l] = (1−ε)·p[l] + ε/C · Σ_k w[k]·p[k] / w[l], whose likelihood loss −Σ w[l]·q[l] / Σ
+ * w[l] is PyTorch's CrossEntropyLoss with label_smoothing ε. */
+static Value *smoothed(Graph *g, const LossOptions *o, Value *scores) {
+  Value *p = emit_with(g, "LogSoftmax", ATTRS(attr_of_int("axis", 1)), scores);
+  return emit(g, "Add", emit(g, "Mul", p, emit_float(g, 1 - o->label_smoothing)), spread(g, o, p));
 }
 
 /* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss) */
@@ -52,11 +89,14 @@ static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
   Value *in[3] = {scores, labels, NULL};
   if (o->weights) {
     Shape weights = SHAPE(o->weight_count);
-    in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights, o->weights);
+    in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights,
+                           o->label_smoothing > 0 ? weights_above_0(g, o) : o->weights);
   }
+  if (o->label_smoothing > 0) in[0] = smoothed(g, o, scores);
   Attr attrs[2] = {attr_of_string("reduction", o->sum ? "sum" : "mean"), attr_of_int("ignore_index", o->ignore_index)};
-  Node *n = emit_node(g, "SoftmaxCrossEntropyLoss", (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in,
-                      o->weights ? 3 : 2, 2, NULL);
+  const char *op = o->label_smoothing > 0 ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss";
+  Node *n = emit_node(g, op, (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2,
+                      o->label_smoothing > 0 ? 1 : 2, NULL);
   return n ? n->out[0] : NULL;
 }
 
@@ -130,6 +170,11 @@ bool loss_named(const char *name, int *kind) {
 bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
 Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
+  if (o->label_smoothing > 0 && rows[o->kind].append != &part_loss_cross_entropy) {
+    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "labelSmoothing is of cross-entropy, not of %s",
+              rows[o->kind].name);
+    return NULL;
+  }
   if (!*rows[o->kind].append) return part_missing(g->error, rows[o->kind].name), NULL;
   if (scores->type == DTYPE_FLOAT32) return (*rows[o->kind].append)(g, o, scores);
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,

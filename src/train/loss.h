@@ -11,8 +11,9 @@ typedef struct LossOptions {
   Block weight_memory;
   bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
-  int class_axis; /* cross-entropy: 1, or -1 for the last; 0: as the scores' layer tells (train/class_axis.h) */
-  float delta;    /* huber: beyond it the loss is linear */
+  float label_smoothing; /* cross-entropy: the share of a label that all classes have alike, from 0 to 1 */
+  int class_axis;        /* cross-entropy: 1, or -1 for the last; 0: as the scores' layer tells (train/class_axis.h) */
+  float delta;           /* huber: beyond it the loss is linear */
   /* Of one of several: */
   const char *input; /* the value that it is taken of; NULL: the model's first output */
   const char *label; /* the name of its labels; NULL: as of a loss alone */

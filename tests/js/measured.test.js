@@ -458,6 +458,15 @@ test('at the command line a label that is no class is one sentence and exit code
   const { code, stderr } = await make('mse', '--ignore-index', '-100');
   assert.equal(code, 2);
   assert.match(stderr, /--ignore-index: it is for --loss cross-entropy/);
+  assert.equal((await make('cross-entropy', '--label-smoothing', '0.1')).code, 0);
+  assert.match(
+    (await make('mse', '--label-smoothing', '0.1')).stderr,
+    /--label-smoothing: it is for --loss cross-entropy/,
+  );
+  assert.match(
+    (await make('cross-entropy', '--label-smoothing', '2')).stderr,
+    /--label-smoothing must be a number .* 1, not '2'/,
+  );
 });
 
 test('data of whole numbers in float32, with a frame of zeros, have a fingerprint of what differs in them', () => {

@@ -1,0 +1,127 @@
+// What fine-tuning is made of, each held to twenty steps of it in PyTorch (tests/golden/make_tuning.py).
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import test from 'node:test';
+import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { batchTensor, batchUnit } from '../golden/recipe.js';
+
+const golden = new URL('../golden/', import.meta.url);
+const { steps: STEPS, runs } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
+const HERE = { worker: false, threads: 1 };
+
+/** The batches of all steps as one array. */
+function rowsOf(spec, batch) {
+  const batches = Array.from({ length: STEPS }, (_, step) => batchTensor(spec, batch, step));
+  const [{ type, data, dims }] = batches;
+  const all = new data.constructor(STEPS * data.length);
+  batches.forEach((one, i) => {
+    all.set(one.data, i * data.length);
+  });
+  return new Tensor(type, all, [STEPS * batch, ...dims.slice(1)]);
+}
+
+const dataOf = ({ input, label, batch }) => ({
+  inputs: { [input.name]: rowsOf(input, batch) },
+  labels: { [label.name]: rowsOf(label, batch) },
+});
+
+const make = async ({ model, loss, optimizer }) =>
+  await generateArtifacts(readFileSync(new URL(model, golden)), { loss, optimizer, ...HERE });
+
+async function create(t, artifacts) {
+  const session = await TrainingSession.create(artifacts, HERE);
+  t.after(() => session.release());
+  return session;
+}
+
+async function valuesOf(session) {
+  const values = {};
+  for (const { name } of session.parameters) values[name] = (await session.getParameter(name)).data.slice();
+  return values;
+}
+
+function holdChanges(before, now, wanted) {
+  for (const [name, [want, size]] of Object.entries(wanted)) {
+    let change = 0;
+    now[name].forEach((value, i) => {
+      change += (value - before[name][i]) * (2 * batchUnit(7, i) - 1);
+    });
+    assert.ok(Math.abs(change - want) <= 1e-4 * size, `${name} changed by ${change}, in PyTorch by ${want} of ${size}`);
+  }
+}
+
+/** One pass through the data in order; the losses of its steps. */
+async function fit(session, run, options) {
+  const losses = [];
+  const told = { batchSize: run.batch, shuffle: false, onBatch: ({ loss }) => losses.push(loss) };
+  await session.fit(dataOf(run), { ...told, ...options });
+  return losses;
+}
+
+/** The run as PyTorch has it. */
+async function holds(t, run, options) {
+  const session = await create(t, await make(run));
+  const before = await valuesOf(session);
+  const losses = await fit(session, run, options);
+  assert.equal(losses.length, STEPS);
+  losses.forEach((loss, i) => {
+    const wanted = run.torch.losses[i];
+    assert.ok(Math.abs(loss - wanted) <= 1e-4 * wanted, `loss ${i} is ${loss}, in PyTorch ${wanted}`);
+  });
+  holdChanges(before, await valuesOf(session), run.torch.changes);
+  return session;
+}
+
+const near = (found, wanted) => assert.ok(Math.abs(found - wanted) < 2e-6 * Math.abs(wanted), `${found} not ${wanted}`);
+
+// ── Label smoothing ──
+
+for (const [name, run] of Object.entries(runs).filter(([name]) => name.startsWith('smoothing')))
+  test(`${name}: losses and weights as in PyTorch`, async (t) => {
+    const session = await holds(t, run);
+    const data = dataOf(run);
+    const means = await Promise.all([7, 1000].map((batchSize) => session.evaluate(data, { batchSize })));
+    near(means[0].loss, means[1].loss);
+  });
+
+test('label smoothing: perplexity is no longer the exponential of the loss', async (t) => {
+  const session = await create(t, await make(runs.smoothing));
+  const asked = session.evaluate(dataOf(runs.smoothing), { metrics: ['perplexity'] });
+  await assert.rejects(asked, { code: 'invalid-argument', message: /^perplexity needs .* without labelSmoothing/ });
+});
+
+test('label smoothing: onnxruntime-web trains the artifacts', async () => {
+  const require = createRequire(import.meta.url);
+  const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
+  ort.env.wasm.numThreads = 1;
+  const input = { ...runs.smoothing.input, dims: [9] };
+  const label = { ...runs.smoothing.label, high: 3 };
+  for (const more of [{}, { weights: [1, 0, 2.5] }, { ignoreIndex: 1 }, { weights: [1, 2, 0.5], ignoreIndex: 2 }]) {
+    const loss = { type: 'cross-entropy', labelSmoothing: 0.125, ...more };
+    const artifacts = await make({ model: 'regression.onnx', loss, optimizer: 'adamw' }); // with ONNX Runtime's rate
+    assert.deepEqual(artifacts.warnings, []);
+    const [theirs, ours] = [
+      await ort.TrainingSession.create(artifacts, { executionProviders: ['wasm'] }),
+      await TrainingSession.create(artifacts, HERE),
+    ];
+    for (let step = 0; step < 5; step++) {
+      const losses = [];
+      const feeds = Object.fromEntries(
+        [input, label].map((spec) => {
+          const { type, data, dims } = batchTensor(spec, 6, step);
+          return [spec.name, new ort.Tensor(type, data, dims)];
+        }),
+      );
+      for (const session of [theirs, ours]) {
+        losses.push((await session.runTrainStep(feeds)).loss.data[0]);
+        await session.runOptimizerStep();
+        await session.lazyResetGrad();
+      }
+      near(losses[0], losses[1]);
+    }
+    await Promise.all([theirs.release(), ours.release()]);
+  }
+});
