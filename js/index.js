@@ -5,4 +5,4 @@ export { TrainletError } from './errors.js';
 export { InferenceSession } from './inference.js';
 export { TrainingSession } from './session.js';
 export { CheckpointStore } from './store.js';
-export { Tensor } from './tensor.js';
+export { Tensor } from './tensor-of.js';

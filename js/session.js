@@ -55,7 +55,7 @@ export class TrainingSession {
   static async create(artifacts, options = {}) {
     const sources = sourcesOf('TrainingSession.create', artifacts);
     checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
-    checkBounds(options.bounds);
+    if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(invalid, options.bounds);
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./outside.js')) : undefined;
       return new TrainingSession(client, loaded, outside);
@@ -291,15 +291,6 @@ const withData = () => later(() => import('./fit.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
-
-/** @param {TrainingSessionOptions['bounds']} bounds */
-function checkBounds(bounds = {}) {
-  if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds))
-    throw invalid("bounds must be an object of ranges by name, as { 'w*': [0, 10] }");
-  for (const [name, range] of Object.entries(bounds))
-    if (!Array.isArray(range) || range.length !== 2 || !range.every((end) => typeof end === 'number'))
-      throw invalid(`bounds of '${name}' must be two numbers, as [0, 10]`);
-}
 
 /** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
 function frozen(parameters) {

@@ -95,6 +95,69 @@ export interface TensorConstructor {
   new (data: readonly boolean[], dims?: readonly number[]): Tensor<'bool'>;
   new (data: readonly string[], dims?: readonly number[]): Tensor<'string'>;
   readonly prototype: Tensor;
+  /**
+   * A tensor of a picture, (1, channels, height, width), or of an array of them as one batch. With `size`, `mean` and
+   * `std` it has the numbers of torchvision's Resize, CenterCrop, ToTensor and Normalize on Pillow's pixels, to the bit
+   * and in every browser:
+   *
+   *     const input = await Tensor.fromImage(photo, { size: 224, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] });
+   *
+   * It works in a page, in a worker, and with `{ data, width, height }` in Node. The source is read when the promise is
+   * settled at the latest: do not close or redraw it before. Errors: `invalid-argument` (options, or what is no
+   * picture), `source-unreadable` (a file that the browser cannot decode, a picture of another site that does not allow
+   * its pixels to be read, a video without a frame).
+   */
+  fromImage<T extends 'float32' | 'uint8' = 'float32'>(
+    source: ImageSource | readonly ImageSource[],
+    options?: ImageOptions<T>,
+  ): Promise<Tensor<T>>;
+}
+type Dom<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
+/**
+ * A picture. A Blob, or a URL, is a file that the browser decodes, turned as its camera says; of a video it is the frame
+ * that is shown; ImageData is four bytes a pixel: red, green, blue, alpha.
+ */
+export type ImageSource =
+  | Dom<'ImageBitmap'>
+  | Dom<'HTMLCanvasElement'>
+  | Dom<'OffscreenCanvas'>
+  | Dom<'HTMLImageElement'>
+  | Dom<'HTMLVideoElement'>
+  | Dom<'VideoFrame'>
+  | { readonly data: Uint8ClampedArray | Uint8Array; readonly width: number; readonly height: number }
+  | Blob
+  | string
+  | URL;
+
+/** How a picture becomes numbers. `tensorLayout`, `tensorFormat`, `norm` and `dataType` are ONNX Runtime's. */
+export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
+  /** Pixels of both sides, or of each; 1 to 16,384. Default: the picture's own, which must be the same for all of a batch. */
+  size?: number | readonly [height: number, width: number];
+  /**
+   * What becomes of a picture of other proportions than `size`. `center` (default): it is scaled until it covers that
+   * size, and what sticks out is cut off; false: it is stretched.
+   */
+  crop?: 'center' | false;
+  /** 3 (default), or 1 for grey (0.299 red + 0.587 green + 0.114 blue). */
+  channels?: 1 | 3;
+  /** Default NCHW: (pictures, channels, height, width). */
+  layout?: 'NCHW' | 'NHWC';
+  /** The same as `layout`. */
+  tensorLayout?: 'NCHW' | 'NHWC';
+  /** The order of the channels; default RGB. */
+  tensorFormat?: 'RGB' | 'BGR' | 'RBG';
+  /**
+   * For red, green and blue, or one number for all: (pixel / 255 − mean) / std. Defaults 0 and 1: numbers from 0 to 1.
+   * Networks pretrained on ImageNet mostly want mean [0.485, 0.456, 0.406] and std [0.229, 0.224, 0.225].
+   */
+  mean?: number | readonly number[];
+  std?: number | readonly number[];
+  /** Instead of both: (pixel + bias) / mean, of pixels from 0 to 255. Defaults 0 and 255. */
+  norm?: { mean?: number | readonly number[]; bias?: number | readonly number[] };
+  /** Default float32; `uint8` are the pixels as they are. */
+  dataType?: T;
+  /** What is seen through transparent pixels: red, green and blue from 0 to 255. Default [255, 255, 255], white. */
+  background?: readonly [red: number, green: number, blue: number];
 }
 type ClassType<D> = Exclude<TypeOf<D>, 'bool' | 'float16' | 'bfloat16'>;
 

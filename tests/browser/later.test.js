@@ -49,6 +49,7 @@ test('offline, what was not loaded yet is told in a sentence, and works when the
     'data',
     'versions',
     'database',
+    'image',
     'outside',
     'serve',
     'core',
