@@ -6,15 +6,18 @@
 import { checkKeys, TrainletError } from './errors.js';
 import { fingerprintOf } from './fingerprint.js';
 import { checkLabels } from './label-range.js';
+import { weigh } from './weights.js';
 import { bind, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
 
-/** @import { Dataset, Feeds, TypedArray, ValueInfo } from './types.js' */
+/** @import { Dataset, Feeds, FitOptions, SampleWeight, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
 
 /**
  * @typedef {import('./tensor.js').Taken<TypedArray>} Taken
  * @typedef {{ data: TypedArray, dims: readonly number[] }} Labels
- * @typedef {{ feeds: PackedFeeds, examples: number, labels?: Labels }} Batch the labels are a copy, for the metrics
+ * @typedef {{ feeds: PackedFeeds, examples: number, weight?: number, labels?: Labels }} Batch `weight`: of all its
+ * examples; the labels are a copy, for the metrics
+ * @typedef {{ label?: string, weight?: string }} Wanted names of inputs of which a batch tells more
  * @typedef {{ done?: boolean, value: Batch }} Next
  * @typedef {{ next(): Next | Promise<Next>, return?(value?: any): unknown }} Batches
  * @typedef {object} Reader
@@ -22,7 +25,7 @@ import { bind, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
  * @property {number} [batches]
  * @property {number} [fingerprint]
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
- * @typedef {{ inputs: Feeds, labels?: Feeds }} Arrays
+ * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
  */
 
 /**
@@ -43,17 +46,19 @@ export const isArrays = (data) => typeof data === 'object' && data !== null && '
  * @param {readonly ValueInfo[]} inputs of the graph that will be fed
  * @param {number} batchSize of whole arrays
  * @param {string} [labelName] the input whose batches the metrics need
+ * @param {FitOptions['classWeight']} [classWeight]
  * @returns {Reader}
  */
-export function openData(data, inputs, batchSize, labelName) {
-  if (isArrays(data)) return openArrays(tensorsOf(data, inputs), batchSize, labelName);
+export function openData(data, inputs, batchSize, labelName, classWeight) {
+  const wanted = { label: labelName, weight: inputs.find(({ sampleWeight }) => sampleWeight)?.name };
+  if (isArrays(data)) return openArrays(tensorsOf(data, inputs, classWeight), batchSize, wanted);
   const open = typeof data === 'function' ? data : () => data;
-  return { read: () => /** @type {Batches} */ (stream(open(), inputs, labelName)) };
+  return { read: () => /** @type {Batches} */ (stream(open(), inputs, wanted, classWeight)) };
 }
 
-/** @param {Arrays} data @param {readonly ValueInfo[]} inputs */
-function tensorsOf(data, inputs) {
-  checkKeys('data set', data, ['inputs', 'labels']);
+/** @param {Arrays} data @param {readonly ValueInfo[]} inputs @param {FitOptions['classWeight']} [classWeight] */
+function tensorsOf(data, inputs, classWeight) {
+  checkKeys('data set', data, ['inputs', 'labels', 'sampleWeight']);
   const [given, labels] = [bindNumbers(data.inputs, inputs), bindNumbers(data.labels ?? {}, inputs)];
   const twice = labels.find(([label]) => given.some(([name]) => name === label));
   if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
@@ -81,23 +86,23 @@ function tensorsOf(data, inputs) {
     const stray = checkLabels(name, tensor, inputs.find((input) => input.name === name)?.labels);
     if (stray) throw bad(stray);
   }
-  return tensors;
+  return weigh(tensors, inputs, { sampleWeight: data.sampleWeight, classWeight, whole: true });
 }
 
 /**
  * @param {[string, Taken][]} tensors
  * @param {number} batchSize
- * @param {string | undefined} labelName
+ * @param {Wanted} wanted
  * @returns {Reader}
  */
-function openArrays(tensors, batchSize, labelName) {
+function openArrays(tensors, batchSize, wanted) {
   const examples = tensors[0][1].dims[0];
   const batches = Math.ceil(examples / batchSize);
 
   /** @param {Uint32Array | undefined} order @param {number} from */
   function* read(order, from) {
     for (let i = from; i < batches; i++) {
-      yield gather(tensors, order, i * batchSize, Math.min(examples, (i + 1) * batchSize), labelName);
+      yield gather(tensors, order, i * batchSize, Math.min(examples, (i + 1) * batchSize), wanted);
     }
   }
   const fingerprint = fingerprintOf(tensors);
@@ -110,10 +115,10 @@ function openArrays(tensors, batchSize, labelName) {
  * @param {Uint32Array | undefined} order
  * @param {number} from
  * @param {number} to
- * @param {string | undefined} labelName
+ * @param {Wanted} wanted
  * @returns {Batch}
  */
-function gather(tensors, order, from, to, labelName) {
+function gather(tensors, order, from, to, wanted) {
   for (const [name, tensor] of tensors) checkWhole(name, tensor);
   const rows = tensors.map(([, { data, dims }]) => data.byteLength / dims[0]);
   const feeds = layout(
@@ -133,29 +138,48 @@ function gather(tensors, order, from, to, labelName) {
       for (let k = from; k < to; k++)
         target.set(source.subarray(order[k] * row, (order[k] + 1) * row), (k - from) * row);
   });
-  const labels = tensors.findIndex(([name]) => name === labelName);
-  if (labels < 0) return { feeds, examples: to - from };
-  const { offset, bytes, dims } = feeds.tensors[labels];
-  const Data = /** @type {new (buffer: ArrayBuffer) => TypedArray} */ (tensors[labels][1].data.constructor);
-  return { feeds, examples: to - from, labels: { data: new Data(feeds.buffer.slice(offset, offset + bytes)), dims } };
+  const copyOf = (/** @type {string | undefined} */ name) => {
+    const at = tensors.findIndex((tensor) => tensor[0] === name);
+    if (at < 0) return undefined;
+    const { offset, bytes, dims } = feeds.tensors[at];
+    const Data = /** @type {new (buffer: ArrayBuffer) => TypedArray} */ (tensors[at][1].data.constructor);
+    return { data: new Data(feeds.buffer.slice(offset, offset + bytes)), dims };
+  };
+  const weight = sumOf(copyOf(wanted.weight)?.data);
+  return { feeds, examples: to - from, ...(weight !== undefined && { weight }), labels: copyOf(wanted.label) };
 }
 
 /**
  * @param {AsyncIterable<Feeds> | Iterable<Feeds>} batches
  * @param {readonly ValueInfo[]} inputs
- * @param {string | undefined} labelName
+ * @param {Wanted} wanted
+ * @param {FitOptions['classWeight']} classWeight
  * @returns {AsyncGenerator<Batch>}
  */
-async function* stream(batches, inputs, labelName) {
+async function* stream(batches, inputs, wanted, classWeight) {
   const iterable = Object(batches) === batches && (Symbol.asyncIterator in batches || Symbol.iterator in batches);
   if (!iterable) throw bad('wanted { inputs, labels }, an iterable of feeds, or a function that returns one');
   for await (const batch of batches) {
-    const tensors = bindNumbers(batch, inputs);
+    const tensors = weigh(bindNumbers(batch, inputs), inputs, { classWeight });
     if (!tensors.length) throw bad('a batch has no tensors');
-    const labels = tensors.find(([name]) => name === labelName)?.[1];
+    const find = (/** @type {string | undefined} */ wanted) => tensors.find(([name]) => name === wanted)?.[1];
+    const [labels, weight] = [find(wanted.label), sumOf(find(wanted.weight)?.data)];
     const examples = tensors[0][1].dims[0] ?? 1;
-    yield { feeds: pack(tensors), examples, labels: labels && { data: labels.data.slice(), dims: labels.dims } };
+    yield {
+      feeds: pack(tensors),
+      examples,
+      ...(weight !== undefined && { weight }),
+      labels: labels && { data: labels.data.slice(), dims: labels.dims },
+    };
   }
+}
+
+/** @param {TypedArray | undefined} weights */
+function sumOf(weights) {
+  if (!weights) return undefined;
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += Number(weights[i]);
+  return sum;
 }
 
 /** Lets a stream end early; it is not waited for, because it may hang. @param {Batches} batches */

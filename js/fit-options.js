@@ -15,6 +15,7 @@ export const FIT_KEYS = /** @type {const} */ ([
   'maxSteps',
   'validation',
   'metrics',
+  'classWeight',
   'schedule',
   'earlyStopping',
   'checkpoint',

@@ -81,7 +81,7 @@ class Fit {
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options */
   constructor({ ask, info, seed, place }, data, options) {
-    const { epochs = 1, batchSize = 32, accumulate = 1, validation, metrics } = options;
+    const { epochs = 1, batchSize = 32, accumulate = 1, validation, metrics, classWeight } = options;
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
@@ -104,7 +104,7 @@ class Fit {
     this.#measures = { ...measures, pair: own };
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
-    this.#train = openData(training, graph.inputs, batchSize, own?.label);
+    this.#train = openData(training, graph.inputs, batchSize, own?.label, classWeight);
     this.#batches = this.#train.batches;
   }
 

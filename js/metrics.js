@@ -75,14 +75,14 @@ export class Tally {
    * @param {{ counted: Counted, outputs: NumberOutputs }} result
    * @returns {Record<string, number>} of this batch
    */
-  add({ examples, labels }, { counted, outputs }) {
+  add({ examples, weight: all = examples, labels }, { counted, outputs }) {
     /** @type {number[]} */
     const totals = [];
     /** @type {number[]} */
     const weights = [];
     this.#totals.forEach((_, i) => {
       const [loss, weight, isSum] = counted.slice(3 * i, 3 * i + 3);
-      weights[i] = weight < 0 ? examples : weight;
+      weights[i] = weight < 0 ? all : weight;
       totals[i] = isSum && weight >= 0 ? loss : loss * weights[i];
       this.#totals[i] += totals[i];
       this.#weights[i] += weights[i];

@@ -392,6 +392,8 @@ export interface ValueInfo {
    * along `axis`, -1 being the last; those of `ignoreIndex` do not count.
    */
   readonly labels?: { readonly classes: number | null; readonly axis: 1 | -1; readonly ignoreIndex?: number };
+  /** It is how much each example counts; `fit` and `evaluate` feed 1 where the data set does not say. */
+  readonly sampleWeight?: true;
 }
 
 export interface ParameterInfo {
@@ -485,6 +487,13 @@ export interface LossOptions {
    * `ignoreIndex` it means what PyTorch's `label_smoothing` does.
    */
   labelSmoothing?: number;
+  /**
+   * true: train and eval graph have an input more, `sample_weight`, float32: for cross-entropy one number for each label,
+   * for losses of numbers one for each example. The loss is Σ wᵢ·lᵢ / Σ wᵢ, as PyTorch's weighted mean; what is ignored
+   * weighs nothing. `fit` and `evaluate` feed it: 1, or what the data set's `sampleWeight` and `classWeight` say. Default
+   * false. Refused with `weights`, `reduction: 'sum'`, `losses`, and the loss `none`.
+   */
+  sampleWeights?: boolean;
   /**
    * Along which axis of the scores the classes are (cross-entropy): 1, (N, C, …), as in ONNX and PyTorch's losses, or -1,
    * (N, …, C). The labels have the other axes. Default: -1 where a product with a weight gives scores of three or more
@@ -844,13 +853,19 @@ export interface PropertyBag {
   entries(): IterableIterator<[string, Property]>;
 }
 
+/** One number from 0 up for each example, or for each label where an example has several. */
+export type SampleWeight = readonly number[] | Float32Array | Float64Array | TensorLike;
+
 /**
  * Labels of a cross-entropy are class indices, of any integer type or whole floats, (N) or (N, 1), or one-hot rows.
  * Whole arrays (all with the same first dim; `inputs` and `labels` together are the feeds), or batches one after
  * another, of which only the one in flight and the next are held.
+ *
+ * `sampleWeight`, for artifacts made with `sampleWeights`: how much each example counts. A batch of its own may bring
+ * them as the input `sample_weight`.
  */
 export type Dataset =
-  | { inputs: Feeds; labels?: Feeds }
+  | { inputs: Feeds; labels?: Feeds; sampleWeight?: SampleWeight }
   | AsyncIterable<Feeds>
   | Iterable<Feeds>
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
@@ -907,6 +922,13 @@ export interface FitOptions {
   /** A data set, or the share of the arrays (0 … 1) that is held out, at their end. */
   validation?: Dataset | number;
   metrics?: readonly Metric[];
+  /**
+   * How much the labels of each class count in training, on top of the data set's `sampleWeight`; validation is not
+   * weighted. A number from 0 up for each class, or for some by their index, the others being 1: `{ 2: 5 }`. 'balanced',
+   * of whole arrays: n / (classes · labels of the class), as in scikit-learn, so that rare classes count as much as
+   * others together. Default: all alike. `invalid-argument` where the artifacts were not made with `sampleWeights`.
+   */
+  classWeight?: 'balanced' | readonly number[] | Readonly<Record<number, number>>;
   schedule?: Schedule;
   /**
    * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when

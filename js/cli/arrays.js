@@ -63,7 +63,7 @@ export async function readArrays(spec, part, wanted) {
   const files = spec === 'mnist' ? MNIST_FILES[part].map((file) => path.join(mnistFolder(), file)) : spec.split(',');
   if (files.length !== 2) throw new UsageError(`--data must be mnist or two files INPUTS,LABELS, not '${spec}'`);
   const label = wanted.find(({ name }) => name === 'labels' || name === 'target') ?? wanted.at(-1);
-  const inputs = wanted.filter((value) => value !== label);
+  const inputs = wanted.filter((value) => value !== label && !value.sampleWeight);
   if (inputs.length !== 1 || !label) throw bad(`the command line feeds models of one input, not of ${inputs.length}`);
   const [x, y] = await Promise.all(files.map(readRaw));
   if (spec !== 'mnist') tellOfPixels(files, [x, y], [inputs[0], label]);

@@ -24,7 +24,17 @@ const FORMATS = ['ort', 'trainlet', 'compact'];
 
 /** What makes artifacts of a model, and says nothing about those that there are. */
 const OF_MODEL = ['loss', 'ignore-index', 'label-smoothing', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm'];
-const ALSO_OF_MODEL = ['train', 'freeze', 'optimizer', 'output', 'batch-norm', 'untie', 'nominal', 'external-data'];
+const ALSO_OF_MODEL = [
+  'sample-weights',
+  'train',
+  'freeze',
+  'optimizer',
+  'output',
+  'batch-norm',
+  'untie',
+  'nominal',
+  'external-data',
+];
 
 export async function artifactsHelp() {
   const { losses, optimizers } = (await engine()).constants;
@@ -37,6 +47,7 @@ the training directory DIR as it is. A file that is there already, as a trained 
                        (default: as the model's own training_info says)
   --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
   --label-smoothing E  of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)
+  --sample-weights     examples may count more or less, as by train --class-weight: the graphs have an input for it
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
@@ -59,6 +70,7 @@ export const ARTIFACTS_OPTIONS = {
   loss: { type: 'string' },
   'ignore-index': { type: 'string' },
   'label-smoothing': { type: 'string' },
+  'sample-weights': { type: 'boolean' },
   optimizer: { type: 'string' },
   lr: { type: 'string' },
   'weight-decay': { type: 'string' },
@@ -123,13 +135,16 @@ const OF_CROSS_ENTROPY = ['ignore-index', 'label-smoothing'];
 /** @param {Values} values @returns {LossType | LossOptions | undefined} */
 function lossIn({ loss, ...values }) {
   const given = OF_CROSS_ENTROPY.find((name) => values[name] !== undefined);
-  if (!given) return loss;
-  if (loss !== 'cross-entropy') throw new UsageError(`--${given}: it is for --loss cross-entropy`);
+  const sampleWeights = values['sample-weights'];
+  if (given && loss !== 'cross-entropy') throw new UsageError(`--${given}: it is for --loss cross-entropy`);
+  if (sampleWeights && !loss) throw new UsageError('--sample-weights: it is for a --loss');
+  if (!given && !sampleWeights) return loss;
   const ignored = values['ignore-index'];
   return {
     type: loss,
     ignoreIndex: ignored === undefined ? ignored : wholeNumber('ignore-index', ignored, Number.MIN_SAFE_INTEGER),
     labelSmoothing: number('label-smoothing', values['label-smoothing'], { least: 0, most: 1 }),
+    sampleWeights,
   };
 }
 

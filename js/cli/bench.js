@@ -96,11 +96,13 @@ export const randomFeeds = (inputs, batch) =>
     inputs.map((input) => [input.name, input.sequence ? [randomTensor(input, batch)] : randomTensor(input, batch)]),
   );
 
-/** Floats around 0; integers, which may be classes or indices, are 0. @param {ValueInfo} input @param {number} batch */
-function randomTensor({ type, dims }, batch) {
+/** Floats around 0; integers, which may be classes or indices, are 0; weights of examples are 1. @param {ValueInfo} input @param {number} batch */
+function randomTensor({ type, dims, sampleWeight }, batch) {
   const shape = dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? batch : 1));
   if (type === 'string') return new Tensor('string', Array(sizeOf(shape)).fill(''), shape);
   const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(shape));
-  if (type === 'float32' || type === 'float64') for (let i = 0; i < data.length; i++) data[i] = Math.random() - 0.5;
+  if (sampleWeight) data.fill(/** @type {never} */ (1));
+  else if (type === 'float32' || type === 'float64')
+    for (let i = 0; i < data.length; i++) data[i] = Math.random() - 0.5;
   return new Tensor(/** @type {NumberType} */ (type), data, shape);
 }

@@ -98,6 +98,8 @@ one ends at once); started again with the same data and options after that, it c
   --lr RATE            learning rate from here on
   --seed N             of the shuffles
   --validation SHARE   share of the data that is held out, from 0 to 1
+  --class-weight W     balanced, or a number for each class, joined by commas: how much its labels count; for what
+                       artifacts --sample-weights made
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
                        end, since it has no room for the place in the data at which a stopped training continues
   --force              although another process seems to train in DIR`,
@@ -108,6 +110,7 @@ one ends at once); started again with the same data and options after that, it c
       lr: { type: 'string' },
       seed: { type: 'string' },
       validation: { type: 'string' },
+      'class-weight': { type: 'string' },
       format: { type: 'string', default: 'trainlet' },
       ...FORCE,
     },
@@ -310,6 +313,12 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
   say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
 }
 
+/** @param {Values} values @returns {FitOptions['classWeight']} */
+function classWeightIn({ 'class-weight': text }) {
+  if (text === undefined || text === 'balanced') return text;
+  return text.split(',').map((/** @type {string} */ one) => number('class-weight', one, { least: 0 }));
+}
+
 /** @param {string} directory @param {Values} values */
 async function train(directory, values) {
   const spec = needed(values, 'data');
@@ -318,6 +327,7 @@ async function train(directory, values) {
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
   const lr = number('lr', values.lr, { least: 0 });
   const validation = number('validation', values.validation, { least: 0, most: 1 });
+  const classWeight = classWeightIn(values);
   const format = formatOf(values);
   await checkTraining(directory);
   await withLock(directory, values.force, async () => {
@@ -331,6 +341,7 @@ async function train(directory, values) {
         batchSize,
         seed,
         validation,
+        classWeight,
         checkpoint: { ...checkpoint, everyMs: 30_000 },
       });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));

@@ -4,6 +4,7 @@
 #include "graph/op.h"
 #include "ops/control/yield.h"
 #include "run/session.h"
+#include "train/loss.h"
 
 static void put_dims(Printer *p, const Graph *g, const Shape *s) {
   printer_put(p, "[");
@@ -40,6 +41,11 @@ static void put_labels(Printer *p, const Node *loss, const Value *labels) {
   printer_put(p, "}");
 }
 
+static bool is_sample_weight(const Graph *g, const Value *v) {
+  const char *name = graph_metadata(g, SAMPLE_WEIGHT_KEY);
+  return name && strcmp(name, v->name) == 0;
+}
+
 static void put_values(Printer *p, const Graph *g, Value *const *values, int count) {
   printer_put(p, "[");
   for (int i = 0; i < count; i++) {
@@ -49,6 +55,8 @@ static void put_values(Printer *p, const Graph *g, Value *const *values, int cou
     else put_value(p, g, v->name, v->type, &v->shape);
     const Node *loss = v->kind == VALUE_INPUT ? loss_of_labels(g, v) : NULL;
     if (loss) put_labels(p, loss, v);
+    if (v->kind == VALUE_INPUT && is_sample_weight(g, v))
+      printer_put(p, ","), printer_key(p, "sampleWeight"), printer_put(p, "true");
     printer_put(p, "}");
   }
   printer_put(p, "]");

@@ -24,6 +24,11 @@ static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) 
            : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
 }
 
+static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
+  *to = strcmp(value, "1") == 0;
+  return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
+}
+
 static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   int count = 1, at = 0;
   for (const char *p = value; *p; p++) count += *p == ',';
@@ -103,6 +108,12 @@ static Status set_weight(TrainletArtifacts *a, LossOptions *o, const char *key, 
   return good ? STATUS_OK : invalid(a, key, value, "a number from 0 to 1e30");
 }
 
+static Status set_sample_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
+  TRY(set_flag(a, key, value, &o->sample_weights));
+  if (o == &a->loss || !o->sample_weights) return STATUS_OK;
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: one of several losses has none", key);
+}
+
 typedef struct LossOption {
   const char *name;
   Status (*set)(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value);
@@ -113,6 +124,7 @@ static const LossOption loss_options[] = {
     {"weights", set_weights},
     {"ignoreIndex", set_ignore_index},
     {"labelSmoothing", set_label_smoothing},
+    {"sampleWeights", set_sample_weights},
     {"axis", set_class_axis},
     {"delta", set_delta},
     {NULL, NULL},
@@ -149,11 +161,6 @@ static Status set_part(TrainletArtifacts *a, const char *key, const char *value)
   a->losses = grown;
   if (at == a->loss_count) a->losses[a->loss_count++] = (LossOptions){.delta = 1, .weight = 1};
   return found->set(a, &a->losses[at], key, value);
-}
-
-static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
-  *to = strcmp(value, "1") == 0;
-  return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
 }
 
 static Status set_optimizer_type(TrainletArtifacts *a, const char *key, const char *value) {

@@ -65,42 +65,87 @@ static Value *smoothed(Graph *g, const LossOptions *o, Value *scores) {
   return emit(g, "Add", emit(g, "Mul", p, emit_float(g, 1 - o->label_smoothing)), spread(g, o, p));
 }
 
-/* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss) */
-static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
+/* ---- weights of examples ---- */
+
+static Value *sample_weights(Graph *g, const Shape *shape) {
+  const char *name = graph_fresh_name(g, "sample_weight");
+  Value *v = name ? graph_value(g, name, DTYPE_FLOAT32, shape, VALUE_INPUT) : NULL;
+  if (!v || graph_add_input(g, v) != STATUS_OK) return NULL;
+  return graph_set_metadata(g, SAMPLE_WEIGHT_KEY, name) == STATUS_OK ? v : NULL;
+}
+
+/* Σ w·l / Σ w, and 0 where nothing weighs anything */
+static Value *weighted_mean(Graph *g, Value *each, Value *weights) {
+  AttrList whole = ATTRS(attr_of_int("keepdims", 0));
+  Value *sum = emit_with(g, "ReduceSum", whole, emit(g, "Mul", each, weights));
+  return emit(g, "Div", sum, emit(g, "Max", emit_with(g, "ReduceSum", whole, weights), emit_float(g, 1e-30f)));
+}
+
+/* ---- cross-entropy ---- */
+
+static bool check_classes(Graph *g, const LossOptions *o, const Value *scores) {
   char text[SHAPE_TEXT];
-  if (scores->shape.rank < 2) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s",
-              scores->name, shape_print(&scores->shape, text));
-    return NULL;
-  }
-  bool rows = scores->shape.rank > 2 && classes_are_last(o, scores);
-  Shape shape = scores->shape;
-  Dim classes = shape.dim[rows ? shape.rank - 1 : 1];
-  if (o->weights && dim_is_number(classes) && classes != o->weight_count) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
-              "cross-entropy has %d class weights, the scores '%.100s' have %lld classes", o->weight_count,
-              scores->name, (long long)classes);
-    return NULL;
-  }
-  shape.rank--;
-  for (int i = 1; i < shape.rank && !rows; i++) shape.dim[i] = shape.dim[i + 1];
-  Value *labels = label_input(g, o, "labels", DTYPE_INT64, &shape);
-  if (labels && rows) make_rows(g, &scores, &labels);
-  Value *in[3] = {scores, labels, NULL};
+  if (scores->shape.rank < 2)
+    return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s", scores->name,
+                     shape_print(&scores->shape, text)),
+           false;
+  bool last = scores->shape.rank > 2 && classes_are_last(o, scores);
+  Dim classes = scores->shape.dim[last ? scores->shape.rank - 1 : 1];
+  if (!o->weights || !dim_is_number(classes) || classes == o->weight_count) return true;
+  error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
+            "cross-entropy has %d class weights, the scores '%.100s' have %lld classes", o->weight_count, scores->name,
+            (long long)classes);
+  return false;
+}
+
+/* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss), or of each label */
+static Value *likelihood(Graph *g, const LossOptions *o, Value *scores, Value *labels) {
+  bool smooth = o->label_smoothing > 0;
+  Value *in[3] = {smooth ? smoothed(g, o, scores) : scores, labels, NULL};
   if (o->weights) {
     Shape weights = SHAPE(o->weight_count);
     in[2] = graph_constant(g, graph_fresh_name(g, "loss_weights"), DTYPE_FLOAT32, &weights,
-                           o->label_smoothing > 0 ? weights_above_0(g, o) : o->weights);
+                           smooth ? weights_above_0(g, o) : o->weights);
   }
-  if (o->label_smoothing > 0) in[0] = smoothed(g, o, scores);
-  Attr attrs[2] = {attr_of_string("reduction", o->sum ? "sum" : "mean"), attr_of_int("ignore_index", o->ignore_index)};
-  const char *op = o->label_smoothing > 0 ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss";
-  Node *n = emit_node(g, op, (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2,
-                      o->label_smoothing > 0 ? 1 : 2, NULL);
+  const char *reduction = o->sample_weights ? "none" : o->sum ? "sum" : "mean";
+  Attr attrs[2] = {attr_of_string("reduction", reduction), attr_of_int("ignore_index", o->ignore_index)};
+  Node *n = emit_node(g, smooth ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss",
+                      (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2, smooth ? 1 : 2, NULL);
   return n ? n->out[0] : NULL;
 }
 
+static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
+  if (!check_classes(g, o, scores)) return NULL;
+  bool rows = scores->shape.rank > 2 && classes_are_last(o, scores);
+  Shape shape = scores->shape;
+  shape.rank--;
+  for (int i = 1; i < shape.rank && !rows; i++) shape.dim[i] = shape.dim[i + 1];
+  Value *labels = label_input(g, o, "labels", DTYPE_INT64, &shape);
+  Value *weights = labels && o->sample_weights ? sample_weights(g, &shape) : NULL;
+  if (labels && rows) make_rows(g, &scores, &labels);
+  if (weights && rows) weights = emit(g, "Reshape", weights, emit_ints(g, (int64_t[]){-1}, 1));
+  Value *loss = likelihood(g, o, scores, labels);
+  if (!o->sample_weights) return loss;
+  if (o->has_ignore_index)
+    weights = emit(g, "Where", emit(g, "Equal", labels, emit_int(g, o->ignore_index)), emit_float(g, 0), weights);
+  return weighted_mean(g, loss, weights);
+}
+
+/* ---- losses of numbers ---- */
+
+/* Of what each example's elements are on average. */
+static Value *mean_of_examples(Graph *g, Value *each) {
+  Value *weights = each ? sample_weights(g, &(Shape){.rank = 1, .dim = {each->shape.dim[0]}}) : NULL;
+  int64_t axes[RANK_MAX];
+  for (int i = 1; each && i < each->shape.rank; i++) axes[i - 1] = i;
+  if (each && each->shape.rank > 1)
+    each = compose_reduce(&(Compose){.graph = g}, "ReduceMean", each, axes, each->shape.rank - 1, false);
+  return weighted_mean(g, each, weights);
+}
+
 static Value *reduce(Graph *g, const LossOptions *o, Value *each) {
+  if (o->sample_weights) return mean_of_examples(g, each);
   return emit_with(g, o->sum ? "ReduceSum" : "ReduceMean", ATTRS(attr_of_int("keepdims", 0)), each);
 }
 
@@ -169,12 +214,20 @@ bool loss_named(const char *name, int *kind) {
 
 bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
+/* What would have no meaning, or a second one. */
+static const char *contradiction(const LossOptions *o, const Value *scores) {
+  bool classes = rows[o->kind].append == &part_loss_cross_entropy;
+  if (o->label_smoothing > 0 && !classes) return "labelSmoothing is of cross-entropy";
+  if (!o->sample_weights) return NULL;
+  if (rows[o->kind].append == &part_loss_none) return "sampleWeights need a loss that is not the model's own";
+  if (o->sum) return "sampleWeights make a mean, so the reduction cannot be sum";
+  if (o->weights) return "sampleWeights and weights: give those of classes to fit, as classWeight";
+  return scores->shape.rank < 1 ? "sampleWeights need scores with a dim for the examples" : NULL;
+}
+
 Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
-  if (o->label_smoothing > 0 && rows[o->kind].append != &part_loss_cross_entropy) {
-    error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "labelSmoothing is of cross-entropy, not of %s",
-              rows[o->kind].name);
-    return NULL;
-  }
+  const char *wrong = contradiction(o, scores);
+  if (wrong) return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "loss %s: %s", rows[o->kind].name, wrong), NULL;
   if (!*rows[o->kind].append) return part_missing(g->error, rows[o->kind].name), NULL;
   if (scores->type == DTYPE_FLOAT32) return (*rows[o->kind].append)(g, o, scores);
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,

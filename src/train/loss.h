@@ -11,6 +11,7 @@ typedef struct LossOptions {
   Block weight_memory;
   bool has_ignore_index; /* cross-entropy: labels with this value are ignored */
   int64_t ignore_index;
+  bool sample_weights;   /* an input more: by which each example counts */
   float label_smoothing; /* cross-entropy: the share of a label that all classes have alike, from 0 to 1 */
   int class_axis;        /* cross-entropy: 1, or -1 for the last; 0: as the scores' layer tells (train/class_axis.h) */
   float delta;           /* huber: beyond it the loss is linear */
@@ -19,6 +20,8 @@ typedef struct LossOptions {
   const char *label; /* the name of its labels; NULL: as of a loss alone */
   float weight;      /* in their sum */
 } LossOptions;
+
+#define SAMPLE_WEIGHT_KEY "trainlet.sample_weight" /* metadata of a graph: the name of that input */
 
 const char *loss_name(int kind); /* "cross-entropy" …, "none", "outside"; NULL past the last */
 bool loss_named(const char *name, int *kind);

@@ -22,6 +22,7 @@ from models import MODELS, floats, integers
 
 HERE = Path(__file__).resolve().parent
 STEPS = 20
+SAMPLES = floats("sample_weight", [], 5, 0, 2)
 LABELS = integers("labels", [], 2, 5)
 WEIGHTS = [1, 2, 0.5, 3, 0]
 MLP = dict(model="mlp_small", batch=16, label=LABELS)
@@ -43,15 +44,50 @@ RUNS = {
     "smoothing_sum": dict(MLP, loss=smoothing(weights=WEIGHTS, reduction="sum"), optimizer=dict(type="sgd", lr=0.01)),
     "smoothing_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5), loss=smoothing(weights=WEIGHTS, ignoreIndex=1),
                              optimizer=dict(type="sgd", lr=0.0625)),
+    "samples": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True), sampleWeight=SAMPLES, optimizer=SGD),
+    "samples_smoothing_ignored": dict(MLP, loss=smoothing(sampleWeights=True, ignoreIndex=3), sampleWeight=SAMPLES, optimizer=SGD),
+    "samples_numbers": dict(model="regression", batch=8, label=floats("target", [3], 2), loss=dict(type="mse", sampleWeights=True),
+                            sampleWeight=SAMPLES, optimizer=SGD),
+    "classes": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True), classWeight=WEIGHTS, optimizer=SGD),
+    "classes_balanced": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True, ignoreIndex=1), classWeight="balanced", sampleWeight=SAMPLES,
+                             optimizer=SGD),
+    "classes_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5), loss=dict(type="cross-entropy", sampleWeights=True),
+                           classWeight=WEIGHTS, sampleWeight=SAMPLES, optimizer=dict(type="sgd", lr=0.0625)),
 }
 
 
-def scores_loss(run, scores, labels):
-    """Of each label, and what it counts."""
+def class_weights(run):
+    if run.get("classWeight") != "balanced":
+        return torch.tensor(run["classWeight"], dtype=torch.float64)
+    labels = torch.cat([batch_tensor(run["label"], run["batch"], step, None).reshape(-1) for step in range(STEPS)])
+    labels = labels[labels != run["loss"].get("ignoreIndex")]
+    counts = torch.bincount(labels, minlength=5).double()
+    return len(labels) / ((counts > 0).sum() * counts)  # of a class that is not there it is infinite, and never taken
+
+
+def each_loss(run, scores, labels, weights):
+    if run["loss"]["type"] == "mse":
+        return F.mse_loss(scores, labels, reduction="none").flatten(1).mean(1)
+    loss = run["loss"]
+    options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0), ignore_index=loss.get("ignoreIndex", -100))
+    return F.cross_entropy(scores, labels, reduction="none", **options)
+
+
+def loss_of(run, step, scores, labels):
     loss = run["loss"]
     weights = torch.tensor(loss["weights"], dtype=scores.dtype) if "weights" in loss else None
-    options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0), ignore_index=loss.get("ignoreIndex", -100))
-    return F.cross_entropy(scores, labels, reduction=loss.get("reduction", "mean"), **options)
+    if not loss.get("sampleWeights"):
+        options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0), ignore_index=loss.get("ignoreIndex", -100))
+        return F.cross_entropy(scores, labels, reduction=loss.get("reduction", "mean"), **options)
+    each = each_loss(run, scores, labels, None)
+    counts = torch.ones_like(each)
+    if "sampleWeight" in run:
+        counts = counts * batch_tensor(run["sampleWeight"], run["batch"], step, torch.float64).reshape([-1] + [1] * (each.dim() - 1))
+    if "classWeight" in run:
+        counts = counts * class_weights(run)[labels]
+    if "ignoreIndex" in loss:
+        counts = torch.where(labels == loss["ignoreIndex"], torch.zeros(()).double(), counts)
+    return (each * counts).sum() / counts.sum()
 
 
 def changes_of(start, now):
@@ -72,7 +108,7 @@ def train(run):
     for step in range(STEPS):
         optimizer.zero_grad()
         scores = net(batch_tensor(model["input"], run["batch"], step, torch.float64))
-        loss = scores_loss(run, scores, batch_tensor(run["label"], run["batch"], step, torch.float64))
+        loss = loss_of(run, step, scores, batch_tensor(run["label"], run["batch"], step, torch.float64))
         loss.backward()
         losses.append(loss.item())
         optimizer.step()

@@ -455,6 +455,11 @@ test('at the command line a label that is no class is one sentence and exit code
     run('artifacts', model, '--loss', loss, '--force', '-o', dir, ...more);
   assert.equal((await make('cross-entropy', '--ignore-index', '-100')).code, 0);
   for (const command of ['eval', 'train']) assert.equal((await run(command, dir, '--data', `${x},${y}`)).code, 0);
+  const balanced = ['train', dir, '--data', `${x},${y}`, '--class-weight', 'balanced'];
+  assert.match((await run(...balanced)).stderr, /classWeight needs artifacts made with .*sampleWeights/);
+  assert.equal((await make('cross-entropy', '--ignore-index', '-100', '--sample-weights')).code, 0);
+  assert.equal((await run(...balanced)).code, 0);
+  assert.equal((await run(...balanced.slice(0, -1), '1,2,0.5,1')).code, 2);
   const { code, stderr } = await make('mse', '--ignore-index', '-100');
   assert.equal(code, 2);
   assert.match(stderr, /--ignore-index: it is for --loss cross-entropy/);

@@ -23,9 +23,10 @@ function rowsOf(spec, batch) {
   return new Tensor(type, all, [STEPS * batch, ...dims.slice(1)]);
 }
 
-const dataOf = ({ input, label, batch }) => ({
+const dataOf = ({ input, label, sampleWeight, batch }) => ({
   inputs: { [input.name]: rowsOf(input, batch) },
   labels: { [label.name]: rowsOf(label, batch) },
+  ...(sampleWeight && { sampleWeight: rowsOf(sampleWeight, batch).data }),
 });
 
 const make = async ({ model, loss, optimizer }) =>
@@ -56,7 +57,8 @@ function holdChanges(before, now, wanted) {
 /** One pass through the data in order; the losses of its steps. */
 async function fit(session, run, options) {
   const losses = [];
-  const told = { batchSize: run.batch, shuffle: false, onBatch: ({ loss }) => losses.push(loss) };
+  const { batch: batchSize, classWeight } = run;
+  const told = { batchSize, classWeight, shuffle: false, onBatch: ({ loss }) => losses.push(loss) };
   await session.fit(dataOf(run), { ...told, ...options });
   return losses;
 }
@@ -93,13 +95,21 @@ test('label smoothing: perplexity is no longer the exponential of the loss', asy
   await assert.rejects(asked, { code: 'invalid-argument', message: /^perplexity needs .* without labelSmoothing/ });
 });
 
-test('label smoothing: onnxruntime-web trains the artifacts', async () => {
+test('label smoothing and weights: onnxruntime-web trains the artifacts', async () => {
   const require = createRequire(import.meta.url);
   const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
   ort.env.wasm.numThreads = 1;
   const input = { ...runs.smoothing.input, dims: [9] };
   const label = { ...runs.smoothing.label, high: 3 };
-  for (const more of [{}, { weights: [1, 0, 2.5] }, { ignoreIndex: 1 }, { weights: [1, 2, 0.5], ignoreIndex: 2 }]) {
+  const sampleWeight = { ...runs.samples.sampleWeight, dims: [] };
+  for (const more of [
+    {},
+    { weights: [1, 0, 2.5] },
+    { ignoreIndex: 1 },
+    { weights: [1, 2, 0.5], ignoreIndex: 2 },
+    { sampleWeights: true },
+    { sampleWeights: true, ignoreIndex: 2 },
+  ]) {
     const loss = { type: 'cross-entropy', labelSmoothing: 0.125, ...more };
     const artifacts = await make({ model: 'regression.onnx', loss, optimizer: 'adamw' }); // with ONNX Runtime's rate
     assert.deepEqual(artifacts.warnings, []);
@@ -110,7 +120,7 @@ test('label smoothing: onnxruntime-web trains the artifacts', async () => {
     for (let step = 0; step < 5; step++) {
       const losses = [];
       const feeds = Object.fromEntries(
-        [input, label].map((spec) => {
+        [input, label, ...(more.sampleWeights ? [sampleWeight] : [])].map((spec) => {
           const { type, data, dims } = batchTensor(spec, 6, step);
           return [spec.name, new ort.Tensor(type, data, dims)];
         }),
@@ -123,5 +133,78 @@ test('label smoothing: onnxruntime-web trains the artifacts', async () => {
       near(losses[0], losses[1]);
     }
     await Promise.all([theirs.release(), ours.release()]);
+  }
+});
+
+// ── Weights of examples and classes ──
+
+for (const [name, run] of Object.entries(runs).filter(([name]) => /^(samples|classes)/.test(name)))
+  test(`${name}: losses and weights as in PyTorch`, async (t) => {
+    const session = await holds(t, run);
+    const data = dataOf(run);
+    const means = await Promise.all([7, 1000].map((batchSize) => session.evaluate(data, { batchSize })));
+    near(means[0].loss, means[1].loss);
+  });
+
+test('classWeight: by index, of a stream and of validation', async (t) => {
+  const run = runs.classes;
+  const [all, some] = [[1, 1, 4, 1, 1], { 2: 4 }];
+  const artifacts = await make(run);
+  const losses = [];
+  for (const classWeight of [all, some]) {
+    const session = await create(t, artifacts);
+    losses.push(await fit(session, { ...run, classWeight }, { validation: 0.1 }));
+  }
+  assert.deepEqual(losses[0], losses[1]);
+  const streamed = await create(t, artifacts);
+  const batches = Array.from({ length: 18 }, (_, step) =>
+    Object.fromEntries(
+      [run.input, run.label].map((spec) => {
+        const { type, data, dims } = batchTensor(spec, run.batch, step);
+        return [spec.name, new Tensor(type, data, dims)];
+      }),
+    ),
+  );
+  const found = [];
+  await streamed.fit(batches, { classWeight: some, onBatch: ({ loss }) => found.push(loss) });
+  assert.deepEqual(found, losses[0]);
+  // what is held out is not weighted
+  const [weighted, plain] = [
+    await create(t, artifacts),
+    await create(t, await make({ ...run, loss: 'cross-entropy' })),
+  ];
+  const { epochs } = await weighted.fit(dataOf(run), { validation: 0.25, shuffle: false, classWeight: some });
+  await plain.loadParametersBuffer(new Uint8Array((await weighted.getContiguousParameters()).data.buffer));
+  const held = Object.entries({ ...dataOf(run).inputs, ...dataOf(run).labels }).map(([key, { type, data, dims }]) => [
+    key,
+    new Tensor(type, data.slice((data.length / 4) * 3), [dims[0] / 4, ...dims.slice(1)]),
+  ]);
+  near(epochs[0].metrics.val_loss, (await plain.evaluate({ inputs: Object.fromEntries(held) })).loss);
+});
+
+test('weights that do not fit are refused in a sentence', async (t) => {
+  const run = runs.classes;
+  const session = await create(t, await make(run));
+  const plain = await create(t, await make({ ...run, loss: 'cross-entropy' }));
+  const data = dataOf({ ...run, sampleWeight: undefined });
+  const refusals = [
+    [
+      plain,
+      data,
+      { classWeight: 'balanced' },
+      /^classWeight needs artifacts made with loss: \{ type, sampleWeights: true/,
+    ],
+    [plain, { ...data, sampleWeight: [1] }, {}, /^sampleWeight needs artifacts made with/],
+    [session, { ...data, sampleWeight: [1, 2] }, {}, /sampleWeight has 2 weights; wanted 320, one for each example/],
+    [session, { ...data, sampleWeight: new Float32Array(320).fill(-1) }, {}, /sampleWeight has -1 at 0; from 0 up/],
+    [session, data, { classWeight: 'fair' }, /classWeight is 'balanced' or numbers, not 'fair'/],
+    [session, data, { classWeight: [1, 2] }, /classWeight has 2 weights, the scores have 5 classes/],
+    [session, data, { classWeight: { cat: 2 } }, /there is no class 'cat', they are 0 to 4/],
+    [session, data, { classWeight: { 1: -2 } }, /classWeight of 1 must be a number from 0 up, not -2/],
+    [session, [], { classWeight: 'balanced' }, /classWeight 'balanced' needs whole arrays/],
+  ];
+  for (const [one, given, options, message] of refusals) {
+    const stream = Array.isArray(given) ? [{ ...data.inputs, ...data.labels }] : given;
+    await assert.rejects(one.fit(stream, options), { message });
   }
 });

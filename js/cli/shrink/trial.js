@@ -106,9 +106,10 @@ function infer(core, info, wanted) {
 
 /** The same in every run. @param {readonly ValueInfo[]} inputs @param {number} size @param {Wanted} wanted @returns {Feed[]} */
 function feedsOf(inputs, size, { shapes }) {
-  return inputs.map(({ name, type, dims, sequence }) => {
+  return inputs.map(({ name, type, dims, sequence, sampleWeight }) => {
     const shape = shapes.get(name) ?? dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? size : 1));
     const tensor = madeUp(type, shape);
+    if (sampleWeight) tensor.data.fill(/** @type {never} */ (1));
     return [name, sequence ? [tensor] : tensor];
   });
 }
