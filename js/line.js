@@ -4,7 +4,7 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { isNode } from './platform.js';
 
-/** @import { Answer, Port } from './protocol.js' */
+/** @import { Answer } from './protocol.js' */
 
 /**
  * @typedef {object} Line
@@ -16,35 +16,8 @@ import { isNode } from './platform.js';
  * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
  */
 
-/** The engine in this thread, over a channel like any worker's. @returns {Promise<Line>} */
-export async function openHere() {
-  const { serve } = await later(() => import('./serve.js'));
-  const { port1, port2 } = new MessageChannel();
-  serve(/** @type {Port} */ (/** @type {unknown} */ (port2)));
-  return portLine(port1, port2);
-}
-
-/**
- * @param {MessagePort} near
- * @param {MessagePort} far in this thread too, so Node holds its process for both or for none
- * @returns {Line}
- */
-export function portLine(near, far) {
-  const ports = /** @type {(MessagePort & { ref?(): void, unref?(): void })[]} */ ([near, far]);
-  return {
-    post: (message, transfer) => near.postMessage(message, transfer),
-    listen: (hear) => {
-      near.onmessage = ({ data }) => hear(data);
-    },
-    hold: (busy) => {
-      for (const port of ports) busy ? port.ref?.() : port.unref?.();
-    },
-    close: () => {
-      far.onmessage = null;
-      near.close();
-    },
-  };
-}
+/** In this thread. @returns {Promise<Line>} */
+export const openHere = async () => (await later(() => import('./here.js'))).openHere();
 
 /** @param {string | URL | undefined} url @returns {Promise<Line>} */
 export async function openWorker(url) {

@@ -5,5 +5,7 @@ import { Tensor as Plain } from './tensor.js';
 
 export const Tensor = /* @__PURE__ */ Object.assign(Plain, {
   /** @param {Parameters<typeof import('./image.js').fromImage>} args */
-  fromImage: async (...args) => (await later(() => import('./image.js'))).fromImage(...args),
+  fromImage: (...args) => later(() => import('./image.js')).then(({ fromImage }) => fromImage(...args)),
+  /** @param {Parameters<typeof import('./audio.js').fromAudio>} args */
+  fromAudio: (...args) => later(() => import('./audio.js')).then(({ fromAudio }) => fromAudio(...args)),
 });

@@ -111,6 +111,66 @@ export interface TensorConstructor {
     source: ImageSource | readonly ImageSource[],
     options?: ImageOptions<T>,
   ): Promise<Tensor<T>>;
+  /**
+   * A tensor of a sound, or of an array of them as one batch: (sounds, samples), with `frames` (sounds, frames, length),
+   * with `mel` (sounds, nMels, frames). Channels are mixed to one, their mean.
+   *
+   *     const input = await Tensor.fromAudio(recording, { sampleRate: 16000, length: 16000, mel: { nMels: 40, log: true } });
+   *
+   * Samples come to another rate as by torchaudio's `resample` (a sinc of six zero crossings in a Hann window).
+   * Errors: `invalid-argument` (options, or what is no sound), `source-unreadable` (a file that cannot be decoded here).
+   */
+  fromAudio(source: AudioSource | readonly AudioSource[], options?: AudioOptions): Promise<Tensor<'float32'>>;
+}
+/**
+ * A sound: an AudioBuffer, what has its fields, or samples of one channel. A Blob is a file that the page decodes, with
+ * the browser's own resampling, which differs between browsers.
+ */
+export type AudioSource =
+  | { readonly sampleRate: number; readonly numberOfChannels: number; getChannelData(channel: number): Float32Array }
+  | Float32Array
+  | Blob;
+
+export interface AudioOptions {
+  /** Samples a second that are wanted, a whole number up to 768,000. Default: the source's; a Blob's is 48,000. */
+  sampleRate?: number;
+  /** Those of a Float32Array, which does not tell. Default: as `sampleRate`, so nothing is resampled. */
+  sourceRate?: number;
+  /** Samples at the rate wanted: what is longer is cut at its end, what is shorter gets silence there. Default: all. */
+  length?: number;
+  /** Samples in frames of `length`, one each `hop` (default: `length`); what is left at the end is dropped. */
+  frames?: { length: number; hop?: number };
+  /** A mel spectrogram. */
+  mel?: MelOptions;
+}
+
+/**
+ * How loud each pitch is, frame by frame. Names, defaults and numbers are those of torchaudio's MelSpectrogram, with a
+ * periodic Hann window; `melScale: 'onnx'` with `center: false` gives those of ONNX's STFT and MelWeightMatrix.
+ */
+export interface MelOptions {
+  /** Samples of a Fourier transform; default 400. */
+  nFft?: number;
+  /** Samples that are heard in it, in its middle; default `nFft`. */
+  winLength?: number;
+  /** Samples from one frame to the next; default half of `winLength`. */
+  hopLength?: number;
+  /** Default 128. */
+  nMels?: number;
+  /** In Hz; default 0. */
+  fMin?: number;
+  /** In Hz; default half the sample rate. */
+  fMax?: number;
+  /** Of the magnitudes: 2 (default) or 1. */
+  power?: 1 | 2;
+  /** Whether half a window of the sound's mirror image is put before and after it; default true. */
+  center?: boolean;
+  /** `htk` (default), `slaney` as in librosa, or `onnx`: HTK's, with the triangles of ONNX's MelWeightMatrix. */
+  melScale?: 'htk' | 'slaney' | 'onnx';
+  /** `slaney`: each triangle has the same area, as in librosa. Default null: the same height. */
+  norm?: 'slaney' | null;
+  /** Natural logarithms, of the value plus 1e-6. Default false. */
+  log?: boolean;
 }
 type Dom<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
 /**

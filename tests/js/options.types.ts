@@ -2,12 +2,14 @@
 
 import type { ARTIFACT_KEYS } from '../../js/artifacts.js';
 import type { ENGINE_KEYS } from '../../js/engine-options.js';
+import type { AUDIO_KEYS, FRAME_KEYS } from '../../js/audio.js';
+import type { MEL_KEYS } from '../../js/spectrogram.js';
 import type { IMAGE_KEYS } from '../../js/image.js';
 import type { CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, FIT_KEYS } from '../../js/fit-options.js';
 import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/opening.js';
-import type { ArtifactOptions, EngineOptions, FitOptions, ImageOptions, RunOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
+import type { ArtifactOptions, AudioOptions, MelOptions, EngineOptions, FitOptions, ImageOptions, RunOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 type Names<List extends readonly string[], T> = Same<List[number], keyof T>;
@@ -19,6 +21,9 @@ const holds = <T extends true>(_: T) => {};
 holds<Names<typeof ENGINE_KEYS, EngineOptions>>(true);
 holds<Names<typeof ARTIFACT_KEYS, Omit<ArtifactOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof ORT_OPTIONS, Omit<SessionOptions, keyof EngineOptions>>>(true);
+holds<Names<typeof AUDIO_KEYS, AudioOptions>>(true);
+holds<Names<typeof FRAME_KEYS, NonNullable<AudioOptions['frames']>>>(true);
+holds<Names<typeof MEL_KEYS, MelOptions>>(true);
 holds<Names<typeof IMAGE_KEYS, ImageOptions>>(true);
 holds<Names<typeof RUN_OPTIONS, RunOptions>>(true);
 holds<Names<typeof STEP_OPTIONS, StepOptions>>(true);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '../../js/client.js';
 import { TrainletError } from '../../js/errors.js';
-import { portLine } from '../../js/line.js';
+import { portLine } from '../../js/here.js';
 import { serve } from '../../js/serve.js';
 import { TrainingSession } from '../../js/session.js';
 import { examples, FakeEngine } from './fake-engine.js';
