@@ -5,14 +5,15 @@
 
 import { withClient } from './client.js';
 import { checkEngineOptions, packConstants } from './engine-options.js';
-import { checkObject, invalid } from './errors.js';
+import { checkObject, invalid, TrainletError } from './errors.js';
+import { later } from './later.js';
 import { PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { copyExternal, readSource } from './source.js';
 
 /** @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
-const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie']);
+const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);
 export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
 
 /**
@@ -20,7 +21,8 @@ export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer
  * @param {ArtifactOptions} [options]
  */
 export async function generateArtifacts(model, options = {}) {
-  return await askOnce('artifacts', model, options, settingsOf(options));
+  const made = await askOnce('artifacts', model, options, settingsOf(options));
+  return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
 }
 
 /**

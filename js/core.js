@@ -391,8 +391,8 @@ export class Core {
   }
 
   /** @param {Protocol['export']['in']} args */
-  export({ outputs, trainingInfo }) {
-    this.#engine.run('abi_session_export', this.#session, outputs ? linesOf(outputs) : 0, Number(trainingInfo));
+  export({ outputs, trainingInfo, types }) {
+    this.#engine.run('abi_session_export', this.#session, outputs ? linesOf(outputs) : 0, +trainingInfo, +types);
     return this.#result();
   }
 

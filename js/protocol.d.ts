@@ -195,7 +195,7 @@ export interface Protocol {
   deleteProperty: { in: string; out: void };
   /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
-  export: { in: { outputs?: readonly string[]; trainingInfo: boolean }; out: Uint8Array<ArrayBuffer> };
+  export: { in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean }; out: Uint8Array<ArrayBuffer> };
   memoryPlan: { in: void; out: MemoryPlan };
   graphText: { in: GraphName; out: string };
   /** Whether the nodes of the runs that follow are timed. */

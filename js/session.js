@@ -1,7 +1,7 @@
 /** The session that trains. */
 
 import { checkEngineOptions } from './engine-options.js';
-import { checkKeys, checkWhole, invalid, nameOf } from './errors.js';
+import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { endProfiling, names, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
 import { Place } from './place.js';
@@ -244,8 +244,10 @@ export class TrainingSession {
 
   /** @param {ExportOptions} [options] */
   async exportModel(options = {}) {
-    checkKeys('exportModel', options, ['outputs', 'trainingInfo']);
-    return await this.#ask('export', { outputs: options.outputs, trainingInfo: options.trainingInfo ?? false });
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format']);
+    const { outputs, trainingInfo = false, format } = options;
+    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort' });
+    return format ? (await later(() => import('./ort/model.js'))).inFormat(model, options, TrainletError) : model;
   }
 
   /** @param {{ signal?: AbortSignal }} [options] */

@@ -662,6 +662,11 @@ export interface ArtifactOptions extends EngineOptions {
    * file. Default true.
    */
   initialize?: boolean;
+  /**
+   * The three models in ONNX Runtime's own format (.ort) instead of ONNX, for its builds that read no ONNX.
+   * `unsupported-op` where ONNX Runtime has no kernel for an operator of them or for the optimizer. Default false.
+   */
+  ortFormat?: boolean;
 }
 /** Makes the training artifacts from an inference model, in a worker that is used only for this. */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
@@ -884,6 +889,12 @@ export interface ExportOptions {
    * state and the position in the data. Default false.
    */
   trainingInfo?: boolean;
+  /**
+   * Default `onnx`. `ort` is ONNX Runtime's own format, for its builds that read no ONNX: constants are initializers
+   * there, and the type of every value is told. `unsupported-op` where ONNX Runtime has no kernel for an operator, or a
+   * value gets its type only when it is run; refused with `trainingInfo`.
+   */
+  format?: 'onnx' | 'ort';
 }
 
 export interface CheckpointOptions {

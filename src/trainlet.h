@@ -302,11 +302,17 @@ typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, T
 /* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite
  * or NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
+/* TRAINING_INFO: with ONNX's description of the training, so that it can continue elsewhere; TYPES: with the type and
+ * shape of every value (value_info), as who turns the model into another format needs them. */
+typedef enum TrainletExport {
+  TRAINLET_EXPORT_MODEL,
+  TRAINLET_EXPORT_TRAINING_INFO,
+  TRAINLET_EXPORT_TYPES
+} TrainletExport;
 /* The inference model with the parameters as they are. outputs: names, one a line; NULL for the model's own.
- * training_info: includes ONNX's description of the training, so that it can continue elsewhere.
  * STATUS_INVALID_ARGUMENT for names that do not exist and for training that ONNX cannot describe,
  * STATUS_NON_FINITE_LOSS as for save. */
-Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info);
+Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form);
 /* How a compact file has the float32 parameters of two or more dims: as they are; as float16; or as int8, symmetric,
  * with a scale for each channel of the first dim. What float16 or int8 cannot hold stays as it is. */
 typedef enum TrainletWeights {

@@ -430,8 +430,12 @@ EXPORT(abi_checkpoint_writer) const char *abi_checkpoint_writer(const void *byte
 EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);
 }
-EXPORT(abi_session_export) Status abi_session_export(TrainletSession *s, const char *outputs, int training_info) {
-  return trainlet_session_export(s, outputs, training_info != 0), session_status(s);
+EXPORT(abi_session_export)
+Status abi_session_export(TrainletSession *s, const char *outputs, int training_info, int types) {
+  TrainletExport form = training_info ? TRAINLET_EXPORT_TRAINING_INFO
+                      : types         ? TRAINLET_EXPORT_TYPES
+                                      : TRAINLET_EXPORT_MODEL;
+  return trainlet_session_export(s, outputs, form), session_status(s);
 }
 EXPORT(abi_session_compact) Status abi_session_compact(TrainletSession *s, int weights) {
   return trainlet_session_compact(s, (TrainletWeights)weights), session_status(s);

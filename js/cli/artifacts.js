@@ -8,6 +8,7 @@ import {
   checkTraining,
   externalDataOf,
   isDirectory,
+  ortFilesIn,
   writeArtifacts,
   writeWhole,
 } from './files.js';
@@ -33,6 +34,7 @@ const ALSO_OF_MODEL = [
   'batch-norm',
   'untie',
   'nominal',
+  'ort-format',
   'external-data',
 ];
 
@@ -59,6 +61,7 @@ the training directory DIR as it is. A file that is there already, as a trained 
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet; or compact: one file
+  --ort-format         the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
   -o, --out DIR|FILE   where the files go, or the file
@@ -83,23 +86,26 @@ export const ARTIFACTS_OPTIONS = {
   untie: { type: 'boolean' },
   nominal: { type: 'boolean' },
   format: { type: 'string', default: 'ort' },
+  'ort-format': { type: 'boolean' },
   weights: { type: 'string' },
   out: { type: 'string', short: 'o' },
 };
 
 /** @param {string} place @param {Values} values */
 export async function artifacts(place, values) {
-  const { format, force, nominal, weights } = values;
+  const { format, force, nominal, weights, 'ort-format': ortFormat } = values;
   const out = needed(values, 'out');
   if (!FORMATS.includes(format)) throw new UsageError(`--format must be ${FORMATS.join(', ')}, not '${format}'`);
   if (weights && format !== 'compact') throw new UsageError('--weights: it is for --format compact');
   if (nominal && format === 'trainlet')
     throw new UsageError('--nominal: a checkpoint of --format trainlet cannot be of names alone');
+  if (ortFormat && format === 'compact') throw new UsageError('--ort-format: a compact file has no such models');
   if (format === 'compact') return await compact(place, out, values);
-  await checkPlaces(Object.values(artifactsIn(out)).reverse(), force);
+  await checkPlaces(Object.values({ ...(ortFormat && ortFilesIn(out)), ...artifactsIn(out) }).reverse(), force);
   const made = await makeAsTold(place, values);
+  const inOrtFormat = ortFormat && (await makeAsTold(place, values, true));
   const checkpointState = format === 'ort' ? made.checkpointState : await ownCheckpoint(made);
-  await writeArtifacts(out, { ...made, checkpointState }, force);
+  await writeArtifacts(out, { ...made, checkpointState }, force, inOrtFormat);
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
 }
 
@@ -148,8 +154,8 @@ function lossIn({ loss, ...values }) {
   };
 }
 
-/** @param {string} model @param {Values} values */
-async function makeAsTold(model, values) {
+/** @param {string} model @param {Values} values @param {boolean} [ortFormat] */
+async function makeAsTold(model, values, ortFormat) {
   const loss = lossIn(values);
   const { nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const batchNorm = values['batch-norm'];
@@ -161,7 +167,8 @@ async function makeAsTold(model, values) {
     momentum: number('momentum', values.momentum),
     clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
-  const options = { loss, optimizer, requiresGrad, frozen, batchNorm, untie, additionalOutputs, nominal };
+  const lists = { requiresGrad, frozen, additionalOutputs };
+  const options = { loss, optimizer, ...lists, batchNorm, untie, nominal, ortFormat };
   return await makeArtifacts(model, options, await externalIn(model, values));
 }
 
@@ -179,7 +186,7 @@ export async function makeArtifacts(model, options, engine) {
     additionalOutputs: first ?? options.additionalOutputs,
     ...engine,
   });
-  for (const warning of made.warnings) complain(`warning: ${warning}`);
+  if (!options.ortFormat) for (const warning of made.warnings) complain(`warning: ${warning}`);
   return made;
 }
 

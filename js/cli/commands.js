@@ -130,13 +130,19 @@ Tells the loss and, where the labels are classes, the accuracy.
   export: {
     about: 'a plain inference model from a training directory',
     takes: 'DIR',
-    help: `trainlet export DIR -o MODEL [--training-info] [--force]
+    help: `trainlet export DIR -o MODEL [--format onnx|ort] [--training-info] [--force]
 Writes a plain inference model with the parameters as they are now.
 
+  --format FORMAT      onnx (default), or ort: ONNX Runtime's own format, for its builds without ONNX
   --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere
   -o, --out MODEL      where the model goes
   --force              overwrites a file that is there`,
-    options: { out: { type: 'string', short: 'o' }, 'training-info': { type: 'boolean', default: false }, ...FORCE },
+    options: {
+      out: { type: 'string', short: 'o' },
+      format: { type: 'string', default: 'onnx' },
+      'training-info': { type: 'boolean', default: false },
+      ...FORCE,
+    },
     run: exportModel,
   },
   bench: {
@@ -387,10 +393,12 @@ async function evaluate(directory, values) {
 /** @param {string} directory @param {Values} values */
 async function exportModel(directory, values) {
   const out = needed(values, 'out');
-  const { force } = values;
+  const { force, format, 'training-info': trainingInfo } = values;
+  if (format !== 'onnx' && format !== 'ort') throw new UsageError(`--format must be onnx or ort, not '${format}'`);
+  if (format === 'ort' && trainingInfo) throw new UsageError('--training-info: it is for --format onnx');
   await checkPlaces([out], force);
   await withSession(directory, async (session) => {
-    const bytes = await session.exportModel({ trainingInfo: values['training-info'] });
+    const bytes = await session.exportModel({ format, trainingInfo });
     await writeWhole([{ file: out, bytes }], { overwrite: force });
     say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
   });

@@ -35,6 +35,12 @@ export function artifactsIn(directory) {
   };
 }
 
+/** The models of a directory in ONNX Runtime's own format, which nothing here reads. @param {string} directory */
+export function ortFilesIn(directory) {
+  const { checkpointState: _, ...models } = artifactsIn(directory);
+  return Object.fromEntries(Object.entries(models).map(([key, file]) => [key, file.replace(/onnx$/, 'ort')]));
+}
+
 /**
  * Files that a model keeps data in, by their location as the model sees it: relative to itself.
  * @param {string} model
@@ -230,14 +236,18 @@ async function syncFolder(folder) {
 
 // ── A training directory ──
 
-/** @param {string} directory @param {Artifacts} artifacts @param {boolean} overwrite */
-export async function writeArtifacts(directory, artifacts, overwrite) {
+/**
+ * @param {string} directory
+ * @param {Artifacts} artifacts
+ * @param {boolean} overwrite
+ * @param {Artifacts} [inOrtFormat] the same models, to go beside
+ */
+export async function writeArtifacts(directory, artifacts, overwrite, inOrtFormat) {
   await mkdir(directory, { recursive: true });
-  const keys = /** @type {(keyof typeof FILES)[]} */ (Object.keys(FILES));
-  await writeWhole(
-    keys.map((key) => ({ file: path.join(directory, FILES[key]), bytes: artifacts[key] })),
-    { overwrite },
-  );
+  const filesOf = (/** @type {Artifacts} */ from, /** @type {Record<string, string>} */ places) =>
+    Object.entries(places).map(([key, file]) => ({ file, bytes: from[/** @type {keyof typeof FILES} */ (key)] }));
+  const beside = inOrtFormat ? filesOf(inOrtFormat, ortFilesIn(directory)) : [];
+  await writeWhole([...beside, ...filesOf(artifacts, artifactsIn(directory))], { overwrite });
 }
 
 /**

@@ -47,7 +47,7 @@ Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out
 
 /* Writes a graph: VALUE_CONSTANT as initializers where they are `initializer`, else as Constant nodes; VALUE_INPUT and
  * VALUE_STATE of g->inputs as inputs. */
-Status onnx_write(const Graph *g, Block *out, size_t *out_bytes);
+Status onnx_write(const Graph *g, bool types, Block *out, size_t *out_bytes);
 
 /* ---- models that are not networks (optimizer models): their nodes as they are in the file ---- */
 

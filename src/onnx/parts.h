@@ -72,8 +72,8 @@ Onnx__NodeProto *onnx_node_write(const char *op_type, const char *domain, const 
                                  Arena *arena);
 /* The initializers, nodes and inputs of g that `without` (NULL: none) lacks. */
 bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__GraphProto *to);
-/* A whole model with its outputs. */
-Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena);
+/* A whole model with its outputs; `types`: with the type of every value that has one. */
+Onnx__ModelProto *onnx_model_of(const Graph *g, bool types, Arena *arena);
 bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *arena, size_t *n,
                        Onnx__ValueInfoProto ***out);
 Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version,

@@ -175,16 +175,19 @@ static bool part_names(Onnx__GraphProto *g, Arena *arena) {
 
 /* ONNX Runtime's kernels for these two take the shape of their output from the file, since none of their inputs has it.
  */
-static bool needs_shape(const Node *n) {
+static bool needs_shape(const Value *v) {
+  const Node *n = v->producer;
   bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;
-  return asks && n->out_count && n->out[0];
+  return asks && v == n->out[0];
 }
 
-static bool write_shapes(const Graph *g, Arena *arena, Onnx__GraphProto *to) {
-  Value **shaped = ARENA_ARRAY(arena, Value *, g->node_count);
+static bool write_types(const Graph *g, bool all, Arena *arena, Onnx__GraphProto *to) {
+  Value **shaped = ARENA_ARRAY(arena, Value *, g->value_count);
   int count = 0;
-  for (int i = 0; shaped && i < g->node_count; i++)
-    if (needs_shape(g->nodes[i])) shaped[count++] = g->nodes[i]->out[0];
+  for (int i = 0; shaped && i < g->value_count; i++) {
+    Value *v = g->values[i];
+    if (v->kind == VALUE_NODE && v->type != DTYPE_NONE && (all || needs_shape(v))) shaped[count++] = v;
+  }
   return shaped && onnx_values_write(g, shaped, count, arena, &to->n_value_info, &to->value_info);
 }
 
@@ -209,12 +212,12 @@ bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__
          write_nodes(g, without, arena, to) && part_names(to, arena) && write_inputs(g, without, arena, to);
 }
 
-Onnx__ModelProto *onnx_model_of(const Graph *g, Arena *arena) {
+Onnx__ModelProto *onnx_model_of(const Graph *g, bool types, Arena *arena) {
   Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
   bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) &&
-              onnx_graph_write(g, NULL, arena, to) && write_shapes(g, arena, to) &&
+              onnx_graph_write(g, NULL, arena, to) && write_types(g, types, arena, to) &&
               onnx_values_write(g, g->outputs, g->output_count, arena, &to->n_output, &to->output);
   return good ? model : NULL;
 }
@@ -227,9 +230,9 @@ Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, 
   return STATUS_OK;
 }
 
-Status onnx_write(const Graph *g, Block *out, size_t *out_bytes) {
+Status onnx_write(const Graph *g, bool types, Block *out, size_t *out_bytes) {
   Arena arena = {0};
-  Status status = onnx_model_pack(onnx_model_of(g, &arena), g->error, out, out_bytes);
+  Status status = onnx_model_pack(onnx_model_of(g, types, &arena), g->error, out, out_bytes);
   arena_free(&arena);
   return status;
 }

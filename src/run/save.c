@@ -178,7 +178,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, A
 }
 
 /* What belongs to the labels and the loss is not wanted in the model; a training_info has it in its algorithm. */
-static Status export_graph(TrainletSession *s, const char *outputs, bool training_info, Arena *arena) {
+static Status export_graph(TrainletSession *s, const char *outputs, TrainletExport form, Arena *arena) {
   Graph *eval = s->models[MODEL_EVAL].graph;
   if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);
   Value **wanted;
@@ -186,7 +186,8 @@ static Status export_graph(TrainletSession *s, const char *outputs, bool trainin
   TRY(session_find_values(s, eval, outputs, arena, &wanted, &count));
   Graph *model = plain_graph(s, wanted, count, arena);
   if (!model) return s->error.status;
-  if (!training_info) return onnx_write(model, &s->result, &s->result_bytes);
+  if (form != TRAINLET_EXPORT_TRAINING_INFO)
+    return onnx_write(model, form == TRAINLET_EXPORT_TYPES, &s->result, &s->result_bytes);
   if (!part_training_info_check || !part_training_info_write || !part_onnx_write_training)
     return part_missing(&s->error, "writer of training_info");
   TRY(part_training_info_check(s));
@@ -198,18 +199,20 @@ static Status export_graph(TrainletSession *s, const char *outputs, bool trainin
   return part_onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 
-static Status export(TrainletSession *s, const char *outputs, bool training_info) {
+static Status export(TrainletSession *s, const char *outputs, TrainletExport form) {
+  if ((unsigned)form > TRAINLET_EXPORT_TYPES)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no form number %d of a model", (int)form);
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
   TRY(state_check_finite(&s->state, &s->error));
   Arena arena = {0};
-  Status status = export_graph(s, outputs, training_info, &arena);
+  Status status = export_graph(s, outputs, form, &arena);
   arena_free(&arena);
   return status;
 }
 
-Status trainlet_session_export(TrainletSession *s, const char *outputs, bool training_info) {
+Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form) {
   session_enter(s);
-  return finish(s, export(s, outputs, training_info));
+  return finish(s, export(s, outputs, form));
 }

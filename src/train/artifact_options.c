@@ -285,6 +285,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
   if (strcmp(key, "batchNorm") == 0) return set_batch_norm(a, key, value);
   if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
+  if (strcmp(key, "ortFormat") == 0) return set_flag(a, key, value, &a->types);
   if (strcmp(key, "maxMemoryBytes") == 0) return set_limit(a, key, value);
   return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no option '%.60s'", key);
 }

@@ -284,7 +284,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
 /* ---- the four parts ---- */
 
 static Status write_graph(TrainletArtifacts *a, Graph *g, TrainletPart part) {
-  return onnx_write(g, &a->bytes[part], &a->lengths[part]);
+  return onnx_write(g, a->types, &a->bytes[part], &a->lengths[part]);
 }
 
 static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs) {

@@ -37,6 +37,7 @@ struct TrainletArtifacts {
   Weights weights;         /* who reads the model's parameters */
   bool untie;              /* what an exporter made one, where that is safe */
   bool updates_batch_norm; /* that of frozen layers too */
+  bool types;              /* the models tell the type of every value */
   Block bytes[4];
   size_t lengths[4];
   char *warnings; /* one sentence a line; NULL: none */

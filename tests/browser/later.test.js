@@ -53,6 +53,7 @@ test('offline, what was not loaded yet is told in a sentence, and works when the
     'audio',
     'here',
     'outside',
+    'ort/model',
     'serve',
     'core',
     'folder',

@@ -30,7 +30,7 @@ static bool spoiled_model(const GoldenRun *run, Spoil *spoil, Block *out, size_t
     if (op_is_accumulator(g->nodes[i])) before = last, last = g->nodes[i];
   bool good = check(before != NULL, "there are not two accumulators: %s", error.text);
   if (good) spoil(before, last);
-  good = good && check(onnx_write(g, out, out_bytes) == STATUS_OK, "%s", error.text);
+  good = good && check(onnx_write(g, false, out, out_bytes) == STATUS_OK, "%s", error.text);
   arena_free(&arena);
   return good;
 }

@@ -153,9 +153,9 @@ static void models_come_back(const void *path) {
   if (!check(bytes != NULL, "%s cannot be read: run from the repository", (const char *)path)) return;
   Graph *g = onnx_read(bytes, count, NULL, &arena, &error), *again = NULL;
   free(bytes); /* a graph does not need them */
-  if (g && onnx_write(g, &first, &first_bytes) == STATUS_OK)
+  if (g && onnx_write(g, false, &first, &first_bytes) == STATUS_OK)
     again = onnx_read(first.data, first_bytes, NULL, &again_arena, &error);
-  if (check(again && onnx_write(again, &second, &second_bytes) == STATUS_OK, "%s", error.text)) {
+  if (check(again && onnx_write(again, false, &second, &second_bytes) == STATUS_OK, "%s", error.text)) {
     check(strcmp(graph_print(g, &arena), graph_print(again, &arena)) == 0, "it is another graph");
     check(first_bytes == second_bytes && memcmp(first.data, second.data, first_bytes) == 0,
           "it is written otherwise the second time");

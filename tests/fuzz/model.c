@@ -23,7 +23,7 @@ static void write_and_read_again(const Graph *g) {
   Error error = {0};
   Block block = {0};
   size_t written;
-  hold(onnx_write(g, &block, &written) == STATUS_OK);
+  hold(onnx_write(g, false, &block, &written) == STATUS_OK);
   Graph *again = onnx_read(block.data, written, NULL, &arena, &error);
   hold(again && error.status == STATUS_OK);
   hold_node_names(g, again);

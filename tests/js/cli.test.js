@@ -261,6 +261,35 @@ test('checkpoints are written in the format asked for, and each is trained on', 
   assert.ok(losses[0] < losses[1], `loss ${losses}`);
 });
 
+test('--ort-format puts .ort files beside the others, and export writes one', async () => {
+  const [out, model] = [path.join(folder, 'with-ort'), path.join(folder, 'exported.ort')];
+  const made = await run('artifacts', MODEL, '--loss', 'cross-entropy', '--ort-format', '-o', out);
+  assert.deepEqual([made.code, made.stderr], [0, '']);
+  assert.equal((await run('export', out, '--format', 'ort', '-o', model)).code, 0);
+  const models = ['training_model', 'eval_model', 'optimizer_model'].map((name) => path.join(out, `${name}.ort`));
+  for (const file of [...models, model]) assert.equal((await readFile(file, 'latin1')).slice(4, 8), 'ORTM', file);
+  const [trainModel, evalModel, optimizerModel] = models;
+  const theirs = { trainModel, evalModel, optimizerModel, checkpointState: path.join(out, 'checkpoint') };
+  const losses = await Promise.all(
+    [artifactsIn(out), theirs].map(async (artifacts) => {
+      const session = await TrainingSession.create(artifacts);
+      const { inputs, labels } = clusters(8, 1);
+      const losses = [await session.step({ ...inputs, ...labels }), await session.step({ ...inputs, ...labels })];
+      await session.release();
+      return losses.map(({ loss }) => loss);
+    }),
+  );
+  assert.deepEqual(losses[1], losses[0]);
+  const again = await run('artifacts', MODEL, '--loss', 'cross-entropy', '--ort-format', '-o', out);
+  assert.match(again.stderr, /training_model\.ort is there already|checkpoint is there already/);
+  for (const args of [
+    ['export', out, '--format', 'tflite', '-o', model],
+    ['export', out, '--format', 'ort', '--training-info', '-o', model],
+    ['artifacts', MODEL, '--format', 'compact', '--ort-format', '-o', model],
+  ])
+    assert.equal((await run(...args)).code, 2, args.join(' '));
+});
+
 test('--nominal leaves the values out', async () => {
   const [full, nominal] = ['full', 'nominal'].map((name) => path.join(folder, name));
   assert.equal((await run('artifacts', MODEL, '--loss', 'cross-entropy', '-o', full)).code, 0);

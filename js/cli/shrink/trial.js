@@ -50,7 +50,7 @@ export async function tryOut(module, subject, wanted) {
     outcome.push(...train(resumed, info, { ...wanted, sizes: wanted.sizes.slice(0, 1) }));
   }
   if (info.eval && wanted.isKept('export')) {
-    const bytes = core.export({ outputs: undefined, trainingInfo: wanted.isKept('training-info') });
+    const bytes = core.export({ outputs: undefined, trainingInfo: wanted.isKept('training-info'), types: false });
     outcome.push(`export ${hash(bytes)}`);
   }
   const lines = seenBy(made).split('\n').filter(Boolean);
