@@ -175,8 +175,7 @@ static bool part_names(Onnx__GraphProto *g, Arena *arena) {
 
 /* ONNX Runtime's kernels for these two take the shape of their output from the file, since none of their inputs has it.
  */
-static bool needs_shape(const Value *v) {
-  const Node *n = v->producer;
+static bool needs_shape(const Node *n, const Value *v) {
   bool asks = strcmp(n->op->name, "MaxPoolGrad") == 0 || strcmp(n->op->name, "AveragePoolGrad") == 0;
   return asks && v == n->out[0];
 }
@@ -184,9 +183,10 @@ static bool needs_shape(const Value *v) {
 static bool write_types(const Graph *g, bool all, Arena *arena, Onnx__GraphProto *to) {
   Value **shaped = ARENA_ARRAY(arena, Value *, g->value_count);
   int count = 0;
-  for (int i = 0; shaped && i < g->value_count; i++) {
-    Value *v = g->values[i];
-    if (v->kind == VALUE_NODE && v->type != DTYPE_NONE && (all || needs_shape(v))) shaped[count++] = v;
+  for (int i = 0; shaped && i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    for (int k = 0; k < n->out_count; k++)
+      if (n->out[k] && n->out[k]->type != DTYPE_NONE && (all || needs_shape(n, n->out[k]))) shaped[count++] = n->out[k];
   }
   return shaped && onnx_values_write(g, shaped, count, arena, &to->n_value_info, &to->value_info);
 }
