@@ -194,7 +194,12 @@ export async function openDatabase(database) {
         Promise.all([answer(info.getAllKeys()), answer(info.getAll())]),
       );
       const newest = new Map(keys.map((key, i) => [/** @type {[string, number]} */ (key)[0], values[i]]));
-      return [...newest].map(([name, { bytes, savedAt }]) => ({ name, bytes, savedAt }));
+      return [...newest].map(([name, { bytes, savedAt, meta }]) => ({ name, bytes, savedAt, meta }));
+    },
+
+    async total() {
+      const values = await within('readonly', ({ info }) => answer(info.getAll()));
+      return { count: values.length, bytes: values.reduce((sum, { bytes }) => sum + bytes, 0) };
     },
 
     delete: (name) =>

@@ -1,8 +1,8 @@
 /** Checkpoints in a folder of Node: a version is one file, whole before it has its name; no other file is touched. */
 
-import { checksum, isSame } from './checksum.js';
 import { invalid, TrainletError } from './errors.js';
 import { nodeModule } from './platform.js';
+import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './sealed.js';
 
 /** @import { Room, Stored, Version } from './versions.js' */
 
@@ -12,15 +12,10 @@ import { nodeModule } from './platform.js';
  */
 
 /*
- * NAME.VERSION.trainlet:  magic (8) | SHA-256 of all that follows (32) | length of the info (4) | info, JSON | the
- * bytes
+ * NAME.VERSION.trainlet:  sealed (js/sealed.js)
  * The format before:      NAME.VERSION.json with the meta data, then NAME.VERSION.ckpt with the bytes
  */
 const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
-const SUM = 8,
-  LENGTH = 40,
-  HEAD = 44;
-const CUT = 'is cut short or no checkpoint';
 
 /**
  * What a name may take of the 255 bytes of a file name; the rest is for a version, or what makes a temporary unique.
@@ -76,50 +71,10 @@ function placeOf(file, files) {
   return file === `${stem}.ckpt` && files.has(info) ? [{ name, version, file, info }] : [];
 }
 
-/** A whole file but for its checksum. @param {Uint8Array} bytes @param {Record<string, unknown>} meta */
-function seal(bytes, meta) {
-  const info = new TextEncoder().encode(JSON.stringify({ savedAt: Date.now(), bytes: bytes.length, meta }));
-  const sealed = new Uint8Array(HEAD + info.length + bytes.length);
-  sealed.set(MAGIC);
-  new DataView(sealed.buffer).setUint32(LENGTH, info.length, true);
-  sealed.set(info, HEAD);
-  sealed.set(bytes, HEAD + info.length);
-  return sealed;
-}
-
-/** @param {Uint8Array} head */
-const isSealed = (head) => isSame(head.subarray(0, SUM), MAGIC);
-
-/** Where the bytes begin. @param {Uint8Array} head */
-const bytesAt = (head) => HEAD + new DataView(head.buffer, head.byteOffset).getUint32(LENGTH, true);
-
-/**
- * @param {Uint8Array} head up to the bytes at least
- * @param {number} size of the file
- * @returns {{ savedAt: Date, bytes: number, meta: Record<string, unknown> } | undefined} undefined: it is not whole
- */
-function infoIn(head, size) {
-  try {
-    const { savedAt, bytes, meta } = JSON.parse(new TextDecoder().decode(head.subarray(HEAD, bytesAt(head))));
-    return isSealed(head) && bytesAt(head) + bytes === size ? { savedAt: new Date(savedAt), bytes, meta } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param {Uint8Array} sealed @returns {Promise<Stored | string>} or why it is not whole */
-async function unseal(sealed) {
-  const info = infoIn(sealed, sealed.length);
-  if (!info) return CUT;
-  const sum = await checksum(sealed.subarray(LENGTH));
-  if (!isSame(sum, sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
-  return { ...info, bytes: sealed.slice(bytesAt(sealed)) };
-}
-
 /** The bytes of the version that a file is; or the file, if it is none. @param {Uint8Array<ArrayBuffer>} file */
 export async function contentOf(file) {
-  if (!isSealed(file)) return file;
-  const stored = await unseal(file);
+  if (!isSealed(file, MAGIC)) return file;
+  const stored = await unseal(file, MAGIC);
   if (typeof stored === 'string') throw new TrainletError('checkpoint-corrupt', `the file ${stored}`);
   return stored.bytes;
 }
@@ -178,7 +133,7 @@ export async function openFolder(directory) {
       const { size } = await handle.stat();
       const first = async (/** @type {number} */ length) =>
         (await handle.read(new Uint8Array(length), 0, length, 0)).buffer;
-      return size < HEAD ? undefined : infoIn(await first(Math.min(size, bytesAt(await first(HEAD)))), size);
+      return size < HEAD ? undefined : infoIn(await first(Math.min(size, bytesAt(await first(HEAD)))), size, MAGIC);
     } finally {
       await handle.close();
     }
@@ -199,7 +154,7 @@ export async function openFolder(directory) {
   /** @param {Place} place @returns {Promise<Stored | string>} */
   async function read({ file, info }) {
     const content = await fs.readFile(inFolder(file));
-    if (!info) return await unseal(new Uint8Array(content.buffer, content.byteOffset, content.length));
+    if (!info) return await unseal(new Uint8Array(content.buffer, content.byteOffset, content.length), MAGIC);
     const [meta, { mtime }] = await Promise.all([metaIn(info), fs.stat(inFolder(file))]);
     return meta === undefined ? CUT : { bytes: new Uint8Array(content), meta, savedAt: mtime };
   }
@@ -308,9 +263,9 @@ export async function openFolder(directory) {
           `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`,
       );
     },
-    pack: seal,
+    pack: (bytes, meta) => seal(bytes, { meta }, MAGIC),
     async save(name, sealed, keep) {
-      sealed.set(/** @type {Uint8Array} */ (await checksum(sealed.subarray(LENGTH))), SUM);
+      await sumUp(sealed);
       const temporary = `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
       let version = 0;
       await fs.mkdir(folder, { recursive: true }); // whoever removed it meanwhile
@@ -341,9 +296,18 @@ export async function openFolder(directory) {
     async list() {
       const newest = new Map((await places()).map((place) => [place.name, place]));
       const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...(await look(place)) })));
-      return found.flatMap(({ name, bytes, savedAt }) =>
-        bytes === undefined || !savedAt ? [] : [{ name, bytes, savedAt }],
+      return found.flatMap(({ bytes, savedAt, ...rest }) =>
+        bytes === undefined || !savedAt ? [] : [{ ...rest, bytes, savedAt }],
       );
+    },
+    async total() {
+      const sizes = (await places()).map(({ file }) =>
+        fs.stat(inFolder(file)).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      );
+      return { count: sizes.length, bytes: (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
     },
     async delete(name) {
       for (const place of await places(name)) await drop(place);

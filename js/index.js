@@ -3,6 +3,7 @@
 export { compactArtifacts, generateArtifacts, parametersOf } from './artifacts.js';
 export { TrainletError } from './errors.js';
 export { InferenceSession } from './inference.js';
+export { SampleStore } from './sample-store.js';
 export { TrainingSession } from './session.js';
 export { CheckpointStore } from './store.js';
 export { Tensor } from './tensor-of.js';

@@ -8,7 +8,7 @@ import { bytesOf } from './tensor.js';
 
 /**
  * @typedef {{ bytes: Uint8Array<ArrayBuffer>, meta: Record<string, unknown>, savedAt: Date }} Stored
- * @typedef {{ name: string, bytes: number, savedAt: Date }} Listed
+ * @typedef {{ name: string, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Listed its newest version
  * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole
  * without meta
  */
@@ -23,6 +23,7 @@ import { bytesOf } from './tensor.js';
  * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why not; undefined: it
  * is gone
  * @property {() => Promise<Listed[]>} list
+ * @property {() => Promise<{ count: number, bytes: number }>} total of all versions
  * @property {(name: string) => Promise<void>} delete
  * @property {() => Promise<boolean>} persist
  */
@@ -61,7 +62,9 @@ export class Versions {
   }
 
   list() {
-    return guard('the checkpoints could not be listed', () => this.#room.list());
+    return guard('the checkpoints could not be listed', async () =>
+      (await this.#room.list()).map(({ name, bytes, savedAt }) => ({ name, bytes, savedAt })),
+    );
   }
 
   /** @param {string} name */
@@ -121,11 +124,23 @@ export async function openVersions(options) {
   checkKeys('CheckpointStore.open', options, ['database', 'directory', 'keep']);
   const { database, directory, keep = 2 } = options;
   checkWhole('keep', keep, 1);
+  return new Versions(
+    await openRoom({ database, directory }, { database: 'trainlet', directory: 'checkpoints' }),
+    keep,
+  );
+}
+
+/**
+ * @param {{ database?: string, directory?: string }} place that was asked for
+ * @param {{ database: string, directory: string }} usual
+ * @returns {Promise<Room>}
+ */
+export async function openRoom({ database, directory }, usual) {
   const [browser, node] = [hasDatabases(), globalThis.process?.versions?.node];
-  if (browser && directory === undefined) return new Versions(await roomInDatabase(database ?? 'trainlet'), keep);
+  if (browser && directory === undefined) return await roomInDatabase(database ?? usual.database);
   if (browser && !node) throw unfit('a directory is for Node; in a browser give a database');
   if (database !== undefined || !node) throw unfit('there is no IndexedDB here');
-  return new Versions(await roomInFolder(directory ?? 'checkpoints'), keep);
+  return await roomInFolder(directory ?? usual.directory);
 }
 
 /** @param {string} database */
@@ -182,10 +197,10 @@ function explained(what, work) {
 
 /**
  * @template T
- * @param {string} what
+ * @param {string} what could not be done, in a sentence
  * @param {() => Promise<T>} work
  */
-async function guard(what, work) {
+export async function guard(what, work) {
   try {
     return await work();
   } catch (error) {

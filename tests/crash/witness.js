@@ -10,8 +10,11 @@ const WRITER = fileURLToPath(new URL('writer.js', import.meta.url));
  * A process that saves until it is killed. `told`: what it has said so far.
  * @param {(string | number)[]} values of writer.js
  */
-export function startWriter(...values) {
-  const child = spawn(process.execPath, [WRITER, ...values.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+export const startWriter = (...values) => startProgram(WRITER, ...values);
+
+/** @param {string} program @param {(string | number)[]} values */
+export function startProgram(program, ...values) {
+  const child = spawn(process.execPath, [program, ...values.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const told = [];
   let rest = '';
   child.stdout.on('data', (text) => {

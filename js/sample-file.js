@@ -1,0 +1,47 @@
+/** Samples in one file, sealed (js/sealed.js): the info lists them, and their bytes follow each other. */
+
+import { TrainletError } from './errors.js';
+import { ID, isRecord } from './sample.js';
+import { seal, sumUp, unseal } from './sealed.js';
+
+/** @import { Noted } from './sample.js' */
+/** @typedef {{ id: string, record: Noted, bytes: Uint8Array<ArrayBuffer> }} Entry */
+
+const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x58, 0x0d, 0x0a, 0x1a, 1]);
+
+/** @param {Entry[]} entries */
+export async function writeSamples(entries) {
+  if (!globalThis.crypto?.subtle)
+    throw new TrainletError('unsupported-browser', 'export needs a checksum, which browsers give https pages alone');
+  const bytes = new Uint8Array(entries.reduce((sum, entry) => sum + entry.bytes.length, 0));
+  let at = 0;
+  const samples = entries.map(({ id, record, bytes: own }) => {
+    bytes.set(own, at);
+    at += own.length;
+    return { id, record, bytes: own.length };
+  });
+  const sealed = seal(bytes, { samples }, MAGIC);
+  await sumUp(sealed);
+  return sealed;
+}
+
+/** @param {Uint8Array} file @returns {Promise<Entry[]>} */
+export async function readSamples(file) {
+  const opened = await unseal(file, MAGIC);
+  if (typeof opened === 'string') throw corrupt('it is no export of samples, or not all of it');
+  const { samples } = /** @type {any} */ (opened);
+  if (!Array.isArray(samples)) throw corrupt('it lists no samples');
+  let at = 0;
+  const entries = samples.map((/** @type {any} */ sample, i) => {
+    const { id, record, bytes } = sample ?? {};
+    const own = opened.bytes.slice(at, at + bytes);
+    if (!ID.test(id) || own.length !== bytes || !isRecord(record, bytes)) throw corrupt(`its sample ${i} is none`);
+    at += bytes;
+    return { id, record, bytes: own };
+  });
+  if (at !== opened.bytes.length) throw corrupt('it has more bytes than its samples');
+  return entries;
+}
+
+/** @param {string} why */
+const corrupt = (why) => new TrainletError('checkpoint-corrupt', `the file of samples could not be read: ${why}`);

@@ -1,0 +1,245 @@
+/** Samples that survive a kill at any moment, in IndexedDB or in a folder of Node: what is acknowledged can be loaded. */
+
+import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
+import { bytesOf, Tensor } from './tensor.js';
+import { checkId, checkLabel, ID, isRecord, newId, packSample, timeOf, unpackSample } from './sample.js';
+import { readSamples, writeSamples } from './sample-file.js';
+import { CUT } from './sealed.js';
+import { guard, openRoom } from './versions.js';
+
+/** @import { Sample, SampleInfo, SampleStoreOptions, StoredSample, TypedArray } from './types.js' */
+/** @import { Room } from './versions.js' */
+/** @import { Entry } from './sample-file.js' */
+/** @import { Noted } from './sample.js' */
+
+export const STORE_KEYS = /** @type {const} */ (['name', 'directory', 'maxSamples', 'maxBytes']);
+const MOST = { maxSamples: 10_000, maxBytes: 2 ** 28 };
+
+/** @param {SampleStoreOptions} options */
+export async function openSamples(options) {
+  checkKeys('SampleStore.open', options, STORE_KEYS);
+  const { name = 'samples', directory, maxSamples = MOST.maxSamples, maxBytes = MOST.maxBytes } = options;
+  if (typeof name !== 'string' || !/^[\w-]{1,100}$/.test(name))
+    throw invalid(`a store's name has 1 to 100 letters, digits, - and _, not ${nameOf(name)}`);
+  checkWhole('maxSamples', maxSamples, 1);
+  checkWhole('maxBytes', maxBytes, 1);
+  const usual = { database: `trainlet-samples-${name}`, directory: `samples/${name}` };
+  const room = await openRoom({ directory: directory && `${directory}/${name}` }, usual);
+  return new Samples(room, { maxSamples, maxBytes });
+}
+
+export class Samples {
+  #room;
+  #most;
+  /** Writes go one after the other. @type {Promise<unknown>} */
+  #turn = Promise.resolve();
+
+  /** @param {Room} room @param {{ maxSamples: number, maxBytes: number }} most */
+  constructor(room, most) {
+    this.#room = room;
+    this.#most = most;
+  }
+
+  /** @param {Sample} sample */
+  async add(sample) {
+    const { record, bytes } = packSample(sample);
+    const id = newId();
+    await this.#write('the sample could not be added', async () => {
+      await this.#needRoom(1, bytes.length);
+      await this.#put({ id, record, bytes });
+    });
+    return id;
+  }
+
+  /** @param {string} id @param {string | null} label */
+  async label(id, label) {
+    checkId(id);
+    const named = checkLabel(label);
+    await this.#write(`sample '${id}' could not be labelled`, async () => {
+      const { record, bytes } = (await this.#read(id)) ?? missing(id);
+      await this.#put({ id, record: { ...record, label: named }, bytes });
+    });
+  }
+
+  /** @param {{ label?: string | null }} [options] @returns {Promise<SampleInfo[]>} */
+  async list(options = {}) {
+    checkKeys('SampleStore.list', options, ['label']);
+    const { label } = options;
+    if (label !== undefined) checkLabel(label);
+    const all = await guard('the samples could not be listed', () => this.#all());
+    return all.filter((info) => label === undefined || info.label === label);
+  }
+
+  /** @param {string} id @returns {Promise<StoredSample | undefined>} */
+  async get(id) {
+    checkId(id);
+    const found = await guard(`sample '${id}' could not be loaded`, () => this.#read(id));
+    if (!found) return undefined;
+    const { record, bytes } = found;
+    return { ...infoOf(id, record, bytes.length), inputs: unpackSample(record, bytes) };
+  }
+
+  /** @param {string} id */
+  async delete(id) {
+    checkId(id);
+    return await this.#write(`sample '${id}' could not be deleted`, async () => {
+      const there = (await this.#room.versions(id)).length > 0;
+      if (there) await this.#room.delete(id);
+      return there;
+    });
+  }
+
+  async classes() {
+    return [...new Set((await this.list()).flatMap(({ label }) => label ?? []))];
+  }
+
+  /** @param {{ classes?: readonly string[], labels?: string }} [options] */
+  async dataset(options = {}) {
+    checkKeys('SampleStore.dataset', options, ['classes', 'labels']);
+    const labelled = (await this.list()).filter(({ label }) => label !== null);
+    if (!labelled.length) throw invalid('dataset: there is no sample with a label in the store');
+    const { classes = await this.classes(), labels = 'labels' } = options;
+    const samples = [];
+    for (const { id } of labelled) {
+      const found = await this.get(id);
+      if (found?.label) samples.push(found); // else it was deleted meanwhile
+    }
+    const indices = samples.map(({ id, label }) => indexOf(classes, id, /** @type {string} */ (label)));
+    return { inputs: stacked(samples), labels: { [labels]: new Tensor('int64', indices) } };
+  }
+
+  async export() {
+    /** @type {Entry[]} */
+    const entries = [];
+    for (const { id } of await this.list()) {
+      const found = await guard(`sample '${id}' could not be exported`, () => this.#read(id));
+      if (found) entries.push({ id, ...found });
+    }
+    return await writeSamples(entries);
+  }
+
+  /** @param {Uint8Array} bytes */
+  async import(bytes) {
+    if (!(bytes instanceof Uint8Array)) throw invalid(`import: wanted a Uint8Array, not ${nameOf(bytes)}`);
+    const entries = await readSamples(bytes.slice());
+    return await this.#write('the samples could not be imported', async () => {
+      const known = new Set((await this.#room.list()).map(({ name }) => name));
+      const fresh = entries.filter(({ id }) => !known.has(id));
+      await this.#needRoom(
+        fresh.length,
+        fresh.reduce((sum, entry) => sum + entry.bytes.length, 0),
+      );
+      for (const entry of fresh) await this.#put(entry);
+      return fresh.length;
+    });
+  }
+
+  persist() {
+    return guard('the storage could not be made persistent', () => this.#room.persist());
+  }
+
+  /** @param {Entry} entry */
+  async #put({ id, record, bytes }) {
+    await this.#room.save(id, this.#room.pack(bytes, record), 1);
+  }
+
+  /**
+   * Its newest version that is whole: a kill while it is labelled leaves the one before.
+   * @param {string} id
+   * @returns {Promise<{ record: Noted, bytes: Uint8Array<ArrayBuffer> } | undefined>}
+   */
+  async #read(id) {
+    let reason;
+    for (const version of (await this.#room.versions(id)).reverse()) {
+      const stored = await this.#room.read(id, version);
+      if (!stored) return await this.#read(id); // it was labelled anew meanwhile, or deleted
+      if (typeof stored === 'string') reason ??= stored.replace(CUT, 'is cut short');
+      else if (isRecord(stored.meta, stored.bytes.length)) return { record: stored.meta, bytes: stored.bytes };
+      else reason ??= 'is not what a store of samples wrote';
+    }
+    if (reason) throw new TrainletError('checkpoint-corrupt', `sample '${id}' ${reason}`);
+    return undefined;
+  }
+
+  /** What the storage holds, without what is not ours. @returns {Promise<SampleInfo[]>} */
+  async #all() {
+    const listed = (await this.#room.list()).filter(({ name }) => ID.test(name));
+    const infos = await Promise.all(
+      listed.map(async ({ name: id, bytes, meta }) => {
+        if (isRecord(meta, bytes)) return infoOf(id, meta, bytes);
+        const found = await this.#read(id).catch(() => undefined); // a damaged one is told where it is asked for
+        return found && infoOf(id, found.record, found.bytes.length);
+      }),
+    );
+    return infos.flatMap((info) => info ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Refuses what goes past the bounds: nothing is dropped for it. @param {number} count @param {number} bytes */
+  async #needRoom(count, bytes) {
+    const { maxSamples, maxBytes } = this.#most;
+    const held = await this.#room.total();
+    const full = held.count + count > maxSamples ? `${maxSamples} samples` : `${maxBytes} bytes`;
+    if (held.count + count <= maxSamples && held.bytes + bytes <= maxBytes) return;
+    throw new TrainletError(
+      'quota-exceeded',
+      `the store may hold ${full}; it has ${held.count} of ${held.bytes} bytes and ${count} of ${bytes} came: delete some first`,
+    );
+  }
+
+  /**
+   * @template T
+   * @param {string} what
+   * @param {() => Promise<T>} work
+   */
+  async #write(what, work) {
+    const written = this.#turn.then(() => guard(what, work));
+    this.#turn = written.catch(() => {});
+    return await written;
+  }
+}
+
+/** @param {string} id @returns {never} */
+const missing = (id) => {
+  throw invalid(`there is no sample '${id}'`);
+};
+
+/** @param {string} id @param {Noted} record @param {number} bytes @returns {SampleInfo} */
+const infoOf = (id, { label, meta }, bytes) => ({ id, label, meta, addedAt: timeOf(id), bytes });
+
+/** @param {readonly string[]} classes @param {string} id @param {string} label */
+function indexOf(classes, id, label) {
+  const index = classes.indexOf(label);
+  if (index >= 0) return index;
+  throw invalid(`dataset: sample '${id}' is a '${label}', which is not among the classes ${classes.join(', ')}`);
+}
+
+/** One tensor for each input, a row for each sample. @param {StoredSample[]} samples */
+function stacked(samples) {
+  const [first] = samples;
+  const odd = samples.find((sample) => describe(sample) !== describe(first));
+  if (odd)
+    throw invalid(
+      `dataset: sample '${odd.id}' has ${describe(odd)}, and sample '${first.id}' ${describe(first)}; all must be alike`,
+    );
+  return Object.fromEntries(
+    Object.keys(first.inputs).map((name) => [name, joined(samples.map(({ inputs }) => inputs[name]))]),
+  );
+}
+
+/** @param {StoredSample} sample */
+const describe = ({ inputs }) =>
+  Object.entries(inputs)
+    .map(([name, { type, dims }]) => `'${name}' ${type} [${dims.join(', ')}]`)
+    .sort()
+    .join(', ');
+
+/** @param {import('./types.js').Tensor[]} tensors */
+function joined(tensors) {
+  const [{ type, data, dims, size }] = tensors;
+  const all = new /** @type {any} */ (data.constructor)(size * tensors.length);
+  const bytes = bytesOf(all);
+  tensors.forEach(({ data: own }, i) => {
+    bytes.set(bytesOf(/** @type {TypedArray} */ (own)), i * own.byteLength);
+  });
+  return new Tensor(type, all, [tensors.length, ...dims.slice(1)]);
+}
