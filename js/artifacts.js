@@ -14,7 +14,15 @@ import { copyExternal, readSource } from './source.js';
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);
-export const ARTIFACT_KEYS = /** @type {const} */ (['loss', 'losses', 'optimizer', 'batchNorm', ...FLAGS, ...LISTS]);
+export const ARTIFACT_KEYS = /** @type {const} */ ([
+  'loss',
+  'losses',
+  'optimizer',
+  'head',
+  'batchNorm',
+  ...FLAGS,
+  ...LISTS,
+]);
 
 /**
  * @param {Source} model
@@ -76,10 +84,26 @@ function settingsOf(options) {
     ...limitOf(options),
     ...lossSettings(options),
     ...typed('optimizer', optimizer),
+    ...headSettings(options.head),
     ...lists,
     ...flags,
     .../** @type {[string, string][]} */ (batchNorm === undefined ? [] : [['batchNorm', String(batchNorm)]]),
     ...chosen,
+  ];
+}
+
+/** @param {ArtifactOptions['head']} head @returns {[string, string][]} */
+function headSettings(head) {
+  if (head === undefined) return [];
+  checkObject('generateArtifacts: head', head);
+  const { classes, ...rest } = head;
+  const areNames = Array.isArray(classes) && classes.length && classes.every((name) => typeof name === 'string');
+  if (!areNames) throw invalid('generateArtifacts: head.classes must be an array of names, one for each class');
+  return [
+    ...classes.map((name) => /** @type {[string, string]} */ (['head.classes', name])),
+    ...Object.entries(rest)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => /** @type {[string, string]} */ ([`head.${key}`, String(value)])),
   ];
 }
 

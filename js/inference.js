@@ -1,7 +1,7 @@
 /** The session that only infers. */
 
 import { checkEngineOptions } from './engine-options.js';
-import { endProfiling, names, needClient, open, ORT_OPTIONS } from './opening.js';
+import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS } from './opening.js';
 import { runGraph } from './run.js';
 
 /** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from './types.js' */
@@ -21,6 +21,7 @@ export class InferenceSession {
     this.outputs = graph.outputs;
     this.inputNames = names(graph.inputs);
     this.outputNames = names(graph.outputs);
+    this.classNames = namesIn(graph.classes);
   }
 
   /** @param {Source} model @param {SessionOptions} [options] */

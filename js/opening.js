@@ -104,3 +104,17 @@ export async function open(sources, options, make) {
     return await make(client, loaded);
   });
 }
+
+/**
+ * A list of names that a file holds as JSON; null where it holds none.
+ * @param {string} [json]
+ * @returns {readonly string[] | null}
+ */
+export function namesIn(json = 'null') {
+  try {
+    const names = JSON.parse(json);
+    return Array.isArray(names) && names.every((name) => typeof name === 'string') ? Object.freeze(names) : null;
+  } catch {
+    return null;
+  }
+}

@@ -49,6 +49,9 @@ export interface GraphInfo {
   crossEntropy: boolean;
   /** Those whose weighted sum its first output is, outputs too; none where that is one loss. */
   losses: { name: string; weight: number }[];
+  /** Of a model with a head of ours, JSON from its file: its classes; its features, its weight and its bias. */
+  classes?: string;
+  head?: string;
 }
 /**
  * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the model

@@ -3,10 +3,10 @@
 import { checkEngineOptions } from './engine-options.js';
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { later } from './later.js';
-import { endProfiling, names, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
+import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
 import { Place } from './place.js';
 import { PropertyBag } from './properties.js';
-import { runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
 import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
@@ -15,7 +15,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
- * @import { NumberType, ParameterInfo, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
+ * @import { NumberType, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
  * from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
@@ -49,6 +49,7 @@ export class TrainingSession {
     this.trainingOutputNames = names(info.train?.outputs);
     this.evalInputNames = names(info.eval?.inputs);
     this.evalOutputNames = names(info.eval?.outputs);
+    this.classNames = namesIn(this.#train().classes);
   }
 
   /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
@@ -168,9 +169,18 @@ export class TrainingSession {
     }
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | PredictOptions} [fetches] @param {PredictOptions} [options] */
   async predict(feeds, fetches, options) {
-    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, { own: this.#info.predict });
+    const own = this.#info.predict;
+    const how = { own, keys: PREDICT_OPTIONS };
+    const outputs = await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, how);
+    const isNamed = options?.labels ?? /** @type {PredictOptions} */ (fetches)?.labels;
+    return isNamed === true ? (await withHead()).withLabels(outputs, own[0], this.classNames) : outputs;
+  }
+
+  /** @param {{ inputs: Feeds, labels?: Feeds }} data */
+  async initializeHead(data) {
+    return await (await withHead()).initializeHead(this, namesIn(this.#eval().head), data);
   }
 
   async getMemoryPlan() {
@@ -287,6 +297,9 @@ export class TrainingSession {
     throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
   }
 }
+
+/** What knows of a head's classes. */
+const withHead = () => later(() => import('./head.js'));
 
 /** What goes through data sets. */
 const withData = () => later(() => import('./fit.js'));

@@ -400,6 +400,15 @@ export interface TrainingSessionOptions extends SessionOptions {
   bounds?: Readonly<Record<string, readonly [least: number, most: number]>>;
 }
 
+/** Options of `predict`. */
+export interface PredictOptions extends RunOptions {
+  /**
+   * true: also `labels`, the name of the class with the largest score for each example, a Tensor of strings.
+   * `invalid-argument` where there are no `classNames`, or the scores are not among what is fetched. Default false.
+   */
+  readonly labels?: boolean;
+}
+
 /** Runs any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
@@ -409,6 +418,8 @@ export class InferenceSession {
   /** Names, types and dims; a dim is a number, or a name where it is free. */
   readonly inputs: readonly ValueInfo[];
   readonly outputs: readonly ValueInfo[];
+  /** The names of its classes, where it is a model with a `head` of ours, or was exported by a session of one. */
+  readonly classNames: readonly string[] | null;
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /**
@@ -603,6 +614,31 @@ export interface OptimizerOptions {
   clipGradNorm?: number;
 }
 
+/**
+ * The model's last layer with a weight is cut off, with all that comes after it, and a linear layer takes its place,
+ * whose output `scores` is the only one. Features (N, C, H, W) of a convolution are averaged over H and W; of others, as
+ * (N, tokens, features), the last axis is taken.
+ * ```js
+ * const artifacts = await generateArtifacts(model, {
+ *   loss: 'cross-entropy',
+ *   head: { classes: ['cat', 'dog', 'bird'] },
+ * });
+ * const session = await TrainingSession.create(artifacts);
+ * await session.initializeHead({ inputs: { x }, labels: { labels } });
+ * const { labels: names } = await session.predict({ x }, { labels: true });
+ * ```
+ * Errors: `invalid-argument` (no such value, no layer to cut off, features of another type than float32 or of unknown
+ * number, a name given twice).
+ */
+export interface HeadOptions {
+  /** Names of the new classes, in the order of their scores. Checkpoints and exported models keep them (`classNames`). */
+  classes: readonly string[];
+  /** The output or other value of the model that is its features. Default: what the last layer with a weight reads. */
+  at?: string;
+  /** Units of a layer with Relu before the last, which begins as torch.nn.Linear does. Default 0: there is none. */
+  hidden?: number;
+}
+
 export interface ArtifactOptions extends EngineOptions {
   /**
    * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm determines the
@@ -618,8 +654,10 @@ export interface ArtifactOptions extends EngineOptions {
   losses?: readonly WeightedLoss[];
   /** Default `adamw`, or the training_info's. */
   optimizer?: OptimizerType | OptimizerOptions;
+  /** A new last layer in place of the model's own, for other classes. Default: the model's outputs stay. */
+  head?: HeadOptions;
   /**
-   * Globs over parameter names. Default: those that the training_info trains; otherwise what a layer reads as its
+   * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the training_info trains; otherwise what a layer reads as its
    * weight, its bias or its scale (`parametersOf` tells), not masks, constant tables and means of the inputs, of which
    * `warnings` names those left out. Where PyTorch's exporter notes that something is a parameter, a buffer or a
    * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not. To train
@@ -769,6 +807,8 @@ export class TrainingSession {
   readonly trainingOutputNames: readonly string[];
   readonly evalInputNames: readonly string[];
   readonly evalOutputNames: readonly string[];
+  /** The names of the classes of a `head`; null where there is none. */
+  readonly classNames: readonly string[] | null;
   /**
    * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
    * as the signal fires. It may be called twice.
@@ -806,10 +846,21 @@ export class TrainingSession {
   /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds,
-    fetches?: Fetches | RunOptions,
-    options?: RunOptions,
+    options: PredictOptions & { readonly labels: true },
+  ): Promise<Record<string, V> & { readonly labels: Tensor<'string'> }>;
+  predict<V extends Tensor = Tensor>(
+    feeds: Feeds,
+    fetches?: Fetches | PredictOptions,
+    options?: PredictOptions,
   ): Promise<Record<string, V>>;
-  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: PredictOptions): Promise<Fetched<F>>;
+  /**
+   * Gives the head first weights by the means of its features over each class, so that it answers before any step:
+   * the score of a class is larger the nearer its mean is (nearest class mean), scaled to what the examples say. The
+   * layers below stay; a class without examples stands at the mean of all. Moments and gradients are left as they are.
+   * Errors: `invalid-argument` (no head, labels that are no class, inputs of other lengths).
+   */
+  initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
   /** All parameters, and which of them train at present. */

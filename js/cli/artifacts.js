@@ -17,7 +17,7 @@ import { UsageError } from './run-main.js';
 import { complain, say } from './terminal.js';
 
 /**
- * @import { ArtifactOptions, ArtifactSources, EngineOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
+ * @import { ArtifactOptions, ArtifactSources, EngineOptions, HeadOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
  * from '../types.js' */
 /** @typedef {import('./commands.js').Values} Values */
 
@@ -27,6 +27,9 @@ const FORMATS = ['ort', 'trainlet', 'compact'];
 const OF_MODEL = ['loss', 'ignore-index', 'label-smoothing', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm'];
 const ALSO_OF_MODEL = [
   'sample-weights',
+  'head',
+  'head-at',
+  'head-hidden',
   'train',
   'freeze',
   'optimizer',
@@ -50,11 +53,14 @@ the training directory DIR as it is. A file that is there already, as a trained 
   --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
   --label-smoothing E  of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)
   --sample-weights     examples may count more or less, as by train --class-weight: the graphs have an input for it
+  --head CLASS         a new last layer, for classes of one's own; given again for each of them, in their order
+  --head-at NAME       the value that is the new layer's features (default: what the last layer with a weight reads)
+  --head-hidden N      units of a layer before the new last one (default: 0, there is none)
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
   --weight-decay W, --momentum M, --clip-grad-norm N
   --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
-                       inspect shows it)
+                       inspect shows it; with --head its own)
   --freeze GLOB        parameters to leave as they are; wins over --train
   --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
   --untie              parameters that the exporter made one because they began equal are several again
@@ -74,6 +80,9 @@ export const ARTIFACTS_OPTIONS = {
   'ignore-index': { type: 'string' },
   'label-smoothing': { type: 'string' },
   'sample-weights': { type: 'boolean' },
+  head: { type: 'string', multiple: true },
+  'head-at': { type: 'string' },
+  'head-hidden': { type: 'string' },
   optimizer: { type: 'string' },
   lr: { type: 'string' },
   'weight-decay': { type: 'string' },
@@ -154,6 +163,13 @@ function lossIn({ loss, ...values }) {
   };
 }
 
+/** @param {Values} values @returns {HeadOptions | undefined} */
+function headIn({ head, 'head-at': at, 'head-hidden': hidden }) {
+  if (head) return { classes: head, at, hidden: hidden === undefined ? hidden : wholeNumber('head-hidden', hidden, 0) };
+  if (at || hidden) throw new UsageError(`--head-${at ? 'at' : 'hidden'}: it is for --head CLASS`);
+  return undefined;
+}
+
 /** @param {string} model @param {Values} values @param {boolean} [ortFormat] */
 async function makeAsTold(model, values, ortFormat) {
   const loss = lossIn(values);
@@ -168,7 +184,7 @@ async function makeAsTold(model, values, ortFormat) {
     clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
-  const options = { loss, optimizer, ...lists, batchNorm, untie, nominal, ortFormat };
+  const options = { loss, optimizer, head: headIn(values), ...lists, batchNorm, untie, nominal, ortFormat };
   return await makeArtifacts(model, options, await externalIn(model, values));
 }
 
@@ -180,7 +196,10 @@ export const externalIn = async (model, values) => ({
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
 export async function makeArtifacts(model, options, engine) {
   const type = typeof options.loss === 'object' ? options.loss.type : options.loss;
-  const first = type === 'cross-entropy' && !options.additionalOutputs ? [await firstOutput(model, engine)] : undefined;
+  const first =
+    type === 'cross-entropy' && !options.additionalOutputs
+      ? [options.head ? 'scores' : await firstOutput(model, engine)]
+      : undefined;
   const made = await generateArtifacts(model, {
     ...options,
     additionalOutputs: first ?? options.additionalOutputs,

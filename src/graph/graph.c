@@ -186,6 +186,8 @@ const char *graph_metadata(const Graph *g, const char *key) {
 }
 
 Status graph_set_metadata(Graph *g, const char *key, const char *text) {
+  for (int i = 0; i < g->metadata.count; i++)
+    if (strcmp(g->metadata.keys[i], key) == 0) return g->metadata.texts[i] = text, STATUS_OK;
   int capacity = g->metadata.capacity;
   if (!room(g, &g->metadata.keys, g->metadata.count, &capacity, sizeof(char *))) return graph_out_of_memory(g);
   if (!room(g, &g->metadata.texts, g->metadata.count, &g->metadata.capacity, sizeof(char *)))

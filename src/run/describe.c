@@ -4,6 +4,7 @@
 #include "graph/op.h"
 #include "ops/control/yield.h"
 #include "run/session.h"
+#include "train/head.h"
 #include "train/loss.h"
 
 static void put_dims(Printer *p, const Graph *g, const Shape *s) {
@@ -73,6 +74,12 @@ static void put_losses(Printer *p, const Graph *g) {
   printer_put(p, "]");
 }
 
+/* As it came, from whatever file. */
+static void put_metadata(Printer *p, const Graph *g, const char *key, const char *metadata) {
+  const char *text = graph_metadata(g, metadata);
+  if (text) printer_put(p, ","), printer_key(p, key), printer_string(p, text);
+}
+
 static void put_model(Printer *p, const char *key, const Model *m) {
   printer_key(p, key);
   if (!m->graph) {
@@ -84,6 +91,8 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   printer_put(p, ","), printer_key(p, "crossEntropy"),
       printer_put(p, loss_is_cross_entropy(m->graph) ? "true" : "false");
   put_losses(p, m->graph);
+  put_metadata(p, m->graph, "classes", CLASSES_KEY);
+  put_metadata(p, m->graph, "head", HEAD_KEY);
   printer_put(p, "},");
 }
 

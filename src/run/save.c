@@ -8,6 +8,7 @@
 #include "part.h"
 #include "passes/rewrite.h"
 #include "run/session.h"
+#include "train/loss.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
   return *bytes = s->result_bytes, s->result.data;
@@ -161,9 +162,21 @@ static const char *scores_name(const Graph *g) {
 const char *session_default_outputs(TrainletSession *s, Arena *arena) {
   const Graph *eval = s->models[MODEL_EVAL].graph;
   const char *text;
-  if (eval) return (text = graph_metadata(eval, "trainlet.outputs")) ? text : scores_name(eval);
+  if (eval) return (text = graph_metadata(eval, OUTPUTS_KEY)) ? text : scores_name(eval);
   const Graph *g = s->models[MODEL_INFERENCE].graph;
   return g ? graph_list_names(g->outputs, g->output_count, "\n", arena) : "";
+}
+
+/* The model's own metadata and the classes of a head stay. */
+static void forget_training(Graph *g) {
+  int kept = 0;
+  for (int i = 0; i < g->metadata.count; i++) {
+    const char *key = g->metadata.keys[i];
+    if (strcmp(key, OUTPUTS_KEY) == 0 || strcmp(key, SAMPLE_WEIGHT_KEY) == 0) continue;
+    g->metadata.keys[kept] = key;
+    g->metadata.texts[kept++] = g->metadata.texts[i];
+  }
+  g->metadata.count = kept;
 }
 
 /* The part of the eval graph that the values need; parameters become initializers. */
@@ -171,7 +184,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, A
   Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
   if (!g) return out_of_memory(s), NULL;
   if (s->models[MODEL_EVAL].has_gradients) rewrite_drop_dead(g); /* second outputs that gradients alone read */
-  g->metadata.count = 0;
+  forget_training(g);
   for (int i = 0; i < g->value_count; i++)
     if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
   return g;

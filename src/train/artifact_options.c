@@ -245,6 +245,29 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
   return set_numbers(a, key, value, id, is_setting(id + 1, option) ? 2 : 1);
 }
 
+static Status set_units(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  long long units = strtoll(value, &end, 10);
+  if (!*value || *end || units < 0 || units > 1 << 20)
+    return invalid(a, key, value, "a whole number from 0 to 1048576");
+  a->head.hidden = (int)units;
+  return STATUS_OK;
+}
+
+static Status set_class(TrainletArtifacts *a, const char *key, const char *value) {
+  if (!*value) return invalid(a, key, value, "a name");
+  return names_have(&a->head.classes, value) ? invalid(a, key, value, "a name of one class alone")
+                                             : list_add(a, &a->head.classes, value);
+}
+
+static Status set_head(TrainletArtifacts *a, const char *key, const char *value) {
+  if (strcmp(key, "head.classes") == 0) return set_class(a, key, value);
+  if (strcmp(key, "head.at") == 0) return set_name(a, &a->head.at, key, value);
+  if (strcmp(key, "head.hidden") == 0) return set_units(a, key, value);
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "there is no option '%.60s'; it knows classes, at and hidden", key);
+}
+
 /* Names joined by commas. */
 static Status set_passes(TrainletArtifacts *a, const char *key, const char *value) {
   a->passes = 0;
@@ -276,6 +299,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
   if (strncmp(key, "losses.", 7) == 0) return set_part(a, key, value);
   if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
+  if (strncmp(key, "head.", 5) == 0) return set_head(a, key, value);
   if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
   if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
   if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);

@@ -60,6 +60,7 @@ void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
 
 static void forget_model(TrainletArtifacts *a) {
   a->model = NULL;
+  a->has_head = false;
   a->training = (OnnxTraining){0};
   a->info = (TrainingInfo){0};
   arena_free(&a->parsed);
@@ -322,7 +323,7 @@ static Status build_eval(TrainletArtifacts *a) {
   Value *loss;
   Graph *g = forward_graph(a, NULL, &arena, &loss);
   const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
-  Status status = outputs ? graph_set_metadata(g, "trainlet.outputs", outputs)
+  Status status = outputs ? graph_set_metadata(g, OUTPUTS_KEY, outputs)
                           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
@@ -407,6 +408,18 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
                               &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
+/* Without requiresGrad the new layers train, and nothing else. */
+static Status put_head(TrainletArtifacts *a) {
+  NameList ignored = {0};
+  if (!a->head.classes.count || a->has_head) return STATUS_OK;
+  if (a->by_training_info || a->loss_inputs.count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a head goes with a loss of its own, taken of its scores: %s",
+                     a->by_training_info ? "say which by loss" : "lossInputs is for models without one");
+  a->has_head = true;
+  return head_put(a->model, &a->head, a->requires_grad.count ? &ignored : &a->requires_grad, &a->arena);
+}
+
 static Status build(TrainletArtifacts *a) {
   if (!a->model)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
@@ -416,6 +429,7 @@ static Status build(TrainletArtifacts *a) {
                      "option optimizer.nesterov needs optimizer.momentum above 0");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
+  TRY(put_head(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);

@@ -4,6 +4,7 @@
 #include "external.h"
 #include "graph/constants.h"
 #include "onnx/onnx.h"
+#include "train/head.h"
 #include "train/loss.h"
 #include "train/names.h"
 #include "train/optimizer.h"
@@ -25,6 +26,8 @@ struct TrainletArtifacts {
   LossOptions *losses; /* where there are several: their sum is in its place */
   int loss_count, loss_capacity;
   Optimizer optimizer;
+  HeadOptions head;
+  bool has_head; /* it is on the model that is loaded */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal;    /* the checkpoint names the parameters without their values */

@@ -8,8 +8,7 @@ enum { FAR = 64 }; /* nodes to walk back */
 
 static bool is_held(const Value *v) { return v->kind == VALUE_STATE || v->kind == VALUE_CONSTANT; }
 
-/* Whether v is a weight, or a Transpose, a Cast, a DequantizeLinear … of one. */
-static bool is_weight(const Value *v) {
+bool value_is_weight(const Value *v) {
   for (int i = 0; v->producer && i < FAR; i++) {
     const Node *n = v->producer;
     for (int k = 1; k < n->in_count; k++)
@@ -32,7 +31,7 @@ static const Value *same_axes(const Value *of) {
   }
   for (int i = 0; i < n->in_count; i++) {
     const Value *v = n->in[i];
-    if (v && v->producer && !is_weight(v) && v->shape.rank == out->rank &&
+    if (v && v->producer && !value_is_weight(v) && v->shape.rank == out->rank &&
         v->shape.dim[out->rank - 1] == out->dim[out->rank - 1])
       return v;
   }
@@ -44,7 +43,7 @@ bool class_axis_is_last(const Value *scores) {
   for (int i = 0; v && v->producer && i < FAR; i++) {
     const Node *n = v->producer;
     Product p;
-    if (product_of(n, &p)) return is_weight(p.b);
+    if (product_of(n, &p)) return value_is_weight(p.b);
     if (n->op == &op_mat_mul_n_bits) return true;
     v = same_axes(v);
   }

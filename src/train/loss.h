@@ -21,6 +21,7 @@ typedef struct LossOptions {
   float weight;      /* in their sum */
 } LossOptions;
 
+#define OUTPUTS_KEY "trainlet.outputs"             /* metadata of an eval graph: the model's own outputs, one a line */
 #define SAMPLE_WEIGHT_KEY "trainlet.sample_weight" /* metadata of a graph: the name of that input */
 
 const char *loss_name(int kind); /* "cross-entropy" …, "none", "outside"; NULL past the last */
