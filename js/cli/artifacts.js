@@ -1,14 +1,15 @@
 /** The command `artifacts`: makes what training starts from, as four files or as one. */
 
+import { rm } from 'node:fs/promises';
 import { compactArtifacts, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
 import { engine } from './checkpoint.js';
 import {
   artifactsIn,
+  checkpointBeside,
   checkPlaces,
-  checkTraining,
   externalDataOf,
-  isDirectory,
   ortFilesIn,
+  trainingAt,
   writeArtifacts,
   writeWhole,
 } from './files.js';
@@ -19,6 +20,7 @@ import { complain, say } from './terminal.js';
 /**
  * @import { ArtifactOptions, ArtifactSources, EngineOptions, HeadOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
  * from '../types.js' */
+/** @import { Training } from './files.js' */
 /** @typedef {import('./commands.js').Values} Values */
 
 const FORMATS = ['ort', 'trainlet', 'compact'];
@@ -44,9 +46,9 @@ const ALSO_OF_MODEL = [
 export async function artifactsHelp() {
   const { losses, optimizers } = (await engine()).constants;
   return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
-trainlet artifacts MODEL|DIR --format compact -o FILE [--weights WEIGHTS] [options]
+trainlet artifacts MODEL|DIR|COMPACT --format compact -o FILE [--weights WEIGHTS] [options]
 Makes the four files that training starts from, by ONNX Runtime's names, or one compact file that holds them all, of a MODEL or of
-the training directory DIR as it is. A file that is there already, as a trained checkpoint may be, is overwritten with --force only.
+the training directory DIR or the compact file COMPACT as it is now. A file that is there already, as a trained checkpoint may be, is overwritten with --force only.
 
   --loss LOSS          ${losses.join(', ')}
                        (default: as the model's own training_info says)
@@ -120,19 +122,21 @@ export async function artifacts(place, values) {
 
 /** @param {string} place a model or a training directory @param {string} out @param {Values} values */
 async function compact(place, out, values) {
-  await checkPlaces([out], values.force);
-  const made = (await isDirectory(place)) ? await artifactsOf(place, values) : await makeAsTold(place, values);
+  const old = checkpointBeside(out);
+  await checkPlaces([out, old], values.force);
+  const training = await trainingAt(place);
+  const made = training ? asItIs(place, training, values) : await makeAsTold(place, values);
   const bytes = await compactArtifacts(made, { weights: values.weights });
   await writeWhole([{ file: out, bytes }], { overwrite: values.force });
+  await rm(old, { force: true });
   say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
 }
 
-/** Those of a training directory as it is. @param {string} directory @param {Values} values */
-async function artifactsOf(directory, values) {
+/** @param {string} place @param {Training} training @param {Values} values */
+function asItIs(place, { artifacts }, values) {
   const given = [...OF_MODEL, ...ALSO_OF_MODEL].find((name) => values[name] !== undefined);
-  if (given) throw new UsageError(`--${given}: ${directory} is a training directory, which is taken as it is`);
-  await checkTraining(directory);
-  return artifactsIn(directory);
+  if (given) throw new UsageError(`--${given}: what is trained in ${place} is taken as it is`);
+  return artifacts;
 }
 
 /** @param {ArtifactSources} made */

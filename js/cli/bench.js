@@ -2,7 +2,7 @@
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { ARRAYS, sizeOf } from '../tensor.js';
-import { artifactsIn, checkTraining, isDirectory } from './files.js';
+import { trainingAt } from './files.js';
 import { trainingStep } from './training-step.js';
 
 /** @import { NodeTimes, NumberType, EngineOptions, ValueInfo } from '../types.js' */
@@ -16,10 +16,9 @@ const WARM_UP = 3;
  * @returns {Promise<string[]>} lines
  */
 export async function bench(place, { batch, steps, nodes }, options) {
-  const trains = await isDirectory(place);
-  if (trains) await checkTraining(place);
-  const session = trains
-    ? await TrainingSession.create(artifactsIn(place))
+  const training = await trainingAt(place);
+  const session = training
+    ? await TrainingSession.create(training.artifacts)
     : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
@@ -31,7 +30,7 @@ export async function bench(place, { batch, steps, nodes }, options) {
     const { peakBytes } = await session.getMemoryPlan();
     const median = times[Math.floor(times.length / 2)];
     return [
-      `${trains ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, ` +
+      `${training ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, ` +
         `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`,
       ...table,
     ];

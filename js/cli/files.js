@@ -13,7 +13,7 @@ import { readFile, reasonOf } from '../file.js';
 import { UsageError } from './run-main.js';
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @import { Artifacts, CheckpointStore } from '../types.js' */
+/** @import { Artifacts, ArtifactSources, CheckpointStore, CompactSource } from '../types.js' */
 /** @typedef {{ file: string, bytes: Uint8Array }} Written */
 
 const FILES = /** @type {const} */ ({
@@ -73,14 +73,47 @@ export async function isDirectory(place) {
   return found.isDirectory();
 }
 
-/** Refuses what is no training directory. @param {string} directory */
+/** Refuses a directory that is not to train in. @param {string} directory */
 export async function checkTraining(directory) {
-  if (!(await isDirectory(directory))) throw new UsageError(`${directory} is not a directory`);
   for (const name of Object.values(FILES)) {
     if (await look(path.join(directory, name))) continue;
     const why = `${directory} has no ${name}: a directory to train in is made by trainlet artifacts`;
     throw new TrainletError('source-unreadable', why);
   }
+}
+
+/**
+ * @typedef {object} Training
+ * @property {ArtifactSources | CompactSource} artifacts
+ * @property {string} checkpoint the file that has what was trained last
+ * @property {Uint8Array} [compact] the bytes of a compact file, which keeps its checkpoint beside itself from the first save on
+ */
+
+/**
+ * What is trained at a place, a directory or a compact file; undefined where it is any other file.
+ * @param {string} place
+ * @returns {Promise<Training | undefined>}
+ */
+export async function trainingAt(place) {
+  if (await isDirectory(place)) {
+    await checkTraining(place);
+    const artifacts = artifactsIn(place);
+    return { artifacts, checkpoint: artifacts.checkpointState };
+  }
+  const [bytes, checkpoint] = [await readData(place), checkpointBeside(place)];
+  if (!isCompact(bytes)) return undefined;
+  const later = (await look(checkpoint)) && { checkpointState: checkpoint };
+  return { artifacts: { compact: bytes, ...later }, checkpoint, compact: bytes };
+}
+
+/** Where a compact file's training goes. @param {string} file */
+export const checkpointBeside = (file) => `${file}.checkpoint`;
+
+/** The same where there must be something to train. @param {string} place */
+export async function neededTraining(place) {
+  const training = await trainingAt(place);
+  if (training) return training;
+  throw new UsageError(`${place} is neither a training directory nor a compact file, as trainlet artifacts makes them`);
 }
 
 // ── Writing: into a temporary beside the file, with a name that nobody could have taken before; synced; then put in
@@ -251,12 +284,11 @@ export async function writeArtifacts(directory, artifacts, overwrite, inOrtForma
 }
 
 /**
- * The checkpoint of a directory as fit's store. It writes over the file that is there now, and over its own: never over
+ * The file of a checkpoint as fit's store. It writes over the file that is there now, and over its own: never over
  * what another process has put there since.
- * @param {string} directory
+ * @param {string} file
  */
-export async function checkpointIn(directory) {
-  const file = path.join(directory, FILES.checkpointState);
+export async function checkpointIn(file) {
   await checkPlaces([file], true);
   let known = await look(file);
   const allow = async () => {
@@ -269,5 +301,5 @@ export async function checkpointIn(directory) {
     await writeWhole([{ file, bytes }], { overwrite: true, allow });
     known = await look(file);
   };
-  return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: FILES.checkpointState };
+  return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: path.basename(file) };
 }

@@ -1,4 +1,4 @@
-/** One training a directory at a time: a file there names the process, and is void when that process is gone. */
+/** One training of a checkpoint at a time: a file there names the process, and is void when that process is gone. */
 
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm } from 'node:fs/promises';
@@ -11,17 +11,18 @@ const LONGEST = 1000;
 
 /**
  * @template T
- * @param {string} directory
+ * @param {string} place where it trains
+ * @param {string} checkpoint the file that it writes
  * @param {boolean} force whether to go on although another process seems to train there
  * @param {() => Promise<T>} work
  */
-export async function withLock(directory, force, work) {
-  const file = path.join(directory, 'checkpoint.lock');
+export async function withLock(place, checkpoint, force, work) {
+  const file = `${checkpoint}.lock`;
   const bytes = new TextEncoder().encode(JSON.stringify({ process: process.pid, host: hostname() }));
   if (force) await rm(file, { force: true });
   else await removeVoid(file);
   await writeWhole([{ file, bytes }]).catch(async (error) => {
-    throw (await look(file)) ? taken(directory, file, await holderOf(file)) : error;
+    throw (await look(file)) ? taken(place, file, await holderOf(file)) : error;
   });
   const unlock = ownForNow(file);
   try {
@@ -33,12 +34,12 @@ export async function withLock(directory, force, work) {
 
 /** @typedef {{ process?: unknown, host?: unknown } | undefined} Holder */
 
-/** @param {string} directory @param {string} file @param {Holder} holder */
-function taken(directory, file, holder) {
+/** @param {string} place @param {string} file @param {Holder} holder */
+function taken(place, file, holder) {
   const who = holder ? `process ${holder.process} of ${holder.host}` : 'another process';
   return new TrainletError(
     'store-failed',
-    `${who} is training in ${directory}; if that has ended, remove ${file} or give --force`,
+    `${who} is training in ${place}; if that has ended, remove ${file} or give --force`,
   );
 }
 

@@ -50,7 +50,10 @@ test('a wrong value is a sentence of ours, names the help that tells more, and e
     [train('--epochs='), '--epochs needs a value'],
     [train('--force=3'), "--force takes no value, not '3'"],
     [['train', trained(), '--data', 'images'], "--data must be mnist or two files INPUTS,LABELS, not 'images'"],
-    [['train', MODEL, '--data', 'mnist'], `${MODEL} is not a directory`],
+    [
+      ['train', MODEL, '--data', 'mnist'],
+      `${MODEL} is neither a training directory nor a compact file, as trainlet artifacts makes them`,
+    ],
     [make('--loss', 'crossentropy'), "option loss.type: 'crossentropy' is not cross-entropy, mse, "],
     [make('--optimizer', 'lion'), "option optimizer.type: 'lion' is not adamw, adam, "],
     [

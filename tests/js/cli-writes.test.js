@@ -326,8 +326,9 @@ test('a checkpoint that another process has put there meanwhile is left as it is
 test('two writers to one checkpoint: what the first acknowledged stays', async () => {
   const directory = path.join(folder, 'two');
   await mkdir(directory);
-  await writeFile(path.join(directory, 'checkpoint'), 'old');
-  const [one, two] = await Promise.all([checkpointIn(directory), checkpointIn(directory)]);
+  const file = path.join(directory, 'checkpoint');
+  await writeFile(file, 'old');
+  const [one, two] = await Promise.all([checkpointIn(file), checkpointIn(file)]);
   await one.store.save('', new TextEncoder().encode('one'));
   await assert.rejects(two.store.save('', new TextEncoder().encode('two')), /was changed by another process/);
   await one.store.save('', new TextEncoder().encode('one more'));

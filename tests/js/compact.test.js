@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,6 +12,7 @@ import { artifactsIn } from '../../js/cli/files.js';
 import { artifactsOf } from '../bench/contenders/trainlet.js';
 import { task, taskNames } from '../bench/tasks.js';
 import { artifactOptions, batchFeeds } from '../golden/recipe.js';
+import { clusters } from './clusters.js';
 
 const HERE = { worker: false, threads: 1 };
 const golden = (name) => readFile(new URL(`../golden/${name}`, import.meta.url));
@@ -157,4 +158,69 @@ test('on the command line, of a model and of a directory', async () => {
   }
   const there = await run('artifacts', file('dir'), '--format', 'compact', '-o', file('small'));
   assert.deepEqual([there.code, /--force/.test(there.stderr)], [1, true]);
+});
+
+/** A .npy file of numbers. */
+async function npy(name, descr, shape, data) {
+  const header = `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`.padEnd(118);
+  const file = path.join(folder, name);
+  const head = Buffer.concat([Buffer.from('\x93NUMPY\x01\x00v\x00', 'latin1'), Buffer.from(header)]);
+  await writeFile(file, Buffer.concat([head, Buffer.from(data.buffer)]));
+  return file;
+}
+
+test('commands take a compact file where they take a directory, with the same bits', async () => {
+  const model = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url));
+  const [dir, one, again] = ['a-dir', 'one.trainlet', 'again.trainlet'].map((name) => path.join(folder, name));
+  const { inputs, labels } = clusters(40, 1);
+  const data = [
+    await npy('in.npy', '<f4', '(40, 20)', inputs.input.data),
+    await npy('labels.npy', '<i8', '(40,)', labels.labels.data),
+  ].join();
+  const done = async (...args) => {
+    const { code, stdout, stderr } = await run(...args);
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '));
+    return stdout;
+  };
+  await done('artifacts', model, '--loss', 'cross-entropy', '-o', dir);
+  await done('artifacts', dir, '--format', 'compact', '-o', one);
+  const before = await readFile(one);
+  for (const epochs of ['1', '2']) {
+    for (const place of [dir, one])
+      assert.match(
+        await done('train', place, '--data', data, '--epochs', epochs, '--seed', '1'),
+        /holds the checkpoint/,
+      );
+    assert.deepEqual(await readFile(`${one}.checkpoint`), await readFile(path.join(dir, 'checkpoint')), epochs);
+  }
+  assert.deepEqual(await readFile(one), before, 'the compact file stays as it is');
+  const fresh = path.join(folder, 'fresh.trainlet');
+  await writeFile(fresh, before);
+  const losses = [];
+  for (const place of [dir, one, fresh]) losses.push(await done('eval', place, '--data', data));
+  assert.equal(losses[1], losses[0]);
+  assert.notEqual(losses[2], losses[0], 'which was trained');
+  for (const place of [dir, one]) await done('export', place, '-o', `${place}.onnx`);
+  assert.deepEqual(await readFile(`${one}.onnx`), await readFile(`${dir}.onnx`));
+  assert.match(await done('bench', one, '--steps', '2'), /^training step at batch 64/);
+  assert.match(await done('inspect', one), /^optimizer +adamw\n/);
+
+  await done('artifacts', one, '--format', 'compact', '-o', again);
+  assert.equal(await done('eval', again, '--data', data), losses[0], 'a new compact file has what was trained');
+  const refused = await run('artifacts', model, '--loss', 'mse', '--format', 'compact', '-o', one);
+  assert.deepEqual([refused.code, /is there already/.test(refused.stderr)], [1, true]);
+  await done('artifacts', dir, '--format', 'compact', '-o', one, '--force');
+  await assert.rejects(readFile(`${one}.checkpoint`), { code: 'ENOENT' }, 'that of the file before is gone');
+});
+
+test('a place without training is refused in a sentence', async () => {
+  const model = fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url));
+  for (const args of [
+    ['train', model, '--data', 'mnist'],
+    ['eval', model, '--data', 'mnist'],
+    ['export', model, '-o', path.join(folder, 'nothing')],
+  ]) {
+    const { code, stderr } = await run(...args);
+    assert.deepEqual([code, /is neither a training directory nor a compact file/.test(stderr)], [2, true], stderr);
+  }
 });
