@@ -43,9 +43,9 @@ static bool ends_here(bool piece) {
 static bool ends_here(bool piece) { return (void)piece, false; }
 #endif
 
-static void *take(size_t bytes) {
+static void *take(size_t bytes, Lifetime life) {
   if (!ends_here(false) && budget_take(bytes)) {
-    void *block = memory_take(bytes);
+    void *block = memory_take(bytes, life);
     if (block) return block;
     budget_give(bytes);
     budget_lack(bytes);
@@ -61,10 +61,10 @@ static void give(void *block, size_t bytes) {
 
 /* ---- arenas ---- */
 
-static ArenaChunk *chunk_new(size_t capacity) {
+static ArenaChunk *chunk_new(size_t capacity, Lifetime life) {
   size_t bytes;
   if (!size_add(sizeof(ArenaChunk), capacity, &bytes)) return budget_miss(), NULL;
-  ArenaChunk *chunk = take(bytes);
+  ArenaChunk *chunk = take(bytes, life);
   if (chunk) *chunk = (ArenaChunk){.capacity = capacity};
   return chunk;
 }
@@ -82,7 +82,7 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   ArenaChunk *chunk = arena->chunk;
   if (!chunk || chunk->capacity - chunk->used < rounded) {
     bool large = rounded > chunk_bytes() / 4;
-    ArenaChunk *fresh = chunk_new(large ? rounded : chunk_bytes());
+    ArenaChunk *fresh = chunk_new(large ? rounded : chunk_bytes(), arena->brief ? BRIEF : LASTS);
     if (!fresh) return fail(arena);
     bool keep_cutting = chunk && large; /* a large block must not end a chunk that has room */
     fresh->next = keep_cutting ? chunk->next : chunk;
@@ -130,6 +130,13 @@ void arena_free(Arena *arena) {
   *arena = (Arena){0};
 }
 
+void arena_trim(Arena *arena) {
+  ArenaChunk *chunk = arena->chunk;
+  if (!chunk || !memory_trim(chunk, sizeof *chunk + chunk->used)) return;
+  budget_give(chunk->capacity - chunk->used);
+  chunk->capacity = chunk->used;
+}
+
 void *arena_list_grow(Arena *arena, void *items, int count, int *capacity, size_t item_bytes) {
   if (count < *capacity) return items;
   int grown = *capacity ? *capacity * 2 : 8;
@@ -157,7 +164,7 @@ bool block_reserve(Block *block, size_t bytes) {
   block_free(block);
   size_t padded;
   if (!size_add(bytes, BLOCK_EXTRA, &padded)) return budget_miss(), false;
-  if (!(block->raw = take(padded))) return false;
+  if (!(block->raw = take(padded, LASTS))) return false;
   block->data = (void *)(((uintptr_t)block->raw + 63) & ~(uintptr_t)63);
   block->capacity = bytes;
   return true;

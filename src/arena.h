@@ -13,6 +13,7 @@ typedef struct Arena {
   ArenaChunk *chunk;
   size_t used_bytes; /* handed out so far */
   bool failed;       /* an allocation has failed since arena_free */
+  bool brief;        /* it is freed long before what is made meanwhile: its chunks come from the other end (memory.h) */
 } Arena;
 
 /* Zeroed bytes, 16-byte aligned; NULL when memory is out (and `failed` is set). 0 bytes give a valid pointer. */
@@ -24,6 +25,7 @@ void *arena_alloc_array(Arena *arena, size_t count, size_t bytes);
 char *arena_copy_text(Arena *arena, const char *text);
 char *arena_print(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(Arena *arena);
+void arena_trim(Arena *arena); /* gives back what is left of the newest chunk, where memory can take it */
 
 #define ARENA_NEW(arena, Type) ((Type *)arena_alloc((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc_array((arena), (size_t)(count), sizeof(Type)))

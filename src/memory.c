@@ -1,4 +1,5 @@
-/* Memory: from malloc, or the first free piece that fits of the bytes that were given.
+/* Memory: from malloc, or a free piece that fits of the bytes that were given: the first of them for what lasts, the
+ * last for what is brief, so that this leaves no gaps.
  *
  *   │ Piece │ bytes of the block │ Piece │ bytes of the block │ …      from the first byte given to the last
  */
@@ -17,7 +18,7 @@ static bool ends_in_memory(const void *block, size_t bytes) {
   return (uint64_t)(uintptr_t)block + bytes <= (uint64_t)__builtin_wasm_memory_size(0) << 16;
 }
 
-static void *take(size_t bytes) {
+static void *take(size_t bytes, Lifetime life) {
   void *block = from_malloc(bytes);
   if (!block || ends_in_memory(block, bytes)) return block;
   free(block);
@@ -33,19 +34,21 @@ void memory_give(void *block) { free(block); }
 typedef struct Piece {
   _Alignas(16) size_t bytes; /* this struct's, too */
   bool used;
+  uint8_t life; /* a Lifetime, where it is used */
 } Piece;
 
 static struct {
   char *start, *end; /* NULL: memory is malloc's */
-  char *most;        /* behind the last byte that was ever used */
+  size_t least_room; /* the fewest bytes there ever were between what lasts and what is brief */
 } given;
 static atomic_size_t blocks; /* taken and not given back */
 
-static Piece *piece_after(Piece *p) { return (Piece *)((char *)p + p->bytes); }
+static Piece *piece_after(const Piece *p) { return (Piece *)((char *)(uintptr_t)p + p->bytes); }
+static Piece *first_piece(void) { return (Piece *)(void *)given.start; }
+static bool is_piece(const Piece *p) { return (const char *)p < given.end; }
 
 static void join_free(Piece *p) {
-  for (Piece *next = piece_after(p); (char *)next < given.end && !next->used; next = piece_after(p))
-    p->bytes += next->bytes;
+  for (Piece *next = piece_after(p); is_piece(next) && !next->used; next = piece_after(p)) p->bytes += next->bytes;
 }
 
 static void cut(Piece *p, size_t bytes) {
@@ -55,23 +58,42 @@ static void cut(Piece *p, size_t bytes) {
   *piece_after(p) = (Piece){.bytes = rest};
 }
 
-/* The lowest that fits: with fewer bytes given, the same calls find the same pieces. */
-static void *from_given(size_t bytes) {
-  if (!size_add(bytes, sizeof(Piece), &bytes)) return NULL;
-  for (Piece *p = (Piece *)given.start; (char *)p < given.end; p = piece_after(p)) {
+/* The piece of so many bytes: with fewer bytes given, the same calls find the same ones. */
+static Piece *find_free(size_t bytes, Lifetime life) {
+  Piece *found = NULL;
+  for (Piece *p = first_piece(); is_piece(p) && !(found && life == LASTS); p = piece_after(p)) {
     if (p->used) continue;
     join_free(p);
-    if (p->bytes < bytes) continue;
-    cut(p, bytes);
-    p->used = true;
-    if ((char *)piece_after(p) > given.most) given.most = (char *)piece_after(p);
-    return p + 1;
+    if (p->bytes >= bytes) found = p;
   }
-  return NULL;
+  if (!found || life == LASTS || found->bytes - bytes < sizeof *found) return found;
+  cut(found, found->bytes - bytes);
+  return piece_after(found);
 }
 
-static void *take(size_t bytes) {
-  void *block = given.start ? from_given(bytes) : from_malloc(bytes);
+static void note_room(void) {
+  const char *lasting = given.start, *brief = given.end;
+  for (const Piece *p = first_piece(); is_piece(p); p = piece_after(p)) {
+    if (p->used && p->life == LASTS) lasting = (char *)piece_after(p);
+    else if (p->used && brief == given.end) brief = (const char *)p;
+  }
+  size_t room = lasting < brief ? (size_t)(brief - lasting) : 0;
+  if (room < given.least_room) given.least_room = room;
+}
+
+static void *from_given(size_t bytes, Lifetime life) {
+  if (!size_add(bytes, sizeof(Piece), &bytes)) return NULL;
+  Piece *p = find_free(bytes, life);
+  if (!p) return NULL;
+  cut(p, bytes);
+  p->used = true;
+  p->life = (uint8_t)life;
+  note_room();
+  return p + 1;
+}
+
+static void *take(size_t bytes, Lifetime life) {
+  void *block = given.start ? from_given(bytes, life) : from_malloc(bytes);
   if (block) atomic_fetch_add(&blocks, 1);
   return block;
 }
@@ -85,23 +107,32 @@ void memory_give(void *block) {
   piece->used = false;
 }
 
+bool memory_trim(void *block, size_t bytes) {
+  if (!given.start) return false;
+  Piece *piece = (Piece *)block - 1;
+  ASAN_UNPOISON_MEMORY_REGION((char *)block + bytes, piece->bytes - sizeof *piece - bytes);
+  cut(piece, bytes + sizeof *piece);
+  return true;
+}
+
 size_t memory_given(void) { return (size_t)(given.end - given.start); }
 
 bool trainlet_use_memory(void *bytes, size_t count) {
   uintptr_t start = ((uintptr_t)bytes + 15) & ~(uintptr_t)15, end = ((uintptr_t)bytes + count) & ~(uintptr_t)15;
   if (atomic_load(&blocks) || (bytes && count < 64)) return false;
-  given.start = given.most = bytes ? (char *)start : NULL;
+  given.start = bytes ? (char *)start : NULL;
   given.end = bytes ? (char *)end : NULL;
-  if (bytes) *(Piece *)given.start = (Piece){.bytes = (size_t)(given.end - given.start)};
+  given.least_room = memory_given();
+  if (bytes) *first_piece() = (Piece){.bytes = memory_given()};
   return true;
 }
 
-size_t trainlet_memory_used(void) { return (size_t)(given.most - given.start); }
+size_t trainlet_memory_used(void) { return memory_given() - given.least_room; }
 #endif
 
-void *memory_take(size_t bytes) {
+void *memory_take(size_t bytes, Lifetime life) {
   size_t padded;
   if (!size_add(bytes, 15, &padded)) return NULL;
   padded &= ~(size_t)15;
-  return take(padded ? padded : 16);
+  return take(padded ? padded : 16, life);
 }

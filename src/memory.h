@@ -14,12 +14,17 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes)
 #endif
 
+typedef enum Lifetime { LASTS, BRIEF } Lifetime; /* BRIEF: it is given back long before what is taken meanwhile */
+
 /* 16-byte aligned; NULL when memory is out. */
-void *memory_take(size_t bytes);
+void *memory_take(size_t bytes, Lifetime life);
 void memory_give(void *block); /* NULL is ignored */
 
 #ifdef __wasm__ /* there it grows as it is needed, and nobody gives any */
 static inline size_t memory_given(void) { return 0; }
+static inline bool memory_trim(void *block, size_t bytes) { return (void)block, (void)bytes, false; }
 #else
+/* Leaves the block so many of its bytes, a multiple of 16; false where memory is malloc's. */
+bool memory_trim(void *block, size_t bytes);
 size_t memory_given(void); /* how many bytes were given; 0: memory is malloc's */
 #endif

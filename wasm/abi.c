@@ -118,7 +118,7 @@ EXPORT(abi_seen) const char *abi_seen(void) {
 }
 
 EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
-  void *block = memory_take(bytes);
+  void *block = memory_take(bytes, LASTS);
   error_clear(&last_error);
   if (!block)
     error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
@@ -151,7 +151,7 @@ static ThreadMemory *threads;
 
 EXPORT(abi_threads) int abi_threads(int count, int may_sleep) {
   if (count > THREADS_MAX) count = THREADS_MAX;
-  threads = memory_take((size_t)count * sizeof *threads);
+  threads = memory_take((size_t)count * sizeof *threads, LASTS);
   if (!threads || __builtin_wasm_tls_size() > OWN_BYTES || !threads_begin(count, may_sleep != 0)) return 1;
   __wasm_init_tls(threads[0].own); /* this thread has the module's stack */
   return count;

@@ -262,14 +262,14 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
 }
 
 static Status place(Graph *g, Program *out) {
-  Arena scratch = {0};
+  Arena scratch = {.brief = true};
   Status status = place_in(g, out, &scratch);
   arena_free(&scratch);
   return status;
 }
 
 Status plan(Graph *g, bool overwrite_gradients, Program *out) {
-  *out = (Program){.graph = g, .steps = ARENA_ARRAY(g->arena, Node *, g->node_count)};
+  *out = (Program){.graph = g, .steps = ARENA_ARRAY(g->frame, Node *, g->node_count)};
   if (!out->steps) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   share_roots(g);
   find_lives(g);

@@ -21,9 +21,9 @@ Parameter *state_find(const State *s, const char *name) {
 
 /* First in the order of the training graph's inputs, the rest as in the file. The checkpoint's reader has made sure
  * that no name comes twice. */
-static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
+static Status order_in(State *s, const Checkpoint *c, const Graph *train, Arena *arena, Arena *scratch) {
   int count = c->trainable_count + c->frozen_count, placed = 0;
-  Parameter *read = ARENA_ARRAY(arena, Parameter, count);
+  Parameter *read = ARENA_ARRAY(scratch, Parameter, count);
   s->parameters = ARENA_ARRAY(arena, Parameter, count);
   s->by_name = ARENA_ARRAY(arena, Parameter *, count);
   if (!read || !s->parameters || !s->by_name) return STATUS_OUT_OF_MEMORY;
@@ -53,6 +53,13 @@ static Status order_parameters(State *s, const Checkpoint *c, const Graph *train
   for (int i = 0; i < count; i++) s->by_name[i] = &s->parameters[i];
   qsort(s->by_name, (size_t)count, sizeof *s->by_name, compare_parameters);
   return STATUS_OK;
+}
+
+static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
+  Arena scratch = {.brief = true};
+  Status status = order_in(s, c, train, arena, &scratch);
+  arena_free(&scratch);
+  return status;
 }
 
 /* A nominal checkpoint has names and types: the training graph knows the shapes. */
@@ -204,13 +211,14 @@ static Status add_undo(State *s, Error *error) {
   size_t bytes;
   Block made = {0};
   sum_bytes(s, is_updated, &bytes);
-  if (!block_reserve(&made, 2 * bytes)) return no_room(s, error);
+  if (bytes && !block_reserve(&made, 2 * bytes)) return no_room(s, error);
   take_undo(s, made, bytes);
   return STATUS_OK;
 }
 
 static void copy_statistics(State *s, Undo undo, bool restore) {
-  char *at = (char *)s->undo.data + (undo == UNDO_GROUP ? s->undo_bytes : 0);
+  char *at = s->undo.data;
+  if (at && undo == UNDO_GROUP) at += s->undo_bytes;
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     if (!is_updated(p)) continue;
