@@ -14,7 +14,7 @@ Graph *graph_new(Arena *arena, Error *error) {
     error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a graph");
     return NULL;
   }
-  g->arena = arena;
+  g->arena = g->frame = arena;
   g->error = error;
   return g;
 }
@@ -29,7 +29,7 @@ Status graph_out_of_memory(Graph *g) {
 static bool room(Graph *g, void *list, int count, int *capacity, size_t item_bytes) {
   void *items;
   memcpy(&items, list, sizeof items);
-  items = arena_list_grow(g->arena, items, count, capacity, item_bytes);
+  items = arena_list_grow(g->frame, items, count, capacity, item_bytes);
   if (items) memcpy(list, &items, sizeof items);
   return items;
 }
@@ -91,7 +91,7 @@ static bool names_grow(Graph *g, NameTable *t, int count) {
   int slots = t->slot_count ? t->slot_count : 64;
   while (count * 2 >= slots) slots *= 2;
   if (slots != t->slot_count) {
-    *t = (NameTable){ARENA_ARRAY(g->arena, int, slots), slots, 0};
+    *t = (NameTable){ARENA_ARRAY(g->frame, int, slots), slots, 0};
     if (!t->slots) return *t = (NameTable){0}, false;
   }
   names_fill(g, t, count);
@@ -102,7 +102,7 @@ const char *graph_fresh_name(Graph *g, const char *stem) {
   if (!stem) return graph_out_of_memory(g), NULL;
   if (!graph_find(g, stem)) return stem;
   for (;;) {
-    const char *name = arena_print(g->arena, "%s_%d", stem, ++g->made);
+    const char *name = arena_print(g->frame, "%s_%d", stem, ++g->made);
     if (!name) return graph_out_of_memory(g), NULL;
     if (!graph_find(g, name)) return name;
   }
@@ -138,7 +138,7 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
               twice ? "the name '%.200s' is given to two values" : "the name '%.200s' has a line break in it", name);
     return NULL;
   }
-  Value *v = ARENA_NEW(g->arena, Value);
+  Value *v = ARENA_NEW(g->frame, Value);
   if (!v || !PUSH(g, values, value_count, value_capacity, v)) return graph_out_of_memory(g), NULL;
   *v = (Value){.name = name, .type = type, .index = g->value_count - 1, .kind = kind, .root = v};
   if (shape) v->shape = *shape;
@@ -263,7 +263,7 @@ static Status make_outputs(Node *n, const char *const *names) {
   for (int i = 0; i < n->out_count; i++) {
     const char *name = names ? names[i] : NULL;
     if (name && !*name) continue;
-    if (!name && !(name = graph_fresh_name(g, arena_print(g->arena, "%s_out%d", n->name, i))))
+    if (!name && !(name = graph_fresh_name(g, arena_print(g->frame, "%s_out%d", n->name, i))))
       return graph_out_of_memory(g);
     if (!(n->out[i] = graph_value(g, name, DTYPE_NONE, NULL, VALUE_NODE))) return g->error->status;
     n->out[i]->producer = n;
@@ -312,7 +312,7 @@ static Status infer(Node *n) {
 Node *graph_bare_node(Graph *g, const Added *a) {
   if (g->error->status != STATUS_OK) return NULL;
   op_see(a->op);
-  Node *n = ARENA_NEW(g->arena, Node);
+  Node *n = ARENA_NEW(g->frame, Node);
   if (!n) return graph_out_of_memory(g), NULL;
   const char *first_out = a->out_names && a->out_count && a->out_names[0] && *a->out_names[0] ? a->out_names[0] : NULL;
   *n = (Node){.op = a->op,
@@ -324,10 +324,10 @@ Node *graph_bare_node(Graph *g, const Added *a) {
               .attr_count = a->attr_count,
               .deferred.done = a->done};
   bool named = a->name && *a->name;
-  n->name = named ? a->name : first_out ? first_out : arena_print(g->arena, "%s_%d", a->op->name, ++g->made);
-  n->in = ARENA_ARRAY(g->arena, Value *, a->in_count);
-  n->out = ARENA_ARRAY(g->arena, Value *, a->out_count);
-  n->attrs = ARENA_ARRAY(g->arena, Attr, a->attr_count);
+  n->name = named ? a->name : first_out ? first_out : arena_print(g->frame, "%s_%d", a->op->name, ++g->made);
+  n->in = ARENA_ARRAY(g->frame, Value *, a->in_count);
+  n->out = ARENA_ARRAY(g->frame, Value *, a->out_count);
+  n->attrs = ARENA_ARRAY(g->frame, Attr, a->attr_count);
   if (!n->name || !n->in || !n->out || !n->attrs) return graph_out_of_memory(g), NULL;
   if (a->in_count) memcpy(n->in, a->in, (size_t)a->in_count * sizeof *a->in);
   if (a->attr_count) memcpy(n->attrs, a->attrs, (size_t)a->attr_count * sizeof *a->attrs);

@@ -36,15 +36,17 @@ typedef enum Told { TOLD_NOTHING, TOLD_PARAMETER, TOLD_NO_PARAMETER } Told;
 
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
-  int index;        /* in graph->values: an algorithm keeps what it knows of each value in an array of its own */
-  DType type;
+  void *data;       /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   Shape shape;
+  DType type;
   ValueKind kind;
-  Node *producer; /* VALUE_NODE only */
+  int index;  /* in graph->values: an algorithm keeps what it knows of each value in an array of its own. No run reads
+                 it,  nor what follows (VALUE_RUN_BYTES) */
+  bool fixed; /* VALUE_STATE that no step changes: a frozen parameter */
+  bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
+  Node *producer;   /* VALUE_NODE only */
   const Dim
       *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
-  bool fixed; /* VALUE_STATE that no step changes: a frozen parameter */
-  bool initializer;         /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
   const Declared *declared; /* of an input that may be a sequence or an optional, and of an output whose type is not
                                known yet; else NULL */
   struct Value **items;     /* VALUE_SEQUENCE only */
@@ -53,26 +55,26 @@ typedef struct Value {
   bool ahead;   /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
   bool settled; /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it
                    is */
-  void *data;   /* VALUE_CONSTANT: its bytes. Otherwise NULL until a plan places the value */
   /* Plan only. */
+  bool in_state;      /* a root computed straight into the session's state, not into the arena */
   struct Value *root; /* the value that owns the bytes: itself unless it is a view or written in place */
   size_t offset;      /* in the step arena */
-  bool in_state;      /* a root computed straight into the session's state, not into the arena */
   int first, last;    /* steps that write and last read the root's bytes */
   /* Passes only (passes/rewrite.h). */
+  struct Value *instead; /* what its readers are to read instead */
   int readers;           /* nodes that read it, and once more where it is an output of the graph */
-  struct Value *instead; /* what they are to read instead */
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
-  Told told;
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
+  bool depends;   /* backward only: it depends on a value whose gradient is wanted */
+  Told told;
   struct Value
       *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
   const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what
                               was fed (run/feed.h) */
-  bool depends;            /* backward only: it depends on a value whose gradient is wanted */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
+#define VALUE_RUN_BYTES offsetof(Value, index) /* of a value that is only computed with */
 
 /* Itself, or the value in whose bytes it stands. */
 static inline Value *value_root(const Value *v) {
@@ -118,22 +120,24 @@ typedef struct Deferred {
 
 struct Node {
   const Op *op;
-  Node *whole;      /* the node that this one is a part of, where others make that up (Op.compose); else NULL */
-  const char *name; /* never NULL; made up from the op and its first output when the model has none */
-  Graph *graph;
-  int version; /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
-  int stream;  /* of random numbers: the node's number in the graph that was read, the same in every clone */
   Value **in;  /* in[i] is NULL when an optional input is absent */
   Value **out; /* out[i] is NULL when an optional output is not wanted */
   int in_count, out_count;
-  Attr *attrs;
-  int attr_count;
-  void *params; /* what infer made of the attributes; the op's own struct */
-  Deferred deferred;
-  size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
+  void *params;  /* what infer made of the attributes; the op's own struct */
   void *scratch; /* available during run, 64-byte aligned; never NULL, because addresses are computed from it even when
                     nothing is there */
+  Graph *graph;
+  const char *name;     /* never NULL; made up from the op and its first output when the model has none */
+  int version;          /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
+  int stream;           /* of random numbers: the node's number in the graph that was read, the same in every clone */
+  size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
+  Node *whole; /* the node that this one is a part of, where others make that up (Op.compose); else NULL. No run reads
+                  it, nor what follows (NODE_RUN_BYTES) */
+  Attr *attrs;
+  int attr_count;
+  Deferred deferred;
 };
+#define NODE_RUN_BYTES offsetof(Node, whole) /* of a node that only runs */
 
 typedef struct Opset {
   const char *domain; /* "" is ai.onnx */
@@ -157,8 +161,11 @@ typedef struct Waiting {
 } Waiting;
 
 struct Graph {
-  Arena *arena;
   Error *error;
+  const Rng *rng; /* what random operators draw from; set by the session before a run */
+  Arena *arena;   /* of what a run reads: contents, params, and what these point to. No run reads it, nor what follows
+                     (GRAPH_RUN_BYTES) */
+  Arena *frame; /* of nodes, values and names: the same one, unless nothing but runs needs the graph (run/trainer.c) */
   Node **nodes;
   int node_count, node_capacity;
   Value **inputs;
@@ -179,7 +186,6 @@ struct Graph {
   int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
   Node *composing; /* the node that is being made of others, the outermost; NULL: none */
-  const Rng *rng;  /* what random operators draw from; set by the session before a run */
   struct {
     const char **keys, **texts;
     int count, capacity;
@@ -188,6 +194,8 @@ struct Graph {
   int ir_version;
   int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };
+
+#define GRAPH_RUN_BYTES offsetof(Graph, arena) /* of a graph whose nodes only run */
 
 Graph *graph_new(Arena *arena, Error *error);
 /* An empty graph with the symbols, opsets and metadata of g. */

@@ -86,6 +86,8 @@ enum {
   /* What a layer learns of its inputs: .weights, .biases, .scales (train/weights.h). */
   OP_ALONG_AXIS = 1 << 17, /* a bias or scale only where it is a vector along one axis of what depends on a weight */
   OP_REPEATS = 1 << 18,    /* its output repeats elements, so that no weight is read through it */
+  /* What its run reads beside NODE_RUN_BYTES. */
+  OP_ATTRIBUTES = 1 << 19, /* attributes, which infer has not put into params */
 };
 
 enum { SINCE_MAX = 12, UPDATES_MAX = 8 };

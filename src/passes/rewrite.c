@@ -33,7 +33,7 @@ void rewrite_drop_dead(Graph *g) {
 }
 
 static Status keep(Graph *g, Node *n) {
-  g->nodes = arena_list_grow(g->arena, g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
+  g->nodes = arena_list_grow(g->frame, g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
   if (!g->nodes)
     return g->node_count = g->node_capacity = 0,
            error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");

@@ -48,7 +48,7 @@ Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *e
           error, STATUS_INVALID_MODEL, n->name,
           "InPlaceAccumulatorV2 '%.128s': its buffer must be an input of the model for it alone, and its output named",
           n->name);
-    Parameter *p = state_accumulated(s, n, g->arena);
+    Parameter *p = state_accumulated(s, n, g->frame);
     if (!p || p->type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name,
                        "the model accumulates gradients in '%.200s', the checkpoint has no such float32 parameter",
@@ -63,7 +63,7 @@ Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *e
 void state_point_accumulators(const State *s, Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    const Parameter *p = op_is_accumulator(n) ? state_accumulated(s, n, g->arena) : NULL;
+    const Parameter *p = op_is_accumulator(n) ? state_accumulated(s, n, g->frame) : NULL;
     if (p) n->in[0]->data = p->grad;
   }
 }

@@ -26,6 +26,7 @@ OPERATOR(bit_shift) = {
     .name = "BitShift",
     .since = {11},
     .inputs = {2, 2},
+    .flags = OP_ATTRIBUTES,
     .infer = bit_shift_infer,
     .run = bit_shift_run,
     .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"}),
