@@ -328,6 +328,36 @@ Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights);
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
 void trainlet_session_result_free(TrainletSession *s);
 
+/* ---- a trainer: steps alone, on batches of one size, in the least memory ---- */
+
+/* A trainer takes all memory that it ever needs while it loads its file, and keeps none that a step does not read. It
+ * gives the losses of a session that is fed the same, to the bit, but neither evaluates nor saves: its parameters are
+ * read where they lie. */
+typedef struct TrainletTrainer TrainletTrainer;
+
+TrainletTrainer *trainlet_trainer_new(void);                   /* NULL when memory is out */
+void trainlet_trainer_free(TrainletTrainer *t);                /* NULL is ignored */
+const Error *trainlet_trainer_error(const TrainletTrainer *t); /* of the last call; its status is 0 when it went well */
+/* Before the file: the dim of that name, which the model leaves open (as N in `x (N, 784)`), is always `size`.
+ * STATUS_INVALID_ARGUMENT for a size below 0 and after the file. */
+Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
+/* A compact file (docs/compact.md) with an optimizer, which is read where it lies, in flash, say; its bytes may be
+ * freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
+ * STATUS_UNSUPPORTED_OP (shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
+ * STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT (a dim that was not told or is not open, a file without optimizer
+ * or values, a second file). */
+Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes);
+/* Where the tensor of that name lies, always at the same place, and its size in bytes: an input, to be written before
+ * a step; an output of the training model, as the last step left it; or a parameter. NULL and 0 for all others. */
+void *trainlet_trainer_data(TrainletTrainer *t, const char *name, size_t *bytes);
+/* One step on what the inputs hold. STATUS_INVALID_FEED for a label that is no class, STATUS_NON_FINITE_LOSS where the
+ * loss or a gradient is NaN or infinite; then no parameter has been changed. */
+Status trainlet_trainer_step(TrainletTrainer *t);
+double trainlet_trainer_loss(const TrainletTrainer *t); /* of the last step */
+void trainlet_trainer_set_lr(TrainletTrainer *t, double lr);
+/* Bytes of the numbers alone: parameters, gradients, the optimizer's state, what a step computes, and its inputs. */
+size_t trainlet_trainer_plan_bytes(const TrainletTrainer *t);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,17 +6,17 @@
 
 enum { PIXELS = 784, CLASSES = 10, BATCH = 16, STEPS = 100 };
 
-static _Alignas(64) unsigned char memory[1140 * 1024]; /* all that the engine ever has */
+static _Alignas(64) unsigned char memory[1076 * 1024]; /* all that the engine ever has */
 
-/* Reads the file to where the session wants it; on a microcontroller it would lie in flash. */
-static Status load(TrainletSession *s, const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file || fseek(file, 0, SEEK_END)) return perror(path), STATUS_INVALID_ARGUMENT;
-  size_t bytes = (size_t)ftell(file);
-  void *to = trainlet_session_file(s, bytes);
-  if (to) rewind(file), bytes = fread(to, 1, bytes, file);
-  fclose(file);
-  return to ? trainlet_session_load(s, TRAINLET_COMPACT, to, bytes) : STATUS_OUT_OF_MEMORY;
+/* The network's file: on a microcontroller it lies in flash. */
+static unsigned char file[512 * 1024];
+
+static size_t read_file(const char *path) {
+  FILE *from = fopen(path, "rb");
+  size_t bytes = from ? fread(file, 1, sizeof file, from) : 0;
+  if (from) fclose(from);
+  else perror(path);
+  return bytes;
 }
 
 /* Pictures of stripes, as far apart as their label says. */
@@ -27,23 +27,26 @@ static void draw(int step, float *pixels, int64_t *labels) {
   }
 }
 
-static Status train(TrainletSession *s, int step) {
-  float *pixels = trainlet_session_feed(s, TRAINLET_TRAIN, "x", 1, 2, (int64_t[]){BATCH, PIXELS});
-  int64_t *labels = trainlet_session_feed(s, TRAINLET_TRAIN, "labels", 7, 1, (int64_t[]){BATCH});
-  if (!pixels || !labels) return trainlet_session_error(s)->status;
+static Status train(TrainletTrainer *t, int step, float *pixels, int64_t *labels) {
   draw(step, pixels, labels);
-  Status status = trainlet_session_step(s);
-  if (!status && step % 10 == 9) printf("step %d: loss %.6f\n", step + 1, trainlet_session_loss(s));
+  Status status = trainlet_trainer_step(t);
+  if (!status && step % 10 == 9) printf("step %d: loss %.6f\n", step + 1, trainlet_trainer_loss(t));
   return status;
 }
 
 int main(int count, char **arguments) {
+  size_t bytes = read_file(count > 1 ? arguments[1] : "mlp.trainlet"), pixel_bytes, label_bytes;
   trainlet_use_memory(memory, sizeof memory);
-  TrainletSession *s = trainlet_session_new();
-  Status status = load(s, count > 1 ? arguments[1] : "mlp.trainlet");
-  if (!status) status = trainlet_session_ready(s);
-  for (int step = 0; !status && step < STEPS; step++) status = train(s, step);
-  if (status) return fprintf(stderr, "%s\n", trainlet_session_error(s)->text), 1;
+  TrainletTrainer *t = trainlet_trainer_new();
+  Status status = trainlet_trainer_dim(t, "N", BATCH);
+  if (!status) status = trainlet_trainer_load(t, file, bytes);
+  if (status) return fprintf(stderr, "%s\n", trainlet_trainer_error(t)->text), 1;
+  float *pixels = trainlet_trainer_data(t, "x", &pixel_bytes);
+  int64_t *labels = trainlet_trainer_data(t, "labels", &label_bytes);
+  if (pixel_bytes != BATCH * PIXELS * sizeof *pixels || label_bytes != BATCH * sizeof *labels)
+    return fprintf(stderr, "the network is not of 784 pixels\n"), 1;
+  for (int step = 0; !status && step < STEPS; step++) status = train(t, step, pixels, labels);
+  if (status) return fprintf(stderr, "%s\n", trainlet_trainer_error(t)->text), 1;
   printf("%zu bytes of %zu\n", trainlet_memory_used(), sizeof memory);
   return 0;
 }

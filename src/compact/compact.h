@@ -33,9 +33,23 @@ typedef enum CompactCoding {
   CODING_INT8,  /* float32: a scale for each channel of the first dim, then int8s */
 } CompactCoding;
 
+/* What reading for a trainer takes beside the bytes (run/trainer.c): only the train graph is made. */
+typedef struct CompactFixed {
+  struct FixedDim {
+    const char *name;
+    int64_t size;
+    bool used; /* set by reading */
+  } *dims;     /* of the inputs, instead of symbols of these names */
+  int dim_count;
+  Arena *frame; /* of all but what runs of the graph read */
+} CompactFixed;
+
 /* All memory that graphs and checkpoint need comes from the arena, but the checkpoint's tensors point into the bytes
  * where these stay. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP, STATUS_CHECKPOINT_CORRUPT (names that come twice). */
 Status compact_read(const uint8_t *bytes, size_t count, bool stays, Arena *arena, Error *error, Compact *out);
+/* The same where the bytes stay. STATUS_INVALID_ARGUMENT for a dim without a number. */
+Status compact_read_fixed(const uint8_t *bytes, size_t count, const CompactFixed *fixed, Arena *arena, Error *error,
+                          Compact *out);
 /* `weights`: how float32 parameters of two or more dims are written; one that float16 or int8 cannot hold stays exact.
  * STATUS_INVALID_ARGUMENT for a graph that is not made of plain nodes. */
 Status compact_write(const Compact *from, TrainletWeights weights, Error *error, Block *out, size_t *out_bytes);

@@ -17,7 +17,9 @@ typedef struct Reader {
   bool stays;  /* the bytes do: elements of the checkpoint may point into them */
   const char **texts;
   int text_count;
-  Arena *arena;
+  Arena *arena, *frame;      /* of what runs read, and of all else */
+  const CompactFixed *fixed; /* NULL: for a session */
+  Status (*fix_dims)(struct Reader *r, const Graph *g, CheckpointTensor *input); /* NULL, too */
   Error *error;
 } Reader;
 
@@ -28,13 +30,14 @@ static Status damage(Reader *r) {
 }
 
 /* Room that is zeroed. */
-static void *room(Reader *r, size_t count, size_t bytes) {
-  void *to = r->failed ? NULL : arena_alloc_array(r->arena, count, bytes);
+static void *room_in(Reader *r, Arena *arena, size_t count, size_t bytes) {
+  void *to = r->failed ? NULL : arena_alloc_array(arena, count, bytes);
   if (to || r->failed) return to;
   r->failed = true;
   error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the compact file");
   return NULL;
 }
+static void *room(Reader *r, size_t count, size_t bytes) { return room_in(r, r->frame, count, bytes); }
 
 /* ---- bytes, numbers, texts ---- */
 
@@ -143,11 +146,12 @@ static void take_coded(Reader *r, float *x, const CheckpointTensor *t, size_t co
 }
 
 /* NULL: it failed. */
-static const void *take_elements(Reader *r, const CheckpointTensor *t, size_t count, CompactCoding coding, bool stays) {
+static const void *take_elements(Reader *r, Arena *arena, const CheckpointTensor *t, size_t count, CompactCoding coding,
+                                 bool stays) {
   if (coding == CODING_EXACT && stays && t->bytes && t->type != DTYPE_STRING) return take(r, t->bytes);
   bool floats = t->type == DTYPE_FLOAT32;
   /* each takes a byte at least: no room is made for what is not there */
-  void *to = count > (size_t)(r->end - r->at) ? (damage(r), NULL) : room(r, count, dtype_bytes(t->type));
+  void *to = count > (size_t)(r->end - r->at) ? (damage(r), NULL) : room_in(r, arena, count, dtype_bytes(t->type));
   if (!to) return NULL;
   if (coding != CODING_EXACT && floats && coding <= CODING_INT8) take_coded(r, to, t, count, coding == CODING_HALF);
   else if (coding != CODING_EXACT) damage(r);
@@ -157,7 +161,7 @@ static const void *take_elements(Reader *r, const CheckpointTensor *t, size_t co
   return to;
 }
 
-static void take_tensor(Reader *r, CheckpointTensor *t, bool stays) {
+static void take_tensor(Reader *r, Arena *arena, CheckpointTensor *t, bool stays) {
   size_t count = 0;
   t->type = (DType)take_below(r, DTYPE_BFLOAT16);
   take_dims(r, &t->shape);
@@ -165,7 +169,7 @@ static void take_tensor(Reader *r, CheckpointTensor *t, bool stays) {
   if (!dtype_bytes(t->type)) damage(r);
   if (r->failed || coding == CODING_NONE) return;
   if (!shape_count(&t->shape, &count) || !size_multiply(count, dtype_bytes(t->type), &t->bytes)) damage(r);
-  else t->data = take_elements(r, t, count, coding, stays);
+  else t->data = take_elements(r, arena, t, count, coding, stays);
 }
 
 /* ---- fields ---- */
@@ -177,13 +181,13 @@ static void *take_items(Reader *r, const Record *of, char *items, int count) {
   return items;
 }
 
-static void take_field(Reader *r, const Field *f, char *base);
+static void take_field(Reader *r, Arena *arena, const Field *f, char *base);
 
 /* A tensor is a VALUE_CONSTANT that belongs to no graph. */
 static void take_constant(Reader *r, const Value **out) {
   CheckpointTensor t = {.name = take_option(r)};
-  Value *v = room(r, 1, sizeof *v);
-  take_tensor(r, &t, false);
+  Value *v = room_in(r, r->arena, 1, sizeof *v);
+  take_tensor(r, r->arena, &t, false);
   if (!t.data) damage(r);
   if (v)
     *v = (Value){
@@ -195,10 +199,11 @@ static void take_attr(Reader *r, Attr *a) {
   a->name = take_text(r);
   a->kind = (AttrKind)take_below(r, ATTR_KINDS - 1);
   if (a->kind == ATTR_TENSOR) take_constant(r, &a->tensor);
-  else take_field(r, &stored_attr_values[a->kind], (char *)a);
+  else take_field(r, r->arena, &stored_attr_values[a->kind], (char *)a);
 }
 
-static void take_field(Reader *r, const Field *f, char *base) {
+/* A list lies in the arena. */
+static void take_field(Reader *r, Arena *arena, const Field *f, char *base) {
   void *at = base + f->at;
   int *count = (int *)(void *)(base + f->count_at);
   switch (f->kind) {
@@ -208,13 +213,13 @@ static void take_field(Reader *r, const Field *f, char *base) {
     case FIELD_FLOAT: take_bytes(r, at, sizeof(float)); return;
     case FIELD_TEXT: *(const char **)at = take_text(r); return;
     case FIELD_OPTION: *(const char **)at = take_option(r); return;
-    case FIELD_CONSTANT: take_tensor(r, at, false); return;
+    case FIELD_CONSTANT: take_tensor(r, r->arena, at, false); return;
     case FIELD_TENSOR:
-    case FIELD_WEIGHT: take_tensor(r, at, r->stays); return;
+    case FIELD_WEIGHT: take_tensor(r, r->frame, at, r->stays); return;
     case FIELD_ATTR: take_attr(r, at); return;
     case FIELD_LIST:
       *count = take_length(r);
-      *(void **)at = take_items(r, f->of, room(r, (size_t)*count, f->of->bytes), *count);
+      *(void **)at = take_items(r, f->of, room_in(r, arena, (size_t)*count, f->of->bytes), *count);
       return;
     case FIELD_FEW: take_items(r, f->of, at, *count = take_below(r, FEW)); return;
     default: return;
@@ -222,7 +227,7 @@ static void take_field(Reader *r, const Field *f, char *base) {
 }
 
 static void take_record(Reader *r, const Record *of, void *record) {
-  for (const Field *f = of->fields; f->kind && !r->failed; f++) take_field(r, f, record);
+  for (const Field *f = of->fields; f->kind && !r->failed; f++) take_field(r, r->frame, f, record);
 }
 
 /* ---- graphs ---- */
@@ -242,12 +247,13 @@ static Status make_frame(Reader *r, const StoredGraph *from, Graph *g) {
   return g->error->status;
 }
 
-static Value *make_value(Reader *r, const StoredValue *from, Graph *g) {
-  const CheckpointTensor *t = &from->tensor;
+static Value *make_value(Reader *r, StoredValue *from, Graph *g) {
+  CheckpointTensor *t = &from->tensor;
   for (int i = 0; i < t->shape.rank; i++)
     if (!dim_is_number(t->shape.dim[i]) && (t->data || dim_symbol(t->shape.dim[i]) >= g->symbol_count)) damage(r);
   if (!*t->name || (!t->data && t->type == DTYPE_STRING)) damage(r);
   if (r->failed) return NULL;
+  if (r->fix_dims && r->fix_dims(r, g, t) != STATUS_OK) return NULL;
   Value *v = t->data ? graph_constant(g, t->name, t->type, &t->shape, t->data)
                      : graph_value(g, t->name, t->type, &t->shape, VALUE_INPUT);
   if (v && !t->data && graph_add_input(g, v) != STATUS_OK) return NULL;
@@ -290,8 +296,9 @@ static Status make_node(Reader *r, const StoredNode *from, Graph *g, Values *val
 }
 
 static Status make_graph(Reader *r, const StoredGraph *from, Graph **out) {
-  Graph *g = graph_new(r->arena, r->error);
+  Graph *g = graph_new(r->frame, r->error);
   if (!g) return r->error->status;
+  g->arena = r->arena;
   TRY(make_frame(r, from, g));
   size_t most = (size_t)from->value_count;
   for (int i = 0; i < from->node_count; i++) most += (size_t)from->nodes[i].out_count;
@@ -357,7 +364,7 @@ static Status check_checkpoint(Reader *r, const Checkpoint *c) {
   for (int i = 0; i < c->bound_count; i++)
     if (!(c->bounds[i].least <= c->bounds[i].most)) damage(r);
   if (c->step < 0) damage(r);
-  return r->failed ? r->error->status : checkpoint_check_names(c, r->arena, r->error);
+  return r->failed ? r->error->status : checkpoint_check_names(c, r->frame, r->error);
 }
 
 /* ---- the file ---- */
@@ -378,20 +385,60 @@ static Status read_head(Reader *r, CompactHead *head) {
   return STATUS_OK;
 }
 
-Status compact_read(const uint8_t *bytes, size_t count, bool stays, Arena *arena, Error *error, Compact *out) {
-  Reader r = {.start = bytes, .at = bytes, .end = bytes + count, .stays = stays, .arena = arena, .error = error};
+static Status read_file(Reader *r, Compact *out) {
   CompactHead head;
-  Stored *stored = room(&r, 1, sizeof *stored);
-  if (!stored) return error->status;
-  TRY(read_head(&r, &head));
-  read_texts(&r);
-  take_record(&r, &stored_record, stored);
-  if (!r.failed && (r.at != r.end || stored->graph_count < 1 || stored->graph_count > 2)) damage(&r);
-  if (r.failed) return error->status;
+  Stored *stored = room(r, 1, sizeof *stored);
+  if (!stored) return r->error->status;
+  TRY(read_head(r, &head));
+  read_texts(r);
+  take_record(r, &stored_record, stored);
+  if (!r->failed && (r->at != r->end || stored->graph_count < 1 || stored->graph_count > 2)) damage(r);
+  if (r->failed) return r->error->status;
   out->eval = NULL;
-  TRY(make_optimizer(&r, stored, head.optimizer, &out->optimizer));
-  TRY(make_graph(&r, &stored->graphs[0], &out->train));
-  if (stored->graph_count > 1) TRY(make_graph(&r, &stored->graphs[1], &out->eval));
+  TRY(make_optimizer(r, stored, head.optimizer, &out->optimizer));
+  TRY(make_graph(r, &stored->graphs[0], &out->train));
+  if (stored->graph_count > 1 && !r->fixed) TRY(make_graph(r, &stored->graphs[1], &out->eval));
   out->checkpoint = stored->checkpoint;
-  return check_checkpoint(&r, &out->checkpoint);
+  return check_checkpoint(r, &out->checkpoint);
+}
+
+Status compact_read(const uint8_t *bytes, size_t count, bool stays, Arena *arena, Error *error, Compact *out) {
+  Reader r = {.start = bytes,
+              .at = bytes,
+              .end = bytes + count,
+              .stays = stays,
+              .arena = arena,
+              .frame = arena,
+              .error = error};
+  return read_file(&r, out);
+}
+
+static Status fix_dim(Reader *r, const Graph *g, const char *input, Dim *d) {
+  const char *name = graph_symbol_name(g, *d);
+  for (int i = 0; i < r->fixed->dim_count; i++) {
+    struct FixedDim *fixed = &r->fixed->dims[i];
+    if (strcmp(fixed->name, name) == 0) return *d = fixed->size, fixed->used = true, STATUS_OK;
+  }
+  return error_set(r->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "input '%.100s' takes any size along '%.100s', and the trainer was told none", input, name);
+}
+
+static Status fix_dims(Reader *r, const Graph *g, CheckpointTensor *input) {
+  for (int i = 0; i < input->shape.rank; i++)
+    if (dim_is_symbol(input->shape.dim[i])) TRY(fix_dim(r, g, input->name, &input->shape.dim[i]));
+  return STATUS_OK;
+}
+
+Status compact_read_fixed(const uint8_t *bytes, size_t count, const CompactFixed *fixed, Arena *arena, Error *error,
+                          Compact *out) {
+  Reader r = {.start = bytes,
+              .at = bytes,
+              .end = bytes + count,
+              .stays = true,
+              .arena = arena,
+              .frame = fixed->frame,
+              .fixed = fixed,
+              .fix_dims = fix_dims,
+              .error = error};
+  return read_file(&r, out);
 }

@@ -6,24 +6,25 @@
 #include "graph/views.h"
 #include "ops/ops.h"
 
-static bool compares_with_labels(const Node *n) {
-  return n->op->counted && !n->deferred.waits && n->op->counted(n).labels > 0;
-}
+bool loss_compares(const Node *n) { return n->op->counted && !n->deferred.waits && n->op->counted(n).labels > 0; }
 
 /* ---- for a program ---- */
 
 int loss_list(const Program *p, const Node **losses) {
   int count = 0;
   for (int i = 0; i < p->yield_step; i++)
-    if (compares_with_labels(p->steps[i])) {
+    if (loss_compares(p->steps[i])) {
       if (losses) losses[count] = p->steps[i];
       count++;
     }
   return count;
 }
 
-static Status refuse_label(const Node *n, const Counted *c, Error *error) {
-  const Value *labels = behind_views(n->in[c->labels]);
+const Value *loss_labels(const Node *n) { return behind_views(n->in[n->op->counted(n).labels]); }
+
+Status loss_check(const Node *n, const Value *labels, Error *error) {
+  Counted counted = n->op->counted(n), *c = &counted;
+  if (c->stray_at < 0) return STATUS_OK;
   int64_t classes = n->in[0]->shape.dim[1], inner = (int64_t)shape_span(&labels->shape, 1, labels->shape.rank);
   char element[48] = "";
   if (inner > 1) snprintf(element, sizeof element, ", element %lld", (long long)(c->stray_at % inner));
@@ -37,10 +38,7 @@ static Status refuse_label(const Node *n, const Counted *c, Error *error) {
 }
 
 Status loss_check_labels(const Program *p, Error *error) {
-  for (int i = 0; i < p->loss_count; i++) {
-    Counted c = p->losses[i]->op->counted(p->losses[i]);
-    if (c.stray_at >= 0) return refuse_label(p->losses[i], &c, error);
-  }
+  for (int i = 0; i < p->loss_count; i++) TRY(loss_check(p->losses[i], loss_labels(p->losses[i]), error));
   return STATUS_OK;
 }
 
@@ -51,8 +49,8 @@ Status loss_check_labels(const Program *p, Error *error) {
 static bool is_counted(const Graph *g, const Node *n, bool one_of_several) {
   if (!n || !n->op->counted) return false;
   if (one_of_several) return true;
-  const Value *target = compares_with_labels(n) ? NULL : graph_find(g, "target");
-  return compares_with_labels(n) || (target && target->kind == VALUE_INPUT);
+  const Value *target = loss_compares(n) ? NULL : graph_find(g, "target");
+  return loss_compares(n) || (target && target->kind == VALUE_INPUT);
 }
 
 LossCount loss_count(const Graph *g, const Value *loss, bool one_of_several) {
@@ -112,19 +110,19 @@ static bool is_smoothed(const Node *n) {
 
 bool loss_is_cross_entropy(const Graph *g) {
   const Node *n = g->output_count ? g->outputs[0]->producer : NULL;
-  return n && compares_with_labels(n) && !is_smoothed(n);
+  return n && loss_compares(n) && !is_smoothed(n);
 }
 
 const Node *loss_of_labels(const Graph *g, const Value *input) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (compares_with_labels(n) && behind_views(n->in[n->op->counted(n).labels]) == input) return n;
+    if (loss_compares(n) && loss_labels(n) == input) return n;
   }
   return NULL;
 }
 
 const Value *loss_scores(const Graph *g) {
   for (int i = 0; i < g->node_count; i++)
-    if (compares_with_labels(g->nodes[i])) return g->nodes[i]->in[0];
+    if (loss_compares(g->nodes[i])) return g->nodes[i]->in[0];
   return NULL;
 }

@@ -11,7 +11,11 @@ typedef struct LossCount {
 /* The nodes of the program, up to a YieldOp, that compare scores with labels, into `losses` unless that is NULL; gives
  * how many. */
 int loss_list(const Program *p, const Node **losses);
-/* After a run, or its forward half: refuses the first label that is no class. */
+bool loss_compares(const Node *n); /* that it is such a node */
+/* What such a node compares with: the labels as they were fed, not in another shape. */
+const Value *loss_labels(const Node *n);
+/* After a run, or its forward half: refuses the first label that is no class; of one of the nodes; of all. */
+Status loss_check(const Node *n, const Value *labels, Error *error);
 Status loss_check_labels(const Program *p, Error *error);
 /* After a run of the bound graph: of this value, which is its loss or, of several, one. */
 LossCount loss_count(const Graph *g, const Value *loss, bool one_of_several);
