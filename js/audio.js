@@ -6,7 +6,9 @@ import { melOf, melSpectrogram } from './spectrogram.js';
 import { Tensor } from './tensor.js';
 
 /** @import { AudioOptions, AudioSource } from './types.js' */
-/** @typedef {{ samples: Float32Array, rate?: number }} Sound one channel; a Float32Array alone does not tell its rate */
+/**
+ * @typedef {{ samples: Float32Array, rate?: number }} Sound one channel; a Float32Array alone does not tell its rate
+ */
 /** @typedef {{ data: Float32Array, dims: number[] }} Made of one sound */
 
 export const AUDIO_KEYS = /** @type {const} */ (['sampleRate', 'sourceRate', 'length', 'frames', 'mel']);
@@ -101,7 +103,12 @@ function cut(samples, length = samples.length) {
   return filled;
 }
 
-/** @param {string} what @param {Float32Array} samples @param {NonNullable<AudioOptions['frames']>} frames @returns {Made} */
+/**
+ * @param {string} what
+ * @param {Float32Array} samples
+ * @param {NonNullable<AudioOptions['frames']>} frames
+ * @returns {Made}
+ */
 function framed(what, samples, { length, hop = length }) {
   const count = 1 + Math.floor((samples.length - length) / hop);
   if (count < 1) throw invalid(`${what} has ${samples.length} samples, fewer than one frame of ${length}`);

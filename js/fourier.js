@@ -5,7 +5,11 @@
 /** @param {number} length @returns {Transform} */
 export const fourier = (length) => (Number.isInteger(Math.log2(length)) ? radix2(length) : chirp(length));
 
-/** Cooley and Tukey's, of a power of two: bits reversed, then butterflies of 2, 4, 8 … @param {number} length @returns {Transform} */
+/**
+ * Cooley and Tukey's, of a power of two: bits reversed, then butterflies of 2, 4, 8 …
+ * @param {number} length
+ * @returns {Transform}
+ */
 function radix2(length) {
   const bits = Math.log2(length);
   const reversed = Uint32Array.from({ length }, (_, i) => {

@@ -1,6 +1,6 @@
 /**
- * Pixels in another size, as Pillow's BILINEAR filter gives them, to the bit: a triangle as wide as the scale, so nothing
- * is skipped when a picture becomes smaller. All of it is integer arithmetic, the same in every browser.
+ * Pixels in another size, as Pillow's BILINEAR filter gives them, to the bit: a triangle as wide as the scale, so
+ * nothing is skipped when a picture becomes smaller. All of it is integer arithmetic, the same in every browser.
  */
 
 /**
@@ -15,7 +15,13 @@ const HALF = 1 << (BITS - 1);
 /** @param {number} x */
 const triangle = (x) => Math.max(0, 1 - Math.abs(x));
 
-/** @param {number} size @param {number} wanted @param {number} from @param {number} count of the new pixels @returns {Taps} */
+/**
+ * @param {number} size
+ * @param {number} wanted
+ * @param {number} from
+ * @param {number} count of the new pixels
+ * @returns {Taps}
+ */
 const tapsOf = (size, wanted, from, count) =>
   Array.from({ length: count }, (_, i) => tapsAt(from + i, size, size / wanted));
 
@@ -31,7 +37,7 @@ function tapsAt(at, size, scale) {
 }
 
 /**
- * The part of a picture, `width` × `height` from `left` and `top`, that it would have if it were made `across` × `down`.
+ * The part of a picture, `width` × `height` from `left` and `top`, that it would have if it were `across` × `down`.
  * @param {Picture} picture
  * @param {{ across: number, down: number, left: number, top: number, width: number, height: number }} wanted
  * @returns {Picture}
@@ -44,7 +50,13 @@ export function resize(picture, { across, down, left, top, width, height }) {
   return alongColumns(narrow, rows, from);
 }
 
-/** Of the rows `from` … `to` alone. @param {Picture} picture @param {Taps} taps @param {number} from @param {number} to */
+/**
+ * Of the rows `from` … `to` alone.
+ * @param {Picture} picture
+ * @param {Taps} taps
+ * @param {number} from
+ * @param {number} to
+ */
 function alongRows({ data, width, channels }, taps, from, to) {
   const made = new Uint8Array((to - from) * taps.length * channels);
   let at = 0;

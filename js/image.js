@@ -185,7 +185,12 @@ function fit(picture, { size, crops }) {
   return resize(picture, { across, down, left, top, width, height });
 }
 
-/** The least size of the same proportions that covers another. @param {Picture} picture @param {number} width @param {number} height */
+/**
+ * The least size of the same proportions that covers another.
+ * @param {Picture} picture
+ * @param {number} width
+ * @param {number} height
+ */
 function covering(picture, width, height) {
   if (width * picture.height >= height * picture.width)
     return { across: width, down: Math.max(height, Math.floor((width * picture.height) / picture.width)) };

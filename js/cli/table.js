@@ -1,0 +1,172 @@
+/** Data sets in text: CSV with a line of names, and JSON lines, each line an example. */
+
+import { sentenceOf, TrainletError } from '../errors.js';
+import { indicesOf } from './classes.js';
+import { readData } from './files.js';
+
+/** @import { ValueInfo } from '../types.js' */
+/** @import { Columns, Reading } from './arrays.js' */
+/** @import { Raw } from './npy.js' */
+
+/** @param {string} message */
+const bad = (message) => new TrainletError('source-unreadable', message);
+
+/** @param {string} file */
+async function textOf(file) {
+  const bytes = await readData(file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw bad(`${file} is not text in UTF-8`);
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {readonly ValueInfo[]} wanted the labels last
+ * @param {Reading} options
+ * @returns {Promise<Columns>}
+ */
+export async function readCsv(file, wanted, options) {
+  const [names, ...rows] = cellsOf(file, await textOf(file));
+  if (!names || !rows.length) throw bad(`${file} has no example: wanted are a line of names and one for each example`);
+  const odd = rows.findIndex((row) => row.length !== names.length);
+  if (odd >= 0)
+    throw bad(`${file}: example ${odd + 1} has ${rows[odd].length} cells, and there are ${names.length} names`);
+  const places = placesOf(file, names, wanted);
+  return Object.fromEntries(
+    wanted.map((input) => {
+      const { name } = input;
+      const from = `${file}: ${name}`;
+      const cells = rows.flatMap((row) => places[name].map((place) => row[place]));
+      const raw = namesClasses(input, wanted, cells, options)
+        ? indicesOf(from, cells, options.classes)
+        : numbersOf(from, cells, places[name].length);
+      return [name, { from, raw }];
+    }),
+  );
+}
+
+/**
+ * Commas between cells; a cell in quotes may hold commas, ends of lines and, doubled, quotes.
+ * @param {string} file
+ * @param {string} text
+ */
+function cellsOf(file, text) {
+  /** @type {string[][]} */
+  const rows = [];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+  for (let row = []; cell.lastIndex < text.length || row.length; ) {
+    const at = cell.lastIndex;
+    const match = cell.exec(text);
+    if (!match) throw bad(`${file}: line ${text.slice(0, at).split('\n').length} has a quote where none can be`);
+    const [, quoted, plain, end] = match;
+    row.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
+    if (end === ',') continue;
+    if (row.length > 1 || row[0] !== '') rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+/**
+ * Which columns make which input: those of its name, or NAME.0, NAME.1 …; all others make the one input that has none.
+ * @param {string} file
+ * @param {string[]} names
+ * @param {readonly ValueInfo[]} wanted
+ * @returns {Record<string, number[]>}
+ */
+function placesOf(file, names, wanted) {
+  const own = (/** @type {string} */ input) =>
+    names.flatMap((name, i) =>
+      name === input || (name.startsWith(`${input}.`) && /^\d+$/.test(name.slice(input.length + 1))) ? [i] : [],
+    );
+  const places = Object.fromEntries(wanted.map(({ name }) => [name, own(name)]));
+  const label = wanted[wanted.length - 1].name;
+  const usual = names.findIndex((name) => ['label', 'class'].includes(name.toLowerCase()));
+  if (!places[label].length && usual >= 0) places[label] = [usual];
+  const taken = Object.values(places).flat();
+  const rest = names.flatMap((_, i) => (taken.includes(i) ? [] : [i]));
+  const without = wanted.filter(({ name }) => !places[name].length).map(({ name }) => name);
+  if (without.length > 1 || without.includes(label) || (without.length && !rest.length))
+    throw bad(`${file} has no column '${without.at(-1)}', which the model takes; it has ${names.join(', ')}`);
+  return without.length ? { ...places, [without[0]]: rest } : places;
+}
+
+/**
+ * Whether a column is of labels by name, not by index.
+ * @param {ValueInfo} input
+ * @param {readonly ValueInfo[]} wanted the labels last
+ * @param {readonly unknown[]} cells
+ * @param {Reading} options
+ */
+function namesClasses(input, wanted, cells, { classes }) {
+  if (!input.labels && input !== wanted.at(-1)) return false;
+  return cells.some((cell) => typeof cell === 'string' && (classes?.includes(cell) || (cell !== '' && isText(cell))));
+}
+
+/** @param {string} from @param {string[]} cells @param {number} columns @returns {Raw} */
+function numbersOf(from, cells, columns) {
+  const odd = cells.findIndex((cell) => cell === '' || isText(cell));
+  if (odd >= 0)
+    throw bad(`${from}: example ${Math.floor(odd / columns) + 1} has '${cells[odd]}' where a number is wanted`);
+  const rows = cells.length / columns;
+  return { type: 'float64', dims: columns === 1 ? [rows] : [rows, columns], data: Float64Array.from(cells, Number) };
+}
+
+/** @param {string} cell */
+const isText = (cell) => Number.isNaN(Number(cell)) && cell.toLowerCase() !== 'nan';
+
+/**
+ * Each line is an object with a number, a nested array of numbers, or as a label the name of a class, for each input.
+ * @param {string} file
+ * @param {readonly ValueInfo[]} wanted
+ * @param {Reading} options
+ * @returns {Promise<Columns>}
+ */
+export async function readJsonLines(file, wanted, options) {
+  const examples = (await textOf(file))
+    .split('\n')
+    .flatMap((line, i) => (line.trim() ? [parsed(file, line, i + 1)] : []));
+  if (!examples.length) throw bad(`${file} has no example: wanted is an object in each line`);
+  const column = (/** @type {ValueInfo} */ input) => {
+    const from = `${file}: ${input.name}`;
+    const values = examples.map((example) => inputOf(file, example, input.name));
+    const areNames = values.every((value) => typeof value === 'string') && namesClasses(input, wanted, values, options);
+    return { from, raw: areNames ? indicesOf(from, values, options.classes) : nested(from, values) };
+  };
+  return Object.fromEntries(wanted.map((input) => [input.name, column(input)]));
+}
+
+/** @param {string} file @param {string} line @param {number} number */
+function parsed(file, line, number) {
+  try {
+    return { number, value: JSON.parse(line) };
+  } catch (error) {
+    throw bad(`${file}: line ${number} is not JSON: ${sentenceOf(error)}`);
+  }
+}
+
+/** @param {string} file @param {{ number: number, value: any }} example @param {string} name */
+function inputOf(file, { number, value }, name) {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, name)) return value[name];
+  throw bad(`${file}: line ${number} has no '${name}', which the model takes`);
+}
+
+/** @param {string} from @param {unknown[]} values @returns {Raw} */
+function nested(from, values) {
+  const dims = dimsOf(values[0]);
+  const data = values.flatMap((value, i) => {
+    const own = dimsOf(value);
+    if (String(own) !== String(dims)) throw bad(`${from}: example ${i + 1} is [${own}], and the first [${dims}]`);
+    const flat = /** @type {unknown[]} */ ([value].flat(Infinity));
+    const odd = flat.find((one) => typeof one !== 'number' && typeof one !== 'boolean');
+    if (odd !== undefined || flat.length !== dims.reduce((size, d) => size * d, 1))
+      throw bad(`${from}: example ${i + 1} must be numbers [${dims}], not ${JSON.stringify(value).slice(0, 60)}`);
+    return flat.map(Number);
+  });
+  return { type: 'float64', dims: [values.length, ...dims], data: Float64Array.from(data) };
+}
+
+/** @param {unknown} value @returns {number[]} */
+const dimsOf = (value) => (Array.isArray(value) ? [value.length, ...(value.length ? dimsOf(value[0]) : [])] : []);
