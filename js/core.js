@@ -192,14 +192,26 @@ export class Core {
   }
 
   /** @param {Protocol['measure']['in']} args */
-  measure({ feeds, fetches }) {
+  measure({ feeds, fetches, ema }) {
     const wanted = [...new Set([...fetches, ...this.#losses.eval])];
-    const outputs = /** @type {NumberOutputs} */ (this.run({ graph: 'eval', feeds, fetches: wanted }));
+    const run = () => this.run({ graph: 'eval', feeds, fetches: wanted });
+    const outputs = /** @type {NumberOutputs} */ (this.#averaged(ema, run));
     return {
       loss: Number(outputs[fetches[0]].data[0]),
       counted: this.#engine.counted(this.#session, this.#losses.eval),
       outputs,
     };
+  }
+
+  /** Does it with the averages in the parameters' place. @template T @param {boolean | undefined} ema @param {() => T} work */
+  #averaged(ema, work) {
+    const swap = () => ema && this.#engine.run('abi_session_swap_ema', this.#session);
+    swap();
+    try {
+      return work();
+    } finally {
+      swap();
+    }
   }
 
   /** @param {Protocol['forward']['in']} args */
@@ -317,6 +329,11 @@ export class Core {
     return this.#engine.json('abi_session_json', this.#session);
   }
 
+  /** @param {Protocol['tell']['in']} call */
+  tell([name, ...args]) {
+    this.#engine.run(`abi_session_${name}`, this.#session, ...args);
+  }
+
   /** @param {number} index */
   getGradient(index) {
     const { type, dims } = this.#parameters[index];
@@ -391,8 +408,9 @@ export class Core {
   }
 
   /** @param {Protocol['export']['in']} args */
-  export({ outputs, trainingInfo, types }) {
-    this.#engine.run('abi_session_export', this.#session, outputs ? linesOf(outputs) : 0, +trainingInfo, +types);
+  export({ outputs, trainingInfo, types, ema }) {
+    const names = outputs ? linesOf(outputs) : 0;
+    this.#averaged(ema, () => this.#engine.run('abi_session_export', this.#session, names, +trainingInfo, +types));
     return this.#result();
   }
 

@@ -13,8 +13,8 @@ import { measuresOf, Tally } from './metrics.js';
  * @param {EvaluateOptions} options
  */
 export async function evaluate({ ask, info }, data, options) {
-  checkKeys('evaluate', options, ['batchSize', 'metrics', 'signal']);
-  const { batchSize = 32, metrics, signal } = options;
+  checkKeys('evaluate', options, ['batchSize', 'metrics', 'ema', 'signal']);
+  const { batchSize = 32, metrics, ema, signal } = options;
   checkWhole('batchSize', batchSize, 1);
   const {
     inputs,
@@ -30,7 +30,7 @@ export async function evaluate({ ask, info }, data, options) {
     for (let next = await batches.next(); !next.done; ) {
       checkSignal(signal);
       const { value: batch } = next;
-      const running = ask('measure', { feeds: batch.feeds, fetches }, [batch.feeds.buffer], signal);
+      const running = ask('measure', { feeds: batch.feeds, fetches, ema }, [batch.feeds.buffer], signal);
       [next] = await Promise.all([batches.next(), running]);
       const result = await running;
       done++;

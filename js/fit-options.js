@@ -17,6 +17,7 @@ export const FIT_KEYS = /** @type {const} */ ([
   'metrics',
   'classWeight',
   'schedule',
+  'ema',
   'earlyStopping',
   'checkpoint',
   'onNaN',
@@ -26,7 +27,10 @@ export const FIT_KEYS = /** @type {const} */ ([
   'onWarning',
   'signal',
 ]);
+/** PyTorch's. */
+export const EMA_DECAY = 0.999;
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
+export const EMA_KEYS = /** @type {const} */ (['decay']);
 export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {
@@ -37,6 +41,7 @@ export function checkFitOptions(data, options) {
     accumulate = 1,
     maxSteps,
     seed,
+    ema,
     earlyStopping,
     checkpoint,
     onNaN = 'throw',
@@ -48,6 +53,9 @@ export function checkFitOptions(data, options) {
   if (seed !== undefined) checkWhole('seed', seed, 0);
   checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
   if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
+  checkKeys('ema', ema, EMA_KEYS);
+  const { decay = EMA_DECAY } = ema ?? {};
+  if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${decay}`);
   checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
   if (!['throw', 'stop', 'skip'].includes(onNaN))
     throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);

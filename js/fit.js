@@ -6,18 +6,19 @@
 import { close, openData, permutation, splitData } from './data.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { checkFitOptions } from './fit-options.js';
+import { checkFitOptions, EMA_DECAY } from './fit-options.js';
 import { measuresOf, Tally } from './metrics.js';
+import { Place } from './place.js';
 import { Saver } from './saver.js';
 import { openSchedule } from './schedule.js';
 import { Watch } from './watch.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
-/** @import { Best, Place } from './place.js' */
+/** @import { Best } from './place.js' */
 /** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
-export { evaluate };
+export { evaluate, Place };
 
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
@@ -119,8 +120,10 @@ class Fit {
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
-    if (this.#canContinue(position) && (await this.#hasSameData(position))) await this.#continue(position);
-    else await this.#leavePlace('forget');
+    const continues = this.#canContinue(position) && (await this.#hasSameData(position));
+    await (continues ? this.#continue(position) : this.#leavePlace('forget'));
+    const { ema } = this.#options;
+    if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
     this.#firstStep = this.#step;
     this.#saver.begin(this.#step);
     this.#schedule = openSchedule(this.#options.schedule, this.#wholeSteps() ?? this.#lastStep());
@@ -208,6 +211,8 @@ class Fit {
       if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
       throw await this.#explain(error);
     } finally {
+      // a session that is gone has said so
+      if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
       this.#place.settle();
     }
   }

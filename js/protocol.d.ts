@@ -161,9 +161,9 @@ export interface Protocol {
     in: { feeds: PackedFeeds; fetches?: readonly string[]; optimize: boolean; lr?: number; position?: Position };
     out: { loss: number; counted: Counted; outputs: NumberOutputs; gradientNorm?: number };
   };
-  /** A run of the eval model for its loss, the first of the fetches. */
+  /** A run of the eval model for its loss, the first of the fetches; with `ema`, here and below, of the averages. */
   measure: {
-    in: { feeds: PackedFeeds; fetches: readonly string[] };
+    in: { feeds: PackedFeeds; fetches: readonly string[]; ema?: boolean };
     out: { loss: number; counted: Counted; outputs: NumberOutputs };
   };
   /** Up to the YieldOp; `run` is what the engine knows it by until its backward. */
@@ -177,6 +177,8 @@ export interface Protocol {
    */
   dropGrad: { in: void; out: void };
   resetGrad: { in: void; out: void };
+  /** A call of abi_session_…, of which only an error is told. */
+  tell: { in: readonly [name: 'set_groups' | 'set_ema', ...args: (number | string)[]]; out: void };
   getLearningRate: { in: void; out: number };
   setLearningRate: { in: number; out: void };
   steps: { in: void; out: number };
@@ -198,7 +200,10 @@ export interface Protocol {
   deleteProperty: { in: string; out: void };
   /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
-  export: { in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean }; out: Uint8Array<ArrayBuffer> };
+  export: {
+    in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean };
+    out: Uint8Array<ArrayBuffer>;
+  };
   memoryPlan: { in: void; out: MemoryPlan };
   graphText: { in: GraphName; out: string };
   /** Whether the nodes of the runs that follow are timed. */

@@ -4,7 +4,6 @@ import { checkEngineOptions } from './engine-options.js';
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
-import { Place } from './place.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
 import { askedAt } from './stack.js';
@@ -15,10 +14,13 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
- * @import { NumberType, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
+ * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
  * from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
+/** @import { Place } from './place.js' */
+
+export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay']);
 
 export class TrainingSession {
   #client;
@@ -26,6 +28,7 @@ export class TrainingSession {
   #info;
   #seed = 0;
   #fitting = false;
+  /** There once a fit has begun. @type {Place | undefined} */
   #place;
   #forward;
 
@@ -33,14 +36,15 @@ export class TrainingSession {
    * @param {Client} client
    * @param {Protocol['load']['out']} loaded
    * @param {typeof import('./outside.js')} [outside] where the loss is outside
+   * @param {Place} [place] where the checkpoint has one
    */
-  constructor(client, loaded, outside) {
+  constructor(client, loaded, outside, place) {
     needClient(client, 'TrainingSession.create(artifacts)');
-    const { info, properties, limits, fit } = loaded;
+    const { info, properties, limits } = loaded;
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
-    this.#place = new Place(fit);
+    this.#place = place;
     this.#forward = outside?.forward;
     this.parameters = frozen(info.parameters);
     this.properties = new PropertyBag(client.ask, properties, limits);
@@ -59,7 +63,8 @@ export class TrainingSession {
     if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(invalid, options.bounds);
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./outside.js')) : undefined;
-      return new TrainingSession(client, loaded, outside);
+      const place = loaded.fit ? await later(() => import('./place.js')) : undefined;
+      return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit));
     });
   }
 
@@ -123,8 +128,14 @@ export class TrainingSession {
       throw invalid("setTrainable: wanted an array of at least one name or pattern, as ['head.*']");
     if (this.#fitting) throw invalid('setTrainable: a fit is running, which must end first');
     this.#info = await this.#ask('setTrainable', [...patterns]);
-    this.#place.forgetBest();
+    this.#place?.forgetBest();
     this.parameters = frozen(this.#info.parameters);
+  }
+
+  /** @param {readonly ParameterGroup[]} groups */
+  async setParameterGroups(groups) {
+    this.#needOptimizer();
+    await this.#ask('tell', ['set_groups', [groups].flat().map(linesOf).join('')]);
   }
 
   /** @param {Feeds} feeds @param {RunOptions} [options] */
@@ -144,10 +155,11 @@ export class TrainingSession {
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#fitting = true;
     const here = new Error();
-    const session = { ask: this.#ask, info: this.#info, seed: this.#seed, place: this.#place };
+    const session = { ask: this.#ask, info: this.#info, seed: this.#seed };
     try {
-      const { fit } = await withData();
-      return await fit(session, data, options);
+      const { fit, Place } = await withData();
+      this.#place ??= new Place();
+      return await fit({ ...session, place: this.#place }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     } finally {
@@ -249,14 +261,15 @@ export class TrainingSession {
   async saveCheckpoint(options = {}) {
     checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version']);
     const [optimizerState, format] = [options.optimizerState ?? true, formatOf(options)];
-    return await this.#place.between(() => this.#ask('save', { optimizerState, format, fit: this.#place.text }));
+    const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' });
+    return await (this.#place?.between(save) ?? save());
   }
 
   /** @param {ExportOptions} [options] */
   async exportModel(options = {}) {
-    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format']);
-    const { outputs, trainingInfo = false, format } = options;
-    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort' });
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema']);
+    const { outputs, trainingInfo = false, format, ema } = options;
+    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort', ema });
     return format ? (await later(() => import('./ort/model.js'))).inFormat(model, options, TrainletError) : model;
   }
 
@@ -306,6 +319,16 @@ const withData = () => later(() => import('./fit.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
+
+/** As the engine reads them, and checks what there is in them. @param {ParameterGroup} group */
+function linesOf(group) {
+  checkKeys('setParameterGroups', group, GROUP_KEYS);
+  const { params, lrScale = '', weightDecay = '' } = group ?? {};
+  return [params]
+    .flat()
+    .map((name) => `${name}\n${lrScale}\n${weightDecay}\n`)
+    .join('');
+}
 
 /** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
 function frozen(parameters) {

@@ -409,6 +409,16 @@ export interface PredictOptions extends RunOptions {
   readonly labels?: boolean;
 }
 
+/** Parameters that are updated differently from others. */
+export interface ParameterGroup {
+  /** Names or patterns (`*`, `?`). */
+  readonly params: string | readonly string[];
+  /** By which the session's learning rate is multiplied, that of a schedule too; from 0 up. Default 1. */
+  readonly lrScale?: number;
+  /** From 0 up. Default: the optimizer's. For `adam` made without `weightDecay`, it is that of AdamW. */
+  readonly weightDecay?: number;
+}
+
 /** Runs any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
@@ -612,6 +622,11 @@ export interface OptimizerOptions {
   alpha?: number;
   /** The gradients together are scaled down to this L2 norm. */
   clipGradNorm?: number;
+  /**
+   * Each element of a gradient is clamped to -clipGradValue … clipGradValue before the update; refused together with
+   * `clipGradNorm`. 0, the default: it is not. ONNX Runtime has no operator for it.
+   */
+  clipGradValue?: number;
 }
 
 /**
@@ -880,6 +895,16 @@ export class TrainingSession {
    * the way without a gradient); then nothing has changed.
    */
   setTrainable(patterns: readonly string[]): Promise<void>;
+  /**
+   * From here on, parameters have the learning rate and weight decay of their group, as PyTorch's parameter groups; of
+   * several patterns that match, the last counts, and what none matches is as it would be without groups. `[]` forgets
+   * them. Saved in Trainlet's checkpoints.
+   * ```js
+   * await session.setParameterGroups([{ params: '*', lrScale: 0.1 }, { params: 'head.*' }, { params: '*.bias', weightDecay: 0 }]);
+   * ```
+   * Errors: `invalid-argument` (a pattern that matches no float32 parameter, a number below 0); then nothing has changed.
+   */
+  setParameterGroups(groups: readonly ParameterGroup[]): Promise<void>;
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /** As in an InferenceSession; 'eval' is also the graph that `predict` runs. Default: 'train'. */
@@ -946,6 +971,8 @@ export interface ExportOptions {
    * value gets its type only when it is run; refused with `trainingInfo`.
    */
   format?: 'onnx' | 'ort';
+  /** The average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
+  ema?: boolean;
 }
 
 export interface CheckpointOptions {
@@ -953,7 +980,7 @@ export interface CheckpointOptions {
   optimizerState?: boolean;
   /**
    * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
-   * position of a fit, the state of the random numbers, bounds, the optimizer's state of frozen parameters and separate
+   * position of a fit, the state of the random numbers, bounds, groups, averages, the optimizer's state of frozen parameters and separate
    * step counts of parameters, and it holds the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
@@ -1016,6 +1043,8 @@ export interface EvaluateOptions {
   batchSize?: number;
   /** Besides the loss; default: accuracy where the labels are class indices. */
   metrics?: readonly Metric[];
+  /** Of the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
+  ema?: boolean;
   /** Stops it, within a batch too, as the signal of a run does. */
   signal?: AbortSignal;
 }
@@ -1052,6 +1081,14 @@ export interface FitOptions {
    */
   classWeight?: 'balanced' | readonly number[] | Readonly<Record<number, number>>;
   schedule?: Schedule;
+  /**
+   * Keeps an exponential moving average of what trains: a copy after the first step, then decay · average + (1 − decay) ·
+   * parameter after each, as PyTorch's `swa_utils.get_ema_multi_avg_fn`. `decay` is above 0 and below 1; default 0.999.
+   * `evaluate` and `exportModel` take it with `ema: true`; validation and early stopping are of the parameters
+   * themselves. It is in Trainlet's checkpoints, a continued fit goes on with it, and it stays as it is after the fit,
+   * until another fit with `ema` begins or `setTrainable` drops it.
+   */
+  ema?: { decay?: number };
   /**
    * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when
    * larger. With `restoreBest`, a fit ends with the best epoch's parameters; a fit that is cut short by `maxSteps` or

@@ -251,6 +251,19 @@ Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
  * STATUS_INVALID_ARGUMENT for least > most, NaN, and a pattern that matches none. */
 Status trainlet_session_bound(TrainletSession *s, const char *pattern, double least, double most);
 void trainlet_session_unbound(TrainletSession *s); /* forgets the bounds, a checkpoint's too */
+/* Parameter groups: from here on the float32 parameters whose names match a pattern are updated with the learning rate
+ * times its lr_scale, and with its weight decay. Three lines each, every one with a line break: the pattern, lr_scale
+ * (empty: 1), weight decay (empty: the optimizer's); the last that matches wins, and what none matches is as it would
+ * be without any. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT for a pattern that matches none and a number that
+ * is not finite or below 0; then nothing has changed. */
+Status trainlet_session_set_groups(TrainletSession *s, const char *groups);
+/* From here on an average of what trains is kept: a copy after the first step of the optimizer, then decay · average +
+ * (1 − decay) · value after each. With decay 0 the steps leave it as it is; `anew` drops it first, as set_trainable
+ * does. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT: the decay is not of 0 … 1 or is 1. */
+Status trainlet_session_set_ema(TrainletSession *s, double decay, bool anew);
+/* Exchanges the parameters with their average, to evaluate or export that, and back; no step may come in between.
+ * STATUS_INVALID_ARGUMENT: there is none. */
+Status trainlet_session_swap_ema(TrainletSession *s);
 /* The gradient of parameter i, in its shape: the sum over the train runs since the last reset, zeros if there was none.
  * NULL with a sentence if it is frozen (STATUS_INVALID_ARGUMENT). Valid until the next call that trains.
  */

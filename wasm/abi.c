@@ -367,6 +367,15 @@ Status abi_session_bound(TrainletSession *s, const char *pattern, double least, 
   return trainlet_session_bound(s, pattern, least, most), session_status(s);
 }
 EXPORT(abi_session_unbound) void abi_session_unbound(TrainletSession *s) { trainlet_session_unbound(s); }
+EXPORT(abi_session_set_groups) Status abi_session_set_groups(TrainletSession *s, const char *groups) {
+  return trainlet_session_set_groups(s, groups), session_status(s);
+}
+EXPORT(abi_session_set_ema) Status abi_session_set_ema(TrainletSession *s, double decay, int anew) {
+  return trainlet_session_set_ema(s, decay, anew), session_status(s);
+}
+EXPORT(abi_session_swap_ema) Status abi_session_swap_ema(TrainletSession *s) {
+  return trainlet_session_swap_ema(s), session_status(s);
+}
 EXPORT(abi_session_gradient) const float *abi_session_gradient(TrainletSession *s, int i) {
   const float *gradient = trainlet_session_gradient(s, i);
   session_status(s);

@@ -26,7 +26,16 @@ import { complain, say } from './terminal.js';
 const FORMATS = ['ort', 'trainlet', 'compact'];
 
 /** What makes artifacts of a model, and says nothing about those that there are. */
-const OF_MODEL = ['loss', 'ignore-index', 'label-smoothing', 'lr', 'weight-decay', 'momentum', 'clip-grad-norm'];
+const OF_MODEL = [
+  'loss',
+  'ignore-index',
+  'label-smoothing',
+  'lr',
+  'weight-decay',
+  'momentum',
+  'clip-grad-norm',
+  'clip-grad-value',
+];
 const ALSO_OF_MODEL = [
   'sample-weights',
   'head',
@@ -60,7 +69,7 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --head-hidden N      units of a layer before the new last one (default: 0, there is none)
   --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
   --lr RATE            learning rate
-  --weight-decay W, --momentum M, --clip-grad-norm N
+  --weight-decay W, --momentum M, --clip-grad-norm N, --clip-grad-value V
   --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
                        inspect shows it; with --head its own)
   --freeze GLOB        parameters to leave as they are; wins over --train
@@ -90,6 +99,7 @@ export const ARTIFACTS_OPTIONS = {
   'weight-decay': { type: 'string' },
   momentum: { type: 'string' },
   'clip-grad-norm': { type: 'string' },
+  'clip-grad-value': { type: 'string' },
   train: { type: 'string', multiple: true },
   freeze: { type: 'string', multiple: true },
   output: { type: 'string', multiple: true },
@@ -186,6 +196,7 @@ async function makeAsTold(model, values, ortFormat) {
     weightDecay: number('weight-decay', values['weight-decay']),
     momentum: number('momentum', values.momentum),
     clipGradNorm: number('clip-grad-norm', values['clip-grad-norm']),
+    clipGradValue: number('clip-grad-value', values['clip-grad-value']),
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
   const options = { loss, optimizer, head: headIn(values), ...lists, batchNorm, untie, nominal, ortFormat };

@@ -27,6 +27,12 @@ typedef struct CheckpointBounds {
   float least, most;
 } CheckpointBounds;
 
+/* What an optimizer's step does differently with a parameter. */
+typedef struct CheckpointGroup {
+  const char *parameter;
+  float lr_scale, weight_decay;
+} CheckpointGroup;
+
 typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;
 typedef struct Property {
   const char *name;
@@ -56,6 +62,10 @@ typedef struct Checkpoint {
   int best_count;
   CheckpointBounds *bounds;
   int bound_count;
+  CheckpointGroup *groups;
+  int group_count;
+  CheckpointTensor *averages; /* of what trains, over the steps */
+  int average_count;
 } Checkpoint;
 
 /* The one rule for readers and writers: a checkpoint is refused if two parameters, sets of moments, properties or best
@@ -67,6 +77,9 @@ Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error);
 enum { PROPERTY_NAME_MAX = 1 << 10, PROPERTY_TEXT_MAX = 16 << 20 };
 /* Refuses a name that is empty, and a name or value (NULL: it is a number) that is too long or not UTF-8. */
 Status property_check(const char *name, const char *value, Error *error);
+
+/* That a group's numbers are finite and at least 0. */
+bool checkpoint_group_is_good(const CheckpointGroup *g);
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
  * be freed when it returns. */

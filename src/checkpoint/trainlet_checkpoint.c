@@ -21,13 +21,16 @@ static Status out_of_memory(Error *error) {
  *   ┌ 0D │ T L C K ┬ 10 │ version ┬ 1D │ CRC-32, 4 bytes ┬ 22 │ length │ body … ┐
  */
 
-enum { VERSION = 2, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
+enum { VERSION = 4, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
 static const uint8_t magic[] = {0x0D, 'T', 'L', 'C', 'K'};
 enum { TAG_VERSION = 0x10, TAG_CHECKSUM = 0x1D, TAG_BODY = 0x22 };
 
 typedef struct Span {
   const uint8_t *at, *end;
 } Span;
+
+/* No checksum covers it: none that is read is one bit away from another. */
+static bool is_version(uint64_t version) { return version == 1 || version == 2 || version == VERSION; }
 
 static bool take_tag(Span *s, uint8_t tag) { return s->at < s->end && *s->at++ == tag; }
 
@@ -67,8 +70,8 @@ static Status open_envelope(Span *s, Error *error) {
   if (memcmp(s->at, magic, count < sizeof magic ? count : sizeof magic) != 0)
     return corrupt(error, "the bytes are no checkpoint, neither Trainlet's nor ONNX Runtime's");
   s->at += count < sizeof magic ? count : sizeof magic;
-  if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && (version < 1 || version > VERSION))
-    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1 to %d",
+  if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && !is_version(version))
+    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1, 2 and %d",
                    (unsigned long long)version, VERSION);
   if (!version || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
       !take_varint(s, &length))
@@ -190,6 +193,19 @@ static Status read_bounds(const Trainlet__State *state, Arena *arena, Error *err
   return STATUS_OK;
 }
 
+static Status read_groups(const Trainlet__State *state, Arena *arena, Error *error, Checkpoint *out) {
+  if (state->n_groups > INT32_MAX || !(out->groups = ARENA_ARRAY(arena, CheckpointGroup, state->n_groups)))
+    return out_of_memory(error);
+  for (size_t i = 0; i < state->n_groups; i++) {
+    const Trainlet__Group *g = state->groups[i];
+    CheckpointGroup group = {g->param_name, g->lr_scale, g->weight_decay};
+    if (!has_name(g->param_name) || !checkpoint_group_is_good(&group))
+      return corrupt(error, "the checkpoint has a group without a name, or with numbers that none can have");
+    out->groups[out->group_count++] = group;
+  }
+  return STATUS_OK;
+}
+
 static void read_run(const Trainlet__State *state, Checkpoint *out) {
   out->fit = state->fit;
   if (state->rng) {
@@ -218,6 +234,8 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   TRY(read_optimizer(state, arena, error, out));
   TRY(read_properties(state->properties, arena, error, out));
   TRY(read_bounds(state, arena, error, out));
+  TRY(read_groups(state, arena, error, out));
+  TRY(read_tensors(state->averages, state->n_averages, arena, error, &out->averages, &out->average_count));
   read_run(state, out);
   return checkpoint_check_names(out, arena, error);
 }
@@ -319,6 +337,18 @@ static bool write_bounds(const Checkpoint *c, Arena *arena, Trainlet__State *sta
   return true;
 }
 
+static bool write_groups(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
+  MESSAGES(arena, Trainlet__Group, trainlet__group__init, c->group_count, state->n_groups, state->groups);
+  for (int i = 0; i < c->group_count; i++) {
+    Trainlet__Group *to = state->groups[i];
+    to->param_name = text(c->groups[i].parameter);
+    to->has_lr_scale = to->has_weight_decay = true;
+    to->lr_scale = c->groups[i].lr_scale;
+    to->weight_decay = c->groups[i].weight_decay;
+  }
+  return true;
+}
+
 static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPosition *p) {
   trainlet__rng__init(rng);
   trainlet__data_position__init(p);
@@ -333,11 +363,12 @@ static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPos
   p->batch_size = c->position[4];
 }
 
-/* 1 where a reader of that version reads it right: bounds and steps of a parameter's own are of version 2. */
+/* 1 where a reader of that version reads it right: bounds and steps of a parameter's own are of version 2, groups and
+ * averages of version 4. */
 static uint64_t version_of(const Checkpoint *c) {
   bool own = c->bound_count > 0;
   for (int i = 0; c->has_optimizer && i < c->moment_count; i++) own |= c->moments[i].steps != c->step;
-  return own ? VERSION : 1;
+  return c->group_count || c->average_count ? VERSION : own ? 2 : 1;
 }
 
 static Status write_envelope(const Trainlet__State *state, uint64_t version, Error *error, Block *out,
@@ -366,6 +397,8 @@ static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *stat
                        &state->module->trainable) &&
          write_tensors(c->frozen, c->frozen_count, arena, &state->module->n_frozen, &state->module->frozen) &&
          write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) && write_bounds(c, arena, state) &&
+         write_groups(c, arena, state) &&
+         write_tensors(c->averages, c->average_count, arena, &state->n_averages, &state->averages) &&
          write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
 }
 

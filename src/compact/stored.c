@@ -61,6 +61,10 @@ static const Record bounds = {sizeof(CheckpointBounds), FIELDS(AT(CheckpointBoun
                                                                AT(CheckpointBounds, FIELD_FLOAT, least),
                                                                AT(CheckpointBounds, FIELD_FLOAT, most))};
 
+static const Record groups = {sizeof(CheckpointGroup), FIELDS(AT(CheckpointGroup, FIELD_TEXT, parameter),
+                                                              AT(CheckpointGroup, FIELD_FLOAT, lr_scale),
+                                                              AT(CheckpointGroup, FIELD_FLOAT, weight_decay))};
+
 /* ---- the file ---- */
 
 #define IN_CHECKPOINT(kind, field) AT(Stored, kind, checkpoint.field)
@@ -77,4 +81,5 @@ const Record stored_record = {
                            IN_CHECKPOINT(FIELD_LONG, position[1]), IN_CHECKPOINT(FIELD_LONG, position[2]),
                            IN_CHECKPOINT(FIELD_LONG, position[3]), IN_CHECKPOINT(FIELD_LONG, position[4]),
                            IN_CHECKPOINT(FIELD_OPTION, fit), CHECKPOINT_LIST(best, best_count, tensor),
-                           CHECKPOINT_LIST(bounds, bound_count, bounds))};
+                           CHECKPOINT_LIST(bounds, bound_count, bounds), CHECKPOINT_LIST(groups, group_count, groups),
+                           CHECKPOINT_LIST(averages, average_count, tensor))};

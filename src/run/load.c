@@ -203,6 +203,7 @@ static Status join_parts(TrainletSession *s) {
     session_find_accumulators(s, train);
     TRY(take_choice(s));
     TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
+    TRY(state_take_averages(&s->state, &s->checkpoint, &s->error));
   }
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   take_checkpoint(s);

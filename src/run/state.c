@@ -36,6 +36,7 @@ static Status order_in(State *s, const Checkpoint *c, const Graph *train, Arena 
                           .trainable = trainable,
                           .least = -INFINITY,
                           .most = INFINITY,
+                          .lr_scale = 1,
                           .bytes = t->bytes,
                           .start = t->data};
     s->by_name[i] = &read[i];
@@ -280,6 +281,20 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
   return STATUS_OK;
 }
 
+static Status copy_groups(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
+  for (int i = 0; i < s->count; i++) s->parameters[i].weight_decay = o->weight_decay;
+  for (int i = 0; i < c->group_count; i++) {
+    const CheckpointGroup *g = &c->groups[i];
+    Parameter *p = state_find(s, g->parameter);
+    if (!p || p->type != DTYPE_FLOAT32)
+      return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                       "the checkpoint has '%.200s' in a group, which is no float32 parameter", g->parameter);
+    p->lr_scale = g->lr_scale;
+    p->weight_decay = g->weight_decay;
+  }
+  return STATUS_OK;
+}
+
 static Status copy_bounds(State *s, const Checkpoint *c, Error *error) {
   for (int i = 0; i < c->bound_count; i++) {
     const CheckpointBounds *b = &c->bounds[i];
@@ -308,6 +323,7 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   TRY(add_undo(s, error));
   copy_values(s, c);
   TRY(copy_bounds(s, c, error));
+  TRY(copy_groups(s, c, o, error));
   if (!train) return STATUS_OK;
   TRY(add_moments(s, error));
   for (int i = 0; i < s->count; i++) s->parameters[i].steps = s->parameters[i].trainable ? c->step : 0;
@@ -357,7 +373,7 @@ Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scr
     if (status != STATUS_OK) p->trainable = before[i].trainable, p->updated = before[i].updated;
     else if (fresh) state_trust(p);
   }
-  if (status == STATUS_OK) state_forget_best(s);
+  if (status == STATUS_OK) state_forget_best(s), state_forget_averages(s);
   return status;
 }
 
@@ -379,7 +395,8 @@ void state_clamp(State *s) {
 /* Whether b begins where a ends, apart from the gap. */
 static bool is_next(const Parameter *a, const Parameter *b) {
   size_t bytes = padded_bytes(a);
-  bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad && a->steps == b->steps;
+  bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad &&
+              a->steps == b->steps && a->lr_scale == b->lr_scale && a->weight_decay == b->weight_decay;
   for (int k = 0; k < 2 && a->moment[k]; k++) next &= (char *)a->moment[k] + bytes == (char *)b->moment[k];
   return next;
 }
@@ -388,7 +405,8 @@ int state_next_stretch(const State *s, int i, Stretch *out) {
   while (i < s->count && !s->parameters[i].trainable) i++;
   if (i >= s->count) return 0;
   const Parameter *last = &s->parameters[i];
-  *out = (Stretch){last->data, last->grad, {last->moment[0], last->moment[1]}, 0, last->steps};
+  *out = (Stretch){last->data,     last->grad,        {last->moment[0], last->moment[1]}, 0, last->steps,
+                   last->lr_scale, last->weight_decay};
   for (i++; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
     if (p->trainable && !is_next(last, p)) break;
@@ -474,5 +492,6 @@ void state_free(State *s) {
   block_free(&s->undo);
   arena_free(&s->moments);
   block_free(&s->best);
+  block_free(&s->averages);
   *s = (State){0};
 }

@@ -18,14 +18,16 @@ typedef struct Parameter {
   size_t bytes;
   const void *start; /* the checkpoint's values, NULL in a nominal one */
   void *data;
-  float *grad;       /* trainable only */
-  float *moment[2];  /* NULL where the optimizer keeps none, or it has never trained */
-  int64_t steps;     /* how many updates it has had */
-  float least, most; /* what an update may make of its values; ±infinity: anything */
-  bool placed;       /* only while the order is found */
-  bool accumulated;  /* a training model collects its gradient */
-  bool updated;      /* a running statistic: a train run writes it */
-  void *best;        /* a copy of its values in `best`, NULL where there is none */
+  float *grad;                  /* trainable only */
+  float *moment[2];             /* NULL where the optimizer keeps none, or it has never trained */
+  int64_t steps;                /* how many updates it has had */
+  float least, most;            /* what an update may make of its values; ±infinity: anything */
+  float lr_scale, weight_decay; /* of its group: the session's learning rate times the one, and the other itself */
+  bool placed;                  /* only while the order is found */
+  bool accumulated;             /* a training model collects its gradient */
+  bool updated;                 /* a running statistic: a train run writes it */
+  void *best;                   /* a copy of its values in `best`, NULL where there is none */
+  float *average;               /* of its values over the steps, in `averages`; NULL where there is none */
   size_t strange[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
 } Parameter;
 
@@ -33,7 +35,9 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name;   /* sorted */
   int count;
-  Block values, gradients, undo, best;
+  Block values, gradients, undo, best, averages;
+  bool averaged; /* they have had a step: until then they hold nothing */
+  float ema_decay; /* of the averages; 0: they stay as they are */
   Arena moments; /* a stretch for all that began to train together */
   int moment_count;
   size_t total_bytes;
@@ -64,11 +68,13 @@ Status state_bind(State *s, Graph *g, Error *error);
 void state_mark_fixed(const State *s, Graph *g);
 void state_zero_gradients(State *s);
 void state_clamp(State *s); /* to the parameters' bounds */
-/* Trainable parameters that lie side by side, with their gradients and moments, and have had as many updates. */
+/* Trainable parameters that lie side by side, with their gradients and moments, and have had as many updates; they are
+ * of one group. */
 typedef struct Stretch {
   float *values, *gradients, *moment[2];
   size_t count; /* of elements */
   int64_t steps;
+  float lr_scale, weight_decay;
 } Stretch;
 /* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
 int state_next_stretch(const State *s, int i, Stretch *out);
@@ -87,6 +93,13 @@ void state_restore_best(State *s);
 void state_forget_best(State *s);
 /* The checkpoint's. */
 Status state_take_best(State *s, const Checkpoint *c, Error *error);
+/* ---- averages of what trains (run/average.c) ---- */
+Status state_begin_averages(State *s, Error *error); /* where there are none */
+/* average = decay · average + (1 − decay) · value; a copy at first. */
+void state_average(State *s, float decay);
+void state_swap_averages(State *s); /* with the values */
+void state_forget_averages(State *s);
+Status state_take_averages(State *s, const Checkpoint *c, Error *error); /* the checkpoint's */
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */

@@ -32,8 +32,14 @@ Status session_check_training_info(TrainletSession *s) {
   if (wide && (!o->correct_bias || !o->first_step))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a training_info can say %s only with its bias correction", optimizer_name(o->kind));
+  if (o->clip_value > 0)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info cannot say that gradients are clipped (clipGradValue %g)", (double)o->clip_value);
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
+    if (p->trainable && (p->lr_scale != 1 || p->weight_decay != o->weight_decay))
+      return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                       "a training_info cannot say that '%.200s' is of another group than other parameters", p->name);
     if (p->trainable && !(isinf(p->least) && isinf(p->most)))
       return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "a training_info cannot say that '%.200s' has bounds",
                        p->name);

@@ -210,7 +210,9 @@ static const char *optimizer_option(int i) {
 }
 
 /* Clipping is every optimizer's. */
-static bool has_setting(OptimizerKind kind, SettingId id) { return id == SETTING_CLIP_NORM || optimizer_has(kind, id); }
+static bool has_setting(OptimizerKind kind, SettingId id) {
+  return id == SETTING_CLIP_NORM || id == SETTING_CLIP_VALUE || optimizer_has(kind, id);
+}
 
 /* "type, lr, betas …": the options of the optimizer. */
 static const char *options_of(OptimizerKind kind, char text[LISTED_MAX]) {

@@ -55,6 +55,8 @@ void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   size_t at = strlen(names);
   if (optimizer_model_is_ours(&a->optimizer))
     snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
+  at = strlen(names);
+  if (a->optimizer.clip_value > 0) snprintf(names + at, sizeof names - at, "%sclipGradValue", at ? ", " : "");
   if (*names) artifacts_warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 

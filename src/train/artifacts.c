@@ -427,6 +427,9 @@ static Status build(TrainletArtifacts *a) {
   if (a->optimizer.nesterov && a->optimizer.momentum == 0)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "option optimizer.nesterov needs optimizer.momentum above 0");
+  if (a->optimizer.clip_norm > 0 && a->optimizer.clip_value > 0)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "option optimizer.clipGradValue: gradients are clipped by it or by clipGradNorm, not by both");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
   TRY(put_head(a));

@@ -64,6 +64,19 @@ float optimizer_clip_scale(const Optimizer *o, double norm_squared) {
   return scale < 1 ? (float)scale : 1;
 }
 
+typedef struct Clip {
+  float *g, most;
+} Clip;
+
+static void clip_range(void *context, size_t from, size_t to) {
+  const Clip *c = context;
+  for (size_t i = from; i < to; i++) c->g[i] = c->g[i] < -c->most ? -c->most : c->g[i] > c->most ? c->most : c->g[i];
+}
+
+void optimizer_clip_values(float *g, size_t count, float most) {
+  threads_split(count, GRAIN, clip_range, &(Clip){g, most});
+}
+
 /* ---- the update ---- */
 
 static bool by_momentum(const Optimizer *o) { return o->momentum != 0 && optimizer_row(o->kind)->update_by_momentum; }
@@ -305,6 +318,7 @@ static const Setting settings[SETTING_COUNT] = {
     [SETTING_CORRECT_BIAS] = {NULL, "correct_bias", FIELD(correct_bias), true, 0, 0},
     [SETTING_FIRST_STEP] = {NULL, "first_step", FIELD(first_step), true, 0, 0},
     [SETTING_ADAM_MODE] = {NULL, "adam_mode", FIELD(adam_mode), true, 0, 0},
+    [SETTING_CLIP_VALUE] = {"clipGradValue", NULL, FIELD(clip_value), false, 0, INFINITY},
 };
 
 static const OwnSetting adamw_settings[] = {
@@ -448,6 +462,7 @@ bool optimizer_same(const Optimizer *a, const Optimizer *b) {
   Optimizer x = *a, y = *b;
   bool same = x.kind == y.kind;
   x.clip_norm = y.clip_norm;
+  x.clip_value = y.clip_value;
   for (SettingId id = SETTING_LR; id < SETTING_COUNT; id++) {
     const Setting *s = &settings[id];
     if (s->is_flag) same &= *setting_flag(s, &x) == *setting_flag(s, &y);

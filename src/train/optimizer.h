@@ -25,9 +25,10 @@ typedef struct Optimizer {
   bool nesterov;
   float lr_decay, alpha;
   bool correct_bias;
-  bool first_step; /* T, the update count of the formulas, in the first update: 0 or 1 */
-  bool adam_mode;  /* ONNX Runtime's attribute: 1 for the kinds with Hugging Face's order */
-  float clip_norm; /* global L2 norm of all gradients together; 0 = no clipping */
+  bool first_step;  /* T, the update count of the formulas, in the first update: 0 or 1 */
+  bool adam_mode;   /* ONNX Runtime's attribute: 1 for the kinds with Hugging Face's order */
+  float clip_norm;  /* global L2 norm of all gradients together; 0 = no clipping */
+  float clip_value; /* of each element of a gradient; 0 = no clipping */
 } Optimizer;
 
 /* ---- settings: one row each ---- */
@@ -48,6 +49,7 @@ typedef enum SettingId {
   SETTING_CORRECT_BIAS,
   SETTING_FIRST_STEP,
   SETTING_ADAM_MODE,
+  SETTING_CLIP_VALUE,
   SETTING_COUNT,
 } SettingId;
 
@@ -110,6 +112,8 @@ int optimizer_moment_count(const Optimizer *o);                /* 0, 1 or 2 bloc
 double optimizer_norm_squared(const float *g, size_t count);
 /* clip coefficient min(max_norm / (norm + 1e-6), 1); 1 without clipping. */
 float optimizer_clip_scale(const Optimizer *o, double norm_squared);
+/* Clamps each to -most … most. */
+void optimizer_clip_values(float *g, size_t count, float most);
 /* One update of `count` elements in place; `step` is T: updates done before + first_step; the gradient is scaled by
  * `scale` on the fly. m, v: the moments (NULL where the kind has none). */
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m,
@@ -119,8 +123,9 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
 
 /* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with
  * InplaceClipGradNorm before it when clipping, laid out as ONNX Runtime's; com.trainlet's for what ONNX Runtime lacks
- * (Adagrad, momentum, Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts from 0). The initial
- * learning rate is in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where that is absent. */
+ * (InplaceClipGradValue, Adagrad, momentum, Nesterov, SGD weight decay, Adam with coupled weight decay, a T that counts
+ * from 0). The initial learning rate is in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where
+ * that is absent. */
 Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out);
 bool optimizer_model_is_ours(const Optimizer *o); /* ONNX Runtime has no operator for it */
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes);

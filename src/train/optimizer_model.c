@@ -62,6 +62,8 @@ static Status read_clip(const OnnxNode *n, Error *error, float *clip_norm) {
   return read_float(n, "max_norm", 0, INFINITY, error, clip_norm);
 }
 
+static const char clip_value_type[] = "InplaceClipGradValue";
+
 /* OPTIMIZER_NONE: no optimizer has this node. */
 static OptimizerKind kind_of(const OnnxNode *n) {
   bool in_runtime = strcmp(n->domain, MICROSOFT) == 0;
@@ -74,13 +76,15 @@ static OptimizerKind kind_of(const OnnxNode *n) {
 }
 
 static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimizer *out) {
-  float clip_norm = 0;
+  float clip_norm = 0, clip_value = 0;
   *out = (Optimizer){0};
   for (int i = 0; i < count; i++) {
     const OnnxNode *n = &nodes[i];
     OptimizerKind kind = kind_of(n);
     if (strcmp(n->op_type, "InplaceClipGradNorm") == 0) {
       TRY(read_clip(n, error, &clip_norm));
+    } else if (strcmp(n->op_type, clip_value_type) == 0 && strcmp(n->domain, OURS) == 0) {
+      TRY(read_float(n, "clip_value", 0, INFINITY, error, &clip_value));
     } else if (kind == OPTIMIZER_NONE) {
       return error_set(error, STATUS_UNSUPPORTED_OP, n->name,
                        "the optimizer model uses the operator '%.64s', which is no optimizer we have", n->op_type);
@@ -95,6 +99,7 @@ static Status read_nodes(const OnnxNode *nodes, int count, Error *error, Optimiz
   if (out->kind == OPTIMIZER_NONE)
     return error_set(error, STATUS_INVALID_MODEL, NULL, "the optimizer model holds no optimizer");
   out->clip_norm = clip_norm;
+  out->clip_value = clip_value;
   return STATUS_OK;
 }
 
@@ -146,6 +151,14 @@ static bool runtime_has(const Optimizer *o) {
 
 bool optimizer_model_is_ours(const Optimizer *o) { return o->kind != OPTIMIZER_NONE && !runtime_has(o); }
 
+static OnnxNode clip_node(const Optimizer *o, const char **clipped, Attr *attr) {
+  static const char *gradients = "gradients", norm_type[] = "InplaceClipGradNorm";
+  bool by_value = o->clip_value > 0;
+  const char *type = by_value ? clip_value_type : norm_type;
+  *attr = by_value ? attr_of_float("clip_value", o->clip_value) : attr_of_float("max_norm", o->clip_norm);
+  return (OnnxNode){type, by_value ? OURS : MICROSOFT, type, &gradients, clipped, 1, 1, attr, 1};
+}
+
 static int write_attrs(const Optimizer *o, Attr attrs[SETTING_COUNT]) {
   Optimizer x = *o;
   int n = 0;
@@ -175,14 +188,14 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
   const OptimizerRow *row = optimizer_row(o->kind);
   if (o->kind == OPTIMIZER_NONE)
     return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "there is no optimizer to write a model of");
-  bool clips = o->clip_norm > 0, in_runtime = runtime_has(o), plain = in_runtime && row->runtime_is_bare;
-  Attr attrs[SETTING_COUNT], max_norm = attr_of_float("max_norm", o->clip_norm);
+  bool clips = o->clip_norm > 0 || o->clip_value > 0, in_runtime = runtime_has(o),
+       plain = in_runtime && row->runtime_is_bare;
+  Attr attrs[SETTING_COUNT], clip;
   const char *clipped = "clip_grad_norm_output", *flag = "updated_flag", *in[6];
   const char *op_type = in_runtime ? row->runtime_op_type : row->op_type, *domain = in_runtime ? MICROSOFT : OURS;
   int in_count = name_inputs(o, clips ? clipped : "gradients", in), attr_count = plain ? 0 : write_attrs(o, attrs);
   const OnnxNode nodes[] = {
-      {"InplaceClipGradNorm", MICROSOFT, "InplaceClipGradNorm", (const char *[]){"gradients"}, &clipped, 1, 1,
-       &max_norm, 1},
+      clip_node(o, &clipped, &clip),
       {op_type, domain, op_type, in, &flag, in_count, 1, attrs, attr_count},
   };
   const OnnxPort inputs[] = {{"learning_rate", DTYPE_FLOAT32, 1},
@@ -211,7 +224,7 @@ Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_
       .between = &between,
       .between_count = clips,
       .opsets = opsets,
-      .opset_count = in_runtime ? 2 : 3,
+      .opset_count = in_runtime && o->clip_value <= 0 ? 2 : 3,
   };
   return onnx_write_nodes(&model, error, out, out_bytes);
 }

@@ -1,6 +1,6 @@
 """Writes tuning.json: twenty steps in PyTorch of what fine-tuning is made of: label smoothing, weights of classes and examples, parameter
 groups, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after make_w.py, whose networks these
-are.
+are, with PyTorch 2 (2.15 was used).
 
 The data of a run are `steps` batches, one after another: batch i of a tensor is that of step i by make_w.py's formula. What the JSON holds
 for a run: what Trainlet is told, and in PyTorch, in float64, the loss of each step, its learning rate where there is a schedule, the
@@ -32,6 +32,9 @@ ADAM = dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.03
 GROUPS = [dict(params=["*"], weightDecay=0), dict(params=["fc1.*"], lrScale=0.25), dict(params=["*.bias"], lrScale=2, weightDecay=0.0625)]
 
 
+PLAIN = dict(type="cross-entropy")
+
+
 def smoothing(**loss):
     return dict(type="cross-entropy", labelSmoothing=0.1, **loss)
 
@@ -53,7 +56,21 @@ RUNS = {
                              optimizer=SGD),
     "classes_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5), loss=dict(type="cross-entropy", sampleWeights=True),
                            classWeight=WEIGHTS, sampleWeight=SAMPLES, optimizer=dict(type="sgd", lr=0.0625)),
+    "groups": dict(MLP, loss=PLAIN, optimizer=ADAMW, groups=GROUPS),
+    "groups_adam": dict(MLP, loss=PLAIN, optimizer=ADAM, groups=GROUPS),
+    "groups_schedule": dict(MLP, loss=PLAIN, optimizer=dict(SGD, weightDecay=0.03125), groups=GROUPS, schedule=dict(type="linear", lr=0.25)),
+    "ema": dict(MLP, loss=PLAIN, optimizer=SGD, ema=dict(decay=0.875)),
+    "clip_value": dict(MLP, loss=PLAIN, optimizer=dict(SGD, clipGradValue=0.015625)),
+    "clip_value_adamw": dict(MLP, loss=PLAIN, optimizer=dict(ADAMW, clipGradValue=0.015625)),
+    "one_cycle": dict(MLP, loss=PLAIN, optimizer=SGD, schedule=dict(type="one-cycle", lr=0.25)),
+    "one_cycle_linear": dict(MLP, loss=PLAIN, optimizer=dict(ADAMW, lr=1e-3), schedule=dict(
+        type="one-cycle", lr=0.02, pctStart=0.4, divFactor=10, finalDivFactor=100, annealStrategy="linear")),
 }
+PLATEAUS = [
+    dict(lr=0.1, factor=0.5, patience=2, minDelta=0),
+    dict(lr=0.1, factor=0.1, patience=0, cooldown=2, minLr=1e-3),
+    dict(lr=1, factor=0.25, patience=1, minDelta=0.125, cooldown=1),
+]
 
 
 def class_weights(run):
@@ -100,25 +117,79 @@ def changes_of(start, now):
     return changes
 
 
+def groups_of(run, net):
+    """Of several groups that match, the last counts."""
+    lr, decay = run["optimizer"]["lr"], run["optimizer"].get("weightDecay", 0)
+    found = []
+    for name, parameter in net.named_parameters():
+        own = [g for g in run.get("groups", []) if any(fnmatch.fnmatchcase(name, glob) for glob in g["params"])]
+        group = own[-1] if own else {}
+        found.append(dict(params=[parameter], lr=lr * group.get("lrScale", 1), weight_decay=group.get("weightDecay", decay)))
+    return found
+
+
+def schedule_of(run, optimizer):
+    """Where a Trainlet's schedule says a rate, PyTorch's says the groups' share of it."""
+    schedule = run.get("schedule", dict(type="none"))
+    lr, kind = run["optimizer"]["lr"], schedule["type"]
+    if kind == "linear":
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule["lr"] / lr * (1 - step / STEPS))
+    if kind == "one-cycle":
+        names = dict(pctStart="pct_start", divFactor="div_factor", finalDivFactor="final_div_factor", annealStrategy="anneal_strategy")
+        options = {names[key]: value for key, value in schedule.items() if key in names}
+        return torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule["lr"], STEPS, cycle_momentum=False, **options)
+    return None
+
+
 def train(run):
     model = MODELS[run["model"]]
     net = load(run["model"]).double().train()
     start = {name: value.detach().clone() for name, value in net.state_dict().items()}
-    optimizer, losses = make_optimizer(run["optimizer"], list(net.parameters())), []
+    optimizer, losses, rates = make_optimizer(run["optimizer"], groups_of(run, net)), [], []
+    schedule = schedule_of(run, optimizer)
+    average = swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(run["ema"]["decay"])) if "ema" in run else None
+    clip = run["optimizer"].get("clipGradValue")
     for step in range(STEPS):
         optimizer.zero_grad()
         scores = net(batch_tensor(model["input"], run["batch"], step, torch.float64))
         loss = loss_of(run, step, scores, batch_tensor(run["label"], run["batch"], step, torch.float64))
         loss.backward()
         losses.append(loss.item())
+        rates.append(optimizer.param_groups[0]["lr"])
+        if clip:
+            torch.nn.utils.clip_grad_value_(net.parameters(), clip)
         optimizer.step()
-    return dict(losses=losses, changes=changes_of(start, net.state_dict()))
+        if schedule and step < STEPS - 1:
+            schedule.step()
+        if average:
+            average.update_parameters(net)
+    found = dict(losses=losses, changes=changes_of(start, net.state_dict()))
+    if run.get("schedule", {}).get("type") == "one-cycle":
+        found["rates"] = rates
+    if average:
+        found["averages"] = changes_of(start, average.module.state_dict())
+    return found
+
+
+def plateau(options):
+    """The rate of each epoch, and the losses that they saw; ReduceLROnPlateau with an absolute threshold."""
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], options["lr"])
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=options["factor"], patience=options["patience"], threshold=options.get("minDelta", 1e-4), threshold_mode="abs",
+        cooldown=options.get("cooldown", 0), min_lr=options.get("minLr", 0), eps=0)
+    values = [round(x, 6) for x in 1 / (1 + np.arange(24) / 3) + 0.25 * batch_units(3, 24)]
+    rates = []
+    for value in values:
+        rates.append(optimizer.param_groups[0]["lr"])
+        schedule.step(value)
+    return dict(options=options, values=values, rates=rates)
 
 
 def main():
     torch.set_num_threads(1)
     runs = {name: dict(run, model=f"{run['model']}.onnx", input=MODELS[run["model"]]["input"], torch=train(run)) for name, run in RUNS.items()}
-    (HERE / "tuning.json").write_text(json.dumps(dict(steps=STEPS, runs=runs), indent=1) + "\n")
+    (HERE / "tuning.json").write_text(json.dumps(dict(steps=STEPS, runs=runs, plateaus=[plateau(options) for options in PLATEAUS]), indent=1) + "\n")
     for name, run in runs.items():
         print(name, run["torch"]["losses"][0], "→", run["torch"]["losses"][-1])
 

@@ -455,6 +455,10 @@ test('at the command line a label that is no class is one sentence and exit code
     run('artifacts', model, '--loss', loss, '--force', '-o', dir, ...more);
   assert.equal((await make('cross-entropy', '--ignore-index', '-100')).code, 0);
   for (const command of ['eval', 'train']) assert.equal((await run(command, dir, '--data', `${x},${y}`)).code, 0);
+  assert.match(
+    (await make('mse', '--clip-grad-value', '-1')).stderr,
+    /optimizer.clipGradValue: '-1' is not a number of at least 0/,
+  );
   const balanced = ['train', dir, '--data', `${x},${y}`, '--class-weight', 'balanced'];
   assert.match((await run(...balanced)).stderr, /classWeight needs artifacts made with .*sampleWeights/);
   assert.equal((await make('cross-entropy', '--ignore-index', '-100', '--sample-weights')).code, 0);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
-import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { batchTensor, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);
@@ -57,8 +57,8 @@ function holdChanges(before, now, wanted) {
 /** One pass through the data in order; the losses of its steps. */
 async function fit(session, run, options) {
   const losses = [];
-  const { batch: batchSize, classWeight } = run;
-  const told = { batchSize, classWeight, shuffle: false, onBatch: ({ loss }) => losses.push(loss) };
+  const { batch: batchSize, classWeight, schedule, ema } = run;
+  const told = { batchSize, classWeight, schedule, ema, shuffle: false, onBatch: ({ loss }) => losses.push(loss) };
   await session.fit(dataOf(run), { ...told, ...options });
   return losses;
 }
@@ -66,6 +66,7 @@ async function fit(session, run, options) {
 /** The run as PyTorch has it. */
 async function holds(t, run, options) {
   const session = await create(t, await make(run));
+  if (run.groups) await session.setParameterGroups(run.groups);
   const before = await valuesOf(session);
   const losses = await fit(session, run, options);
   assert.equal(losses.length, STEPS);
@@ -208,3 +209,141 @@ test('weights that do not fit are refused in a sentence', async (t) => {
     await assert.rejects(one.fit(stream, options), { message });
   }
 });
+
+// ── Parameter groups ──
+
+for (const [name, run] of Object.entries(runs).filter(([name]) => name.startsWith('groups')))
+  test(`${name}: losses and weights as in PyTorch`, async (t) => {
+    const session = await holds(t, run);
+    const plain = await fit(await create(t, await make(run)), { ...run });
+    assert.ok(
+      plain.some((loss, i) => Math.abs(loss - run.torch.losses[i]) > 1e-4 * loss),
+      'groups change something',
+    );
+    if (name !== 'groups_schedule') return;
+    await assert.rejects(session.exportModel({ trainingInfo: true }), {
+      message: /cannot say that .* is of another group/,
+    });
+  });
+
+test('parameter groups: saved, resumed to the bit, forgotten, in compact files', async (t) => {
+  const run = runs.groups;
+  const artifacts = await make(run);
+  const whole = await create(t, artifacts);
+  await whole.setParameterGroups(run.groups);
+  const losses = await fit(whole, run);
+  const cut = await create(t, artifacts);
+  await cut.setParameterGroups(run.groups);
+  const first = await fit(cut, run, { maxSteps: 7 });
+  const checkpointState = await cut.saveCheckpoint();
+  const compact = await compactArtifacts({ ...artifacts, checkpointState }, HERE);
+  for (const from of [{ ...artifacts, checkpointState }, { compact }]) {
+    const resumed = await create(t, from);
+    assert.deepEqual([...first, ...(await fit(resumed, run))], losses);
+    assert.deepEqual(await valuesOf(resumed), await valuesOf(whole));
+  }
+  const [forgotten, never] = [await create(t, artifacts), await create(t, artifacts)];
+  await forgotten.setParameterGroups([{ params: '*', lrScale: 3 }]);
+  await forgotten.setParameterGroups([]);
+  assert.deepEqual(await fit(forgotten, run), await fit(never, run));
+  assert.equal(version(checkpointState), 4);
+  assert.equal(version(await never.saveCheckpoint()), 1);
+});
+
+/** Of a checkpoint's format. */
+const version = (bytes) => bytes[6];
+
+test('parameter groups that cannot be are refused, and change nothing', async (t) => {
+  const run = runs.groups;
+  const [session, plain] = [await create(t, await make(run)), await create(t, await make(run))];
+  for (const [groups, message] of [
+    [[{ params: ['*'], lrScale: 2 }, { params: ['fc9.*'] }], "parameter groups: 'fc9.*' matches no float32 parameter"],
+    [[{ params: 'fc1.*', lrScale: -1 }], "parameter groups: lrScale of 'fc1.*' must be a number from 0 up, not -1"],
+    [
+      [{ params: 'fc1.*', weightDecay: NaN }],
+      "parameter groups: weightDecay of 'fc1.*' must be a number from 0 up, not NaN",
+    ],
+    [
+      [{ params: 'fc1.*', lr: 1 }],
+      "setParameterGroups: there is no option 'lr'; it knows params, lrScale, weightDecay",
+    ],
+    [['fc1.*'], "setParameterGroups: wanted an object, not 'fc1.*'"],
+    [[{}], "parameter groups: 'undefined' matches no float32 parameter"],
+  ])
+    await assert.rejects(session.setParameterGroups(groups), { code: 'invalid-argument', message });
+  assert.deepEqual(await fit(session, run), await fit(plain, run));
+});
+
+// ── An average, and clipping by value ──
+
+test('ema: the average is as in PyTorch, evaluated and exported on demand', async (t) => {
+  const run = runs.ema;
+  const session = await holds(t, run);
+  const data = dataOf(run);
+  const own = await valuesOf(session);
+  const exported = await session.exportModel({ ema: true });
+  assert.deepEqual(await valuesOf(session), own);
+  const fresh = await create(t, await make(run));
+  const before = await valuesOf(fresh);
+  const averaged = await create(
+    t,
+    await generateArtifacts(exported, { loss: run.loss, optimizer: run.optimizer, ...HERE }),
+  );
+  holdChanges(before, await valuesOf(averaged), run.torch.averages);
+  assert.equal((await session.evaluate(data, { ema: true })).loss, (await averaged.evaluate(data)).loss);
+  assert.notEqual((await session.evaluate(data)).loss, (await averaged.evaluate(data)).loss);
+  assert.deepEqual(await valuesOf(session), own);
+  await assert.rejects(fresh.evaluate(data, { ema: true }), {
+    code: 'invalid-argument',
+    message: /^there is no average/,
+  });
+  await assert.rejects(fresh.fit(data, { ema: { decay: 1 } }), {
+    message: /decay must be a number above 0 and below 1, not 1/,
+  });
+  await session.step({ ...batchOf(run, 0) });
+  assert.equal((await session.evaluate(data, { ema: true })).loss, (await averaged.evaluate(data)).loss); // it stays
+  await session.setTrainable(['fc3.*']);
+  await assert.rejects(session.exportModel({ ema: true }), { message: /^there is no average/ });
+});
+
+const batchOf = (run, step) =>
+  Object.fromEntries(
+    [run.input, run.label].map((spec) => {
+      const { type, data, dims } = batchTensor(spec, run.batch, step);
+      return [spec.name, new Tensor(type, data, dims)];
+    }),
+  );
+
+test('ema: resumed to the bit, begun anew by another fit', async (t) => {
+  const run = runs.ema;
+  const artifacts = await make(run);
+  const whole = await create(t, artifacts);
+  await fit(whole, run);
+  const cut = await create(t, artifacts);
+  await fit(cut, run, { maxSteps: 9 });
+  const checkpointState = await cut.saveCheckpoint();
+  const compact = await compactArtifacts({ ...artifacts, checkpointState }, HERE);
+  for (const from of [{ ...artifacts, checkpointState }, { compact }]) {
+    const resumed = await create(t, from);
+    await fit(resumed, run);
+    assert.deepEqual(await resumed.exportModel({ ema: true }), await whole.exportModel({ ema: true }));
+  }
+  await fit(whole, run, { maxSteps: 1, resume: false });
+  assert.deepEqual(await whole.exportModel({ ema: true }), await whole.exportModel()); // a copy after the first step
+});
+
+for (const name of ['clip_value', 'clip_value_adamw'])
+  test(`${name}: losses and weights as in PyTorch`, async (t) => {
+    const run = runs[name];
+    const session = await holds(t, run);
+    await assert.rejects(session.exportModel({ trainingInfo: true }), {
+      message: /clipped \(clipGradValue 0\.015625\)/,
+    });
+    const { warnings } = await make(run);
+    assert.match(warnings.at(-1), /^onnxruntime-web does not run these artifacts, it lacks: .*clipGradValue$/);
+    const both = make({ ...run, optimizer: { type: 'sgd', clipGradValue: 1, clipGradNorm: 1 } });
+    await assert.rejects(both, { message: /clipped by it or by clipGradNorm, not by both/ });
+    const compact = await compactArtifacts(await make(run), HERE);
+    const losses = await fit(await create(t, { compact }), run);
+    assert.deepEqual(losses, await fit(await create(t, await make(run)), run));
+  });
