@@ -1,7 +1,6 @@
 /* Averages: an exponential moving average of what trains, kept beside it and exchanged with it on demand. */
 #include <string.h>
 
-#include "part.h"
 #include "run/session.h"
 #include "simd.h"
 
@@ -61,7 +60,6 @@ void state_forget_averages(State *s) {
 }
 
 Status state_take_averages(State *s, const Checkpoint *c, Error *error) {
-  if (!c->average_count) return STATUS_OK;
   TRY(state_begin_averages(s, error));
   int left = 0;
   for (int i = 0; i < s->count; i++) left += s->parameters[i].average != NULL;

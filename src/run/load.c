@@ -184,6 +184,14 @@ static Status take_choice(TrainletSession *s) {
   return part_set_trainable ? part_set_trainable(s) : part_missing(&s->error, "setTrainable");
 }
 
+PART(averages, state_take_averages);
+
+static Status take_averages(TrainletSession *s) {
+  if (!s->checkpoint.average_count) return STATUS_OK;
+  if (!part_averages) return part_missing(&s->error, "averages of parameters");
+  return part_averages(&s->state, &s->checkpoint, &s->error);
+}
+
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
@@ -203,7 +211,7 @@ static Status join_parts(TrainletSession *s) {
     session_find_accumulators(s, train);
     TRY(take_choice(s));
     TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
-    TRY(state_take_averages(&s->state, &s->checkpoint, &s->error));
+    TRY(take_averages(s));
   }
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   take_checkpoint(s);
