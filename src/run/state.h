@@ -36,9 +36,9 @@ typedef struct State {
   Parameter **by_name;   /* sorted */
   int count;
   Block values, gradients, undo, best, averages;
-  bool averaged; /* they have had a step: until then they hold nothing */
+  bool averaged;   /* they have had a step: until then they hold nothing */
   float ema_decay; /* of the averages; 0: they stay as they are */
-  Arena moments; /* a stretch for all that began to train together */
+  Arena moments;   /* a stretch for all that began to train together */
   int moment_count;
   size_t total_bytes;
   size_t gradient_count; /* floats in the block of gradients, gaps included */
