@@ -8,9 +8,10 @@ import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
 import { measuresOf, Tally } from './metrics.js';
+import { monitored } from './monitor.js';
 import { Place } from './place.js';
 import { Saver } from './saver.js';
-import { openSchedule } from './schedule.js';
+import { openSchedule, Plateau } from './schedule.js';
 import { Watch } from './watch.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
@@ -57,6 +58,8 @@ class Fit {
 
   /** @type {((step: number) => number) | undefined} */
   #schedule;
+  /** @type {Plateau | undefined} */
+  #plateau;
   #lr = 0;
   #epoch = 0;
   #batch = 0;
@@ -121,12 +124,14 @@ class Fit {
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
     const continues = this.#canContinue(position) && (await this.#hasSameData(position));
+    const { schedule, ema } = this.#options;
+    if (typeof schedule === 'object' && schedule?.type === 'plateau')
+      this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
     await (continues ? this.#continue(position) : this.#leavePlace('forget'));
-    const { ema } = this.#options;
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
     this.#firstStep = this.#step;
     this.#saver.begin(this.#step);
-    this.#schedule = openSchedule(this.#options.schedule, this.#wholeSteps() ?? this.#lastStep());
+    this.#schedule = openSchedule(schedule, this.#wholeSteps() ?? this.#lastStep(), this.#plateau);
   }
 
   /**
@@ -177,6 +182,7 @@ class Fit {
       tally: this.#tally.sums,
       data: fingerprint,
       best: this.#best,
+      plateau: this.#plateau?.sums,
     };
   }
 
@@ -401,6 +407,7 @@ class Fit {
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = await this.#earlyStop(metrics);
+    this.#plateau?.see(metrics, this.#usualMonitor);
     this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#epochs) {
       await this.#enterNextEpoch();
@@ -431,9 +438,7 @@ class Fit {
     if (!earlyStopping) return undefined;
     const { patience, minDelta = 0, restoreBest = false } = earlyStopping;
     const monitor = this.#monitor;
-    if (!Object.hasOwn(metrics, monitor))
-      throw invalid(`earlyStopping: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
-    const value = monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
+    const value = monitored('earlyStopping', metrics, monitor);
     if (!this.#best || Number.isNaN(this.#best.value) || value < this.#best.value - minDelta) {
       if (restoreBest) await this.#ask('best', 'keep');
       this.#best = { monitor, value, epoch: this.#epoch, kept: restoreBest };
@@ -442,7 +447,11 @@ class Fit {
   }
 
   get #monitor() {
-    return this.#options.earlyStopping?.monitor ?? (this.#validation ? 'val_loss' : 'loss');
+    return this.#options.earlyStopping?.monitor ?? this.#usualMonitor;
+  }
+
+  get #usualMonitor() {
+    return this.#validation ? 'val_loss' : 'loss';
   }
 
   get #moment() {

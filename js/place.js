@@ -8,8 +8,8 @@
 /**
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
- * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best }} Standing `data`: the
- * fingerprint of the data set
+ * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number | null)[] }}
+ * Standing `data`: the fingerprint of the data set; `plateau`: what the schedule has seen
  */
 
 export class Place {
@@ -65,16 +65,23 @@ export class Place {
   }
 }
 
+/** @param {unknown} plateau @returns {plateau is (number | null)[]} */
+const isPlateau = (plateau) =>
+  Array.isArray(plateau) &&
+  plateau.length === 4 &&
+  plateau.every((one, i) => Number.isFinite(one) || (i === 0 && one === null));
+
 /** What anybody may have written. @param {string} text @returns {Standing | undefined} */
 function read(text) {
   try {
-    const { position, step, tally, data, best } = JSON.parse(text);
+    const { position, step, tally, data, best, plateau } = JSON.parse(text);
     if (!Number.isSafeInteger(step) || tally.length < 4 || !tally.every(Number.isFinite)) return undefined;
     return {
       position,
       step,
       tally,
       data: Number.isSafeInteger(data) ? data : undefined,
+      plateau: isPlateau(plateau) ? plateau : undefined,
       best: best && { ...best, value: Number(best.value), kept: best.kept === true },
     };
   } catch {

@@ -1031,12 +1031,41 @@ export type Metric = 'loss' | 'accuracy' | 'perplexity';
  * to `end` (default 0) at step `steps` (default: all steps of `epochs`, even those that `maxSteps` cuts off; for
  * batches that come one after another, whose number is not known, `maxSteps`). 'step' multiplies by `factor` every
  * `every` steps.
+ *
+ * 'one-cycle' is PyTorch's OneCycleLR: over the first `pctStart` (default 0.3) of so many `steps` it rises from
+ * lr / `divFactor` (default 25) to `lr`, then it falls to lr / divFactor / `finalDivFactor` (default 1e4), along half a wave
+ * ('cos', default) or in a line ('linear').
+ *
+ * 'plateau' is PyTorch's ReduceLROnPlateau: when `monitor`, a metric of the epoch (default `val_loss` with validation, else
+ * `loss`), has not got better by more than `minDelta` (absolute; default 1e-4) in more than `patience` (default 10) epochs, the
+ * rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown` (default 0) epochs do not
+ * count. A continued fit goes on with what was seen before.
  */
 export type Schedule =
   | ((step: number) => number)
   | { type: 'constant'; lr: number; warmup?: number }
   | { type: 'linear' | 'cosine'; lr: number; warmup?: number; steps?: number; end?: number }
-  | { type: 'step'; lr: number; every: number; factor: number; warmup?: number };
+  | { type: 'step'; lr: number; every: number; factor: number; warmup?: number }
+  | {
+      type: 'one-cycle';
+      lr: number;
+      steps?: number;
+      pctStart?: number;
+      divFactor?: number;
+      finalDivFactor?: number;
+      annealStrategy?: 'cos' | 'linear';
+    }
+  | {
+      type: 'plateau';
+      lr: number;
+      factor?: number;
+      patience?: number;
+      monitor?: string;
+      minDelta?: number;
+      cooldown?: number;
+      minLr?: number;
+      warmup?: number;
+    };
 
 export interface EvaluateOptions {
   /** Of whole arrays; default 32. */

@@ -16,7 +16,11 @@ import type { ArtifactOptions, AudioOptions, MelOptions, EngineOptions, FitOptio
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 type Names<List extends readonly string[], T> = Same<List[number], keyof T>;
 type Declared<Type, S = Schedule> = S extends { type: infer T } ? (Type extends T ? S : never) : never;
-type Listed<Type extends keyof typeof SCHEDULE_KEYS> = 'type' | 'lr' | 'warmup' | (typeof SCHEDULE_KEYS)[Type][number];
+type Listed<Type extends keyof typeof SCHEDULE_KEYS> =
+  | 'type'
+  | 'lr'
+  | (Type extends 'one-cycle' ? never : 'warmup')
+  | (typeof SCHEDULE_KEYS)[Type][number];
 
 const holds = <T extends true>(_: T) => {};
 
@@ -39,3 +43,5 @@ holds<Same<Listed<'constant'>, keyof Declared<'constant'>>>(true);
 holds<Same<Listed<'linear'>, keyof Declared<'linear'>>>(true);
 holds<Same<Listed<'cosine'>, keyof Declared<'cosine'>>>(true);
 holds<Same<Listed<'step'>, keyof Declared<'step'>>>(true);
+holds<Same<Listed<'one-cycle'>, keyof Declared<'one-cycle'>>>(true);
+holds<Same<Listed<'plateau'>, keyof Declared<'plateau'>>>(true);

@@ -6,10 +6,11 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { Plateau } from '../../js/schedule.js';
 import { batchTensor, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);
-const { steps: STEPS, runs } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
+const { steps: STEPS, runs, plateaus } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
 const HERE = { worker: false, threads: 1 };
 
 /** The batches of all steps as one array. */
@@ -347,3 +348,85 @@ for (const name of ['clip_value', 'clip_value_adamw'])
     const losses = await fit(await create(t, { compact }), run);
     assert.deepEqual(losses, await fit(await create(t, await make(run)), run));
   });
+
+// ── Schedules ──
+
+for (const name of ['one_cycle', 'one_cycle_linear'])
+  test(`${name}: rates, losses and weights as in PyTorch, resumed to the bit`, async (t) => {
+    const run = runs[name];
+    const rates = [];
+    const whole = await holds(t, run);
+    const cut = await create(t, await make(run));
+    const tell = { onBatch: ({ lr }) => rates.push(lr) };
+    await fit(cut, run, { ...tell, maxSteps: 6 });
+    await fit(cut, run, tell);
+    assert.equal(rates.length, STEPS);
+    rates.forEach((rate, i) => {
+      near(rate, run.torch.rates[i]);
+    });
+    assert.deepEqual(await valuesOf(cut), await valuesOf(whole));
+  });
+
+test('plateau: rates as in PyTorch', () => {
+  for (const { options, values, rates } of plateaus) {
+    let plateau = new Plateau({ type: 'plateau', ...options });
+    const found = values.map((loss, i) => {
+      const { lr } = plateau;
+      plateau.see({ loss }, 'loss');
+      if (i % 2) plateau = new Plateau({ type: 'plateau', ...options }, JSON.parse(JSON.stringify(plateau.sums)));
+      return lr;
+    });
+    assert.ok(new Set(rates).size > 2);
+    found.forEach((rate, i) => {
+      near(rate, rates[i]);
+    });
+  }
+});
+
+test('plateau: a fit falls by what its epochs bring, and is resumed to the bit', async (t) => {
+  const run = runs.one_cycle;
+  const schedule = { type: 'plateau', lr: 0.5, factor: 0.5, patience: 0, minDelta: 0.01, cooldown: 1 };
+  const options = { schedule, epochs: 8, validation: 0.25, shuffle: true, seed: 5 };
+  const artifacts = await make(run);
+  const whole = await create(t, artifacts);
+  const { epochs } = await whole.fit(dataOf(run), options);
+  const wanted = new Plateau(schedule);
+  for (const { lr, metrics } of epochs) {
+    near(lr, wanted.lr);
+    wanted.see(metrics, 'val_loss');
+  }
+  assert.ok(new Set(epochs.map(({ lr }) => lr)).size > 2);
+  let cut = await create(t, artifacts);
+  let [found, stopped] = [[], ''];
+  while (stopped !== 'completed') {
+    const history = await cut.fit(dataOf(run), { ...options, maxSteps: 11 });
+    stopped = history.stopped;
+    found = [...found, ...history.epochs];
+    cut = await create(t, { ...artifacts, checkpointState: await cut.saveCheckpoint() });
+  }
+  assert.deepEqual(
+    found.map(({ metrics, lr }) => [metrics, lr]),
+    epochs.map(({ metrics, lr }) => [metrics, lr]),
+  );
+  assert.deepEqual(await valuesOf(cut), await valuesOf(whole));
+});
+
+test('schedules that cannot be are refused in a sentence', async (t) => {
+  const run = runs.one_cycle;
+  const session = await create(t, await make(run));
+  for (const [schedule, message] of [
+    [{ type: 'wave', lr: 1 }, 'schedule: the type is constant, linear, cosine, step, one-cycle, plateau, not wave'],
+    [
+      { type: 'one-cycle', lr: 1, warmup: 2 },
+      /^schedule: there is no option 'warmup'; it knows type, lr, steps, pctStart/,
+    ],
+    [{ type: 'one-cycle', lr: 1, pctStart: 2 }, 'schedule: pctStart must be from 0 to 1, not 2'],
+    [{ type: 'one-cycle', lr: 1, divFactor: 0 }, 'schedule: divFactor must be a number above 0, not 0'],
+    [{ type: 'one-cycle', lr: 1, annealStrategy: 'sin' }, "schedule: annealStrategy is 'cos' or 'linear', not sin"],
+    [{ type: 'plateau', lr: 1, factor: 1 }, 'schedule: factor must be from 0 up and below 1, not 1'],
+    [{ type: 'plateau', lr: 1, patience: -1 }, 'schedule: patience must be a whole number of at least 0, not -1'],
+    [{ type: 'plateau', lr: 1, minDelta: -1 }, 'schedule: minDelta must be a number from 0 up, not -1'],
+    [{ type: 'plateau', lr: 1, monitor: 'f1' }, /^schedule: there is no 'f1' to monitor; there are loss/],
+  ])
+    await assert.rejects(session.fit(dataOf(run), { schedule, batchSize: 64 }), { code: 'invalid-argument', message });
+});

@@ -1,0 +1,15 @@
+/** A metric of an epoch that something waits on. */
+
+import { invalid } from './errors.js';
+
+/**
+ * Turned so that smaller is better.
+ * @param {string} where
+ * @param {Record<string, number>} metrics
+ * @param {string} monitor
+ */
+export function monitored(where, metrics, monitor) {
+  if (!Object.hasOwn(metrics, monitor))
+    throw invalid(`${where}: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
+  return monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
+}
