@@ -160,6 +160,18 @@ export class Core {
     return this.#engine.outputs(this.#session);
   }
 
+  /** @returns {Protocol['features']['out']} */
+  features() {
+    return this.#engine.json('abi_session_features', this.#session);
+  }
+
+  /** @param {PackedFeeds} feeds */
+  runFeatures(feeds) {
+    this.#feed('train', feeds);
+    this.#engine.run('abi_session_run_features', this.#session);
+    return /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session));
+  }
+
   /** @param {PackedFeeds} feeds */
   learn(feeds) {
     this.#train(feeds, true);

@@ -25,6 +25,8 @@ import { bind, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
  * @property {number} [batches]
  * @property {number} [fingerprint]
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
+ * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
+ * tensors of these names and by more
  * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
  */
 
@@ -106,7 +108,18 @@ function openArrays(tensors, batchSize, wanted) {
     }
   }
   const fingerprint = fingerprintOf(tensors);
-  return { examples, batches, fingerprint, read: (order, from) => /** @type {Batches} */ (read(order, from)) };
+  /** @param {readonly string[]} kept @param {[string, Taken][]} more */
+  const exchange = (kept, more) => ({
+    ...openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted),
+    fingerprint,
+  });
+  return {
+    examples,
+    batches,
+    fingerprint,
+    exchange,
+    read: (order, from) => /** @type {Batches} */ (read(order, from)),
+  };
 }
 
 /**

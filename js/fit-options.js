@@ -16,6 +16,7 @@ export const FIT_KEYS = /** @type {const} */ ([
   'validation',
   'metrics',
   'classWeight',
+  'cacheFeatures',
   'schedule',
   'ema',
   'earlyStopping',
@@ -24,6 +25,7 @@ export const FIT_KEYS = /** @type {const} */ ([
   'onBatch',
   'onEpoch',
   'onCheckpoint',
+  'onFeatures',
   'onWarning',
   'signal',
 ]);
@@ -44,6 +46,7 @@ export function checkFitOptions(data, options) {
     ema,
     earlyStopping,
     checkpoint,
+    cacheFeatures,
     onNaN = 'throw',
   } = options;
   checkWhole('epochs', epochs, 1);
@@ -57,6 +60,10 @@ export function checkFitOptions(data, options) {
   const { decay = EMA_DECAY } = ema ?? {};
   if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${decay}`);
   checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
+  if (!['boolean', 'undefined'].includes(typeof cacheFeatures)) {
+    checkKeys('cacheFeatures', /** @type {object} */ (cacheFeatures), ['maxBytes']);
+    checkWhole('cacheFeatures: maxBytes', /** @type {any} */ (cacheFeatures).maxBytes, 0);
+  }
   if (!['throw', 'stop', 'skip'].includes(onNaN))
     throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
   const stray = isArrays(data)

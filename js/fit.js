@@ -6,6 +6,7 @@
 import { close, openData, permutation, splitData } from './data.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
+import { featuresOf } from './features.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
 import { measuresOf, Tally } from './metrics.js';
 import { monitored } from './monitor.js';
@@ -80,7 +81,7 @@ class Fit {
   #batchesDone = 0;
   /** @type {Best | undefined} */
   #best;
-  /** @type {{ epochs: EpochEvent[], steps: number, skipped: number, stopped: History['stopped'] }} */
+  /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options */
@@ -120,6 +121,7 @@ class Fit {
       ask('steps', undefined),
       ask('getLearningRate', undefined),
     ]);
+    await this.#cacheFeatures();
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
@@ -132,6 +134,17 @@ class Fit {
     this.#firstStep = this.#step;
     this.#saver.begin(this.#step);
     this.#schedule = openSchedule(schedule, this.#wholeSteps() ?? this.#lastStep(), this.#plateau);
+  }
+
+  /** Where the lower layers are frozen, later epochs need not compute them again. */
+  async #cacheFeatures() {
+    const { cacheFeatures = true } = this.#options;
+    if (!cacheFeatures || this.#epochs < 2) return;
+    const limit = cacheFeatures === true ? undefined : cacheFeatures.maxBytes;
+    const found = await featuresOf(this.#ask, this.#train, this.#options, limit);
+    if (!found) return;
+    this.#train = found.reader;
+    this.#history.features = found.features;
   }
 
   /**

@@ -154,6 +154,9 @@ export interface Protocol {
     in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
     out: Outputs;
   };
+  /** What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it. */
+  features: { in: void; out: { features: string[]; inputs: string[] } };
+  runFeatures: { in: PackedFeeds; out: NumberOutputs };
   /** One batch and a step of the optimizer, for its loss alone. */
   learn: { in: PackedFeeds; out: number };
   /** One batch: with `optimize` the parameters change and `position` is kept, without it the gradients are added up. */

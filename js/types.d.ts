@@ -1119,6 +1119,14 @@ export interface FitOptions {
    */
   ema?: { decay?: number };
   /**
+   * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
+   * the layers above alone. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
+   * more is computed anew in each epoch. It is left off by itself where an example's features are not the same each
+   * time, as below a Dropout that is on, or depend on the other examples of a batch. Losses are the same to the bit, but
+   * for the last bits where a batch has fewer than four examples. `history.features` tells of it.
+   */
+  cacheFeatures?: boolean | { maxBytes: number };
+  /**
    * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when
    * larger. With `restoreBest`, a fit ends with the best epoch's parameters; a fit that is cut short by `maxSteps` or
    * the signal keeps them, in its checkpoints too, for the fit that continues it.
@@ -1138,6 +1146,8 @@ export interface FitOptions {
   onBatch?: (event: BatchEvent) => unknown;
   onEpoch?: (event: EpochEvent) => unknown;
   onCheckpoint?: (event: CheckpointEvent) => unknown;
+  /** While features are computed, before the first epoch. */
+  onFeatures?: (event: FeatureEvent) => unknown;
   /**
    * Told, once each, of what looks like a mistake: a loss that is the same for 50 steps, gradients that are all 0, data
    * that are not those of the fit that was cut short. Default `console.warn`.
@@ -1192,7 +1202,18 @@ export interface CheckpointEvent {
   readonly retryMs?: number;
 }
 
+/** Features that are kept of examples. */
+export interface FeatureEvent {
+  /** The examples whose features have been computed, and how many there are. */
+  readonly done: number;
+  readonly examples: number;
+  /** What the features of all examples take. */
+  readonly bytes: number;
+}
+
 export interface History {
+  /** Features that were computed once: the names of the values, what they take, and the time they took. */
+  readonly features?: { readonly values: readonly string[]; readonly bytes: number; readonly ms: number };
   readonly epochs: readonly EpochEvent[];
   /** Optimizer steps done by this call. */
   readonly steps: number;

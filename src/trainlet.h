@@ -179,6 +179,15 @@ Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, con
  * STATUS_INVALID_ARGUMENT (not of float32, the loss does not depend on it, or the model has a value of that name),
  * STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient). */
 Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, const char *input);
+/* What the frozen lower layers of the training model compute of an example is the same in each step: its features,
+ * values whose rows are examples. {"features": [names], "inputs": [names]}: a step may be fed features by their names,
+ * all of them, and then needs no other inputs than these. No features: there are none, or their rows are not the
+ * examples'. What is found holds until trainlet_session_set_trainable. Valid until the next call that gives JSON; NULL
+ * on failure. */
+const char *trainlet_session_features(TrainletSession *s);
+/* Computes them of what was fed to TRAINLET_TRAIN: they are the outputs of the run, in that order. The errors of run,
+ * and STATUS_INVALID_ARGUMENT where there are none or they were not asked for. */
+Status trainlet_session_run_features(TrainletSession *s);
 /* Runs the train, eval or inference model on what was fed. fetches: names of outputs, one a line; NULL for the model's
  * own. A run of TRAINLET_TRAIN adds its gradients to those of the runs before. STATUS_INVALID_FEED,
  * STATUS_UNSUPPORTED_OP, STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */

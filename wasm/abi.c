@@ -306,6 +306,15 @@ EXPORT(abi_session_input_gradient)
 Status abi_session_input_gradient(TrainletSession *s, int which, const char *input) {
   return trainlet_session_input_gradient(s, (TrainletPart)which, input), session_status(s);
 }
+EXPORT(abi_session_features) const char *abi_session_features(TrainletSession *s) {
+  const char *text = trainlet_session_features(s);
+  session_status(s);
+  return text;
+}
+EXPORT(abi_session_run_features) Status abi_session_run_features(TrainletSession *s) {
+  trainlet_session_run_features(s);
+  return session_status(s);
+}
 EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
   trainlet_session_run(s, (TrainletPart)which, fetches);
   return session_status(s);

@@ -144,7 +144,7 @@ static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++)
+    for (int i = 0; s->models[m].feeds && i < feed_count(&s->models[m]); i++)
       feeds += feed_bytes(&s->models[m].feeds[i]);
   printer_key(p, "memory"), printer_put(p, "{");
   printer_field(p, "stateBytes", (int64_t)s->state.total_bytes);

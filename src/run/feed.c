@@ -144,7 +144,9 @@ size_t feed_key(const Feed *f, int64_t *key) {
 const Value *feed_pin(const Feed *f, Arena *arena) {
   Value *pin = ARENA_NEW(arena, Value);
   if (!pin) return NULL;
-  *pin = (Value){.name = f->input->name, .type = f->input->declared->type, .kind = VALUE_SEQUENCE, .absent = !f->fed};
+  const Declared *declared = f->input->declared;
+  DType type = declared ? declared->type : f->input->type;
+  *pin = (Value){.name = f->input->name, .type = type, .kind = VALUE_SEQUENCE, .absent = !f->fed};
   if (!f->fed) return pin;
   if (!is_sequence(f)) return pin->kind = VALUE_INPUT, pin->shape = f->shape, pin;
   if (!(pin->items = ARENA_ARRAY(arena, Value *, f->item_count))) return NULL;

@@ -33,8 +33,8 @@ void feed_free(Feed *f);
 /* The numbers that tell one shape of a feed from another; returns how many there are, at most feed_key_size. */
 size_t feed_key_size(const Feed *f);
 size_t feed_key(const Feed *f, int64_t *key);
-/* What stands for an input that may be a sequence or an optional in graphs in which it is bound (Value.pin); NULL when
- * memory is out. */
+/* What stands for an input that may be a sequence or an optional, or for a value that was fed, in graphs in which it is
+ * bound (Value.pin); NULL when memory is out. */
 const Value *feed_pin(const Feed *f, Arena *arena);
 /* Points the graph's inputs at the buffers; returns whether one has moved. */
 bool feed_attach(const Feed *f, Graph *bound);

@@ -136,6 +136,7 @@ Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena) {
   Graph *g = m->graph;
   g->rng = &s->rng;
+  m->feature_count = 0;
   m->feeds = ARENA_ARRAY(arena, Feed, g->input_count);
   m->outputs = ARENA_ARRAY(arena, Value *, g->output_count);
   m->feed_at = ARENA_ARRAY(arena, int, g->value_count);

@@ -28,7 +28,7 @@ void trainlet_session_free(TrainletSession *s) {
   if (!s) return;
   outside_close(s); /* its feeds go back to the models */
   for (int m = 0; m < MODEL_COUNT; m++)
-    for (int i = 0; s->models[m].feeds && i < s->models[m].graph->input_count; i++) feed_free(&s->models[m].feeds[i]);
+    for (int i = 0; s->models[m].feeds && i < feed_count(&s->models[m]); i++) feed_free(&s->models[m].feeds[i]);
   transition_free(&s->transition);
   state_free(&s->state);
   block_free(&s->result);
@@ -98,7 +98,7 @@ Feed *session_find_feed(TrainletSession *s, Model *m, const char *name) {
 }
 
 void session_forget_feeds(Model *m) {
-  for (int i = 0; i < m->graph->input_count; i++) feed_forget(&m->feeds[i]);
+  for (int i = 0; i < feed_count(m); i++) feed_forget(&m->feeds[i]);
 }
 
 static void *feed_model(TrainletSession *s, Model *m, const char *name, int type, int rank, const int64_t *dims,
@@ -220,7 +220,7 @@ static LossCount count_of(const Request *r, const Program *p, int i) {
   return loss_count(p->graph, p->fetched[i], one_of_several);
 }
 
-static Status run_model(TrainletSession *s, Model *m, Request *r) {
+Status session_run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
   s->begun = false;
   Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
@@ -243,7 +243,7 @@ static Status run_model(TrainletSession *s, Model *m, Request *r) {
 /* Each draws anew. */
 static Status run_inference(TrainletSession *s, Model *m, Request *r) {
   s->rng.step++;
-  Status status = run_model(s, m, r);
+  Status status = session_run_model(s, m, r);
   if (status != STATUS_OK) s->rng.step--;
   return status;
 }
@@ -268,20 +268,22 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
   Request r = {.graph = m->graph,
                .part = (int)part,
                .feeds = m->feeds,
+               .features = m->features,
+               .feature_count = m->feature_count,
                .fetches = fetches,
                .fetch_count = count,
                .passes = s->passes,
                .work_limit = s->limit_work,
                .stop = &s->stop};
   if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
-  if (part != TRAINLET_TRAIN) return run_model(s, m, &r);
+  if (part != TRAINLET_TRAIN) return session_run_model(s, m, &r);
   r.overwrite_gradients = s->reset_gradients;
   r.effects = s->accumulators;
   r.effect_count = s->accumulator_count;
   s->reset_flag = s->reset_gradients;
   if (s->reset_gradients) state_keep_statistics(&s->state, UNDO_GROUP), s->group_rng = s->rng;
   state_keep_statistics(&s->state, UNDO_RUN);
-  if (run_model(s, m, &r) != STATUS_OK) return forget_run(s);
+  if (session_run_model(s, m, &r) != STATUS_OK) return forget_run(s);
   s->reset_gradients = false;
   s->rng.step++;
   return STATUS_OK;

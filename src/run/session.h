@@ -12,12 +12,14 @@
 /* One loaded model and what was fed for it. */
 typedef struct Model {
   Graph *graph;
-  Feed *feeds;        /* one for each of graph->inputs */
+  Feed *feeds;        /* one for each of graph->inputs, then of features */
   int *feed_at;       /* by a value's index: the number of its feed, + 1 */
   int value_count;    /* of the graph when they were made */
   bool *has_gradient; /* of each of the inputs: its gradient was appended (run/input_gradient.c) */
   bool has_gradients; /* one was */
-  Value **outputs;    /* those a user sees: accumulators' flags are left out */
+  Value **features;   /* that may be fed in place of what gives them (run/features.c) */
+  int feature_count;
+  Value **outputs; /* those a user sees: accumulators' flags are left out */
   int output_count;
 } Model;
 
@@ -31,6 +33,8 @@ typedef struct Outside {
   int runs;              /* so many have been made: the newest one's id */
   int64_t changes;       /* of parameters: gradients of a run before the last are of no use */
 } Outside;
+
+static inline int feed_count(const Model *m) { return m->graph->input_count + m->feature_count; }
 
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
@@ -112,6 +116,8 @@ Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t)
 /* All that was announced for the model's next run has come; after the run nothing has. */
 Status session_check_feeds(TrainletSession *s, Model *m);
 void session_forget_feeds(Model *m);
+/* Runs a model once on what was fed; its outputs are those of the request. */
+Status session_run_model(TrainletSession *s, Model *m, Request *r);
 /* Runs steps of a program, timed where somebody wants that. */
 Status session_execute(TrainletSession *s, Program *p, StepRange range);
 /* Room for so many outputs, then each of them. */

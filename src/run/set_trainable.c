@@ -271,7 +271,7 @@ static Graph *make_graph(Choice *c, Arena *arena) {
 static void take_graph(TrainletSession *s, const Model *made, Arena *previous) {
   Model *train = &s->models[MODEL_TRAIN];
   outside_close(s);
-  for (int i = 0; train->feeds && i < train->graph->input_count; i++) feed_free(&train->feeds[i]);
+  for (int i = 0; train->feeds && i < feed_count(train); i++) feed_free(&train->feeds[i]);
   transition_forget(&s->transition);
   s->fetched_count = 0;
   arena_free(previous);

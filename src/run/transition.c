@@ -18,19 +18,26 @@ PART(pack_refresh, packed_refresh);
 PART(lean, plan_make_lean);
 PART(stages, stages_clone);
 
+static int feed_count(const Request *r) { return r->graph->input_count + r->feature_count; }
+
+/* What the i-th feed is for. */
+static Value *fed_value(const Request *r, int i) {
+  return i < r->graph->input_count ? r->graph->inputs[i] : r->features[i - r->graph->input_count];
+}
+
 /* ---- the situation as a key ---- */
 
 /* Numbers that differ whenever the program must: part, mode, passes, the shape of each input fed, the values fetched. 0
  * when memory is out. */
 static size_t key_of(Transition *t, const Request *r) {
   size_t most = 3 + (size_t)r->fetch_count, n = 0;
-  for (int i = 0; i < r->graph->input_count; i++) most += feed_key_size(&r->feeds[i]);
+  for (int i = 0; i < feed_count(r); i++) most += feed_key_size(&r->feeds[i]);
   if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
   int64_t *key = t->key.data;
   key[n++] = r->part;
   key[n++] = r->overwrite_gradients;
   key[n++] = r->passes;
-  for (int i = 0; i < r->graph->input_count; i++) n += feed_key(&r->feeds[i], key + n);
+  for (int i = 0; i < feed_count(r); i++) n += feed_key(&r->feeds[i], key + n);
   for (int i = 0; i < r->fetch_count; i++) key[n++] = (int64_t)(intptr_t)r->fetches[i];
   return n;
 }
@@ -79,9 +86,9 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   Dim *numbers = ARENA_ARRAY(arena, Dim, g->symbol_count);
   if (!numbers) return NULL;
   for (int i = 0; i < g->symbol_count; i++) numbers[i] = -1;
-  for (int i = 0; i < g->input_count; i++)
-    for (int k = 0; r->feeds[i].fed && k < g->inputs[i]->shape.rank; k++)
-      if (bind_dim(g, numbers, g->inputs[i], k, r->feeds[i].shape.dim[k], error) != STATUS_OK) return NULL;
+  for (int i = 0; i < feed_count(r); i++)
+    for (int k = 0; r->feeds[i].fed && k < fed_value(r, i)->shape.rank; k++)
+      if (bind_dim(g, numbers, fed_value(r, i), k, r->feeds[i].shape.dim[k], error) != STATUS_OK) return NULL;
   return numbers;
 }
 
@@ -102,8 +109,10 @@ static Status check_fed(const Request *r, Error *error) {
   return STATUS_OK;
 }
 
-/* Sequences and optionals are replaced by what was fed; an optional that was not fed is empty. */
-static Status pin_declared(const Request *r, Arena *arena) {
+/* Sequences and optionals are replaced by what was fed, and so are features; an optional that was not fed is empty. */
+static Status pin_fed(const Request *r, Arena *arena) {
+  for (int i = r->graph->input_count; i < feed_count(r); i++)
+    if (r->feeds[i].fed && !(fed_value(r, i)->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < r->graph->input_count; i++) {
     bool settled = r->graph->inputs[i]->declared && (r->feeds[i].fed || r->graph->inputs[i]->declared->optional);
     if (settled && !(r->graph->inputs[i]->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
@@ -170,9 +179,9 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
 
 static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
                    Error *error) {
-  bool pinned = pin_declared(r, &c->arena) == STATUS_OK;
+  bool pinned = pin_fed(r, &c->arena) == STATUS_OK;
   Graph *bound = pinned ? bind_open(r, c, numbers, wanted, count, error) : NULL;
-  for (int i = 0; i < r->graph->input_count; i++) r->graph->inputs[i]->pin = NULL;
+  for (int i = 0; i < feed_count(r); i++) fed_value(r, i)->pin = NULL;
   return bound;
 }
 
@@ -299,7 +308,7 @@ static CachedProgram *program_of(Transition *t, const Request *r, Error *error) 
   CachedProgram *c = prepare(t, r, key_count, error);
   if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
-  transition_resume(c, r->feeds, r->graph->input_count, arena_of(t, r));
+  transition_resume(c, r->feeds, feed_count(r), arena_of(t, r));
   if (part_pack_refresh) part_pack_refresh(&t->packed);
   return c;
 }

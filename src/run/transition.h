@@ -36,8 +36,10 @@ typedef struct Request {
   Graph *graph; /* unbound */
   int part;
   bool overwrite_gradients;
-  unsigned passes; /* a bit each: passes.h */
-  Feed *feeds;     /* one for each of graph->inputs */
+  unsigned passes;        /* a bit each: passes.h */
+  Feed *feeds;            /* one for each of graph->inputs, then of features */
+  Value *const *features; /* values that stand for what gives them where they were fed */
+  int feature_count;
   Value *const *fetches;
   int fetch_count;       /* outputs of the program: these, in this order */
   Value *const *effects; /* values computed for their side effect (accumulators), not read */

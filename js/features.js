@@ -1,0 +1,104 @@
+/** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
+
+import { close, permutation } from './data.js';
+import { checkSignal, TrainletError } from './errors.js';
+import { Tensor } from './tensor.js';
+
+/** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
+/** @import { Ask, NumberOutputs } from './protocol.js' */
+/** @import { Reader } from './data.js' */
+
+const MOST_BYTES = 256 * 2 ** 20;
+/** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
+const ROUNDING = 1e-4;
+
+/**
+ * @param {Ask} ask
+ * @param {Reader} reader
+ * @param {FitOptions} options
+ * @param {number} [limit] bytes
+ * @returns {Promise<{ reader: Reader, features: NonNullable<History['features']> } | undefined>} undefined: there are no
+ * features, or they cannot be kept
+ */
+export async function featuresOf(ask, reader, options, limit = MOST_BYTES) {
+  const { examples, exchange } = reader;
+  if (!examples || !exchange) return undefined;
+  const begun = performance.now();
+  const { features: values, inputs } = await namesOf(ask);
+  const kept = values.length ? await compute(ask, reader, examples, options, limit) : undefined;
+  if (!kept || !(await isTheSame(ask, reader, examples, kept, options))) return undefined;
+  const bytes = kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
+  return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
+}
+
+/** @param {Ask} ask */
+async function namesOf(ask) {
+  try {
+    return await ask('features', undefined);
+  } catch (error) {
+    if (error instanceof TrainletError && error.code === 'unsupported-op') return { features: [], inputs: [] }; // shrunk
+    throw error;
+  }
+}
+
+/**
+ * @param {Ask} ask @param {Reader} reader @param {number} examples @param {FitOptions} options @param {number} limit
+ * @returns {Promise<[string, Tensor][] | undefined>}
+ */
+async function compute(ask, reader, examples, { signal, onFeatures }, limit) {
+  /** @type {[string, Tensor][] | undefined} */
+  let kept;
+  let done = 0;
+  let bytes = 0;
+  const batches = reader.read(undefined, 0);
+  try {
+    for (let next = await batches.next(); !next.done; next = await batches.next()) {
+      checkSignal(signal);
+      const { feeds, examples: count } = next.value;
+      const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
+      if (outputs.some(([, { dims }]) => dims[0] !== count)) return undefined;
+      bytes ||= outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / count) * examples, 0);
+      if (bytes > limit) return undefined;
+      kept ??= outputs.map(([name, output]) => [name, roomFor(output, examples)]);
+      kept.forEach(([, { data }], i) => {
+        const part = outputs[i][1].data;
+        data.set(/** @type {any} */ (part), (part.length / count) * done);
+      });
+      done += count;
+      await onFeatures?.({ done, examples, bytes });
+    }
+  } finally {
+    close(batches);
+  }
+  return kept;
+}
+
+/** @param {NumberOutputs[string]} output of one batch @param {number} examples */
+function roomFor({ type, data, dims }, examples) {
+  const Data = /** @type {new (length: number) => TypedArray} */ (data.constructor);
+  const whole = [examples, ...dims.slice(1)];
+  return new Tensor(/** @type {NumberType} */ (type), new Data((data.length / dims[0]) * examples), whole);
+}
+
+/**
+ * Whether a batch of other examples side by side gives the same, as it does not where the frozen layers mix them.
+ * @param {Ask} ask @param {Reader} reader @param {number} examples @param {[string, Tensor][]} kept
+ * @param {FitOptions} options
+ */
+async function isTheSame(ask, reader, examples, kept, { signal }) {
+  const order = permutation(examples, 1, 0);
+  const batches = reader.read(order, 0);
+  const { value: batch } = await batches.next();
+  close(batches);
+  const outputs = await ask('runFeatures', batch.feeds, [batch.feeds.buffer], signal);
+  return kept.every(([name, { data }]) => {
+    const again = outputs[name].data;
+    const row = again.length / batch.examples;
+    let most = 0;
+    for (const x of data) most = Math.max(most, Math.abs(Number(x)));
+    return again.every(
+      (/** @type {any} */ x, /** @type {number} */ i) =>
+        Math.abs(Number(x) - Number(data[order[Math.floor(i / row)] * row + (i % row)])) <= ROUNDING * most,
+    );
+  });
+}
