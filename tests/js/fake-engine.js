@@ -61,6 +61,10 @@ export class FakeEngine {
   load() {
     return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 }, fit: this.fit };
   }
+  features() {
+    return { features: [], inputs: [] };
+  }
+
   getPosition() {
     return this.position;
   }
