@@ -27,8 +27,8 @@ bool trainlet_threads_start(int count);
 
 /* From here on the engine takes all of its memory from these `count` bytes, in static memory, say, and never calls
  * malloc; what does not fit fails with STATUS_OUT_OF_MEMORY. The bytes stay the caller's and may be used again once all
- * that was made is freed and NULL was given in their place, which goes back to malloc. All sessions then belong to one
- * thread. False, with nothing changed, while a session or artifacts exist, and for fewer than 64 bytes. */
+ * that was made is freed and NULL was given in their place, which goes back to malloc. All sessions and trainers then
+ * belong to one thread. False, with nothing changed, while one or artifacts exist, and for fewer than 64 bytes. */
 bool trainlet_use_memory(void *bytes, size_t count);
 /* How many of them, from the first on, have been in use so far: if no more are given, the same calls do the same. */
 size_t trainlet_memory_used(void);
@@ -365,7 +365,7 @@ const Error *trainlet_trainer_error(const TrainletTrainer *t); /* of the last ca
 Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
 /* A compact file (docs/compact.md) with an optimizer, which is read where it lies, in flash, say; its bytes may be
  * freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
- * STATUS_UNSUPPORTED_OP (shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
+ * STATUS_UNSUPPORTED_OP (strings, and shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
  * STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT (a dim that was not told or is not open, a file without optimizer
  * or values, a second file). */
 Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes);

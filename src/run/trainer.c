@@ -284,12 +284,24 @@ static Status join(TrainletTrainer *t, const Compact *c) {
   return STATUS_OK;
 }
 
+static bool is_text(Value *const *values, int count) {
+  for (int i = 0; i < count; i++)
+    if (values[i] && values[i]->type == DTYPE_STRING) return true;
+  return false;
+}
+
+static Status check_node(const Node *n) {
+  if (is_text(n->in, n->in_count) || is_text(n->out, n->out_count))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "it reads or gives strings, a trainer computes with numbers only");
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i] && !shape_is_concrete(&n->out[i]->shape))
+      return node_fail(n, STATUS_UNSUPPORTED_OP, "the shape of its output depends on computed values");
+  return STATUS_OK;
+}
+
 static Status make_program(TrainletTrainer *t, Graph *g, Program *p) {
   TRY(passes_run(g, PASSES_ALL & ~(1u << PASS_accumulate)));
-  for (int i = 0; i < g->node_count; i++)
-    for (int k = 0; k < g->nodes[i]->out_count; k++)
-      if (g->nodes[i]->out[k] && !shape_is_concrete(&g->nodes[i]->out[k]->shape))
-        return node_fail(g->nodes[i], STATUS_UNSUPPORTED_OP, "the shape of its output depends on computed values");
+  for (int i = 0; i < g->node_count; i++) TRY(check_node(g->nodes[i]));
   TRY(plan(g, true, p));
   if (p->yield) return refuse(t, "the training graph takes gradients from outside: a session runs it");
   if (!g->output_count || is_flag(g->outputs[0]) || g->outputs[0]->type != DTYPE_FLOAT32 ||

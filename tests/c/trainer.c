@@ -20,20 +20,26 @@ typedef struct Net {
   size_t bytes;
 } Net;
 
-static bool net_open(Net *net, const char *name) {
-  *net = (Net){0};
-  if (!golden_run_open(&net->run, name)) return false;
+/* The network's artifacts, with the part `without` left out, in one file. */
+static bool net_compact(Net *net, int without) {
   TrainletSession *s = trainlet_session_new();
   bool ok = true;
   for (int part = TRAINLET_TRAIN; ok && part <= TRAINLET_CHECKPOINT; part++) {
+    if (part == without) continue;
     const void *bytes = trainlet_artifacts_bytes(net->run.artifacts, (TrainletPart)part, &net->bytes);
     ok = golden_ok(s, trainlet_session_load(s, (TrainletPart)part, bytes, net->bytes), "load");
   }
   ok = ok && golden_ok(s, trainlet_session_compact(s, TRAINLET_WEIGHTS_EXACT), "compact");
   const void *file = trainlet_session_result(s, &net->bytes);
-  if (ok) net->file = memcpy(malloc(net->bytes), file, net->bytes);
+  free(net->file);
+  net->file = ok ? memcpy(malloc(net->bytes), file, net->bytes) : NULL;
   trainlet_session_free(s);
   return ok;
+}
+
+static bool net_open(Net *net, const char *name) {
+  *net = (Net){0};
+  return golden_run_open(&net->run, name) && net_compact(net, -1);
 }
 
 static void net_close(Net *net) {
@@ -103,6 +109,16 @@ static void check_parameters(TrainletSession *s, TrainletTrainer *t) {
   }
 }
 
+/* The trainer's inputs lie at multiples of 64 bytes. */
+static void check_plan(Net *net, TrainletSession *s, const TrainletTrainer *t) {
+  const Json *session = json_parse(&net->arena, arena_copy_text(&net->arena, trainlet_session_json(s)));
+  const Json *plan = json_get(session, "memory");
+  double planned = (double)trainlet_trainer_plan_bytes(t), peak = json_number(plan, "peakBytes", 0);
+  if (json_number(plan, "packedBytes", 0) != 0) return;
+  check(planned >= peak && planned < peak + 2 * 64, "planned are %.0f bytes, the session's plan is %.0f", planned,
+        peak);
+}
+
 /* The model's outputs beside the loss, such as its scores. */
 static void check_outputs(TrainletSession *s, TrainletTrainer *t) {
   for (int i = 0; i < trainlet_session_output_count(s); i++) {
@@ -123,7 +139,7 @@ static void trains_as_a_session(const void *name) {
   free(net.file);
   net.file = NULL; /* nothing of it is read any more */
   for (int step = 0; ok && step < STEPS; step++) check_step(&net, s, t, step);
-  if (ok) check_parameters(s, t), check_outputs(s, t);
+  if (ok) check_parameters(s, t), check_outputs(s, t), check_plan(&net, s, t);
   trainlet_trainer_free(t);
   trainlet_session_free(s);
   net_close(&net);
@@ -266,6 +282,17 @@ static void refuses_files(const Net *net) {
   }
 }
 
+/* The same network with another option of its artifacts, or without a part. */
+static void refuses_artifacts(Net *net, const char *key, const char *value, int without, const char *sentence) {
+  bool ok = !key || (trainlet_artifacts_set(net->run.artifacts, key, value) == STATUS_OK &&
+                     trainlet_artifacts_build(net->run.artifacts) == STATUS_OK);
+  if (!check(ok, "%s: %s", key, trainlet_artifacts_error(net->run.artifacts)->text)) return;
+  if (!net_compact(net, without)) return;
+  TrainletTrainer *t = told("N", ROWS);
+  check_refused(t, trainlet_trainer_load(t, net->file, net->bytes), STATUS_INVALID_ARGUMENT, sentence);
+  trainlet_trainer_free(t);
+}
+
 static void refuses_batches(const Net *net) {
   enum { SECOND = 1 };
   TrainletTrainer *t = told("N", ROWS);
@@ -291,9 +318,40 @@ static void refuses_batches(const Net *net) {
   trainlet_trainer_free(t);
 }
 
+/* Plain SGD takes no step at a rate of 0. */
+static void steps_at_its_rate(const void *argument) {
+  Net net;
+  size_t bytes;
+  if (net_open(&net, "w1")) {
+    TrainletTrainer *t = told("N", ROWS);
+    float *w = trainer_ok(t, trainlet_trainer_load(t, net.file, net.bytes), "load")
+                 ? trainlet_trainer_data(t, "fc1.bias", &bytes)
+                 : NULL;
+    if (check(w != NULL, "there is no fc1.bias")) {
+      float *before = memcpy(malloc(bytes), w, bytes);
+      trainlet_trainer_set_lr(t, 0);
+      trainer_ok(t, trainlet_trainer_step(t), "a step");
+      check(memcmp(before, w, bytes) == 0, "a parameter has changed");
+      trainlet_trainer_set_lr(t, 0.1);
+      trainer_ok(t, trainlet_trainer_step(t), "a step");
+      check(memcmp(before, w, bytes) != 0, "no parameter has changed");
+      free(before);
+    }
+    trainlet_trainer_free(t);
+  }
+  net_close(&net);
+}
+
 static void refuses(const void *argument) {
   Net net;
-  if (net_open(&net, "mlp_momentum")) refuses_files(&net), refuses_batches(&net);
+  if (net_open(&net, "mlp_momentum")) {
+    refuses_files(&net);
+    refuses_batches(&net);
+    refuses_artifacts(&net, NULL, NULL, TRAINLET_OPTIMIZER, "has no optimizer");
+    refuses_artifacts(&net, "nominal", "1", -1, "is nominal");
+    check(trainlet_artifacts_set(net.run.artifacts, "nominal", "0") == STATUS_OK, "nominal stays");
+    refuses_artifacts(&net, "loss.type", "outside", -1, "takes gradients from outside");
+  }
   net_close(&net);
 }
 
@@ -301,6 +359,7 @@ int main(void) {
   every_golden_network();
   TEST(it_needs_what_it_says);
   TEST(any_piece_may_be_missing);
+  TEST(steps_at_its_rate);
   TEST(refuses);
   return test_finish();
 }
