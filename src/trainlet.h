@@ -354,7 +354,7 @@ void trainlet_session_result_free(TrainletSession *s);
 
 /* A trainer takes all memory that it ever needs while it loads its file, and keeps none that a step does not read. It
  * gives the losses of a session that is fed the same, to the bit, but neither evaluates nor saves: its parameters are
- * read where they lie. */
+ * read where they lie, and a checkpoint's properties, best and averages are not kept. */
 typedef struct TrainletTrainer TrainletTrainer;
 
 TrainletTrainer *trainlet_trainer_new(void);                   /* NULL when memory is out */
