@@ -7,12 +7,12 @@ import {
   artifactsIn,
   checkpointBeside,
   checkPlaces,
-  externalDataOf,
   ortFilesIn,
   trainingAt,
   writeArtifacts,
   writeWhole,
 } from './files.js';
+import { modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
 import { complain, say } from './terminal.js';
@@ -50,6 +50,7 @@ const ALSO_OF_MODEL = [
   'nominal',
   'ort-format',
   'external-data',
+  'constant',
 ];
 
 export async function artifactsHelp() {
@@ -81,6 +82,7 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --ort-format         the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
+  --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
   -o, --out DIR|FILE   where the files go, or the file
   --force              overwrites the files that are there`;
 }
@@ -200,13 +202,8 @@ async function makeAsTold(model, values, ortFormat) {
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
   const options = { loss, optimizer, head: headIn(values), ...lists, batchNorm, untie, nominal, ortFormat };
-  return await makeArtifacts(model, options, await externalIn(model, values));
+  return await makeArtifacts(model, options, await modelOptionsIn(model, values));
 }
-
-/** @param {string} model @param {Values} values */
-export const externalIn = async (model, values) => ({
-  externalData: await externalDataOf(model, values['external-data']),
-});
 
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */
 export async function makeArtifacts(model, options, engine) {

@@ -12,13 +12,13 @@ const WARM_UP = 3;
 /**
  * @param {string} place
  * @param {{ batch: number, steps: number, nodes: boolean }} wanted `nodes`: each node is timed too
- * @param {EngineOptions} [options] of a model's session
+ * @param {EngineOptions} [options] of the session
  * @returns {Promise<string[]>} lines
  */
 export async function bench(place, { batch, steps, nodes }, options) {
   const training = await trainingAt(place);
   const session = training
-    ? await TrainingSession.create(training.artifacts)
+    ? await TrainingSession.create(training.artifacts, options)
     : await InferenceSession.create(place, options);
   try {
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);

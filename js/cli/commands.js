@@ -4,13 +4,14 @@ import { sentenceOf } from '../errors.js';
 import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { describeInfo } from '../tensor.js';
 import { readArrays } from './arrays.js';
+import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, makeArtifacts } from './artifacts.js';
 import { DATA, DATA_HELP, readingOf } from './data-options.js';
-import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, externalIn, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
 import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
+import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
@@ -35,9 +36,6 @@ import { complain, say } from './terminal.js';
  */
 
 /** @type {Command['options']} */
-const EXTERNAL_DATA = { 'external-data': { type: 'string', multiple: true } };
-
-/** @type {Command['options']} */
 const FORCE = { force: { type: 'boolean', default: false } };
 
 /** @type {Record<string, Command>} */
@@ -57,14 +55,15 @@ learning rate, the place in the data and the properties.
   --loss LOSS          of --train, as for artifacts
   --batch-size N       what the first dim is where it is free (1)
   --passes NAMES       the rewrites to do, joined by commas, or none (default: all)
-  --external-data FILE in which MODEL keeps data; may be given again`,
+  --external-data FILE in which MODEL keeps data; may be given again
+  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`,
     options: {
       graph: { type: 'boolean', default: false },
       train: { type: 'boolean', default: false },
       loss: { type: 'string' },
       'batch-size': { type: 'string', default: '1' },
       passes: { type: 'string' },
-      ...EXTERNAL_DATA,
+      ...MODEL_OPTIONS,
     },
     run: inspect,
   },
@@ -72,7 +71,7 @@ learning rate, the place in the data and the properties.
     about: 'makes a training directory from an ONNX model, or one compact file of either',
     takes: 'MODEL, DIR or COMPACT',
     help: artifactsHelp,
-    options: { ...ARTIFACTS_OPTIONS, ...EXTERNAL_DATA, ...FORCE },
+    options: { ...ARTIFACTS_OPTIONS, ...MODEL_OPTIONS, ...FORCE },
     run: artifacts,
   },
   train: {
@@ -146,19 +145,20 @@ Runs on random inputs: training steps of a directory or a compact file (which st
   --nodes              also the milliseconds of each node, by operator: its share of the step, and for products and
                        the like its share of the peak: the multiply-adds that this machine does in registers alone,
                        measured on the spot
-  --external-data FILE in which MODEL keeps data; may be given again`,
+  --external-data FILE in which MODEL keeps data; may be given again
+  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`,
     options: {
       'batch-size': { type: 'string', default: '64' },
       steps: { type: 'string', default: '30' },
       nodes: { type: 'boolean', default: false },
-      ...EXTERNAL_DATA,
+      ...MODEL_OPTIONS,
     },
     run: async (place, values) => {
       const [batch, steps] = [
         wholeNumber('batch-size', values['batch-size'], 1),
         wholeNumber('steps', values.steps, 1),
       ];
-      for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await externalIn(place, values)))
+      for (const line of await bench(place, { batch, steps, nodes: values.nodes }, await modelOptionsIn(place, values)))
         say(line);
     },
   },
@@ -166,7 +166,7 @@ Runs on random inputs: training steps of a directory or a compact file (which st
     about: 'a wasm file that holds just what your models need',
     takes: 'DIR or MODEL',
     help: shrinkHelp,
-    options: { ...shrinkOptions, ...EXTERNAL_DATA, ...FORCE },
+    options: { ...shrinkOptions, ...MODEL_OPTIONS, ...FORCE },
     runAll: runShrink,
   },
 };
@@ -201,9 +201,9 @@ async function inspect(place, values) {
   const batch = wholeNumber('batch-size', values['batch-size'], 1);
   const [training, passes] = [await trainingAt(place), passesIn(values)];
   if (values.loss && (training || !values.train)) throw new UsageError('--loss: it is for --train of a model');
+  const options = { ...passes, ...(await modelOptionsIn(place, values)) };
   if (training?.compact) say(`optimizer         ${optimizerIn(training.compact)}`);
-  if (training) return await withSession(training.artifacts, (one) => inspectTraining(one, batch, values), passes);
-  const options = { ...passes, ...(await externalIn(place, values)) };
+  if (training) return await withSession(training.artifacts, (one) => inspectTraining(one, batch, values), options);
   const checkpoint = await describeCheckpoint(place, options);
   if (checkpoint) return checkpoint.forEach(say);
   if (!values.train) return await inspectModel(place, options, batch, values);

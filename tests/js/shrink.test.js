@@ -129,6 +129,26 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     wrong(list, /--build must be one of/, '--build', 'constructor');
   });
 
+  test('a model that an input which is always the same decides: silero v5 at 16 kHz', async () => {
+    const file = 'node_modules/@ricky0123/vad-web/dist/silero_vad_v5.onnx';
+    const shapes = ['--shape', 'input=1,512', '--shape', 'state=2,1,128', '--batch-size', '1'];
+    const made = cli('shrink', file, '--constant', 'sr=16000', ...shapes, '-o', at('voice'));
+    assert.equal(made.status, 0, made.stderr);
+    const run = async (options) => {
+      const session = await InferenceSession.create(file, { ...here, constants: { sr: 16_000n }, ...options });
+      const input = new Tensor(
+        'float32',
+        Float32Array.from({ length: 512 }, (_, i) => Math.sin(i / 9)),
+        [1, 512],
+      );
+      const state = new Tensor('float32', new Float32Array(256), [2, 1, 128]);
+      const outputs = await session.run({ input, state });
+      await session.release();
+      return Object.values(outputs).map(({ data }) => [...data]);
+    };
+    assert.deepEqual(await run({ wasmBinary: readFileSync(at('voice/trainlet.wasm')) }), await run({}));
+  });
+
   test('without sentences it is smaller still, and errors have their code', async () => {
     const made = cli('shrink', at('mlp'), '--without', 'sentences', '--without', 'export', '-o', at('mute'));
     assert.equal(made.status, 0, made.stderr);

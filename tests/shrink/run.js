@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
+import { packConstants } from '../../js/engine-options.js';
 import { compactArtifacts, generateArtifacts } from '../../js/index.js';
 import { keepNothing } from '../../js/cli/shrink/keep.js';
 import { Build, shrink } from '../../js/cli/shrink/shrink.js';
@@ -39,7 +40,7 @@ const golden = readdirSync(join(root, 'tests/golden'))
 const real = Object.entries(MODELS).map(([name, { file, feeds, constants, loss, scores, label }]) => ({
   name,
   model: () => shipped(file),
-  trainings: loss && !constants ? [{ loss, ...(scores && { lossInputs: [scores] }) }] : [],
+  trainings: loss ? [{ loss, constants, ...(scores && { lossInputs: [scores] }) }] : [],
   shapes: shapesOf({ ...feeds, ...(label && { labels: label, target: label }) }),
   constants,
 }));
@@ -54,14 +55,13 @@ console.log(
 console.log('|---|---|---|---|---|---|---|');
 for (const it of [...bench, ...golden, ...real]) {
   if (asked.length && !asked.includes(it.name)) continue;
-  if (it.constants) continue; // bound inputs are given by a session, not by a file
   const [subject, as] = await subjectOf(it);
   console.log(`| ${it.name} | ${as} | ${(await cellsOf(subject, it.shapes)).join(' | ')} |`);
 }
 process.exit(0);
 
 /** The first training that runs on the whole engine, as a compact file; else the model itself. */
-async function subjectOf({ name, model, trainings, shapes }) {
+async function subjectOf({ name, model, trainings, shapes, constants }) {
   for (const options of trainings) {
     try {
       const bytes = await compactArtifacts(await generateArtifacts(model(), { ...options, ...here }), here);
@@ -72,7 +72,8 @@ async function subjectOf({ name, model, trainings, shapes }) {
       // another loss may fit
     }
   }
-  return [{ name, parts: [{ which: 'model', bytes: model() }], external: [] }, 'run'];
+  const parts = [{ which: 'model', bytes: model() }];
+  return [{ name, parts, external: [], constants: packConstants({ constants }) }, 'run'];
 }
 
 function wantedOf(shapes) {

@@ -4,8 +4,10 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { packConstants } from '../../engine-options.js';
 import { copyExternal, readSource } from '../../source.js';
 import { artifactsIn, checkTraining, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
+import { constantsIn, inputsAt, noInput, pairsIn } from '../model-options.js';
 import { UsageError } from '../run-main.js';
 import { complain, say } from '../terminal.js';
 import { FEATURES } from './features.js';
@@ -41,6 +43,8 @@ ${Object.entries(FEATURES)
   --exactly            nothing but what --keep lists
   --list               prints the keep list and makes no file
   --external-data FILE in which a MODEL keeps data; may be given again
+  --constant NAME=VALUE an input that is always the same, as sr=16000, where there is one of that name; sessions of the
+                       shrunk engine need it as well; may be given again
   --wasm FILE          shrinks this file instead of the package's own, if it is the same
   -o, --out OUT        where trainlet.wasm, index.js and keep.config go
   --force              overwrites the files that are there`;
@@ -73,8 +77,7 @@ export async function runShrink(places, values) {
   const build = await Build.read(file, values.wasm && (await readData(values.wasm)));
   const keep = await keepIn(values.keep ?? [], build.known);
   for (const feature of more) keep.feature.add(feature);
-  const subjects = [];
-  for (const place of places) subjects.push(await subjectAt(place, values['external-data']));
+  const subjects = await subjectsAt(places, values);
   const purpose = places.map((place) => path.basename(path.resolve(place))).join(', ');
   const progress = (/** @type {string} */ what) => complain(`[trainlet] ${what} …`);
   const wish = { subjects, keep, without, exact: exactly, sizes, shapes, purpose, progress };
@@ -115,11 +118,30 @@ async function keepIn(files, known) {
   return keep;
 }
 
-/** @param {string} place @param {string[]} [externalData] @returns {Promise<Subject>} */
-async function subjectAt(place, externalData) {
+/** @param {string[]} places @param {Record<string, any>} values */
+async function subjectsAt(places, { 'external-data': files, constant = [] }) {
+  const subjects = [];
+  const unbound = new Set(Object.keys(pairsIn(constant)));
+  const all = [];
+  for (const place of places) {
+    const externalData = await externalDataOf(place, files);
+    const inputs = constant.length ? await inputsAt(place, { externalData }) : [];
+    const constants = constantsIn(constant, inputs);
+    for (const name of Object.keys(constants)) unbound.delete(name);
+    all.push(...inputs);
+    subjects.push({
+      ...(await subjectAt(place, copyExternal({ externalData }))),
+      constants: packConstants({ constants }),
+    });
+  }
+  for (const name of unbound) throw noInput(name, all);
+  return subjects;
+}
+
+/** @param {string} place @param {Subject['external']} external @returns {Promise<Subject>} */
+async function subjectAt(place, external) {
   const name = path.basename(path.resolve(place));
   if (!(await isDirectory(place))) {
-    const external = copyExternal({ externalData: await externalDataOf(place, externalData) });
     const bytes = await readSource('model', place, {});
     return { name, parts: [{ which: isCompact(bytes) ? 'compact' : 'model', bytes }], external };
   }

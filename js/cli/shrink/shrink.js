@@ -231,7 +231,7 @@ async function compile(bytes) {
 }
 
 /** All that a subject of its kind is used for, unless it is left out. @param {Subject} subject @param {Wish} wish */
-function featuresFor({ parts }, { without }) {
+function featuresFor({ parts, constants }, { without }) {
   const trains = parts.every(({ which }) => which !== 'model');
   const unread = parts.some(({ which }) => which === 'train') ? 'compact' : 'onnx';
   const asked = Object.entries(FEATURES).filter(([, { asked }]) => !asked);
@@ -240,6 +240,7 @@ function featuresFor({ parts }, { without }) {
         .map(([name]) => name)
         .filter((name) => name !== 'inference-session' && name !== unread && !IF_NEEDED.includes(name))
     : ['inference-session'];
+  if (constants?.tensors.length) wanted.push('constants');
   return new Set(wanted.filter((name) => !without.includes(name)));
 }
 

@@ -17,6 +17,7 @@ import { ARRAYS, pack, sizeOf } from '../../tensor.js';
  * @property {string} name
  * @property {Part[]} parts of a training directory, or a model alone
  * @property {import('../../protocol.js').ExternalFile[]} external
+ * @property {import('../../protocol.js').PackedFeeds} [constants] inputs that are always the same
  */
 /**
  * @typedef {object} Wanted
@@ -58,7 +59,8 @@ export async function tryOut(module, subject, wanted) {
 }
 
 /** @param {Core} core @param {Subject} subject @param {Part[]} parts */
-const load = (core, { external }, parts) => core.load({ parts, external: [...external], maxMemoryBytes: 0 });
+const load = (core, { external, constants }, parts) =>
+  core.load({ parts, external: [...external], constants, maxMemoryBytes: 0 });
 
 /** @param {Core} core @param {SessionInfo} info @param {Wanted} wanted */
 function train(core, info, wanted) {

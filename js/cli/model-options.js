@@ -1,0 +1,82 @@
+/** Options that go with a model wherever one is read: files that it keeps data in, and inputs that are always the same. */
+
+import { InferenceSession, Tensor, TrainingSession } from '../index.js';
+import { externalDataOf, trainingAt } from './files.js';
+import { UsageError } from './run-main.js';
+
+/** @import { EngineOptions, NumberType, Tensor as Constant, ValueInfo } from '../types.js' */
+/** @typedef {import('./commands.js').Values} Values */
+
+/** @type {import('./commands.js').Command['options']} */
+export const MODEL_OPTIONS = {
+  'external-data': { type: 'string', multiple: true },
+  constant: { type: 'string', multiple: true },
+};
+
+/** @param {string} place a model, or what is trained @param {Values} values @returns {Promise<EngineOptions>} */
+export async function modelOptionsIn(place, values) {
+  const options = { externalData: await externalDataOf(place, values['external-data']) };
+  if (!values.constant) return options;
+  const inputs = await inputsAt(place, options);
+  const constants = constantsIn(values.constant, inputs);
+  const unknown = Object.keys(pairsIn(values.constant)).find((name) => !(name in constants));
+  if (unknown === undefined) return { ...options, constants };
+  throw noInput(unknown, inputs);
+}
+
+/** @param {string} name @param {readonly ValueInfo[]} inputs */
+export const noInput = (name, inputs) =>
+  new UsageError(`--constant ${name}: there is no such input; there are ${inputs.map((one) => one.name).join(', ')}`);
+
+/** What is fed at a place. @param {string} place @param {EngineOptions} options */
+export async function inputsAt(place, options) {
+  const training = await trainingAt(place);
+  const session = training
+    ? await TrainingSession.create(training.artifacts)
+    : await InferenceSession.create(place, options);
+  await session.release();
+  return session instanceof TrainingSession ? session.trainingInputs : session.inputs;
+}
+
+/**
+ * Those of the constants that are among the inputs, in their types.
+ * @param {string[]} texts each NAME=VALUE
+ * @param {readonly ValueInfo[]} inputs
+ */
+export function constantsIn(texts, inputs) {
+  const pairs = Object.entries(pairsIn(texts)).flatMap(([name, value]) => {
+    const input = inputs.find((one) => one.name === name);
+    return input ? [[name, constantOf(input, value)]] : [];
+  });
+  return /** @type {Record<string, Constant>} */ (Object.fromEntries(pairs));
+}
+
+/** @param {string[]} texts */
+export const pairsIn = (texts) =>
+  Object.fromEntries(
+    texts.map((text) => {
+      const [, name, value] = /^(.+)=([^=]+)$/.exec(text) ?? [];
+      if (name === undefined) throw new UsageError(`--constant must be NAME=VALUE, as sr=16000, not '${text}'`);
+      return [name, value];
+    }),
+  );
+
+/** How values are written. @type {Record<string, RegExp>} */
+const KINDS = {
+  bool: /^(true|false)$/,
+  int: /^-?\d+$/,
+  float: /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i,
+};
+
+/** A scalar, which also stands for an input of one element. @param {ValueInfo} input @param {string} text */
+function constantOf({ name, type }, text) {
+  const kind = type.replace(/^u?(int|float)(8|16|32|64)$/, '$1');
+  const wide = /^u?int64$/.test(type);
+  try {
+    if (!KINDS[kind]?.test(text)) throw undefined;
+    const value = kind === 'bool' ? text === 'true' : wide ? BigInt(text) : Number(text);
+    return new Tensor(/** @type {NumberType} */ (type), /** @type {number[]} */ ([value]), []);
+  } catch {
+    throw new UsageError(`--constant ${name}: the input is ${type}, which ${text} is not`);
+  }
+}
