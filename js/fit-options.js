@@ -17,6 +17,7 @@ export const FIT_KEYS = /** @type {const} */ ([
   'metrics',
   'classWeight',
   'cacheFeatures',
+  'augment',
   'schedule',
   'ema',
   'earlyStopping',

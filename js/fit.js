@@ -3,7 +3,8 @@
  * resume at.
  */
 
-import { close, openData, permutation, splitData } from './data.js';
+import { openAugmenter } from './augment.js';
+import { close, isArrays, openData, permutation, splitData } from './data.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { featuresOf } from './features.js';
@@ -56,6 +57,7 @@ class Fit {
   #epochs;
   #batchSize;
   #accumulate;
+  #augmenter;
 
   /** @type {((step: number) => number) | undefined} */
   #schedule;
@@ -111,6 +113,8 @@ class Fit {
     this.#fetches = own ? [own.output] : [];
     this.#train = openData(training, graph.inputs, batchSize, own?.label, classWeight);
     this.#batches = this.#train.batches;
+    const labels = isArrays(training) ? Object.keys(training.labels ?? {}) : [];
+    this.#augmenter = openAugmenter(options.augment, graph.inputs, labels);
   }
 
   /** Finds the place to begin at: that of a fit cut short, or the start. */
@@ -138,8 +142,8 @@ class Fit {
 
   /** Where the lower layers are frozen, later epochs need not compute them again. */
   async #cacheFeatures() {
-    const { cacheFeatures = true } = this.#options;
-    if (!cacheFeatures || this.#epochs < 2) return;
+    const { cacheFeatures = true, augment } = this.#options;
+    if (!cacheFeatures || augment || this.#epochs < 2) return;
     const limit = cacheFeatures === true ? undefined : cacheFeatures.maxBytes;
     const found = await featuresOf(this.#ask, this.#train, this.#options, limit);
     if (!found) return;
@@ -230,6 +234,7 @@ class Fit {
       if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
       throw await this.#explain(error);
     } finally {
+      this.#augmenter?.close();
       // a session that is gone has said so
       if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
       this.#place.settle();
@@ -269,7 +274,9 @@ class Fit {
   async #runEpoch() {
     const { examples } = this.#train;
     const order = examples && this.#seed !== UNSHUFFLED ? permutation(examples, this.#seed, this.#epoch) : undefined;
-    const batches = this.#train.read(order, this.#batch);
+    const read = this.#train.read(order, this.#batch);
+    const place = /** @type {const} */ ([this.#seed, this.#epoch, this.#batch]);
+    const batches = this.#augmenter?.over(read, place, this.#options.signal) ?? read;
     try {
       const stop = await this.#runBatches(batches);
       if (stop) return stop;

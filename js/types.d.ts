@@ -1122,10 +1122,20 @@ export interface FitOptions {
    * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
    * the layers above alone. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
    * more is computed anew in each epoch. It is left off by itself where an example's features are not the same each
-   * time, as below a Dropout that is on, or depend on the other examples of a batch. Losses are the same to the bit, but
+   * time, as with `augment` or below a Dropout that is on, or depend on the other examples of a batch. Losses are the same to the bit, but
    * for the last bits where a batch has fewer than four examples. `history.features` tells of it.
    */
   cacheFeatures?: boolean | { maxBytes: number };
+  /**
+   * Changes the batches of the training, not those of `validation`, in a worker of its own, while the batch before
+   * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the same
+   * program gives the same run, and a fit that was cut short continues to the bit.
+   *
+   *     await session.fit(data, { epochs: 20, augment: ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }] });
+   *
+   * Errors: `invalid-argument` (an unknown step, an option out of range, no input that it is for, a module that fails).
+   */
+  augment?: readonly Augmentation[] | AugmentOptions;
   /**
    * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when
    * larger. With `restoreBest`, a fit ends with the best epoch's parameters; a fit that is cut short by `maxSteps` or
@@ -1159,6 +1169,53 @@ export interface FitOptions {
    */
   signal?: AbortSignal;
 }
+
+export interface AugmentOptions {
+  readonly steps: readonly Augmentation[];
+  /**
+   * Which input, float32 or uint8: of four dims pictures, of two or three, (N, samples) or (N, channels, samples),
+   * signals. Default: the only one that is not among the data set's labels.
+   */
+  readonly input?: string;
+  /** Of pictures; default NCHW. */
+  readonly layout?: 'NCHW' | 'NHWC';
+}
+
+/**
+ * One step, by its name with its defaults or with options; each example draws its own numbers, evenly from the ranges.
+ * What lies beyond the edge of a picture is the edge's nearest pixel, beyond a signal 0.
+ */
+export type Augmentation =
+  | 'flip'
+  | 'shift'
+  | 'rotate'
+  | 'crop'
+  | 'noise'
+  | 'colour'
+  | 'scale'
+  /** Pictures are mirrored with probability `p`, 0.5; axis `horizontal` (default): left and right change places. */
+  | { readonly type: 'flip'; readonly p?: number; readonly axis?: 'horizontal' | 'vertical' }
+  /** By whole pixels or samples, up to this share of the width (0.1) and height (0.1), either way. */
+  | { readonly type: 'shift'; readonly x?: number; readonly y?: number }
+  /** Pictures, about their middle, up to so many degrees either way; 15. */
+  | { readonly type: 'rotate'; readonly degrees?: number }
+  /** A part of a picture, at least this share of its sides (0.8), is enlarged to all of it. */
+  | { readonly type: 'crop'; readonly least?: number }
+  /** Normal noise of this standard deviation, 0.05 in the input's numbers; of uint8 in 255ths. */
+  | { readonly type: 'noise'; readonly std?: number }
+  /**
+   * Pictures: up to `brightness` (0.2, in the input's numbers) is added, the contrast is changed by up to that share
+   * (0.2), and each channel by itself by up to `tint` (0.1).
+   */
+  | { readonly type: 'colour'; readonly brightness?: number; readonly contrast?: number; readonly tint?: number }
+  /** Signals become louder or softer by up to this share; 0.2. */
+  | { readonly type: 'scale'; readonly by?: number }
+  /**
+   * A module of your own, whose default export changes a batch: `export default ({ data, dims, random, epoch, batch,
+   * options }) => { … }` writes into `data`; `random()` gives numbers from 0 up to 1, the same each time for the same
+   * batch. In browsers a URL, in Node also a path.
+   */
+  | { readonly module: string | URL; readonly options?: unknown };
 
 export interface BatchEvent {
   /** Optimizer steps done since the start of the fit. */

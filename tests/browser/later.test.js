@@ -50,6 +50,8 @@ test('offline, what was not loaded yet is told in a sentence, and works when the
     'versions',
     'database',
     'image',
+    'augment',
+    'worker-augment',
     'samples',
     'sample-file',
     'audio',

@@ -13,7 +13,10 @@ async function train() {
   );
   const labels = new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]);
   const first = await session.evaluate({ inputs: { input }, labels: { labels } });
-  await session.fit({ inputs: { input }, labels: { labels } }, { batchSize: 8, epochs: 20 });
+  await session.fit(
+    { inputs: { input }, labels: { labels } },
+    { batchSize: 8, epochs: 20, augment: [{ type: 'scale', by: 0.01 }] },
+  );
   const last = await session.evaluate({ inputs: { input }, labels: { labels } });
   await session.release();
   return `loss ${first.loss.toFixed(4)} → ${last.loss.toFixed(4)}`;

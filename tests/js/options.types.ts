@@ -2,6 +2,7 @@
 
 import type { ARTIFACT_KEYS } from '../../js/artifacts.js';
 import type { ENGINE_KEYS } from '../../js/engine-options.js';
+import type { AUGMENT_KEYS } from '../../js/augment.js';
 import type { AUDIO_KEYS, FRAME_KEYS } from '../../js/audio.js';
 import type { MEL_KEYS } from '../../js/spectrogram.js';
 import type { IMAGE_KEYS } from '../../js/image.js';
@@ -11,7 +12,7 @@ import type { GROUP_KEYS } from '../../js/session.js';
 import type { STORE_KEYS } from '../../js/samples.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/opening.js';
-import type { ArtifactOptions, AudioOptions, MelOptions, EngineOptions, FitOptions, ImageOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
+import type { ArtifactOptions, AudioOptions, AugmentOptions, MelOptions, EngineOptions, FitOptions, ImageOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule, SessionOptions, StepOptions } from '../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 type Names<List extends readonly string[], T> = Same<List[number], keyof T>;
@@ -27,6 +28,7 @@ const holds = <T extends true>(_: T) => {};
 holds<Names<typeof ENGINE_KEYS, EngineOptions>>(true);
 holds<Names<typeof ARTIFACT_KEYS, Omit<ArtifactOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof ORT_OPTIONS, Omit<SessionOptions, keyof EngineOptions>>>(true);
+holds<Names<typeof AUGMENT_KEYS, AugmentOptions>>(true);
 holds<Names<typeof AUDIO_KEYS, AudioOptions>>(true);
 holds<Names<typeof FRAME_KEYS, NonNullable<AudioOptions['frames']>>>(true);
 holds<Names<typeof MEL_KEYS, MelOptions>>(true);
