@@ -9,7 +9,7 @@ import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { featuresOf } from './features.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
-import { measuresOf, Tally } from './metrics.js';
+import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { monitored } from './monitor.js';
 import { Place } from './place.js';
 import { Saver } from './saver.js';
@@ -103,12 +103,8 @@ class Fit {
       typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
-    const { pair, ...measures } = measuresOf(info, metrics);
-    const own = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
-    if (metrics && pair && !own && !heldOut) {
-      throw invalid(`fit: accuracy needs validation, or artifacts with additionalOutputs: ['${pair.output}']`);
-    }
-    this.#measures = { ...measures, pair: own };
+    this.#measures = trainingMeasures(measuresOf(info, metrics), graph, metrics, heldOut !== undefined);
+    const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
     this.#train = openData(training, graph.inputs, batchSize, own?.label, classWeight);
@@ -159,7 +155,7 @@ class Fit {
   async #continue(position) {
     [this.#epoch, this.#batch, this.#seed] = position;
     const standing = this.#standingAt(position);
-    this.#tally = new Tally(this.#measures, standing?.tally);
+    this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
     this.#step =
       standing?.step ??
       this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) +
@@ -197,6 +193,7 @@ class Fit {
       position,
       step: this.#step,
       tally: this.#tally.sums,
+      measured: this.#tally.measured,
       data: fingerprint,
       best: this.#best,
       plateau: this.#plateau?.sums,

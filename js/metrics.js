@@ -1,49 +1,112 @@
 /** What is told of a model beside its loss, and the running sums of both over batches. */
 
-import { invalid, TrainletError } from './errors.js';
+import { invalid, nameOf } from './errors.js';
+import { largest, measureNamed, measureNames, visitRows } from './measures.js';
+import { Tensor } from './tensor.js';
 
-/** @import { Metric, TypedArray } from './types.js' */
+/** @import { CustomMetric, EvaluateOptions, TypedArray } from './types.js' */
 /** @import { Counted, GraphInfo, NumberOutputs, PlainTensor, SessionInfo } from './protocol.js' */
 /** @import { Batch, Labels } from './data.js' */
+/** @import { Measure } from './measures.js' */
 
 /** @typedef {{ label: string, output: string, axis?: 1 | -1, ignoreIndex?: number }} Pair */
+/** @typedef {NonNullable<EvaluateOptions['metrics']>} Metrics */
 /**
  * @typedef {{ name: string, weight: number }} Loss one of those whose weighted sum is the loss
- * @typedef {{ losses: Loss[], pair?: Pair, perplexity: boolean }} Measures
+ * @typedef {object} Measures
+ * @property {Loss[]} losses
+ * @property {Pair} [pair]
+ * @property {boolean} accuracy
+ * @property {boolean} perplexity
+ * @property {Measure[]} measures
+ * @property {CustomMetric[]} custom
  */
 
-const METRICS = ['loss', 'accuracy', 'perplexity'];
+const NAMES = ['loss', 'accuracy', 'perplexity'];
+
+/** @param {string} name */
+function named(name) {
+  const found = measureNamed(name);
+  if (found) return found;
+  throw invalid(`there is no metric '${name}'; there are ${[...NAMES, ...measureNames()].join(', ')}`);
+}
+
+/** @param {CustomMetric} metric */
+function checkCustom(metric) {
+  const calls = /** @type {const} */ (['updateState', 'result', 'resetState']);
+  if (typeof metric?.name === 'string' && calls.every((call) => typeof metric[call] === 'function')) return metric;
+  throw invalid(`a metric is a name, or an object with name, ${calls.join(', ')}, not ${nameOf(metric)}`);
+}
 
 /**
  * What is asked for, and of which input and output.
  * @param {SessionInfo} info
- * @param {readonly Metric[]} [metrics]
+ * @param {Metrics} [metrics]
  * @returns {Measures}
  */
 export function measuresOf(info, metrics) {
-  const unknown = metrics?.find((metric) => !METRICS.includes(metric));
-  if (unknown) throw invalid(`there is no metric '${unknown}'; there are loss, accuracy and perplexity`);
+  const names = metrics?.filter((metric) => typeof metric === 'string');
+  const custom = (metrics ?? []).filter((metric) => typeof metric !== 'string').map(checkCustom);
+  const measures = (names ?? []).filter((name) => !NAMES.includes(name)).map(named);
   const graph = /** @type {GraphInfo} */ (info.train ?? info.eval);
-  const perplexity = metrics?.includes('perplexity') ?? false;
+  const perplexity = names?.includes('perplexity') ?? false;
   if (perplexity && !graph.crossEntropy)
     throw invalid(
       'perplexity needs a loss that is cross-entropy without labelSmoothing, of which it is the exponential',
     );
   const losses = graph.losses.length ? graph.losses : [{ name: graph.outputs[0].name, weight: 1 }];
-  return { losses, pair: accuracyPair(graph, info.predict, metrics), perplexity };
+  const accuracy = names?.includes('accuracy') ?? true;
+  const ofClasses = metrics && accuracy ? 'accuracy' : measures.find(({ labels }) => labels === 'classes')?.name;
+  const ofNumbers = measures.find(({ labels }) => labels === 'numbers')?.name;
+  const pair =
+    (accuracy || ofClasses || custom.length ? classPair(graph, info.predict, ofClasses) : undefined) ??
+    (ofNumbers || custom.length ? numberPair(graph, info.predict, ofNumbers ?? custom[0].name) : undefined);
+  if (ofNumbers && pair && !isTarget(pair.label))
+    throw invalid(`${ofNumbers} needs numbers as labels: a float32 input named 'target'`);
+  return { losses, pair, accuracy, perplexity, measures, custom };
 }
 
-/** @param {GraphInfo} graph @param {readonly string[]} predict @param {readonly Metric[]} [metrics] */
-function accuracyPair({ inputs, outputs: [loss] }, [output], metrics) {
-  if (metrics && !metrics.includes('accuracy')) return undefined;
+/**
+ * Those of them that training batches have: of predictions, where the training model gives these.
+ * @param {Measures} all
+ * @param {GraphInfo} graph
+ * @param {Metrics | undefined} metrics
+ * @param {boolean} validates
+ * @returns {Measures}
+ */
+export function trainingMeasures(all, graph, metrics, validates) {
+  const { pair, measures, custom } = all;
+  const array = measures.find(({ isArray }) => isArray);
+  if (array) throw invalid(`fit: ${array.name} is not one number; evaluate gives it`);
+  if (custom.length && !validates)
+    throw invalid(`fit: '${custom[0].name}' is a metric of validation, which is not given`);
+  const own = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
+  const first = measures[0]?.name ?? 'accuracy';
+  if (metrics && pair && !own && !validates)
+    throw invalid(`fit: ${first} needs validation, or artifacts with additionalOutputs: ['${pair.output}']`);
+  return { ...all, pair: own, measures: own ? measures : [], custom: [] };
+}
+
+/** @param {string} label */
+const isTarget = (label) => label === 'target';
+
+/** @param {GraphInfo} graph @param {readonly string[]} predict @param {string} metric @returns {Pair} */
+function numberPair({ inputs, outputs: [loss] }, [output], metric) {
+  const input = inputs.find(({ name, type }) => isTarget(name) && type === 'float32');
+  if (input && output && output !== loss.name) return { label: input.name, output };
+  throw invalid(`${metric} needs a prediction, and numbers as labels: a float32 input named 'target'`);
+}
+
+/** @param {GraphInfo} graph @param {readonly string[]} predict @param {string} [metric] that needs it */
+function classPair({ inputs, outputs: [loss] }, [output], metric) {
   const isIndex = (/** @type {string} */ type) => type === 'int64' || type === 'int32';
   const input =
     inputs.find(({ labels }) => labels) ?? inputs.find(({ name, type }) => name === 'labels' && isIndex(type));
   const predicts = output && output !== loss.name;
   if (input && predicts) return { label: input.name, output, ...input.labels };
-  if (!metrics) return undefined;
-  if (input) throw invalid(`accuracy needs a prediction, but the model's only output is '${loss.name}', its loss`);
-  throw invalid("accuracy needs class indices as labels: an int64 input named 'labels'");
+  if (!metric) return undefined;
+  if (input) throw invalid(`${metric} needs a prediction, but the model's only output is '${loss.name}', its loss`);
+  throw invalid(`${metric} needs class indices as labels: an int64 input named 'labels'`);
 }
 
 /** Batches weigh by what their loss has counted, so that a mean does not depend on how the data are cut into them. */
@@ -54,10 +117,18 @@ export class Tally {
   #weights;
   #right;
   #labels;
+  /** Of each measure by its name. @type {Record<string, number[]>} */
+  #measured;
 
-  /** @param {Measures} measures @param {number[]} [sums] of a tally that is to go on */
-  constructor(measures, [total = 0, weight = 0, right = 0, labels = 0, ...more] = []) {
+  /**
+   * @param {Measures} measures
+   * @param {number[]} [sums] of a tally that is to go on
+   * @param {Record<string, number[]>} [measured]
+   */
+  constructor(measures, [total = 0, weight = 0, right = 0, labels = 0, ...more] = [], measured = {}) {
     this.#measures = measures;
+    this.#measured = { ...measured };
+    for (const metric of measures.custom) metric.resetState();
     const sums = [total, weight, ...more];
     this.#totals = measures.losses.map((_, i) => sums[2 * i] ?? 0);
     this.#weights = measures.losses.map((_, i) => sums[2 * i + 1] ?? 0);
@@ -68,6 +139,10 @@ export class Tally {
   get sums() {
     const [total, weight, ...more] = this.#totals.flatMap((each, i) => [each, this.#weights[i]]);
     return [total, weight, this.#right, this.#labels, ...more];
+  }
+
+  get measured() {
+    return this.#measured;
   }
 
   /**
@@ -87,13 +162,35 @@ export class Tally {
       this.#totals[i] += totals[i];
       this.#weights[i] += weights[i];
     });
-    const { pair } = this.#measures;
+    const { pair, accuracy } = this.#measures;
     const prediction = pair && outputs[pair.output];
+    const both = labels && prediction ? { labels, prediction, pair } : undefined;
     const { right, counted: count } =
-      labels && prediction ? countRight(prediction, labels, pair) : { right: 0, counted: 0 };
+      both && accuracy && !isTarget(both.pair.label)
+        ? countRight(both.prediction, both.labels, both.pair)
+        : { right: 0, counted: 0 };
     this.#right += right;
     this.#labels += count;
-    return this.#told(weights.some((weight) => weight) ? this.#mean(totals, weights) : undefined, right, count);
+    const measured = both ? this.#measure(both) : {};
+    return this.#told(
+      weights.some((weight) => weight) ? this.#mean(totals, weights) : undefined,
+      right,
+      count,
+      measured,
+    );
+  }
+
+  /** The sums of this batch, added to those before. @param {{ labels: Labels, prediction: PlainTensor<TypedArray>, pair: Pair }} of */
+  #measure({ labels, prediction, pair }) {
+    for (const metric of this.#measures.custom) metric.updateState(tensorOf(labels), tensorOf(prediction));
+    /** @type {Record<string, number[]>} */
+    const batch = {};
+    for (const { name, count } of this.#measures.measures) {
+      const before = this.#measured[name] ?? [];
+      batch[name] = count(prediction, labels, pair);
+      this.#measured[name] = batch[name].map((sum, i) => sum + (before[i] ?? 0));
+    }
+    return batch;
   }
 
   /** Nothing has counted so far: there is no mean of it. */
@@ -104,7 +201,8 @@ export class Tally {
   /** The means so far. @returns {Record<string, number> & { loss: number }} */
   get means() {
     const loss = this.#mean(this.#totals, this.#weights);
-    return { loss, ...this.#told(loss, this.#right, this.#labels) };
+    const custom = this.#measures.custom.map((metric) => [metric.name, resultOf(metric)]);
+    return { loss, ...this.#told(loss, this.#right, this.#labels, this.#measured), ...Object.fromEntries(custom) };
   }
 
   /** One of which nothing has counted adds nothing. @param {number[]} totals @param {number[]} weights */
@@ -115,13 +213,32 @@ export class Tally {
     );
   }
 
-  /** What there is beside a loss. @param {number | undefined} loss @param {number} right @param {number} labels */
-  #told(loss, right, labels) {
+  /**
+   * What there is beside a loss.
+   * @param {number | undefined} loss
+   * @param {number} right
+   * @param {number} labels
+   * @param {Record<string, number[]>} measured
+   */
+  #told(loss, right, labels, measured) {
+    const told = this.#measures.measures.map(({ name, tell }) => [name, measured[name] && tell(measured[name])]);
     return {
+      ...Object.fromEntries(told.filter(([, value]) => value !== undefined)),
       ...(labels && { accuracy: right / labels }),
       ...(this.#measures.perplexity && loss !== undefined && { perplexity: Math.exp(loss) }),
     };
   }
+}
+
+/** @param {{ data: TypedArray, dims: readonly number[] }} of */
+const tensorOf = ({ data, dims }) =>
+  /** @type {import('./types.js').Tensor} */ (/** @type {unknown} */ (new Tensor(data, dims)));
+
+/** @param {CustomMetric} metric */
+function resultOf(metric) {
+  const result = metric.result();
+  if (typeof result === 'number') return result;
+  throw invalid(`the metric '${metric.name}' gave ${nameOf(result)}, not a number`);
 }
 
 /**
@@ -131,25 +248,12 @@ export class Tally {
  * @param {Labels} labels (N, …)
  * @param {{ axis?: 1 | -1, ignoreIndex?: number }} [of] axis: which of the two is tried first
  */
-export function countRight({ data, dims }, labels, { axis: given, ignoreIndex } = {}) {
-  const last = dims.length - 1;
-  const axes = given === -1 ? [last, 1] : [1, last];
-  const axis = axes.find((a) => String(dims.toSpliced(a, 1)) === String(labels.dims));
-  if (!axis) {
-    throw new TrainletError('invalid-feed', `accuracy: labels [${labels.dims}] do not fit the prediction [${dims}]`);
-  }
-  const classes = dims[axis];
-  const inner = dims.slice(axis + 1).reduce((product, d) => product * d, 1);
+export function countRight(prediction, labels, of = {}) {
   let right = 0;
   let counted = 0;
-  for (let i = 0; i < labels.data.length; i++) {
-    const label = Number(labels.data[i]);
-    if (label < 0 || label >= classes || label === ignoreIndex) continue;
-    const start = Math.floor(i / inner) * classes * inner + (i % inner);
-    let best = 0;
-    for (let c = 1; c < classes; c++) if (data[start + c * inner] > data[start + best * inner]) best = c;
-    right += Number(best === label);
+  visitRows(prediction, labels, of, (label, row) => {
+    right += Number(largest(row) === label);
     counted++;
-  }
+  });
   return { right, counted };
 }

@@ -11,5 +11,5 @@ import { invalid } from './errors.js';
 export function monitored(where, metrics, monitor) {
   if (!Object.hasOwn(metrics, monitor))
     throw invalid(`${where}: there is no '${monitor}' to monitor; there are ${Object.keys(metrics).join(', ')}`);
-  return monitor.endsWith('accuracy') ? -metrics[monitor] : metrics[monitor];
+  return /(accuracy|precision|recall|f1)$/.test(monitor) ? -metrics[monitor] : metrics[monitor];
 }

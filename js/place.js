@@ -8,7 +8,8 @@
 /**
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
- * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number | null)[] }}
+ * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number | null)[],
+ * measured?: Record<string, number[]> }}
  * Standing `data`: the fingerprint of the data set; `plateau`: what the schedule has seen
  */
 
@@ -65,6 +66,11 @@ export class Place {
   }
 }
 
+/** @param {unknown} measured @returns {measured is Record<string, number[]>} */
+const isMeasured = (measured) =>
+  typeof measured === 'object' &&
+  Object.values(measured ?? {}).every((sums) => Array.isArray(sums) && sums.every(Number.isFinite));
+
 /** @param {unknown} plateau @returns {plateau is (number | null)[]} */
 const isPlateau = (plateau) =>
   Array.isArray(plateau) &&
@@ -74,13 +80,14 @@ const isPlateau = (plateau) =>
 /** What anybody may have written. @param {string} text @returns {Standing | undefined} */
 function read(text) {
   try {
-    const { position, step, tally, data, best, plateau } = JSON.parse(text);
+    const { position, step, tally, data, best, plateau, measured } = JSON.parse(text);
     if (!Number.isSafeInteger(step) || tally.length < 4 || !tally.every(Number.isFinite)) return undefined;
     return {
       position,
       step,
       tally,
       data: Number.isSafeInteger(data) ? data : undefined,
+      measured: isMeasured(measured) ? measured : undefined,
       plateau: isPlateau(plateau) ? plateau : undefined,
       best: best && { ...best, value: Number(best.value), kept: best.kept === true },
     };

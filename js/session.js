@@ -167,7 +167,7 @@ export class TrainingSession {
     }
   }
 
-  /** @param {Dataset} data @param {EvaluateOptions} [options] */
+  /** @param {Dataset} data @param {EvaluateOptions} [options] @returns {Promise<any>} */
   async evaluate(data, options = {}) {
     this.#eval();
     this.#needLoss('evaluate');

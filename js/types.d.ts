@@ -857,7 +857,10 @@ export class TrainingSession {
    * NegativeLogLikelihoodLoss, or in ReduceMean or ReduceSum where an input is named `target`, as those above. A loss
    * that is not finite, or labels none of which counts, are `non-finite-loss`.
    */
-  evaluate(data: Dataset, options?: EvaluateOptions): Promise<Record<string, number>>;
+  evaluate<const M extends Metric | ArrayMetric | CustomMetric = Metric>(
+    data: Dataset,
+    options?: EvaluateOptions<M>,
+  ): Promise<Record<string, MetricValue<M>>>;
   /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds,
@@ -1020,10 +1023,40 @@ export type Dataset =
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
 /**
- * `accuracy`: the share of labels (class indices) that are where the prediction is largest; those that are ignored do
- * not count. `perplexity`: e to the mean loss, where that is cross-entropy.
+ * Metrics that are one number. `accuracy`: the share of labels (class indices) that are where the prediction is largest;
+ * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the classes
+ * that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`. `calibration-error`: by how
+ * much the softmax of the prediction misses the share of labels that are right, expected over 15 bins. Labels that are
+ * ignored do not count, and weights make no difference. `perplexity`: e to the mean loss, where that is cross-entropy. `mae`:
+ * the mean distance from a `target` of numbers.
  */
-export type Metric = 'loss' | 'accuracy' | 'perplexity';
+export type Metric =
+  | 'loss'
+  | 'accuracy'
+  | 'perplexity'
+  | `top-${number}-accuracy`
+  | 'precision'
+  | 'recall'
+  | 'f1'
+  | 'calibration-error'
+  | 'mae';
+/**
+ * Metrics of `evaluate` with a number for each class, 0 where there is none; `confusion-matrix` has a row for each class of
+ * labels, which counts by predicted class.
+ */
+export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-class' | 'confusion-matrix';
+/**
+ * A metric of one's own, with Keras' calls: `resetState` at the start, `updateState` with the labels and predictions of each
+ * batch, `result` at the end. In `fit` it is taken of the validation data.
+ */
+export interface CustomMetric {
+  readonly name: string;
+  updateState(labels: Tensor, predictions: Tensor): void;
+  result(): number;
+  resetState(): void;
+}
+/** What a metric gives. */
+export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M extends ArrayMetric ? number[] : number;
 
 /**
  * The learning rate of each optimizer step, counted from the start of the fit (a continued fit goes on counting). It
@@ -1067,11 +1100,11 @@ export type Schedule =
       warmup?: number;
     };
 
-export interface EvaluateOptions {
+export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric = Metric | ArrayMetric | CustomMetric> {
   /** Of whole arrays; default 32. */
   batchSize?: number;
   /** Besides the loss; default: accuracy where the labels are class indices. */
-  metrics?: readonly Metric[];
+  metrics?: readonly M[];
   /** Of the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
   ema?: boolean;
   /** Stops it, within a batch too, as the signal of a run does. */
@@ -1101,7 +1134,11 @@ export interface FitOptions {
   maxSteps?: number;
   /** A data set, or the share of the arrays (0 … 1) that is held out, at their end. */
   validation?: Dataset | number;
-  metrics?: readonly Metric[];
+  /**
+   * Of the training batches too where the artifacts have the predictions as `additionalOutputs`. Default: accuracy where the
+   * labels are class indices.
+   */
+  metrics?: readonly (Metric | CustomMetric)[];
   /**
    * How much the labels of each class count in training, on top of the data set's `sampleWeight`; validation is not
    * weighted. A number from 0 up for each class, or for some by their index, the others being 1: `{ 2: 5 }`. 'balanced',
@@ -1137,8 +1174,9 @@ export interface FitOptions {
    */
   augment?: readonly Augmentation[] | AugmentOptions;
   /**
-   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies are better when
-   * larger. With `restoreBest`, a fit ends with the best epoch's parameters; a fit that is cut short by `maxSteps` or
+   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies, precision, recall
+   * and f1 are better when larger, all others when smaller. With `restoreBest`, a fit ends with the best epoch's
+   * parameters; a fit that is cut short by `maxSteps` or
    * the signal keeps them, in its checkpoints too, for the fit that continues it.
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };

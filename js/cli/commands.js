@@ -112,8 +112,9 @@ ${DATA_HELP}
 Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.
 
 ${DATA_HELP}
-  --batch-size N       (32)`,
-    options: { ...DATA, 'batch-size': { type: 'string', default: '32' } },
+  --batch-size N       (32)
+  --metrics NAMES      others, joined by commas: top-3-accuracy, f1, confusion-matrix …`,
+    options: { ...DATA, 'batch-size': { type: 'string', default: '32' }, metrics: { type: 'string' } },
     run: evaluate,
   },
   export: {
@@ -372,7 +373,10 @@ async function evaluate(place, values) {
   const { artifacts } = await neededTraining(place);
   await withSession(artifacts, async (session) => {
     const data = await readArrays(spec, 'test', session.trainingInputs, reading);
-    say(describe(await session.evaluate(data, { batchSize })));
+    const told = await session.evaluate(data, { batchSize, metrics: values.metrics?.split(',') });
+    const isArray = (/** @type {[string, unknown]} */ [, value]) => Array.isArray(value);
+    say(describe(Object.fromEntries(Object.entries(told).filter((each) => !isArray(each)))));
+    for (const [name, value] of Object.entries(told).filter(isArray)) say(`${name} ${JSON.stringify(value)}`);
   });
 }
 

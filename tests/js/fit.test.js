@@ -630,7 +630,10 @@ test('an option that is not known is refused', async () => {
   await assert.rejects(train({ batchsize: 3 }), /no option 'batchsize'; it knows epochs, batchSize/);
   await assert.rejects(train({ classWeights: 'balanced' }), /no option 'classWeights'/);
   await assert.rejects(train({ epochs: 0 }), /epochs must be a whole number of at least 1, not 0/);
-  await assert.rejects(train({ metrics: ['f1'] }), /no metric 'f1'; there are loss, accuracy and perplexity/);
+  await assert.rejects(
+    train({ metrics: ['f2'] }),
+    /no metric 'f2'; there are loss, accuracy, perplexity, top-K-accuracy, precision/,
+  );
   await assert.rejects(train({ onNaN: 'ignore' }), /not 'ignore'/);
   await assert.rejects(
     train({}, { inputs: { input: examples(3).inputs.input }, labels: examples(4).labels }),

@@ -459,6 +459,10 @@ test('at the command line a label that is no class is one sentence and exit code
     (await make('mse', '--clip-grad-value', '-1')).stderr,
     /optimizer.clipGradValue: '-1' is not a number of at least 0/,
   );
+  assert.match(
+    (await run('eval', dir, '--data', `${x},${y}`, '--metrics', 'f1,confusion-matrix')).stdout,
+    /^loss \d\.\d{4} {2}f1 \d\.\d{4}\nconfusion-matrix \[\[\d+,/,
+  );
   const balanced = ['train', dir, '--data', `${x},${y}`, '--class-weight', 'balanced'];
   assert.match((await run(...balanced)).stderr, /classWeight needs artifacts made with .*sampleWeights/);
   assert.equal((await make('cross-entropy', '--ignore-index', '-100', '--sample-weights')).code, 0);
