@@ -18,7 +18,18 @@ import { Refusal } from './refusal.js';
  */
 /** @import { Field } from './flat.js' */
 /** @import { Operator } from './operators.js' */
-/** @typedef {{ message: Message, index: number, name: string, domain: string, type: string, inputs: string[], outputs: string[], operator: Operator }} Node */
+/**
+ * @typedef {object} Node
+ * @property {Message[]} attributes
+ * @property {number} index
+ * @property {string} name
+ * @property {string} domain
+ * @property {string} type
+ * @property {string[]} inputs
+ * @property {string[]} outputs
+ * @property {Operator} operator
+ * @property {string} [like] the value whose type its output has, where the model tells none
+ */
 
 /** The first with the resolver; later ones add what our files do not have. */
 const FORMAT_VERSION = '5';
@@ -34,7 +45,11 @@ export function ortFormatOf(onnx) {
   const graph = /** @type {Message} */ (model.message(7));
   const opsets = model.messages(8).map((opset) => ({ domain: opset.text(1), version: Number(opset.number(2)) }));
   const messages = graph.messages(1);
-  const nodes = messages.filter((node) => node.text(4) !== 'Constant').map((node, i) => nodeOf(node, i, opsets));
+  const versionOf = (/** @type {string} */ domain) => opsets.find((opset) => opset.domain === domain)?.version ?? 1;
+  const nodes = messages
+    .filter((node) => node.text(4) !== 'Constant')
+    .flatMap((node) => nodesOf(node, versionOf(node.text(7))))
+    .map((node, index) => ({ ...node, index }));
   const tensors = [...graph.messages(5), ...constantsOf(messages)];
   const used = opsets.filter(({ domain }) => !domain || nodes.some((node) => node.domain === domain));
   const root = table(
@@ -98,22 +113,41 @@ function refusing(Failure, work) {
   }
 }
 
-/** @param {Message} message @param {number} index @param {{ domain: string, version: number }[]} opsets @returns {Node} */
-function nodeOf(message, index, opsets) {
+/** @param {Message} message @param {number} version of its domain's opset @returns {Node[]} */
+function nodesOf(message, version) {
   const [name, type, domain] = [message.text(3), message.text(4), message.text(7)];
-  const version = opsets.find((opset) => opset.domain === domain)?.version ?? 1;
+  const [inputs, outputs] = [message.all(1).map(textOf), message.all(2).map(textOf)];
+  if (type === 'HardSwish' && !domain) return hardSwish(name, inputs, outputs, version);
   const operator = operatorOf(domain, type, version);
   if (!operator) throw lacking(name, domain, type);
-  return {
-    message,
-    index,
-    name,
-    domain,
-    type,
-    inputs: message.all(1).map(textOf),
-    outputs: message.all(2).map(textOf),
-    operator,
-  };
+  return [{ attributes: message.messages(5), index: 0, name, domain, type, inputs, outputs, operator }];
+}
+
+/**
+ * y = x · HardSigmoid(x): ONNX Runtime has no kernel of its own for it, as it has for the pieces.
+ * @param {string} name @param {string[]} inputs @param {string[]} outputs @param {number} version
+ * @returns {Node[]}
+ */
+function hardSwish(name, [x], [y], version) {
+  const node = { attributes: [], index: 0, name, domain: '' };
+  const [sigmoid, mul] = ['HardSigmoid', 'Mul'].map((type) => /** @type {Operator} */ (operatorOf('', type, version)));
+  const defaults = new Map([
+    ['alpha', String(1 / 6)],
+    ['beta', '0.5'],
+  ]);
+  const gate = `${y}/gate`;
+  return [
+    {
+      ...node,
+      name: gate,
+      type: 'HardSigmoid',
+      inputs: [x],
+      outputs: [gate],
+      operator: { ...sigmoid, defaults },
+      like: y,
+    },
+    { ...node, type: 'Mul', inputs: [x, gate], outputs: [y], operator: mul },
+  ];
 }
 
 /** @param {string} node @param {string} domain @param {string} type */
@@ -140,6 +174,7 @@ function graphOf(graph, nodes, tensors) {
   for (const value of [...inputs, ...outputs, ...graph.messages(13)])
     types.set(value.text(1), typeOf(value.message(2)));
   for (const tensor of tensors) types.set(nameOf(tensor), typeOfTensor(tensor));
+  for (const { like, outputs } of nodes) if (like) types.set(outputs[0], types.get(like));
   const absent = nodes.some((node) => [...node.inputs, ...node.outputs].includes(''));
   if (absent) types.set('', undefined);
   checkTypes(nodes, types);
@@ -214,8 +249,8 @@ function tensorOf(tensor) {
 // ── nodes ──
 
 /** @param {Node} node */
-function nodeTable({ message, index, name, domain, type, inputs, outputs, operator }) {
-  const given = message.messages(5).map((attribute) => ({ name: attribute.text(1), field: attributeOf(attribute) }));
+function nodeTable({ attributes, index, name, domain, type, inputs, outputs, operator }) {
+  const given = attributes.map((attribute) => ({ name: attribute.text(1), field: attributeOf(attribute) }));
   const left = [...operator.defaults].filter(([key]) => !given.some((one) => one.name === key));
   const last = operator.inputs.length - 1;
   const counts = operator.inputs.map((_, i) =>
