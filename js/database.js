@@ -194,7 +194,10 @@ export async function openDatabase(database) {
         Promise.all([answer(info.getAllKeys()), answer(info.getAll())]),
       );
       const newest = new Map(keys.map((key, i) => [/** @type {[string, number]} */ (key)[0], values[i]]));
-      return [...newest].map(([name, { bytes, savedAt, meta }]) => ({ name, bytes, savedAt, meta }));
+      const versions = new Map(keys.map((key) => /** @type {[string, number]} */ (key)));
+      return [...newest].map(([name, { bytes, savedAt, meta }]) => {
+        return { name, version: /** @type {number} */ (versions.get(name)), bytes, savedAt, meta };
+      });
     },
 
     async total() {

@@ -283,21 +283,21 @@ export async function openFolder(directory) {
     },
     versions: async (name) => (await Promise.all((await places(name)).map(look))).flatMap((found) => found ?? []),
     async read(name, { version }) {
-      const place = (await places(name)).find((found) => found.version === version);
-      return (
-        place &&
-        (await read(place).catch((error) => {
-          if (codeOf(error) === 'ENOENT') return undefined;
-          if (codeOf(error) === 'EIO') return 'cannot be read';
-          throw error;
-        }))
-      );
+      const told = (/** @type {unknown} */ error) => {
+        if (codeOf(error) === 'ENOENT') return undefined;
+        if (codeOf(error) === 'EIO') return 'cannot be read';
+        throw error;
+      };
+      const own = await read({ name, version, file: `${encode(name)}.${digits(version)}.trainlet` }).catch(told);
+      if (own) return own;
+      const place = (await places(name)).find((found) => found.version === version); // in the format before, or gone
+      return place && (await read(place).catch(told));
     },
     async list() {
       const newest = new Map((await places()).map((place) => [place.name, place]));
       const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...(await look(place)) })));
-      return found.flatMap(({ bytes, savedAt, ...rest }) =>
-        bytes === undefined || !savedAt ? [] : [{ ...rest, bytes, savedAt }],
+      return found.flatMap(({ name, version, bytes, savedAt, meta }) =>
+        version === undefined || bytes === undefined || !savedAt ? [] : [{ name, version, bytes, savedAt, meta }],
       );
     },
     async total() {

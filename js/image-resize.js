@@ -59,32 +59,57 @@ export function resize(picture, { across, down, left, top, width, height }) {
  */
 function alongRows({ data, width, channels }, taps, from, to) {
   const made = new Uint8Array((to - from) * taps.length * channels);
-  let at = 0;
-  for (let y = from; y < to; y++) {
-    for (const { first, weights } of taps) {
-      for (let c = 0; c < channels; c++) {
-        let sum = HALF;
-        for (let i = 0, old = (y * width + first) * channels + c; i < weights.length; i++, old += channels)
-          sum += data[old] * weights[i];
-        made[at++] = sum >> BITS;
-      }
-    }
-  }
+  const row = channels === 3 ? rowOfColours : rowOfGrey;
+  for (let y = from; y < to; y++) row(data, y * width * channels, taps, made, (y - from) * taps.length * channels);
   return { data: made, width: taps.length, height: to - from, channels };
 }
 
-/** @param {Picture} picture whose first row is `from` @param {Taps} taps @param {number} from */
+/** @param {Uint8Array} data @param {number} start @param {Taps} taps @param {Uint8Array} made @param {number} to */
+function rowOfColours(data, start, taps, made, to) {
+  for (let n = 0, at = to; n < taps.length; n++, at += 3) {
+    const { first, weights } = taps[n];
+    let red = HALF,
+      green = HALF,
+      blue = HALF;
+    for (let i = 0, old = start + 3 * first; i < weights.length; i++, old += 3) {
+      const weight = weights[i];
+      red += data[old] * weight;
+      green += data[old + 1] * weight;
+      blue += data[old + 2] * weight;
+    }
+    made[at] = red >> BITS;
+    made[at + 1] = green >> BITS;
+    made[at + 2] = blue >> BITS;
+  }
+}
+
+/** @param {Uint8Array} data @param {number} start @param {Taps} taps @param {Uint8Array} made @param {number} to */
+function rowOfGrey(data, start, taps, made, to) {
+  for (let n = 0; n < taps.length; n++) {
+    const { first, weights } = taps[n];
+    let sum = HALF;
+    for (let i = 0; i < weights.length; i++) sum += data[start + first + i] * weights[i];
+    made[to + n] = sum >> BITS;
+  }
+}
+
+/**
+ * Sums of whole rows, which memory has side by side.
+ * @param {Picture} picture whose first row is `from`
+ * @param {Taps} taps
+ * @param {number} from
+ */
 function alongColumns({ data, width, channels }, taps, from) {
   const row = width * channels;
   const made = new Uint8Array(taps.length * row);
-  let at = 0;
-  for (const { first, weights } of taps) {
-    for (let x = 0; x < row; x++) {
-      let sum = HALF;
-      for (let i = 0, old = (first - from) * row + x; i < weights.length; i++, old += row)
-        sum += data[old] * weights[i];
-      made[at++] = sum >> BITS;
+  const sums = new Int32Array(row);
+  taps.forEach(({ first, weights }, y) => {
+    sums.fill(HALF);
+    for (let i = 0, old = (first - from) * row; i < weights.length; i++, old += row) {
+      const weight = weights[i];
+      for (let x = 0; x < row; x++) sums[x] += data[old + x] * weight;
     }
-  }
+    for (let x = 0; x < row; x++) made[y * row + x] = sums[x] >> BITS;
+  });
   return { data: made, width, height: taps.length, channels };
 }

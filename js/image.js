@@ -161,20 +161,25 @@ function tablesOf({ dataType, mean, std, norm }, channels) {
  */
 function flatten({ data, width, height }, { channels, background }) {
   const made = new Uint8Array(width * height * channels);
+  const [red, green, blue] = background;
   for (let from = 0, to = 0; from < data.length; from += 4, to += channels) {
     const alpha = data[from + 3];
-    const over = (/** @type {number} */ c) =>
-      alpha === 255 ? data[from + c] : Math.round((data[from + c] * alpha + background[c] * (255 - alpha)) / 255);
-    const [red, green, blue] = [over(0), over(1), over(2)];
-    if (channels === 1) made[to] = (19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16;
+    const r = over(data[from], red, alpha);
+    const g = over(data[from + 1], green, alpha);
+    const b = over(data[from + 2], blue, alpha);
+    if (channels === 1) made[to] = (19595 * r + 38470 * g + 7471 * b + 0x8000) >> 16;
     else {
-      made[to] = red;
-      made[to + 1] = green;
-      made[to + 2] = blue;
+      made[to] = r;
+      made[to + 1] = g;
+      made[to + 2] = b;
     }
   }
   return { data: made, width, height, channels };
 }
+
+/** @param {number} value @param {number} behind @param {number} alpha */
+const over = (value, behind, alpha) =>
+  alpha === 255 ? value : Math.round((value * alpha + behind * (255 - alpha)) / 255);
 
 /** @param {Picture} picture @param {Wish} wish */
 function fit(picture, { size, crops }) {

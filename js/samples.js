@@ -68,7 +68,7 @@ export class Samples {
     checkKeys('SampleStore.list', options, ['label']);
     const { label } = options;
     if (label !== undefined) checkLabel(label);
-    const all = await guard('the samples could not be listed', () => this.#all());
+    const all = (await this.#all()).map(({ info }) => info);
     return all.filter((info) => label === undefined || info.label === label);
   }
 
@@ -92,32 +92,23 @@ export class Samples {
   }
 
   async classes() {
-    return [...new Set((await this.list()).flatMap(({ label }) => label ?? []))];
+    return classesOf(await this.list());
   }
 
   /** @param {{ classes?: readonly string[], labels?: string }} [options] */
   async dataset(options = {}) {
     checkKeys('SampleStore.dataset', options, ['classes', 'labels']);
-    const labelled = (await this.list()).filter(({ label }) => label !== null);
+    const labelled = (await this.#all()).filter(({ info }) => info.label !== null);
     if (!labelled.length) throw invalid('dataset: there is no sample with a label in the store');
-    const { classes = await this.classes(), labels = 'labels' } = options;
-    const samples = [];
-    for (const { id } of labelled) {
-      const found = await this.get(id);
-      if (found?.label) samples.push(found); // else it was deleted meanwhile
-    }
-    const indices = samples.map(({ id, label }) => indexOf(classes, id, /** @type {string} */ (label)));
-    return { inputs: stacked(samples), labels: { [labels]: new Tensor('int64', indices) } };
+    const { classes = classesOf(labelled.map(({ info }) => info)), labels = 'labels' } = options;
+    const samples = (await this.#readAll(labelled)).filter(({ record }) => record.label !== null);
+    const indices = samples.map(({ id, record }) => indexOf(classes, id, /** @type {string} */ (record.label)));
+    const inputs = stacked(samples.map(({ id, record, bytes }) => ({ id, inputs: unpackSample(record, bytes) })));
+    return { inputs, labels: { [labels]: new Tensor('int64', indices) } };
   }
 
   async export() {
-    /** @type {Entry[]} */
-    const entries = [];
-    for (const { id } of await this.list()) {
-      const found = await guard(`sample '${id}' could not be exported`, () => this.#read(id));
-      if (found) entries.push({ id, ...found });
-    }
-    return await writeSamples(entries);
+    return await writeSamples(await this.#readAll(await this.#all()));
   }
 
   /** @param {Uint8Array} bytes */
@@ -163,17 +154,42 @@ export class Samples {
     return undefined;
   }
 
-  /** What the storage holds, without what is not ours. @returns {Promise<SampleInfo[]>} */
+  /**
+   * What the storage holds, without what is not ours, and the version in which it is.
+   * @returns {Promise<{ info: SampleInfo, version?: number }[]>}
+   */
   async #all() {
-    const listed = (await this.#room.list()).filter(({ name }) => ID.test(name));
-    const infos = await Promise.all(
-      listed.map(async ({ name: id, bytes, meta }) => {
-        if (isRecord(meta, bytes)) return infoOf(id, meta, bytes);
-        const found = await this.#read(id).catch(() => undefined); // a damaged one is told where it is asked for
-        return found && infoOf(id, found.record, found.bytes.length);
+    const listed = await guard('the samples could not be listed', () => this.#room.list());
+    const ours = listed.filter(({ name }) => ID.test(name));
+    const found = await Promise.all(
+      ours.map(async ({ name: id, version, bytes, meta }) => {
+        if (isRecord(meta, bytes)) return { info: infoOf(id, meta, bytes), version };
+        const older = await this.#read(id).catch(() => undefined); // a damaged one is told where it is asked for
+        return older && { info: infoOf(id, older.record, older.bytes.length) };
       }),
     );
-    return infos.flatMap((info) => info ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
+    return found.flatMap((one) => one ?? []).sort((a, b) => (a.info.id < b.info.id ? -1 : 1));
+  }
+
+  /**
+   * Those that are listed, without looking for their versions again.
+   * @param {{ info: SampleInfo, version?: number }[]} listed
+   * @returns {Promise<Entry[]>} without those that were deleted meanwhile
+   */
+  async #readAll(listed) {
+    /** @type {Entry[]} */
+    const entries = [];
+    for (const { info, version } of listed) {
+      const { id, bytes: size, addedAt: savedAt } = info;
+      const found = await guard(`sample '${id}' could not be loaded`, async () => {
+        const stored = version && (await this.#room.read(id, { version, bytes: size, savedAt }));
+        if (typeof stored === 'object' && isRecord(stored.meta, stored.bytes.length))
+          return { record: stored.meta, bytes: stored.bytes };
+        return await this.#read(id);
+      });
+      if (found) entries.push({ id, ...found });
+    }
+    return entries;
   }
 
   /** Refuses what goes past the bounds: nothing is dropped for it. @param {number} count @param {number} bytes */
@@ -208,6 +224,9 @@ const missing = (id) => {
 /** @param {string} id @param {Noted} record @param {number} bytes @returns {SampleInfo} */
 const infoOf = (id, { label, meta }, bytes) => ({ id, label, meta, addedAt: timeOf(id), bytes });
 
+/** In the order of their oldest samples. @param {SampleInfo[]} infos */
+const classesOf = (infos) => [...new Set(infos.flatMap(({ label }) => label ?? []))];
+
 /** @param {readonly string[]} classes @param {string} id @param {string} label */
 function indexOf(classes, id, label) {
   const index = classes.indexOf(label);
@@ -215,7 +234,9 @@ function indexOf(classes, id, label) {
   throw invalid(`dataset: sample '${id}' is a '${label}', which is not among the classes ${classes.join(', ')}`);
 }
 
-/** One tensor for each input, a row for each sample. @param {StoredSample[]} samples */
+/** @typedef {Pick<StoredSample, 'id' | 'inputs'>} Unpacked */
+
+/** One tensor for each input, a row for each sample. @param {Unpacked[]} samples */
 function stacked(samples) {
   const [first] = samples;
   const odd = samples.find((sample) => describe(sample) !== describe(first));
@@ -228,7 +249,7 @@ function stacked(samples) {
   );
 }
 
-/** @param {StoredSample} sample */
+/** @param {Unpacked} sample */
 const describe = ({ inputs }) =>
   Object.entries(inputs)
     .map(([name, { type, dims }]) => `'${name}' ${type} [${dims.join(', ')}]`)

@@ -8,7 +8,7 @@ import { bytesOf } from './tensor.js';
 
 /**
  * @typedef {{ bytes: Uint8Array<ArrayBuffer>, meta: Record<string, unknown>, savedAt: Date }} Stored
- * @typedef {{ name: string, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Listed its newest version
+ * @typedef {{ name: string } & Version} Listed its newest version
  * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole
  * without meta
  */

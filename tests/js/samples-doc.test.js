@@ -11,7 +11,7 @@ import { Tensor } from '../../js/index.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const page = await readFile(path.join(ROOT, 'docs/samples.md'), 'utf8');
-const [picture, sound, program] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
+const [picture, sound, augmentation, program] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
 /** Of a line of code that makes `input`. */
 const made = (code, given) =>
@@ -26,7 +26,8 @@ test('the examples of a picture and a sound', async () => {
   assert.deepEqual((await made(picture, photo)).dims, [1, 3, 224, 224]);
   assert.deepEqual((await made(sound, new Float32Array(9000))).dims, [1, 40, 81]);
   const types = await readFile(path.join(ROOT, 'js/types.d.ts'), 'utf8');
-  for (const code of [picture, sound]) assert.ok(types.includes(code.trim()), 'the same example is beside the method');
+  for (const code of [picture, sound, augmentation])
+    assert.ok(types.includes(code.trim()), 'the same example is beside the method');
 });
 
 test('the program prints what it says', async () => {
