@@ -282,6 +282,8 @@ test('--ort-format puts .ort files beside the others, and export writes one', as
   assert.deepEqual(losses[1], losses[0]);
   const again = await run('artifacts', MODEL, '--loss', 'cross-entropy', '--ort-format', '-o', out);
   assert.match(again.stderr, /training_model\.ort is there already|checkpoint is there already/);
+  assert.equal((await run('artifacts', MODEL, '--loss', 'mse', '--force', '-o', out)).code, 0);
+  await assert.rejects(readFile(trainModel), { code: 'ENOENT' }, 'the models of before are gone in both formats');
   for (const args of [
     ['export', out, '--format', 'tflite', '-o', model],
     ['export', out, '--format', 'ort', '--training-info', '-o', model],
