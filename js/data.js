@@ -1,13 +1,12 @@
 /**
- * Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled, entered in the middle
- * and split.
+ * Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled and entered in the middle.
  */
 
 import { checkKeys, TrainletError } from './errors.js';
 import { fingerprintOf } from './fingerprint.js';
 import { checkLabels } from './label-range.js';
 import { weigh } from './weights.js';
-import { bind, bytesOf, checkWhole, layout, pack, Tensor } from './tensor.js';
+import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
 
 /** @import { Dataset, Feeds, FitOptions, SampleWeight, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -59,7 +58,7 @@ export function openData(data, inputs, batchSize, labelName, classWeight) {
 }
 
 /** @param {Arrays} data @param {readonly ValueInfo[]} inputs @param {FitOptions['classWeight']} [classWeight] */
-function tensorsOf(data, inputs, classWeight) {
+export function tensorsOf(data, inputs, classWeight) {
   checkKeys('data set', data, ['inputs', 'labels', 'sampleWeight']);
   const [given, labels] = [bindNumbers(data.inputs, inputs), bindNumbers(data.labels ?? {}, inputs)];
   const twice = labels.find(([label]) => given.some(([name]) => name === label));
@@ -198,43 +197,6 @@ function sumOf(weights) {
 /** Lets a stream end early; it is not waited for, because it may hang. @param {Batches} batches */
 export function close(batches) {
   Promise.resolve(batches.return?.()).catch(() => {}); // nothing more is read from it
-}
-
-/**
- * Holds out the last share of whole arrays.
- * @param {Dataset} data
- * @param {number} share
- * @param {readonly ValueInfo[]} inputs of the graph that will be fed
- * @returns {[Arrays, Arrays]}
- */
-export function splitData(data, share, inputs) {
-  if (!isArrays(data)) throw bad('validation as a share needs whole arrays; give a validation data set');
-  if (!(share > 0 && share < 1)) throw bad(`validation as a share must be between 0 and 1, not ${share}`);
-  const tensors = tensorsOf(data, inputs);
-  const [
-    [
-      ,
-      {
-        dims: [examples],
-      },
-    ],
-  ] = tensors;
-  const kept = examples - Math.round(examples * share);
-  if (kept < 1 || kept === examples)
-    throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
-  return [rowsOf(tensors, 0, kept), rowsOf(tensors, kept, examples)];
-}
-
-/** @param {[string, Taken][]} tensors @param {number} from @param {number} to @returns {Arrays} */
-function rowsOf(tensors, from, to) {
-  return {
-    inputs: Object.fromEntries(
-      tensors.map(([name, { type, data, dims }]) => {
-        const row = data.length / dims[0];
-        return [name, new Tensor(type, data.subarray(from * row, to * row), [to - from, ...dims.slice(1)])];
-      }),
-    ),
-  };
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { openAugmenter } from './augment.js';
-import { close, isArrays, openData, permutation, splitData } from './data.js';
+import { close, isArrays, openData, permutation } from './data.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { featuresOf } from './features.js';
@@ -14,6 +14,7 @@ import { monitored } from './monitor.js';
 import { Place } from './place.js';
 import { Saver } from './saver.js';
 import { openSchedule, Plateau } from './schedule.js';
+import { splitData } from './split.js';
 import { Watch } from './watch.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
@@ -99,8 +100,7 @@ class Fit {
     this.#epochs = epochs;
     this.#batchSize = batchSize;
     this.#accumulate = accumulate;
-    const [training, heldOut] =
-      typeof validation === 'number' ? splitData(data, validation, graph.inputs) : [data, validation];
+    const [training, heldOut] = splitData(data, validation, graph.inputs);
     this.#validation = heldOut;
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
     this.#measures = trainingMeasures(measuresOf(info, metrics), graph, metrics, heldOut !== undefined);

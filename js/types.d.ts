@@ -1132,8 +1132,8 @@ export interface FitOptions {
   accumulate?: number;
   /** The most optimizer steps that this call takes. */
   maxSteps?: number;
-  /** A data set, or the share of the arrays (0 … 1) that is held out, at their end. */
-  validation?: Dataset | number;
+  /** A data set, or the share of the arrays (0 … 1) that is held out: at their end, or as `splitBy` says. */
+  validation?: Dataset | number | ValidationSplit;
   /**
    * Of the training batches too where the artifacts have the predictions as `additionalOutputs`. Default: accuracy where the
    * labels are class indices.
@@ -1254,6 +1254,17 @@ export type Augmentation =
    * batch. In browsers a URL, in Node also a path.
    */
   | { readonly module: string | URL; readonly options?: unknown };
+
+/** Which share of whole arrays is held out for validation. */
+export interface ValidationSplit {
+  /** Above 0 and below 1. */
+  readonly share: number;
+  /**
+   * 'time' (default): the examples are in the order in which they came, and the last are held out. An array with the group
+   * of each example, as its session or person: whole groups, those that begin last, are held out until they are the share.
+   */
+  readonly splitBy?: 'time' | ArrayLike<string | number>;
+}
 
 export interface BatchEvent {
   /** Optimizer steps done since the start of the fit. */

@@ -430,3 +430,58 @@ test('schedules that cannot be are refused in a sentence', async (t) => {
   ])
     await assert.rejects(session.fit(dataOf(run), { schedule, batchSize: 64 }), { code: 'invalid-argument', message });
 });
+
+// ── What is held out ──
+
+test('validation: the last examples, or whole groups of them', async (t) => {
+  const run = runs.one_cycle;
+  const session = await create(t, await make(run));
+  const n = 12;
+  const inputs = {
+    input: new Tensor(
+      'float32',
+      new Float32Array(n * 20).map((_, i) => Math.floor(i / 20)),
+      [n, 20],
+    ),
+  };
+  const labels = { labels: new Tensor('int64', new BigInt64Array(n), [n]) };
+  /** Its rows, by what the training set lacks. */
+  async function heldOut(validation) {
+    const seen = [];
+    const batches = [];
+    const metric = { name: 'm', resetState() {}, updateState: ({ dims }) => batches.push(dims[0]), result: () => 0 };
+    const options = {
+      validation,
+      metrics: [metric],
+      shuffle: false,
+      resume: false,
+      schedule: { type: 'constant', lr: 0 },
+    };
+    await session.fit({ inputs, labels }, { ...options, batchSize: 1, onBatch: ({ loss }) => seen.push(loss) });
+    const each = [];
+    for (let i = 0; i < n; i++) {
+      const one = { input: new Tensor('float32', new Float32Array(20).fill(i), [1, 20]) };
+      const { loss } = await session.evaluate({ inputs: one, labels: { labels: new Tensor('int64', [0n]) } });
+      if (!seen.some((other) => Math.abs(other - loss) < 1e-6 * loss)) each.push(i);
+    }
+    assert.equal(batches.length, n - seen.length);
+    return each;
+  }
+  assert.deepEqual(await heldOut(0.25), [9, 10, 11]);
+  assert.deepEqual(await heldOut({ share: 0.25 }), [9, 10, 11]);
+  assert.deepEqual(await heldOut({ share: 0.25, splitBy: 'time' }), [9, 10, 11]);
+  const sessions = ['a', 'b', 'a', 'c', 'b', 'b', 'a', 'c', 'a', 'a', 'a', 'a'];
+  assert.deepEqual(await heldOut({ share: 0.1, splitBy: sessions }), [3, 7]);
+  assert.deepEqual(await heldOut({ share: 0.25, splitBy: sessions }), [1, 3, 4, 5, 7]);
+  for (const [validation, message] of [
+    [
+      { share: 0.5, splitBy: ['a'] },
+      /splitBy is 'time' or an array with the group of each of the 12 examples, not an a/,
+    ],
+    [{ share: 0.5, splitBy: 'session' }, /splitBy is 'time' or an array .*, not 'session'/],
+    [{ share: 0.5, splitBy: new Array(12).fill(1) }, /a validation share of 0.5 of 12 examples leaves one side empty/],
+    [{ share: 0.5, by: 'time' }, /^validation: there is no option 'by'; it knows share, splitBy/],
+    [{ share: 2 }, /validation as a share must be between 0 and 1, not 2/],
+  ])
+    await assert.rejects(session.fit({ inputs, labels }, { validation }), { message });
+});
