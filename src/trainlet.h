@@ -366,8 +366,8 @@ Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
 /* A compact file (docs/compact.md) with an optimizer, which is read where it lies, in flash, say; its bytes may be
  * freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
  * STATUS_UNSUPPORTED_OP (strings, and shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
- * STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT (a dim that was not told or is not open, a file without optimizer
- * or values, a second file). */
+ * STATUS_CHECKPOINT_MISMATCH, STATUS_TOO_MUCH_WORK (more than 1e13 multiply-adds a step), STATUS_INVALID_ARGUMENT (a
+ * dim that was not told or is not open, a file without optimizer or values, a second file). */
 Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes);
 /* Where the tensor of that name lies, always at the same place, and its size in bytes: an input, to be written before
  * a step; an output of the training model, as the last step left it; or a parameter. NULL and 0 for all others. */

@@ -10,6 +10,7 @@
 #include "budget.h"
 #include "compact/compact.h"
 #include "graph/op.h"
+#include "graph/work.h"
 #include "ops/accumulator.h"
 #include "passes/passes.h"
 #include "run/loss.h"
@@ -300,9 +301,11 @@ static Status check_node(const Node *n) {
 }
 
 static Status make_program(TrainletTrainer *t, Graph *g, Program *p) {
+  double work = 0;
   TRY(passes_run(g, PASSES_ALL & ~(1u << PASS_accumulate)));
   for (int i = 0; i < g->node_count; i++) TRY(check_node(g->nodes[i]));
   TRY(plan(g, true, p));
+  TRY(plan_check_work(p, WORK_DEFAULT, &work));
   if (p->yield) return refuse(t, "the training graph takes gradients from outside: a session runs it");
   if (!g->output_count || is_flag(g->outputs[0]) || g->outputs[0]->type != DTYPE_FLOAT32 ||
       shape_elements(&g->outputs[0]->shape) != 1)

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "check.h"
+#include "checkpoint/crc32.h"
+#include "compact/compact.h"
 #include "golden_run.h"
+#include "hostile.h"
 
 enum { STEPS = 3, ROWS = 4, PLENTY = 64 << 20 };
 
@@ -246,6 +249,48 @@ static void any_piece_may_be_missing(const void *argument) {
   net_close(&net);
 }
 
+/* ---- bytes from outside ---- */
+
+enum { LITTLE = 2 << 20 };
+
+/* In little memory, so that a step is never much work. */
+static bool train_on(const uint8_t *bytes, size_t count) {
+  check(trainlet_use_memory(memory, LITTLE), "the memory is not taken");
+  TrainletTrainer *t = trainlet_trainer_new();
+  Status status = trainlet_trainer_dim(t, "N", ROWS);
+  if (!status) status = trainlet_trainer_load(t, bytes, count);
+  if (!status) status = trainlet_trainer_step(t);
+  const Error *error = trainlet_trainer_error(t);
+  check(status == error->status && (!status || *error->text), "status %d without its sentence", status);
+  check(status != STATUS_INTERNAL, "the engine's own fault: %s", error->text);
+  trainlet_trainer_free(t);
+  return status != STATUS_OK;
+}
+
+/* With a checksum that fits, so that it is no wall. */
+static bool train_on_mended(const uint8_t *bytes, size_t count) {
+  if (count < sizeof(CompactHead)) return train_on(bytes, count);
+  uint8_t *copy = memcpy(malloc(count), bytes, count);
+  uint32_t checksum = crc32_of(copy + COMPACT_CHECKED, count - COMPACT_CHECKED);
+  memcpy(copy + offsetof(CompactHead, checksum), &checksum, sizeof checksum);
+  bool refused = train_on(copy, count);
+  free(copy);
+  return refused;
+}
+
+static void hostile_bytes_are_refused(const void *argument) {
+  Net net;
+  memory = malloc(LITTLE);
+  if (net_open(&net, "mlp_frozen")) {
+    golden_run_close(&net.run); /* memory may change only when nothing is made of it */
+    net.run = (GoldenRun){0};
+    hostile_try(net.file, net.bytes, train_on_mended);
+    trainlet_use_memory(NULL, 0);
+  }
+  net_close(&net);
+  free(memory);
+}
+
 /* ---- what is refused ---- */
 
 static void check_refused(const TrainletTrainer *t, Status status, Status wanted, const char *sentence) {
@@ -361,5 +406,6 @@ int main(void) {
   TEST(any_piece_may_be_missing);
   TEST(steps_at_its_rate);
   TEST(refuses);
+  TEST(hostile_bytes_are_refused);
   return test_finish();
 }

@@ -1,5 +1,6 @@
 /* Fuzzes the reader of compact files with bytes as they come, and with a head that fits, so that the checksum is no
- * wall. What it accepts is written again and comes back as the same bytes, and a session made of it trains. */
+ * wall. What it accepts is written again and comes back as the same bytes, and a session and a trainer made of it
+ * train. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,11 @@ static void hold_round_trip(const Compact *c) {
   arena_free(&arena);
 }
 
-static void train(const uint8_t *bytes, size_t count) {
-  const FuzzFeed how = {.batch = 2, .values = FEED_TAME};
+enum { BATCH = 2 };
+
+/* Whether a step is not too much for the limits. */
+static bool train(const uint8_t *bytes, size_t count) {
+  const FuzzFeed how = {.batch = BATCH, .values = FEED_TAME};
   TrainletSession *s = trainlet_session_new();
   trainlet_session_limit(s, 1 << 28);
   trainlet_session_limit_work(s, 1e8);
@@ -31,13 +35,26 @@ static void train(const uint8_t *bytes, size_t count) {
   if (place && count) memcpy(place, bytes, count);
   bool good = place && trainlet_session_load(s, TRAINLET_COMPACT, place, count) == STATUS_OK &&
               trainlet_session_ready(s) == STATUS_OK && fuzz_feed(s, TRAINLET_TRAIN, &how);
-  if (good && trainlet_session_run(s, TRAINLET_TRAIN, NULL) == STATUS_OK) {
+  bool ran = good && trainlet_session_run(s, TRAINLET_TRAIN, NULL) == STATUS_OK;
+  if (ran) {
     trainlet_session_optimize(s);
     fuzz_save(s, TRAINLET_FORMAT_TRAINLET);
     trainlet_session_export(s, NULL, false);
   }
   hold_sentence(trainlet_session_error(s));
   trainlet_session_free(s);
+  return ran;
+}
+
+static void train_alone(const Graph *g, const uint8_t *bytes, size_t count) {
+  TrainletTrainer *t = trainlet_trainer_new();
+  for (int i = 0; i < g->input_count; i++)
+    for (int k = 0; k < g->inputs[i]->shape.rank; k++)
+      if (dim_is_symbol(g->inputs[i]->shape.dim[k]))
+        trainlet_trainer_dim(t, graph_symbol_name(g, g->inputs[i]->shape.dim[k]), BATCH);
+  if (trainlet_trainer_load(t, bytes, count) == STATUS_OK) trainlet_trainer_step(t);
+  hold_sentence(trainlet_trainer_error(t));
+  trainlet_trainer_free(t);
 }
 
 static void read(const uint8_t *bytes, size_t count) {
@@ -47,7 +64,10 @@ static void read(const uint8_t *bytes, size_t count) {
   Status status = compact_read(bytes, count, false, &arena, &error, &compact);
   hold(status == error.status && (status == STATUS_OK || error.text[0]));
   hold(status != STATUS_INTERNAL);
-  if (status == STATUS_OK) hold_round_trip(&compact), train(bytes, count);
+  if (status == STATUS_OK) {
+    hold_round_trip(&compact);
+    if (train(bytes, count)) train_alone(compact.train, bytes, count);
+  }
   arena_free(&arena);
 }
 
