@@ -79,8 +79,9 @@ async function draw(what, source, sides) {
   await settle(what, source);
   const [width, height] = sides.map((side) => source[side]);
   if (!width || !height) throw unreadable(`${what}: it has no pixels: it is empty, or was closed or transferred`);
-  const context = newCanvas(width, height).getContext('2d', { willReadFrequently: true });
   try {
+    const context = newCanvas(width, height).getContext('2d', { willReadFrequently: true });
+    if (!context) throw new Error('the browser has no canvas of that size');
     context.drawImage(source, 0, 0, width, height);
     return context.getImageData(0, 0, width, height);
   } catch (error) {
@@ -105,5 +106,6 @@ async function settle(what, source) {
 /** @param {number} width @param {number} height @returns {any} */
 function newCanvas(width, height) {
   if (typeof OffscreenCanvas !== 'undefined') return new OffscreenCanvas(width, height);
+  if (typeof document === 'undefined') throw new Error('workers of this browser have no canvas');
   return Object.assign(document.createElement('canvas'), { width, height });
 }

@@ -1,7 +1,10 @@
 // Tensors of what only a browser has: files, canvases, bitmaps, images and videos; in the page and in a worker of its own.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
+import { startFirefox } from './firefox.js';
+import { openRepository } from './repository.js';
 import { openSite } from './site.js';
 
 let site, page, context, elsewhere;
@@ -170,4 +173,48 @@ test('what cannot be read is a sentence', async () => {
   said(/^the picture: it has no pixels: it is empty, or was closed or transferred$/, closed);
   said(/^the picture: the image http:.*nothing\.png could not be loaded$/, broken);
   said(/^the picture: the image without a src could not be loaded$/, empty);
+});
+
+/** The pictures of make_images.py by their formula, resized: the hashes of their bytes. */
+const hashes = `
+  import { Tensor } from './js/index.js';
+  const { cases } = await (await fetch('./tests/golden/samples/images.json')).json();
+  const told = [];
+  for (const { width, height, size, crop, channels } of cases) {
+    const data = new Uint8ClampedArray(4 * width * height);
+    for (let y = 0, at = 0; y < height; y++)
+      for (let x = 0; x < width; x++) {
+        for (let c = 0; c < 3; c++) data[at++] = (x * 7 + y * 13 + c * 50 + x * y * (c + 1)) % 256;
+        data[at++] = 255;
+      }
+    const made = await Tensor.fromImage(new ImageData(data, width, height), { size, crop, channels, layout: 'NHWC', dataType: 'uint8' });
+    const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', made.data));
+    told.push([...sum].map((byte) => byte.toString(16).padStart(2, '0')).join(''));
+  }
+  await fetch('/talk/', { method: 'POST', body: JSON.stringify(told) });`;
+
+test("Firefox gives every byte of Pillow's too", { timeout: 120_000 }, async () => {
+  let hear = (_told) => {};
+  const heard = new Promise((resolve) => {
+    hear = resolve;
+  });
+  const repository = await openRepository({
+    script: hashes,
+    talk: async (request, response) => {
+      hear(await new Response(request).json());
+      response.end();
+    },
+  });
+  const firefox = startFirefox(repository.url('plain'));
+  try {
+    const told = await Promise.race([heard, firefox.ended]);
+    const { cases } = JSON.parse(readFileSync(new URL('../golden/samples/images.json', import.meta.url), 'utf8'));
+    assert.deepEqual(
+      told,
+      cases.map(({ sha256 }) => sha256),
+    );
+  } finally {
+    await firefox.close();
+    await repository.close();
+  }
 });
