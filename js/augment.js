@@ -45,14 +45,25 @@ function wishOf(augment, inputs, labels) {
   /** @type {any} */
   const given = Array.isArray(augment) ? { steps: augment } : augment;
   checkKeys('augment', given, AUGMENT_KEYS);
-  const { steps, layout = 'NCHW' } = given;
+  const { steps, layout } = given;
   if (!Array.isArray(steps) || !steps.length)
     throw invalid("augment must be an array of steps, as ['flip', { type: 'shift', x: 0.2 }]");
-  if (layout !== 'NCHW' && layout !== 'NHWC')
+  if (![undefined, 'NCHW', 'NHWC'].includes(layout))
     throw invalid(`augment: layout must be 'NCHW' or 'NHWC', not '${layout}'`);
   const input = inputOf(given, inputs, labels);
   const signal = input.dims.length < 4;
-  return { input: input.name, signal, last: layout === 'NHWC', steps: steps.map((step) => stepOf(step, signal)) };
+  return {
+    input: input.name,
+    signal,
+    last: (layout ?? usualLayout(input)) === 'NHWC',
+    steps: steps.map((step) => stepOf(step, signal)),
+  };
+}
+
+/** As the numbers of channels tell, 1 or 3. @param {ValueInfo} input */
+function usualLayout({ dims }) {
+  const isChannels = (/** @type {number | string} */ dim) => dim === 1 || dim === 3;
+  return isChannels(dims[3]) && !isChannels(dims[1]) ? 'NHWC' : 'NCHW';
 }
 
 /** @param {{ input?: string }} given @param {readonly ValueInfo[]} inputs @param {readonly string[]} labels */

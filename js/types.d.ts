@@ -1215,7 +1215,7 @@ export interface AugmentOptions {
    * signals. Default: the only one that is not among the data set's labels.
    */
   readonly input?: string;
-  /** Of pictures; default NCHW. */
+  /** Of pictures. Default: NHWC where the model says that the last dim is 1 or 3 and the second is not, else NCHW. */
   readonly layout?: 'NCHW' | 'NHWC';
 }
 

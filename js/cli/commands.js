@@ -87,6 +87,8 @@ ${DATA_HELP}
   --lr RATE            learning rate from here on
   --seed N             of the shuffles
   --validation SHARE   share of the data that is held out, from 0 to 1
+  --augment STEPS      what changes the examples of each batch, joined by commas: flip, shift, rotate, crop, noise, colour of
+                       pictures, shift, scale, noise of signals
   --class-weight W     balanced, or a number for each class, joined by commas: how much its labels count; for what
                        artifacts --sample-weights made
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
@@ -99,6 +101,7 @@ ${DATA_HELP}
       lr: { type: 'string' },
       seed: { type: 'string' },
       validation: { type: 'string' },
+      augment: { type: 'string' },
       'class-weight': { type: 'string' },
       format: { type: 'string', default: 'trainlet' },
       ...FORCE,
@@ -302,6 +305,9 @@ function showMemory({ stateBytes, arenaBytes, peakBytes }) {
   say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
 }
 
+/** @param {Values} values @returns {FitOptions['augment']} */
+const augmentIn = ({ augment, layout }) => augment && { steps: augment.split(','), layout };
+
 /** @param {Values} values @returns {FitOptions['classWeight']} */
 function classWeightIn({ 'class-weight': text }) {
   if (text === undefined || text === 'balanced') return text;
@@ -333,6 +339,7 @@ async function train(place, values) {
         seed,
         validation,
         classWeight,
+        augment: augmentIn(values),
         checkpoint: { ...checkpoint, everyMs: 30_000 },
       });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));

@@ -40,6 +40,8 @@ test('flip mirrors, of all pictures or of half of them', async () => {
   const flip = (axis) => [{ type: 'flip', p: 1, axis }];
   assert.deepEqual([...(await changed(flip(), ramp(6), [1, 1, 2, 3]))], [3, 2, 1, 6, 5, 4]);
   assert.deepEqual([...(await changed(flip('vertical'), ramp(6), [1, 1, 2, 3]))], [4, 5, 6, 1, 2, 3]);
+  assert.deepEqual([...(await changed(flip(), ramp(6), [1, 2, 1, 3]))], [1, 2, 3, 4, 5, 6], 'channels last');
+  assert.deepEqual([...(await changed(flip('vertical'), ramp(6), [1, 2, 1, 3]))], [4, 5, 6, 1, 2, 3]);
   const nhwc = await changed({ steps: flip(), layout: 'NHWC' }, ramp(6), [1, 1, 3, 2]);
   assert.deepEqual([...nhwc], [5, 6, 3, 4, 1, 2]);
   const many = await changed(

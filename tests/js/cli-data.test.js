@@ -264,6 +264,13 @@ test('a folder of pictures trains: each folder in it is a class', async () => {
     /^.*pets: 1 files that are no pictures are left out\n.*pets: 6 examples of 2 classes: 0 cat \(3\), 1 dog \(3\)\n/,
   );
   assert.match((await run('eval', made, '--data', pets)).stdout, /accuracy 100\.00 %\n$/);
+  const augmented = await run('train', made, '--data', pets, '--augment', 'flip,rotate,colour', '--lr', '0.001');
+  assert.deepEqual([augmented.code, augmented.stderr], [0, '']);
+  const mirrored = await run('train', made, '--data', pets, '--augment', 'mirror');
+  assert.deepEqual(
+    [mirrored.code, mirrored.stderr.slice(0, 46)],
+    [2, "trainlet: augment: there is no step 'mirror'; "],
+  );
   const turned = await run('eval', made, '--data', pets, '--classes', 'dog,cat');
   assert.match(turned.stdout, /0 dog \(3\), 1 cat \(3\)\n.*accuracy 0\.00 %\n$/);
   const fewer = await run('eval', made, '--data', pets, '--classes', 'dog');
