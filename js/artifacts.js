@@ -137,6 +137,11 @@ function typed(prefix, options) {
     .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
 }
 
+// ── And what is done with them in one call ──
+
+/** @type {typeof import('./fine-tune.js').fineTune} */
+export const fineTune = async (...given) => (await later(() => import('./fine-tune.js'))).fineTune(...given);
+
 // ── One file of them ──
 
 /** @param {ArtifactSources | CompactSource} artifacts @param {CompactOptions} [options] */

@@ -725,10 +725,123 @@ export interface ArtifactOptions extends EngineOptions {
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
 /**
- * The parameters of a model: who reads them, and which of them train by default. `invalid-model`, `unsupported-op` and
+ * The parameters of a model in the order in which its nodes read them: who reads them, and which train by default. `invalid-model`, `unsupported-op` and
  * the like as of `generateArtifacts`.
  */
 export function parametersOf(model: Source, options?: EngineOptions): Promise<readonly ModelParameter[]>;
+
+/** Examples of one person. */
+export interface FineTuneData {
+  /** The model's inputs, an example a row. */
+  inputs: Readonly<Record<string, TensorLike>>;
+  /** What each is: the name of its class, or its index in `classes`. */
+  labels: readonly (string | number | bigint)[] | TypedArray;
+}
+
+export interface FineTuneOptions {
+  /**
+   * Names of the classes, in the order of the scores. Default: of a new head, the labels in the order in which they first
+   * appear; else the model's own (`classNames`), or '0', '1' ….
+   */
+  classes?: readonly string[];
+  /** Where the new last layer goes, as of `generateArtifacts`; false: the model's own outputs stay, and learn on. */
+  head?: Omit<HeadOptions, 'classes'> | false;
+  /**
+   * How many layers below a new head learn after it, at a tenth of its rate and for a quarter of its epochs; default 0:
+   * none. With `head: false`, how many of the model's last layers learn; default: all.
+   */
+  lastLayers?: number;
+  /** The most that there are; default 40, and 20 with `head: false`. */
+  epochs?: number;
+  /** The highest learning rate, of AdamW; it rises over the first twentieth of the steps and falls along half a wave. Default 1e-3. */
+  lr?: number;
+  /** Default 16. */
+  batchSize?: number;
+  /** Default 0.1. */
+  labelSmoothing?: number;
+  /** Which share of each class is held out, to stop by and to judge; of fewer than five examples none is. Default 0.2. */
+  validation?: number;
+  /** Epochs that the loss of what is held out may not fall; default 8. */
+  patience?: number;
+  /**
+   * Samples of what the model knew before. So many of them are learned beside the person's examples that they are
+   * `ratio` (default 0.5) of all; others, up to 500, judge with what is held out. More of them keep more of what was
+   * known, and take more time: 0.9 where that must not suffer.
+   */
+  replay?: FineTuneData & { ratio?: number };
+  /**
+   * When the new weights are taken: the loss of what is held out may rise by this share of it (default 0), and the
+   * accuracy on the replay samples may fall by so much (default 0.01). Else the old ones are put back.
+   */
+  accept?: { lossRise?: number; replayDrop?: number };
+  /** Of what is held out, and of the shuffles. Default 0. */
+  seed?: number;
+  engine?: EngineOptions;
+  /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
+  onProgress?: (progress: FineTuneProgress) => unknown;
+  signal?: AbortSignal;
+}
+
+export interface FineTuneProgress {
+  readonly phase: 'features' | FineTunePhase['name'];
+  readonly done: number;
+  readonly of: number;
+  /** Of the epoch. */
+  readonly metrics?: Readonly<Record<string, number>>;
+}
+
+export interface FineTunePhase {
+  readonly name: 'head' | 'layers';
+  /** Whether what is held out was predicted better after it; otherwise its weights were put back. */
+  readonly improved: boolean;
+  readonly history: History;
+  readonly ms: number;
+}
+
+/** As `evaluate` gives them: of what is held out, and of the replay samples; absent where there are none. */
+export interface FineTuneScores {
+  readonly heldOut?: Readonly<Record<string, number>>;
+  readonly replay?: Readonly<Record<string, number>>;
+}
+
+export interface FineTuneReport {
+  /** Whether new weights were taken; if not, the session has the old ones. */
+  readonly accepted: boolean;
+  /**
+   * How much of what was learned: 1, all; 0, nothing. Between, that share of the way from the old weights to the new,
+   * which keeps more of what was known; `reason` says what all of it would have made worse.
+   */
+  readonly share: number;
+  readonly reason?: string;
+  readonly classes: readonly string[];
+  readonly examples: { readonly trained: number; readonly heldOut: number };
+  /** Before the first step; a new head answers by class means then (`initializeHead`). */
+  readonly before: FineTuneScores;
+  /** Of the weights that were taken; where none were, of those that were refused. */
+  readonly after: FineTuneScores;
+  readonly phases: readonly FineTunePhase[];
+  readonly ms: number;
+}
+
+export interface FineTuned {
+  readonly session: TrainingSession;
+  readonly report: FineTuneReport;
+  /** Puts the weights of before the first step back. */
+  rollback(): Promise<void>;
+}
+
+/**
+ * Adapts a classifier to a person's few examples: a new head that begins at the means of its classes, trained on what
+ * the frozen layers below give, then the last layers at a smaller rate if wanted; classes count alike, labels are
+ * smoothed, the best epoch by held-out examples is kept, and what has become worse is not taken.
+ * ```js
+ * const { session, report } = await fineTune(model, { inputs: { x }, labels: ['cat', 'cat', 'dog'] });
+ * const { labels } = await session.predict({ x }, { labels: true });
+ * ```
+ * Errors: `invalid-argument` (options, labels that are no class, inputs of other lengths), `aborted`, and those of
+ * `generateArtifacts`.
+ */
+export function fineTune(model: Source, data: FineTuneData, options?: FineTuneOptions): Promise<FineTuned>;
 
 export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */

@@ -1,4 +1,6 @@
 /* The parameters of a loaded model as JSON: who reads each as what, and whether it trains. */
+#include <limits.h>
+
 #include "graph/op.h"
 #include "printer.h"
 #include "train/artifacts.h"
@@ -28,17 +30,30 @@ static void put_parameter(Printer *p, const TrainletArtifacts *a, const Value *v
   printer_put(p, reason ? "\"trainable\":false}" : "\"trainable\":true}");
 }
 
+static bool is_listed(const Value *v) { return v->kind == VALUE_CONSTANT && v->initializer && dtype_is_float(v->type); }
+
+/* The place of the first node that reads it; those that none reads come last. */
+static int first_read(const TrainletArtifacts *a, const Value *v) {
+  const Readings *all = &a->weights.of[v->index];
+  return all->count ? all->items[all->count - 1].node->stream : INT_MAX;
+}
+
+static void insert(const TrainletArtifacts *a, const Value **sorted, int count, const Value *v) {
+  int at = count;
+  for (; at > 0 && first_read(a, sorted[at - 1]) > first_read(a, v); at--) sorted[at] = sorted[at - 1];
+  sorted[at] = v;
+}
+
 static Status print_parameters(TrainletArtifacts *a, Printer *p) {
   if (!a->model)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "parameters are a model's, and none was loaded");
   TRY(artifacts_read_weights(a));
   const char *before = "[";
-  for (int i = 0; i < a->model->value_count; i++) {
-    const Value *v = a->model->values[i];
-    if (v->kind != VALUE_CONSTANT || !v->initializer || !dtype_is_float(v->type)) continue;
-    printer_put(p, before), put_parameter(p, a, v);
-    before = ",";
-  }
+  int count = 0;
+  const Value **sorted = ARENA_ARRAY(p->arena, const Value *, a->model->value_count);
+  for (int i = 0; sorted && i < a->model->value_count; i++)
+    if (is_listed(a->model->values[i])) insert(a, sorted, count++, a->model->values[i]);
+  for (int i = 0; i < count; i++, before = ",") printer_put(p, before), put_parameter(p, a, sorted[i]);
   printer_put(p, *before == '[' ? "[]" : "]");
   return STATUS_OK;
 }

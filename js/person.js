@@ -1,0 +1,125 @@
+/** A person's examples: which class each is of, which are held out, and what of other samples goes beside them. */
+
+import { permutation } from './data.js';
+import { invalid } from './errors.js';
+import { Tensor } from './tensor.js';
+
+/** @import { Feeds, FineTuneData, FineTuneOptions, TensorLike } from './types.js' */
+/** @import { TrainingSession } from './session.js' */
+/** @typedef {{ inputs: Record<string, TensorLike>, labels: number[] }} Examples labels are indices of classes */
+
+/** The most samples of `replay` on which old and new weights are compared. */
+const JUDGED = 500;
+
+/** Those of a model that keeps its outputs. @param {TrainingSession} session */
+export function ownClasses({ classNames, trainingInputs }) {
+  const count = trainingInputs.find(({ labels }) => labels)?.labels?.classes;
+  if (!classNames && !count) throw invalid('fineTune: how many classes the model has must be said by classes');
+  return classNames ?? Array.from({ length: Number(count) }, (_, i) => String(i));
+}
+
+/** @param {FineTuneData} data @param {readonly string[]} [classes] */
+export function classesOf(data, classes) {
+  const names = classes ?? [...new Set(labelsIn('fineTune: data', data))];
+  const areNames = Array.isArray(names) && names.every((name) => typeof name === 'string');
+  if (!areNames) throw invalid('fineTune: labels are names, or indices of the classes that the option classes names');
+  if (names.length < 2)
+    throw invalid(`fineTune: there must be two classes at least, there is ${names.join() || 'none'}`);
+  return /** @type {string[]} */ ([...names]);
+}
+
+/** @param {string} where @param {FineTuneData} data @returns {(string | number)[]} */
+function labelsIn(where, { labels } = /** @type {any} */ ({})) {
+  const list = ArrayBuffer.isView(labels) ? Array.from(/** @type {any} */ (labels), Number) : labels;
+  if (!Array.isArray(list) || !list.length)
+    throw invalid(`${where} are { inputs, labels }, with a list of one label for each example`);
+  return list.map((label) => (typeof label === 'bigint' ? Number(label) : label));
+}
+
+/** @param {string} where @param {FineTuneData} data @param {readonly string[]} classes @returns {Examples} */
+export function examplesOf(where, data, classes) {
+  const labels = labelsIn(where, data).map((label, row) => {
+    const at = typeof label === 'string' ? classes.indexOf(label) : label;
+    if (Number.isInteger(at) && at >= 0 && at < classes.length) return at;
+    throw invalid(`${where}: the label ${JSON.stringify(label)} in row ${row} is none of ${classes.join(', ')}`);
+  });
+  const inputs = /** @type {Record<string, TensorLike>} */ (data.inputs ?? {});
+  for (const [name, tensor] of Object.entries(inputs))
+    if (tensor?.dims?.[0] !== labels.length)
+      throw invalid(
+        `${where}: input '${name}' has ${tensor?.dims?.[0] ?? 'no'} rows, and there are ${labels.length} labels`,
+      );
+  if (!Object.keys(inputs).length) throw invalid(`${where} have no inputs`);
+  return { inputs, labels };
+}
+
+/** @param {Examples} examples @param {ArrayLike<number>} rows @returns {Examples} */
+function pick({ inputs, labels }, rows) {
+  const list = Array.from(rows);
+  const tensors = Object.entries(inputs).map(([name, { type, data, dims }]) => {
+    const from = /** @type {any} */ (data);
+    const each = from.length / dims[0];
+    const to = new from.constructor(each * list.length);
+    list.forEach((row, i) => to.set(from.subarray(row * each, (row + 1) * each), i * each));
+    return [name, new Tensor(/** @type {any} */ (type), to, [list.length, ...dims.slice(1)])];
+  });
+  return { inputs: Object.fromEntries(tensors), labels: list.map((row) => labels[row]) };
+}
+
+/** @param {Examples} a @param {Examples} b @returns {Examples} */
+export function join(a, b) {
+  const tensors = Object.entries(a.inputs).map(([name, { type, data, dims }]) => {
+    const other = b.inputs[name];
+    if (!other || String(other.dims.slice(1)) !== String(dims.slice(1)) || other.type !== type)
+      throw invalid(`fineTune: replay: input '${name}' is not of the type and shape that the data have`);
+    const from = /** @type {any} */ (data);
+    const to = new from.constructor(from.length + /** @type {any} */ (other.data).length);
+    to.set(from);
+    to.set(other.data, from.length);
+    return [name, new Tensor(/** @type {any} */ (type), to, [dims[0] + other.dims[0], ...dims.slice(1)])];
+  });
+  return { inputs: Object.fromEntries(tensors), labels: [...a.labels, ...b.labels] };
+}
+
+/**
+ * A share of each class, drawn; of fewer than five examples none is held out.
+ * @param {Examples} all @param {number} classes @param {number} share @param {number} seed
+ * @returns {[Examples, Examples | undefined]}
+ */
+export function split(all, classes, share, seed) {
+  const order = permutation(all.labels.length, seed, 0);
+  const [kept, held] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  for (let c = 0; c < classes; c++) {
+    const rows = [...order].filter((row) => all.labels[row] === c);
+    const out = rows.length < 5 ? 0 : Math.max(Math.round(rows.length * share), Number(share > 0));
+    held.push(...rows.slice(0, out));
+    kept.push(...rows.slice(out));
+  }
+  return [
+    pick(
+      all,
+      kept.sort((a, b) => a - b),
+    ),
+    held.length ? pick(all, held) : undefined,
+  ];
+}
+
+/**
+ * Of given samples some are learned beside the person's, so that they are not forgotten, and others judge.
+ * @param {FineTuneOptions} options @param {readonly string[]} classes @param {Examples} train @param {number} seed
+ */
+export function replayOf({ replay }, classes, train, seed) {
+  const { ratio = 0.5, ...data } = /** @type {NonNullable<FineTuneOptions['replay']>} */ (replay);
+  if (!(ratio >= 0 && ratio < 1)) throw invalid(`fineTune: replay: ratio is a number below 1, not ${ratio}`);
+  const all = examplesOf('fineTune: replay', data, classes);
+  const order = permutation(all.labels.length, seed, 1);
+  const judged = Math.min(JUDGED, Math.ceil(all.labels.length / 2));
+  const learned = Math.min(all.labels.length - judged, Math.ceil((ratio / (1 - ratio)) * train.labels.length));
+  return { judged: pick(all, order.subarray(0, judged)), learned: pick(all, order.subarray(judged, judged + learned)) };
+}
+
+/** As `fit` and `evaluate` take them. @param {Examples} examples */
+export const fed = ({ inputs, labels }) => ({
+  inputs: /** @type {Feeds} */ (inputs),
+  labels: { labels: new Tensor('int64', BigInt64Array.from(labels, BigInt)) },
+});
