@@ -16,6 +16,7 @@ import { Saver } from './saver.js';
 import { openSchedule, Plateau } from './schedule.js';
 import { splitData } from './split.js';
 import { Watch } from './watch.js';
+import { byIndex } from './weights.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
 /** @import { Best } from './place.js' */
@@ -107,7 +108,8 @@ class Fit {
     const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
-    this.#train = openData(training, graph.inputs, batchSize, own?.label, classWeight);
+    const weights = byIndex(classWeight, graph.classes);
+    this.#train = openData(training, graph.inputs, batchSize, own?.label, weights);
     this.#batches = this.#train.batches;
     const labels = isArrays(training) ? Object.keys(training.labels ?? {}) : [];
     this.#augmenter = openAugmenter(options.augment, graph.inputs, labels);

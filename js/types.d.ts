@@ -1254,11 +1254,11 @@ export interface FitOptions {
   metrics?: readonly (Metric | CustomMetric)[];
   /**
    * How much the labels of each class count in training, on top of the data set's `sampleWeight`; validation is not
-   * weighted. A number from 0 up for each class, or for some by their index, the others being 1: `{ 2: 5 }`. 'balanced',
+   * weighted. A number from 0 up for each class, or for some by their name (`classNames`) or index, the others being 1: `{ 2: 5 }`. 'balanced',
    * of whole arrays: n / (classes · labels of the class), as in scikit-learn, so that rare classes count as much as
    * others together. Default: all alike. `invalid-argument` where the artifacts were not made with `sampleWeights`.
    */
-  classWeight?: 'balanced' | readonly number[] | Readonly<Record<number, number>>;
+  classWeight?: 'balanced' | readonly number[] | Readonly<Record<string, number>>;
   schedule?: Schedule;
   /**
    * Keeps an exponential moving average of what trains: a copy after the first step, then decay · average + (1 − decay) ·

@@ -37,6 +37,32 @@ export function weigh(tensors, inputs, { sampleWeight, classWeight, whole = fals
   return [...tensors.filter(([name]) => name !== input.name), [input.name, { type: 'float32', data: weights, dims }]];
 }
 
+/**
+ * With indices in the place of class names.
+ * @param {ClassWeight | undefined} said
+ * @param {string | undefined} classes of the model, in its file's own words
+ * @returns {ClassWeight | undefined}
+ */
+export function byIndex(said, classes) {
+  if (typeof said !== 'object' || Array.isArray(said) || !classes) return said;
+  const names = namesIn(classes);
+  const indexed = Object.entries(said).map(([name, weight]) => [
+    names.includes(name) ? names.indexOf(name) : name,
+    weight,
+  ]);
+  return Object.fromEntries(indexed);
+}
+
+/** What anybody may have written. @param {string} json @returns {unknown[]} */
+function namesIn(json) {
+  try {
+    const names = JSON.parse(json);
+    return Array.isArray(names) ? names : [];
+  } catch {
+    return [];
+  }
+}
+
 /** @param {SampleWeight | undefined} weights @returns {{ data: ArrayLike<number | bigint> } | undefined} */
 function given(weights) {
   if (weights === undefined) return undefined;

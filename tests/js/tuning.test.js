@@ -184,6 +184,18 @@ test('classWeight: by index, of a stream and of validation', async (t) => {
   near(epochs[0].metrics.val_loss, (await plain.evaluate({ inputs: Object.fromEntries(held) })).loss);
 });
 
+test('classWeight: by the names of a head', async (t) => {
+  const run = { ...runs.classes, classWeight: { two: 4, 3: 0.5 } };
+  const head = { classes: ['zero', 'one', 'two', 'three', 'four'] };
+  const model = readFileSync(new URL(run.model, golden));
+  const artifacts = await generateArtifacts(model, { loss: run.loss, optimizer: run.optimizer, head, ...HERE });
+  const byName = await fit(await create(t, artifacts), run);
+  assert.deepEqual(byName, await fit(await create(t, artifacts), { ...run, classWeight: [1, 1, 4, 0.5, 1] }));
+  const session = await create(t, artifacts);
+  const unknown = session.fit(dataOf(run), { classWeight: { five: 2 } });
+  await assert.rejects(unknown, { message: "fit: classWeight: there is no class 'five', they are 0 to 4" });
+});
+
 test('weights that do not fit are refused in a sentence', async (t) => {
   const run = runs.classes;
   const session = await create(t, await make(run));
