@@ -45,6 +45,7 @@ for (const kind of ['chromium', 'firefox']) {
         response.end();
       },
     });
+    let browser;
     const profile = await mkdtemp(path.join(tmpdir(), 'trainlet-samples-'));
     try {
       for (let round = 0; round <= ROUNDS; round++) {
@@ -60,7 +61,7 @@ for (const kind of ['chromium', 'firefox']) {
           told.set(message.id, message);
           if (++count > 4 + 3 * round) resolveAdded();
         };
-        const browser = startBrowser(kind, profile, site.url('plain'));
+        browser = startBrowser(kind, profile, site.url('plain'));
         const there = new Map((await listed).map((sample) => [sample.id, sample]));
         if (round < ROUNDS) await added;
         await browser.kill();
@@ -76,6 +77,7 @@ for (const kind of ['chromium', 'firefox']) {
       }
       assert.ok(told.size > 10);
     } finally {
+      await browser?.kill();
       await site.close();
       await rm(profile, { recursive: true, force: true, maxRetries: 5 });
     }
