@@ -35,7 +35,7 @@ the same to the bit. Needs the npm package binaryen (npm install --save-dev bina
 ${Object.entries(FEATURES)
   .map(([name, { about }]) => `                         ${name.padEnd(21)} ${about}`)
   .join('\n')}
-  --without FEATURE    leaves that out, although a directory would have it; may be given again
+  --without FEATURE    leaves that out, although a directory would have it; may be given again, or several with commas
   --batch-size N       sizes of the first dim to try, where it is free; may be given again (1, 3 and 8)
   --shape INPUT=DIMS   of one input, as labels=64 or tokens=8,32, whatever the size; may be given again
   --keep LIST          also keeps what this file lists: one of ours, or ONNX Runtime's required_operators.config; may be
@@ -85,8 +85,9 @@ export async function runShrink(places, values) {
   await write(out, force, file, build, await shrink(build, wish), purpose);
 }
 
-/** @param {string[]} [names] */
-function featuresIn(names = []) {
+/** @param {string[]} [given] */
+function featuresIn(given = []) {
+  const names = given.flatMap((list) => list.split(','));
   const unknown = names.find((name) => !Object.hasOwn(FEATURES, name));
   if (unknown !== undefined)
     throw new UsageError(`there is no feature '${unknown}'; there are ${Object.keys(FEATURES).join(', ')}`);
