@@ -624,7 +624,8 @@ export interface OptimizerOptions {
   clipGradNorm?: number;
   /**
    * Each element of a gradient is clamped to -clipGradValue … clipGradValue before the update; refused together with
-   * `clipGradNorm`. 0, the default: it is not. ONNX Runtime has no operator for it.
+   * `clipGradNorm`. 0, the default: it is not. ONNX Runtime has no operator for it. Between `runOptimizerStep` and
+   * `lazyResetGrad`, `getGradient` gives them clamped.
    */
   clipGradValue?: number;
 }
