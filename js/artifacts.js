@@ -139,8 +139,11 @@ function typed(prefix, options) {
 
 // ── And what is done with them in one call ──
 
-/** @type {typeof import('./fine-tune.js').fineTune} */
-export const fineTune = async (...given) => (await later(() => import('./fine-tune.js'))).fineTune(...given);
+/** @type {typeof import('./types.js').fineTune} */
+export const fineTune = async (...given) =>
+  /** @type {any} */ (
+    await (await later(() => import('./fine-tune.js'))).fineTune({ generateArtifacts, parametersOf }, ...given)
+  );
 
 // ── One file of them ──
 

@@ -3,7 +3,6 @@
  * nothing through that is worse than before.
  */
 
-import { generateArtifacts, parametersOf } from './artifacts.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { classesOf, examplesOf, fed, join, ownClasses, replayOf, split } from './person.js';
@@ -15,6 +14,7 @@ import { readSource } from './source.js';
  * from './types.js'
  */
 /** @import { Examples } from './person.js' */
+/** @typedef {Pick<typeof import('./artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
 /** @typedef {{ name: FineTunePhase['name'], trains: string[], lr: number, epochs: number }} Plan */
 
 const KEYS = /** @type {const} */ ([
@@ -40,17 +40,18 @@ const LOWER_RATE = 0.1;
 const LOWER_EPOCHS = 0.25;
 
 /**
+ * @param {Makers} makers handed over, so that a page that trains alone does not load them
  * @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} [options]
  * @returns {Promise<FineTuned>}
  */
-export async function fineTune(model, data, options = {}) {
+export async function fineTune(makers, model, data, options = {}) {
   check(options);
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
-  const session = await sessionOf(bytes, named, options);
+  const session = await sessionOf(makers, bytes, named, options);
   try {
-    const { report, rollback } = await tune(session, bytes, data, named ?? ownClasses(session), options);
+    const { report, rollback } = await tune(makers, session, bytes, data, named ?? ownClasses(session), options);
     return { session, report: { ...report, ms: performance.now() - begun }, rollback };
   } catch (error) {
     await session.release().catch(() => {});
@@ -59,10 +60,10 @@ export async function fineTune(model, data, options = {}) {
 }
 
 /**
- * @param {TrainingSession} session @param {Source} model @param {FineTuneData} data @param {readonly string[]} classes
- * @param {FineTuneOptions} options
+ * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneData} data
+ * @param {readonly string[]} classes @param {FineTuneOptions} options
  */
-async function tune(session, model, data, classes, options) {
+async function tune(makers, session, model, data, classes, options) {
   const { seed = 0, validation = 0.2, head } = options;
   const all = examplesOf('fineTune: data', data, classes);
   const [train, heldOut] = split(all, classes.length, validation, seed);
@@ -73,7 +74,7 @@ async function tune(session, model, data, classes, options) {
   const rollback = () => session.loadParametersBuffer(kept, false);
   const whole = replay ? join(train, replay.learned) : train;
   const phases = [];
-  for (const plan of await plansOf(session, model, options))
+  for (const plan of await plansOf(makers, session, model, options))
     phases.push(await run(session, plan, whole, heldOut, options));
   const { after, share, reason } = await take(session, kept, before, judged, {
     classes: classes.length,
@@ -98,9 +99,9 @@ function check(options) {
   if (!(lr > 0 && lr < Infinity)) throw invalid(`fineTune: lr is a number above 0, not ${lr}`);
 }
 
-/** @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions} options */
-async function sessionOf(model, classes, { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal }) {
-  const artifacts = await generateArtifacts(model, {
+/** @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions} options */
+async function sessionOf(makers, model, classes, { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal }) {
+  const artifacts = await makers.generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
@@ -110,10 +111,13 @@ async function sessionOf(model, classes, { head = {}, lr = 1e-3, labelSmoothing 
   return await TrainingSession.create(artifacts, { ...engine, signal });
 }
 
-/** Names of the parameters of each layer, the last layer first. @param {Source} model @param {FineTuneOptions['engine']} engine */
-async function layersOf(model, engine) {
+/**
+ * Names of the parameters of each layer, the last layer first.
+ * @param {Makers} makers @param {Source} model @param {FineTuneOptions['engine']} engine
+ */
+async function layersOf(makers, model, engine) {
   const layers = new Map();
-  for (const { name, trainable, readers } of await parametersOf(model, engine)) {
+  for (const { name, trainable, readers } of await makers.parametersOf(model, engine)) {
     if (!trainable) continue;
     const layer = readers[0].node;
     layers.set(layer, [...(layers.get(layer) ?? []), name]);
@@ -123,12 +127,13 @@ async function layersOf(model, engine) {
 
 /**
  * A new head first, for it would send the layers below astray; a model that keeps its outputs learns as a whole.
- * @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options @returns {Promise<Plan[]>}
+ * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options
+ * @returns {Promise<Plan[]>}
  */
-async function plansOf(session, model, { head, epochs, lr = 1e-3, lastLayers, engine }) {
+async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLayers, engine }) {
   const there = new Set(session.parameters.map(({ name }) => name));
   const count = lastLayers ?? (head === false ? Infinity : 0);
-  const all = count ? await layersOf(model, engine) : [];
+  const all = count ? await layersOf(makers, model, engine) : [];
   const last = all
     .map((names) => names.filter((name) => there.has(name)))
     .filter((names) => names.length)
