@@ -30,10 +30,17 @@ export function classesOf(data, classes) {
 
 /** @param {string} where @param {FineTuneData} data @returns {(string | number)[]} */
 function labelsIn(where, { labels } = /** @type {any} */ ({})) {
-  const list = ArrayBuffer.isView(labels) ? Array.from(/** @type {any} */ (labels), Number) : labels;
+  const given = Array.isArray(labels) || ArrayBuffer.isView(labels) ? labels : tensorIn(/** @type {Feeds} */ (labels));
+  const list = ArrayBuffer.isView(given) ? Array.from(/** @type {any} */ (given), Number) : given;
   if (!Array.isArray(list) || !list.length)
     throw invalid(`${where} are { inputs, labels }, with a list of one label for each example`);
   return list.map((label) => (typeof label === 'bigint' ? Number(label) : label));
+}
+
+/** The elements of the one tensor of a data set's labels. @param {Feeds} [labels] */
+function tensorIn(labels = {}) {
+  const tensors = /** @type {TensorLike[]} */ (Object.values(labels));
+  return tensors.length === 1 ? tensors[0]?.data : undefined;
 }
 
 /** @param {string} where @param {FineTuneData} data @param {readonly string[]} classes @returns {Examples} */

@@ -735,8 +735,11 @@ export function parametersOf(model: Source, options?: EngineOptions): Promise<re
 export interface FineTuneData {
   /** The model's inputs, an example a row. */
   inputs: Readonly<Record<string, TensorLike>>;
-  /** What each is: the name of its class, or its index in `classes`. */
-  labels: readonly (string | number | bigint)[] | TypedArray;
+  /**
+   * What each is: the name of its class, or its index in `classes`; also as a data set has them, one tensor of indices:
+   * `fineTune(model, await store.dataset(), { classes: await store.classes() })`.
+   */
+  labels: readonly (string | number | bigint)[] | TypedArray | Feeds;
 }
 
 export interface FineTuneOptions {

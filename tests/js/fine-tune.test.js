@@ -1,65 +1,17 @@
 // fineTune: a person's few examples on a pretrained model, judged on real digits; what is worse than before is not taken.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { mnistFolder } from '../../js/cli/arrays.js';
-import { fineTune, generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
+import { fineTune, generateArtifacts, parametersOf, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
+import { root } from '../../wasm/tools.mjs';
 import { golden } from './clusters.js';
+import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from './hands.js';
 
 const engine = { worker: false, threads: 1 };
-const DIGITS = Array.from({ length: 10 }, (_, i) => i);
-const FILES = {
-  train: ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'],
-  test: ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'],
-};
-
-/** As a slanted hand with a narrow letter and a broad pen writes it. */
-function foreign(picture) {
-  const [c, shear, narrow, angle] = [13.5, 0.5, 0.75, 0.35];
-  const at = (x, y) => (x >= 0 && y >= 0 && x < 28 && y < 28 ? picture[y * 28 + x] : 0);
-  const bent = Float32Array.from(picture, (_, i) => {
-    const v = Math.floor(i / 28) - c;
-    const u = ((i % 28) - c) / narrow + shear * v;
-    const x = Math.cos(angle) * u + Math.sin(angle) * v + c;
-    const y = -Math.sin(angle) * u + Math.cos(angle) * v + c;
-    const [left, top] = [Math.floor(x), Math.floor(y)];
-    const row = (r) => (left + 1 - x) * at(left, r) + (x - left) * at(left + 1, r);
-    return (top + 1 - y) * row(top) + (y - top) * row(top + 1);
-  });
-  return bent.map((x, i) => Math.max(x, i % 28 ? bent[i - 1] : 0, i >= 28 ? bent[i - 28] : 0));
-}
-
-/** The first `each` pictures of each of the digits from picture `from` on. */
-function pick(part, digits, each, { from = 0, hand = (picture) => picture } = {}) {
-  const [pictures, labels] = FILES[part].map((file) => readFileSync(join(mnistFolder(), file)));
-  const rows = [];
-  for (let i = from; rows.length < each * digits.length; i++) {
-    const digit = labels[8 + i];
-    if (digits.includes(digit) && rows.filter((row) => labels[8 + row] === digit).length < each) rows.push(i);
-  }
-  const input = new Float32Array(rows.length * 784);
-  rows.forEach((row, i) => {
-    const at = 16 + row * 784;
-    input.set(hand(Float32Array.from(pictures.subarray(at, at + 784), (x) => x / 255)), i * 784);
-  });
-  return {
-    inputs: { input: new Tensor('float32', input, [rows.length, 1, 28, 28]) },
-    labels: rows.map((i) => labels[8 + i]),
-  };
-}
-
-const asFed = ({ inputs, labels }, classes) => ({
-  inputs,
-  labels: {
-    labels: new Tensor(
-      'int64',
-      BigInt64Array.from(labels, (label) => BigInt(classes.indexOf(label))),
-    ),
-  },
-});
-const accuracyOf = async (session, data, classes) => (await session.evaluate(asFed(data, classes))).accuracy;
 const named = (data) => ({ ...data, labels: data.labels.map(String) });
 
 const NEW = [5, 6, 7, 8, 9];
@@ -70,12 +22,7 @@ const hand500 = pick('test', DIGITS, 50, { hand: foreign });
 const known = pick('train', DIGITS, 90, { from: 20_000 });
 
 before(async () => {
-  const head = { classes: DIGITS.map(String) };
-  const options = { ...engine, loss: 'cross-entropy', head, requiresGrad: ['*'] };
-  const session = await TrainingSession.create(await generateArtifacts(taught, options), engine);
-  const schedule = { type: 'one-cycle', lr: 0.005 };
-  await session.fit(asFed(pick('train', DIGITS, 250), DIGITS), { epochs: 6, schedule, seed: 1 });
-  base = await session.exportModel();
+  base = await readerOfDigits(engine);
 });
 
 test('twenty examples a class of five that the network never saw', async () => {
@@ -150,6 +97,46 @@ test('the last layers learn after the head, at a smaller rate', async () => {
   ]);
   const order = (await parametersOf(taught, engine)).map(({ name }) => name);
   assert.deepEqual(order.slice(-2), ['fc.weight', 'fc.bias']);
+});
+
+test('the samples of a store are taken as they are', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'trainlet-fine-tune-'));
+  const store = await SampleStore.open({ directory });
+  const { inputs, labels } = named(pick('train', [7, 8], 3));
+  for (const [i, label] of labels.entries()) {
+    const input = new Tensor('float32', inputs.input.data.slice(i * 784, (i + 1) * 784), [1, 1, 28, 28]);
+    await store.add({ inputs: { input }, label });
+  }
+  const classes = await store.classes();
+  const { report } = await fineTune(taught, await store.dataset(), { classes, engine, epochs: 3 });
+  const named3 = await fineTune(taught, { inputs, labels }, { classes, engine, epochs: 3 });
+  assert.deepEqual(
+    report.phases[0].history.epochs.at(-1).metrics,
+    named3.report.phases[0].history.epochs.at(-1).metrics,
+  );
+  await assert.rejects(
+    fineTune(taught, await store.dataset(), { engine }),
+    /indices of the classes that the option classes names/,
+  );
+  rmSync(directory, { recursive: true });
+});
+
+test('the program of docs/fine-tuning.md runs', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'trainlet-fine-tune-'));
+  const [, program] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(root, 'docs/fine-tuning.md'), 'utf8'));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules/trainlet'), 'junction');
+  writeFileSync(join(folder, 'model.onnx'), taught);
+  writeFileSync(join(folder, 'program.mjs'), program);
+  const store = await SampleStore.open({ name: 'signs', directory: join(folder, 'samples') });
+  const { inputs, labels } = named(pick('train', [7, 8], 6));
+  for (const [i, label] of labels.entries()) {
+    const input = new Tensor('float32', inputs.input.data.slice(i * 784, (i + 1) * 784), [1, 1, 28, 28]);
+    await store.add({ inputs: { input }, label });
+  }
+  const printed = execFileSync(process.execPath, ['program.mjs'], { cwd: folder, encoding: 'utf8' });
+  assert.match(printed, /^true \{ trained: 10, heldOut: 2 \}\n\[/);
+  rmSync(folder, { recursive: true });
 });
 
 test('few examples: nothing is held out of fewer than five', async () => {
