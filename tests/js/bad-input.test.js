@@ -343,10 +343,7 @@ test('artifact options that mean nothing are refused', async () => {
     );
   await refused({ loss: 'hinge' }, /hinge/);
   await refused({ loss: undefined }, /holds no training_info, so a loss is needed/);
-  await refused(
-    { loss: { type: 'cross-entropy', labelSmoothing: 0.1 } },
-    /no option 'loss.labelSmoothing'; it knows type, reduction/,
-  );
+  await refused({ loss: { type: 'cross-entropy', gamma: 2 } }, /no option 'loss.gamma'; it knows type, reduction/);
   await refused({ optimizer: 'lion' }, /lion/);
   await refused(
     { optimizer: { type: 'adam', groups: [] } },
