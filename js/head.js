@@ -8,6 +8,8 @@ import { Tensor } from './tensor.js';
 
 /** Examples that go through the lower layers at a time. */
 const BATCH = 32;
+/** Label smoothing: without it, examples that are told apart easily would make the scores as large as can be. */
+const DOUBT = 0.1;
 /** What the scale of first scores is chosen from: powers of 2 by the mean squared distance within the classes. */
 const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
 
@@ -153,11 +155,12 @@ function scaleOf(rows, labels, groups, means) {
   return SCALES[losses.indexOf(Math.min(...losses))] * unit;
 }
 
-/** Cross-entropy. @param {number[][]} scores @param {number[]} labels @param {number} scale */
+/** Cross-entropy of smoothed labels. @param {number[][]} scores @param {number[]} labels @param {number} scale */
 function lossOf(scores, labels, scale) {
   return scores.reduce((sum, row, i) => {
     const most = Math.max(...row);
     const total = row.reduce((all, x) => all + Math.exp(scale * (x - most)), 0);
-    return sum + Math.log(total) - scale * (row[labels[i]] - most);
+    const mean = row.reduce((all, x) => all + x, 0) / row.length;
+    return sum + Math.log(total) - scale * ((1 - DOUBT) * row[labels[i]] + DOUBT * mean - most);
   }, 0);
 }
