@@ -51,7 +51,14 @@ export async function fineTune(makers, model, data, options = {}) {
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
   const session = await sessionOf(makers, bytes, named, options);
   try {
-    const { report, rollback } = await tune(makers, session, bytes, data, named ?? ownClasses(session), options);
+    const { report, rollback } = await tune(
+      makers,
+      session,
+      bytes,
+      data,
+      options.head === false ? ownClasses(session, named) : /** @type {string[]} */ (named),
+      options,
+    );
     return { session, report: { ...report, ms: performance.now() - begun }, rollback };
   } catch (error) {
     await session.release().catch(() => {});

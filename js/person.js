@@ -11,11 +11,14 @@ import { Tensor } from './tensor.js';
 /** The most samples of `replay` on which old and new weights are compared. */
 const JUDGED = 500;
 
-/** Those of a model that keeps its outputs. @param {TrainingSession} session */
-export function ownClasses({ classNames, trainingInputs }) {
+/** Those of a model that keeps its outputs. @param {TrainingSession} session @param {readonly string[]} [named] */
+export function ownClasses({ classNames, trainingInputs }, named) {
   const count = trainingInputs.find(({ labels }) => labels)?.labels?.classes;
-  if (!classNames && !count) throw invalid('fineTune: how many classes the model has must be said by classes');
-  return classNames ?? Array.from({ length: Number(count) }, (_, i) => String(i));
+  if (named && named.length !== (count ?? named.length))
+    throw invalid(`fineTune: the model has ${count} classes, and classes are ${named.join(', ')}`);
+  if (!named && !classNames && !count)
+    throw invalid('fineTune: how many classes the model has must be said by classes');
+  return named ?? classNames ?? Array.from({ length: Number(count) }, (_, i) => String(i));
 }
 
 /** @param {FineTuneData} data @param {readonly string[]} [classes] */

@@ -9,10 +9,12 @@ import { say } from './terminal.js';
  * The index of each name: as --classes says, else in the order of the alphabet; said in a line.
  * @param {string} where
  * @param {readonly string[]} names one for each example
- * @param {readonly string[]} [classes]
+ * @param {{ classes?: string[] }} options which has the classes from then on, for whoever reads more
  * @returns {Raw}
  */
-export function indicesOf(where, names, classes = [...new Set(names)].sort()) {
+export function indicesOf(where, names, options) {
+  options.classes ??= [...new Set(names)].sort();
+  const { classes } = options;
   const odd = names.find((name) => !classes.includes(name));
   if (odd !== undefined)
     throw new TrainletError(

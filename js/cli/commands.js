@@ -8,6 +8,7 @@ import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, makeArtifacts } from './ar
 import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
+import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
 import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
@@ -107,6 +108,13 @@ ${DATA_HELP}
       ...FORCE,
     },
     run: train,
+  },
+  'fine-tune': {
+    about: "adapts a classifier to a person's few examples, and writes it only if nothing is worse than before",
+    takes: 'MODEL',
+    help: FINE_TUNE_HELP,
+    options: { ...FINE_TUNE_OPTIONS, ...MODEL_OPTIONS, ...FORCE },
+    run: runFineTune,
   },
   eval: {
     about: 'loss and accuracy of a training directory or a compact file on data',

@@ -25,10 +25,11 @@ const bad = (message, cause) => new TrainletError('source-unreadable', message, 
 /**
  * @param {string} folder
  * @param {readonly ValueInfo[]} wanted
- * @param {Reading} options
+ * @param {Reading} reading
  * @returns {Promise<Columns>}
  */
-export async function readPictures(folder, wanted, { classes, image = {} }) {
+export async function readPictures(folder, wanted, reading) {
+  const { image = {} } = reading;
   const [input, label] = wanted;
   if (wanted.length !== 2 || input.dims.length !== 4)
     throw bad(
@@ -39,7 +40,7 @@ export async function readPictures(folder, wanted, { classes, image = {} }) {
   const labels = indicesOf(
     folder,
     pictures.map(({ name }) => name),
-    classes,
+    reading,
   );
   const decode = decoder();
   return {

@@ -40,7 +40,7 @@ export async function readCsv(file, wanted, options) {
       const from = `${file}: ${name}`;
       const cells = rows.flatMap((row) => places[name].map((place) => row[place]));
       const raw = namesClasses(input, wanted, cells, options)
-        ? indicesOf(from, cells, options.classes)
+        ? indicesOf(from, cells, options)
         : numbersOf(from, cells, places[name].length);
       return [name, { from, raw }];
     }),
@@ -133,7 +133,7 @@ export async function readJsonLines(file, wanted, options) {
     const from = `${file}: ${input.name}`;
     const values = examples.map((example) => inputOf(file, example, input.name));
     const areNames = values.every((value) => typeof value === 'string') && namesClasses(input, wanted, values, options);
-    return { from, raw: areNames ? indicesOf(from, values, options.classes) : nested(from, values) };
+    return { from, raw: areNames ? indicesOf(from, values, options) : nested(from, values) };
   };
   return Object.fromEntries(wanted.map((input) => [input.name, column(input)]));
 }

@@ -10,9 +10,16 @@ export const printable = (text) =>
     return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
   });
 
+/** @type {NodeJS.WriteStream} */
+let out = process.stdout;
+/** From here on standard output is for what a program reads, and all lines go elsewhere. */
+export const sayElsewhere = () => {
+  out = process.stderr;
+};
+
 /** @param {string} line */
 export const say = (line) => {
-  process.stdout.write(`${printable(line)}\n`);
+  out.write(`${printable(line)}\n`);
 };
 
 /** @param {string} line */

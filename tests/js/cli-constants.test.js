@@ -1,24 +1,15 @@
 /** `--constant`: inputs that are always the same, in the types that the model declares, in every command that reads one. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { artifactsIn } from '../../js/cli/files.js';
 import { constantsIn } from '../../js/cli/model-options.js';
 import { TrainingSession } from '../../js/index.js';
 import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
-
-const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
-const run = (...args) =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [CLI, ...args], (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr }),
-    );
-  });
+import { run } from './run-cli.js';
 
 let folder = '';
 let model = '';

@@ -157,6 +157,7 @@ test('what does not fit is refused in a sentence, and a signal stops it', async 
     [data, { epoch: 3 }, /epoch/],
     [data, { validation: 1 }, /validation is a share below 1/],
     [data, { replay: { ...data, ratio: 1 } }, /ratio is a number below 1/],
+    [data, { head: false, classes: ['7', '8'] }, /the model has 5 classes, and classes are 7, 8/],
     [data, { head: { at: 'nowhere' } }, /computes no value 'nowhere'/],
   ];
   for (const [given, options, message] of bad)

@@ -1,0 +1,153 @@
+/** `trainlet fine-tune`: a person's few examples on a pretrained classifier, with the words of fineTune. */
+
+import { fineTune } from '../index.js';
+import { readArrays } from './arrays.js';
+import { DATA, DATA_HELP, readingOf } from './data-options.js';
+import { checkPlaces, writeWhole } from './files.js';
+import { stoppable } from './interrupt.js';
+import { inputsAt, modelOptionsIn } from './model-options.js';
+import { needed, number, wholeNumber } from './options.js';
+import { duration, percent } from './progress.js';
+import { UsageError } from './run-main.js';
+import { complain, say, sayElsewhere } from './terminal.js';
+
+/** @import { FineTuneOptions, FineTuneProgress, FineTuneReport, FineTuneScores, ValueInfo } from '../types.js' */
+/** @import { Command, Values } from './commands.js' */
+
+/** What fineTune feeds as labels. @type {ValueInfo} */
+const LABELS = { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: null, axis: 1 } };
+
+export const FINE_TUNE_HELP = `trainlet fine-tune MODEL --data DATA -o OUT [options]
+Puts a new head for the classes of DATA on MODEL, trains it, and writes the model to OUT; nothing is written, and the exit
+code is 1, where that is worse than before, on examples that are held out and on those of --replay.
+
+${DATA_HELP}
+  --keep-outputs       the model keeps its own outputs, and learns on as a whole
+  --head-at NAME       the value that is the new head's features (default: what the last layer with a weight reads)
+  --head-hidden N      units of a layer before the new last one (default: 0, there is none)
+  --last-layers N      layers below the head that learn after it (0); with --keep-outputs, those that learn (all)
+  --replay DATA        samples of what the model knew, to be kept
+  --replay-ratio R     which share of what is learned they are (0.5)
+  --epochs N           the most (40; 20 with --keep-outputs)
+  --batch-size N       (16)
+  --lr RATE            (1e-3)
+  --label-smoothing E  (0.1)
+  --validation SHARE   of each class, held out (0.2)
+  --patience N         epochs without a better loss on what is held out (8)
+  --seed N             (0)
+  --json               the report as JSON
+  --external-data FILE in which MODEL keeps data; may be given again
+  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again
+  -o, --out OUT        where the model goes
+  --force              overwrites a file that is there`;
+
+/** @type {Command['options']} */
+export const FINE_TUNE_OPTIONS = {
+  ...DATA,
+  'keep-outputs': { type: 'boolean' },
+  'head-at': { type: 'string' },
+  'head-hidden': { type: 'string' },
+  'last-layers': { type: 'string' },
+  replay: { type: 'string' },
+  'replay-ratio': { type: 'string' },
+  epochs: { type: 'string' },
+  'batch-size': { type: 'string' },
+  lr: { type: 'string' },
+  'label-smoothing': { type: 'string' },
+  validation: { type: 'string' },
+  patience: { type: 'string' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+  out: { type: 'string', short: 'o' },
+};
+
+/** @param {string} model @param {Values} values */
+export async function runFineTune(model, values) {
+  const [spec, out, reading, options] = [
+    needed(values, 'data'),
+    needed(values, 'out'),
+    readingOf(values),
+    optionsIn(values),
+  ];
+  if (values.json) sayElsewhere();
+  await checkPlaces([out], values.force);
+  const engine = await modelOptionsIn(model, values);
+  const wanted = [...(await inputsAt(model, engine)), LABELS];
+  const data = examplesOf(await readArrays(spec, 'train', wanted, reading));
+  const { classes } = reading;
+  if (!classes && !values['keep-outputs'])
+    throw new UsageError(`--classes is needed: ${spec} has numbers of classes, and no names`);
+  const replay = values.replay && {
+    ...examplesOf(await readArrays(values.replay, 'train', wanted, reading)),
+    ratio: number('replay-ratio', values['replay-ratio'], { least: 0, most: 1 }),
+  };
+  const { session, report } = await stoppable((signal) =>
+    fineTune(model, data, { ...options, classes, replay, engine, signal, onProgress: values.json ? undefined : tell }),
+  );
+  try {
+    if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
+    else sayReport(report);
+    if (!report.accepted) {
+      complain(`trainlet: nothing is written: ${report.reason}`);
+      process.exitCode = 1;
+      return;
+    }
+    await writeWhole([{ file: out, bytes: await session.exportModel() }], { overwrite: values.force });
+    say(`${out}: ${report.classes.join(', ')}`);
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {Values} values @returns {FineTuneOptions} */
+function optionsIn(values) {
+  const whole = (/** @type {string} */ name, /** @type {number} */ least) =>
+    values[name] === undefined ? undefined : wholeNumber(name, values[name], least);
+  const keeps = values['keep-outputs'];
+  const stray = ['head-at', 'head-hidden'].find((name) => keeps && values[name] !== undefined);
+  if (stray) throw new UsageError(`--${stray}: with --keep-outputs there is no new head`);
+  if (values['replay-ratio'] && !values.replay) throw new UsageError('--replay-ratio: it is for --replay DATA');
+  return {
+    head: keeps ? false : { at: values['head-at'], hidden: whole('head-hidden', 0) },
+    lastLayers: whole('last-layers', keeps ? 1 : 0),
+    epochs: whole('epochs', 1),
+    batchSize: whole('batch-size', 1),
+    lr: number('lr', values.lr, { least: 0 }),
+    labelSmoothing: number('label-smoothing', values['label-smoothing'], { least: 0, most: 1 }),
+    validation: number('validation', values.validation, { least: 0, most: 1 }),
+    patience: whole('patience', 1),
+    seed: whole('seed', 0),
+  };
+}
+
+/** @param {{ inputs: any, labels?: any }} data */
+const examplesOf = ({ inputs, labels }) => ({ inputs, labels: labels[LABELS.name].data });
+
+/** @param {FineTuneProgress} progress */
+function tell({ phase, done, of, metrics }) {
+  const numbers = metrics ? `: ${textOf({ heldOut: { loss: metrics.val_loss ?? metrics.loss } })}` : '';
+  if (process.stdout.isTTY) process.stdout.write(`\r${phase} ${done}/${of}${numbers}\x1b[K${done === of ? '\n' : ''}`);
+  else if (done === of) say(`${phase} ${done}/${of}${numbers}`);
+}
+
+/** @param {FineTuneScores} scores */
+const textOf = (scores) =>
+  Object.entries(scores)
+    .map(([name, { loss, accuracy }]) =>
+      [
+        name === 'heldOut' ? 'held out' : name,
+        `loss ${loss.toFixed(4)}`,
+        ...(accuracy === undefined ? [] : [percent(accuracy)]),
+      ].join(' '),
+    )
+    .join(', ');
+
+/** @param {FineTuneReport} report */
+function sayReport({ share, reason, before, after, examples, ms }) {
+  say(`${examples.trained} examples learned, ${examples.heldOut} held out, in ${duration(ms)}`);
+  if (examples.heldOut || before.replay) {
+    say(`before: ${textOf(before)}`);
+    say(`after:  ${textOf(after)}`);
+  }
+  if (share > 0 && share < 1) complain(`${percent(share)} of it was taken, for of all of it: ${reason}`);
+}
