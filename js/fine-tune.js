@@ -73,6 +73,7 @@ export async function fineTune(makers, model, data, options = {}) {
 async function tune(makers, session, model, data, classes, options) {
   const { seed = 0, validation = 0.2, head } = options;
   const all = examplesOf('fineTune: data', data, classes);
+  checkBatch(session, all);
   const [train, heldOut] = split(all, classes.length, validation, seed);
   const replay = options.replay && replayOf(options, classes, train, seed);
   if (head !== false) await session.initializeHead(fed(train));
@@ -91,6 +92,17 @@ async function tune(makers, session, model, data, classes, options) {
   return { report: { accepted: share > 0, share, reason, classes, examples, before, after, phases }, rollback };
 }
 
+/**
+ * Exporters fix the batch unless they are told otherwise. @param {TrainingSession} session @param {Examples} examples
+ */
+function checkBatch({ trainingInputs }, { inputs }) {
+  const fixed = trainingInputs.find(({ name, dims }) => inputs[name] && typeof dims[0] === 'number');
+  if (fixed)
+    throw invalid(
+      `fineTune: input '${fixed.name}' takes ${fixed.dims[0]} at a time, for so it was exported: export the model with a dynamic first dim (dynamic_shapes or dynamic_axes of torch.onnx.export)`,
+    );
+}
+
 /** @param {FineTuneOptions} options */
 function check(options) {
   checkObject('fineTune: options', options);
@@ -106,7 +118,10 @@ function check(options) {
   if (!(lr > 0 && lr < Infinity)) throw invalid(`fineTune: lr is a number above 0, not ${lr}`);
 }
 
-/** @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions} options */
+/**
+ * @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
+ * options
+ */
 async function sessionOf(makers, model, classes, { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal }) {
   const artifacts = await makers.generateArtifacts(model, {
     ...engine,

@@ -162,6 +162,14 @@ test('what does not fit is refused in a sentence, and a signal stops it', async 
   ];
   for (const [given, options, message] of bad)
     await assert.rejects(fineTune(taught, given, { engine, ...options }), { code: 'invalid-argument', message });
+  const fixed = {
+    inputs: { x: new Tensor('float32', new Float32Array(100), [4, 1, 5, 5]) },
+    labels: ['a', 'b', 'a', 'b'],
+  };
+  await assert.rejects(fineTune(golden('conv_dynamo.onnx'), fixed, { engine }), {
+    code: 'invalid-argument',
+    message: /^fineTune: input 'x' takes 2 at a time, .*: export the model with a dynamic first dim/,
+  });
   const stop = new AbortController();
   const options = { engine, signal: stop.signal, onProgress: () => stop.abort() };
   await assert.rejects(fineTune(taught, data, options), { code: 'aborted' });
