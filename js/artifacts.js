@@ -10,7 +10,9 @@ import { later } from './later.js';
 import { PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { copyExternal, readSource } from './source.js';
 
-/** @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js' */
+/**
+ * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js'
+ */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);

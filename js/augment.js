@@ -5,7 +5,9 @@ import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from
 /** @import { FitOptions, ValueInfo } from './types.js' */
 /** @import { Batches, Next } from './data.js' */
 /** @typedef {{ post(message: object, transfer: ArrayBuffer[]): void, close(): void }} Far the worker's near end */
-/** @typedef {{ input: string, signal: boolean, last: boolean, steps: { type?: string, module?: string | URL }[] }} Wish */
+/**
+ * @typedef {{ input: string, signal: boolean, last: boolean, steps: { type?: string, module?: string | URL }[] }} Wish
+ */
 
 export const AUGMENT_KEYS = /** @type {const} */ (['steps', 'input', 'layout']);
 /** Of a number from 0 to that of an option. */

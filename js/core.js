@@ -215,7 +215,12 @@ export class Core {
     };
   }
 
-  /** Does it with the averages in the parameters' place. @template T @param {boolean | undefined} ema @param {() => T} work */
+  /**
+   * Does it with the averages in the parameters' place.
+   * @template T
+   * @param {boolean | undefined} ema
+   * @param {() => T} work
+   */
   #averaged(ema, work) {
     const swap = () => ema && this.#engine.run('abi_session_swap_ema', this.#session);
     swap();

@@ -1,5 +1,6 @@
 /**
- * Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled and entered in the middle.
+ * Data sets of every form as batches, each packed in one buffer; whole arrays can be shuffled and entered in the
+ * middle.
  */
 
 import { checkKeys, TrainletError } from './errors.js';

@@ -8,7 +8,10 @@ import { fed } from './person.js';
 
 /** How much of the new weights is taken where all of them would make something worse. */
 const SHARES = [0.75, 0.5, 0.25];
-/** Defaults of `accept`, and how many times as much speaks of labels that contradict what was known: then nothing is taken. */
+/**
+ * Defaults of `accept`, and how many times as much speaks of labels that contradict what was known: then nothing is
+ * taken.
+ */
 const LOSS_RISE = 0;
 const REPLAY_DROP = 0.01;
 const CONTRADICTION = 4;

@@ -180,7 +180,10 @@ export class Tally {
     );
   }
 
-  /** The sums of this batch, added to those before. @param {{ labels: Labels, prediction: PlainTensor<TypedArray>, pair: Pair }} of */
+  /**
+   * The sums of this batch, added to those before.
+   * @param {{ labels: Labels, prediction: PlainTensor<TypedArray>, pair: Pair }} of
+   */
   #measure({ labels, prediction, pair }) {
     for (const metric of this.#measures.custom) metric.updateState(tensorOf(labels), tensorOf(prediction));
     /** @type {Record<string, number[]>} */

@@ -1,4 +1,6 @@
-/** What the sessions share: their files, how one is made of an engine that was given these, and how its nodes are timed. */
+/**
+ * What the sessions share: their files, how one is made of an engine that was given these, and how its nodes are timed.
+ */
 
 import { withClient } from './client.js';
 import { packConstants } from './engine-options.js';

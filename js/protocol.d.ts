@@ -54,8 +54,8 @@ export interface GraphInfo {
   head?: string;
 }
 /**
- * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the model
- * does not say), and 1 where it is their sum.
+ * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the
+ * model does not say), and 1 where it is their sum.
  */
 export type Counted = readonly number[];
 export interface SessionInfo {
@@ -154,7 +154,9 @@ export interface Protocol {
     in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
     out: Outputs;
   };
-  /** What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it. */
+  /**
+   * What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it.
+   */
   features: { in: void; out: { features: string[]; inputs: string[] } };
   runFeatures: { in: PackedFeeds; out: NumberOutputs };
   /** One batch and a step of the optimizer, for its loss alone. */

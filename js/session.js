@@ -181,7 +181,11 @@ export class TrainingSession {
     }
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | PredictOptions} [fetches] @param {PredictOptions} [options] */
+  /**
+   * @param {Feeds} feeds
+   * @param {Fetches | FetchStructure | PredictOptions} [fetches]
+   * @param {PredictOptions} [options]
+   */
   async predict(feeds, fetches, options) {
     const own = this.#info.predict;
     const how = { own, keys: PREDICT_OPTIONS };

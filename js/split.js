@@ -25,7 +25,12 @@ export function splitData(data, validation, inputs) {
   return [data, validation];
 }
 
-/** @param {Dataset} data @param {ValidationSplit} how @param {readonly ValueInfo[]} inputs @returns {[Dataset, Dataset]} */
+/**
+ * @param {Dataset} data
+ * @param {ValidationSplit} how
+ * @param {readonly ValueInfo[]} inputs
+ * @returns {[Dataset, Dataset]}
+ */
 function split(data, how, inputs) {
   checkKeys('validation', how, SPLIT_KEYS);
   const { share, splitBy = 'time' } = how;
@@ -85,7 +90,12 @@ function rowsOf(tensors, rows) {
   };
 }
 
-/** A view of rows that lie side by side, otherwise a copy. @param {TypedArray} data @param {number} row @param {number[]} rows */
+/**
+ * A view of rows that lie side by side, otherwise a copy.
+ * @param {TypedArray} data
+ * @param {number} row
+ * @param {number[]} rows
+ */
 function pick(data, row, rows) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   if (last - first + 1 === rows.length) return data.subarray(first * row, (last + 1) * row);

@@ -112,13 +112,14 @@ export interface TensorConstructor {
     options?: ImageOptions<T>,
   ): Promise<Tensor<T>>;
   /**
-   * A tensor of a sound, or of an array of them as one batch: (sounds, samples), with `frames` (sounds, frames, length),
-   * with `mel` (sounds, nMels, frames). Channels are mixed to one, their mean.
+   * A tensor of a sound, or of an array of them as one batch: (sounds, samples), with `frames` (sounds, frames,
+   * length), with `mel` (sounds, nMels, frames). Channels are mixed to one, their mean.
    *
    *     const input = await Tensor.fromAudio(recording, { sampleRate: 16000, length: 16000, mel: { nMels: 40, log: true } });
    *
    * Samples come to another rate as by torchaudio's `resample` (a sinc of six zero crossings in a Hann window).
-   * Errors: `invalid-argument` (options, or what is no sound), `source-unreadable` (a file that cannot be decoded here).
+   * Errors: `invalid-argument` (options, or what is no sound), `source-unreadable` (a file that cannot be decoded
+   * here).
    */
   fromAudio(source: AudioSource | readonly AudioSource[], options?: AudioOptions): Promise<Tensor<'float32'>>;
 }
@@ -174,8 +175,8 @@ export interface MelOptions {
 }
 type Dom<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
 /**
- * A picture. A Blob, or a URL, is a file that the browser decodes, turned as its camera says; of a video it is the frame
- * that is shown; ImageData is four bytes a pixel: red, green, blue, alpha.
+ * A picture. A Blob, or a URL, is a file that the browser decodes, turned as its camera says; of a video it is the
+ * frame that is shown; ImageData is four bytes a pixel: red, green, blue, alpha.
  */
 export type ImageSource =
   | Dom<'ImageBitmap'>
@@ -191,7 +192,10 @@ export type ImageSource =
 
 /** How a picture becomes numbers. `tensorLayout`, `tensorFormat`, `norm` and `dataType` are ONNX Runtime's. */
 export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
-  /** Pixels of both sides, or of each; 1 to 16,384. Default: the picture's own, which must be the same for all of a batch. */
+  /**
+   * Pixels of both sides, or of each; 1 to 16,384. Default: the picture's own, which must be the same for all of a
+   * batch.
+   */
   size?: number | readonly [height: number, width: number];
   /**
    * What becomes of a picture of other proportions than `size`. `center` (default): it is scaled until it covers that
@@ -464,7 +468,9 @@ export interface ValueInfo {
   readonly name: string;
   readonly type: string;
   readonly dims: readonly (number | string)[];
-  /** It is a sequence of such tensors; `dims` of `[]` may mean that they can have any shape, here and for an optional. */
+  /**
+   * It is a sequence of such tensors; `dims` of `[]` may mean that they can have any shape, here and for an optional.
+   */
   readonly sequence?: true;
   /** It need not be fed. */
   readonly optional?: true;
@@ -564,21 +570,22 @@ export interface LossOptions {
    */
   ignoreIndex?: number;
   /**
-   * Which share of a label all classes have alike (cross-entropy): from 0, the default, to 1. Together with `weights` and
+   * Which share of a label all classes have alike (cross-entropy): from 0, the default, to 1. Together with `weights`
+   * and
    * `ignoreIndex` it means what PyTorch's `label_smoothing` does.
    */
   labelSmoothing?: number;
   /**
-   * true: train and eval graph have an input more, `sample_weight`, float32: for cross-entropy one number for each label,
-   * for losses of numbers one for each example. The loss is Σ wᵢ·lᵢ / Σ wᵢ, as PyTorch's weighted mean; what is ignored
-   * weighs nothing. `fit` and `evaluate` feed it: 1, or what the data set's `sampleWeight` and `classWeight` say. Default
-   * false. Refused with `weights`, `reduction: 'sum'`, `losses`, and the loss `none`.
+   * true: train and eval graph have an input more, `sample_weight`, float32: for cross-entropy one number for each
+   * label, for losses of numbers one for each example. The loss is Σ wᵢ·lᵢ / Σ wᵢ, as PyTorch's weighted mean; what is
+   * ignored weighs nothing. `fit` and `evaluate` feed it: 1, or what the data set's `sampleWeight` and `classWeight`
+   * say. Default false. Refused with `weights`, `reduction: 'sum'`, `losses`, and the loss `none`.
    */
   sampleWeights?: boolean;
   /**
-   * Along which axis of the scores the classes are (cross-entropy): 1, (N, C, …), as in ONNX and PyTorch's losses, or -1,
-   * (N, …, C). The labels have the other axes. Default: -1 where a product with a weight gives scores of three or more
-   * dims, as the logits (N, tokens, C) of a language model are, otherwise 1.
+   * Along which axis of the scores the classes are (cross-entropy): 1, (N, C, …), as in ONNX and PyTorch's losses, or
+   * -1, (N, …, C). The labels have the other axes. Default: -1 where a product with a weight gives scores of three or
+   * more dims, as the logits (N, tokens, C) of a language model are, otherwise 1.
    */
   axis?: 1 | -1;
   /**
@@ -593,7 +600,9 @@ export interface WeightedLoss extends LossOptions {
   type: Exclude<LossType, 'outside'>;
   /** The output that it is taken of, or another value of the model. Default: the first output. */
   input?: string;
-  /** What its label input is called. Default: `labels` or `target`, as for one loss, with a number where that is taken. */
+  /**
+   * What its label input is called. Default: `labels` or `target`, as for one loss, with a number where that is taken.
+   */
   label?: string;
   /** By which it counts in the sum: a number from 0 up. Default 1. */
   weight?: number;
@@ -632,8 +641,8 @@ export interface OptimizerOptions {
 
 /**
  * The model's last layer with a weight is cut off, with all that comes after it, and a linear layer takes its place,
- * whose output `scores` is the only one. Features (N, C, H, W) of a convolution are averaged over H and W; of others, as
- * (N, tokens, features), the last axis is taken.
+ * whose output `scores` is the only one. Features (N, C, H, W) of a convolution are averaged over H and W; of others,
+ * as (N, tokens, features), the last axis is taken.
  * ```js
  * const artifacts = await generateArtifacts(model, {
  *   loss: 'cross-entropy',
@@ -647,7 +656,9 @@ export interface OptimizerOptions {
  * number, a name given twice).
  */
 export interface HeadOptions {
-  /** Names of the new classes, in the order of their scores. Checkpoints and exported models keep them (`classNames`). */
+  /**
+   * Names of the new classes, in the order of their scores. Checkpoints and exported models keep them (`classNames`).
+   */
   classes: readonly string[];
   /** The output or other value of the model that is its features. Default: what the last layer with a weight reads. */
   at?: string;
@@ -664,8 +675,8 @@ export interface ArtifactOptions extends EngineOptions {
    */
   loss?: LossType | LossOptions | 'training-info';
   /**
-   * Several losses instead of one `loss`: their sum, each times its `weight`, is the first output, `loss`; each by itself
-   * is another, `<input>_loss`, in their order. Each has a label input of its own. Default: none.
+   * Several losses instead of one `loss`: their sum, each times its `weight`, is the first output, `loss`; each by
+   * itself is another, `<input>_loss`, in their order. Each has a label input of its own. Default: none.
    */
   losses?: readonly WeightedLoss[];
   /** Default `adamw`, or the training_info's. */
@@ -673,8 +684,9 @@ export interface ArtifactOptions extends EngineOptions {
   /** A new last layer in place of the model's own, for other classes. Default: the model's outputs stay. */
   head?: HeadOptions;
   /**
-   * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the training_info trains; otherwise what a layer reads as its
-   * weight, its bias or its scale (`parametersOf` tells), not masks, constant tables and means of the inputs, of which
+   * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the
+   * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
+   * masks, constant tables and means of the inputs, of which
    * `warnings` names those left out. Where PyTorch's exporter notes that something is a parameter, a buffer or a
    * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not. To train
    * more than the default, name all of it: `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)`
@@ -726,8 +738,8 @@ export interface ArtifactOptions extends EngineOptions {
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
 /**
- * The parameters of a model in the order in which its nodes read them: who reads them, and which train by default. `invalid-model`, `unsupported-op` and
- * the like as of `generateArtifacts`.
+ * The parameters of a model in the order in which its nodes read them: who reads them, and which train by default.
+ * `invalid-model`, `unsupported-op` and the like as of `generateArtifacts`.
  */
 export function parametersOf(model: Source, options?: EngineOptions): Promise<readonly ModelParameter[]>;
 
@@ -744,8 +756,8 @@ export interface FineTuneData {
 
 export interface FineTuneOptions {
   /**
-   * Names of the classes, in the order of the scores. Default: of a new head, the labels in the order in which they first
-   * appear; else the model's own (`classNames`), or '0', '1' ….
+   * Names of the classes, in the order of the scores. Default: of a new head, the labels in the order in which they
+   * first appear; else the model's own (`classNames`), or '0', '1' ….
    */
   classes?: readonly string[];
   /** Where the new last layer goes, as of `generateArtifacts`; false: the model's own outputs stay, and learn on. */
@@ -757,13 +769,18 @@ export interface FineTuneOptions {
   lastLayers?: number;
   /** The most that there are; default 40, and 20 with `head: false`. */
   epochs?: number;
-  /** The highest learning rate, of AdamW; it rises over the first twentieth of the steps and falls along half a wave. Default 1e-3. */
+  /**
+   * The highest learning rate, of AdamW; it rises over the first twentieth of the steps and falls along half a wave.
+   * Default 1e-3.
+   */
   lr?: number;
   /** Default 16. */
   batchSize?: number;
   /** Default 0.1. */
   labelSmoothing?: number;
-  /** Which share of each class is held out, to stop by and to judge; of fewer than five examples none is. Default 0.2. */
+  /**
+   * Which share of each class is held out, to stop by and to judge; of fewer than five examples none is. Default 0.2.
+   */
   validation?: number;
   /** Epochs that the loss of what is held out may not fall; default 8. */
   patience?: number;
@@ -863,15 +880,16 @@ export interface CompactSource extends Partial<ArtifactSources> {
 
 export interface CompactOptions extends EngineOptions {
   /**
-   * How float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or `int8`, symmetric,
-   * with a scale for each channel of the first dim. They are float32 again in a session. A parameter with a value that
-   * float16 or int8 cannot hold stays exact, and so do vectors, scalars and the optimizer's moments.
+   * How float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or `int8`,
+   * symmetric, with a scale for each channel of the first dim. They are float32 again in a session. A parameter with a
+   * value that float16 or int8 cannot hold stays exact, and so do vectors, scalars and the optimizer's moments.
    */
   weights?: 'exact' | 'float16' | 'int8';
 }
 /**
- * One file of artifacts, Trainlet's or ONNX Runtime's: train and eval graph, optimizer and checkpoint. It is smaller, and
- * read without ONNX's reader; a session of it trains, saves and exports the same, to the bit where weights are exact.
+ * One file of artifacts, Trainlet's or ONNX Runtime's: train and eval graph, optimizer and checkpoint. It is smaller,
+ * and read without ONNX's reader; a session of it trains, saves and exports the same, to the bit where weights are
+ * exact.
  * ```js
  * const compact = await compactArtifacts(artifacts, { weights: 'float16' });
  * const session = await TrainingSession.create({ compact });
@@ -902,10 +920,10 @@ export class TrainingSession {
   ): Promise<Record<string, V>>;
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: StepOptions): Promise<Fetched<F>>;
   /**
-   * A loss of one's own, for artifacts made with the loss `outside` (ONNX Runtime's ORTModule's way; its training models
-   * with a `YieldOp` do as well): runs the training model up to its outputs, in training mode. What it computed stays in
-   * the worker, each run in memory of its own, until its `backward` has run or it is dropped; several may be open at
-   * once. Dropout draws once for both. `invalid-argument` where the loss is inside; `signal` as of any run.
+   * A loss of one's own, for artifacts made with the loss `outside` (ONNX Runtime's ORTModule's way; its training
+   * models with a `YieldOp` do as well): runs the training model up to its outputs, in training mode. What it computed
+   * stays in the worker, each run in memory of its own, until its `backward` has run or it is dropped; several may be
+   * open at once. Dropout draws once for both. `invalid-argument` where the loss is inside; `signal` as of any run.
    * ```js
    * const { outputs, backward } = await session.forward({ x });
    * const { x: towardsX } = await backward({ y: gradientOfMyLoss(outputs.y) }, { inputs: ['x'] });
@@ -1020,9 +1038,14 @@ export class TrainingSession {
    * several patterns that match, the last counts, and what none matches is as it would be without groups. `[]` forgets
    * them. Saved in Trainlet's checkpoints.
    * ```js
-   * await session.setParameterGroups([{ params: '*', lrScale: 0.1 }, { params: 'head.*' }, { params: '*.bias', weightDecay: 0 }]);
+   * await session.setParameterGroups([
+   *   { params: '*', lrScale: 0.1 },
+   *   { params: 'head.*' },
+   *   { params: '*.bias', weightDecay: 0 },
+   * ]);
    * ```
-   * Errors: `invalid-argument` (a pattern that matches no float32 parameter, a number below 0); then nothing has changed.
+   * Errors: `invalid-argument` (a pattern that matches no float32 parameter, a number below 0); then nothing has
+   * changed.
    */
   setParameterGroups(groups: readonly ParameterGroup[]): Promise<void>;
   /** Of the shapes run last. */
@@ -1059,11 +1082,11 @@ export interface Forward {
   readonly outputs: Readonly<Record<string, Tensor>>;
   /**
    * Goes on with the gradients of a loss by the outputs, float32 and of their shapes; of those left out they are zero.
-   * Adds the parameters' gradients to those there are, as `runTrainStep` does, and gives those towards the `inputs` asked
-   * for, by their names. Once for each forward run: a second is refused (`invalid-argument`), and one after parameters
-   * were changed in between, by an optimizer step or `setTrainable` for example. A gradient that does not fit
-   * (`invalid-feed`) may be given again, and so may all once there is memory again (`out-of-memory`). A `signal` that
-   * stops it drops all gradients that were being added up.
+   * Adds the parameters' gradients to those there are, as `runTrainStep` does, and gives those towards the `inputs`
+   * asked for, by their names. Once for each forward run: a second is refused (`invalid-argument`), and one after
+   * parameters were changed in between, by an optimizer step or `setTrainable` for example. A gradient that does not
+   * fit (`invalid-feed`) may be given again, and so may all once there is memory again (`out-of-memory`). A `signal`
+   * that stops it drops all gradients that were being added up.
    */
   backward(gradients: Readonly<Record<string, TensorLike>>, options?: BackwardOptions): Promise<Record<string, Tensor>>;
   /** Frees its memory where its backward will not come. Once it has run, and twice, is fine. */
@@ -1100,8 +1123,8 @@ export interface CheckpointOptions {
   optimizerState?: boolean;
   /**
    * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
-   * position of a fit, the state of the random numbers, bounds, groups, averages, the optimizer's state of frozen parameters and separate
-   * step counts of parameters, and it holds the learning rate only with the optimizer's state.
+   * position of a fit, the state of the random numbers, bounds, groups, averages, the optimizer's state of frozen
+   * parameters and separate step counts of parameters, and it holds the learning rate only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */
@@ -1140,12 +1163,13 @@ export type Dataset =
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
 /**
- * Metrics that are one number. `accuracy`: the share of labels (class indices) that are where the prediction is largest;
+ * Metrics that are one number. `accuracy`: the share of labels (class indices) that are where the prediction is
+ * largest;
  * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the classes
- * that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`. `calibration-error`: by how
- * much the softmax of the prediction misses the share of labels that are right, expected over 15 bins. Labels that are
- * ignored do not count, and weights make no difference. `perplexity`: e to the mean loss, where that is cross-entropy. `mae`:
- * the mean distance from a `target` of numbers.
+ * that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`. `calibration-error`:
+ * by how much the softmax of the prediction misses the share of labels that are right, expected over 15 bins. Labels
+ * that are ignored do not count, and weights make no difference. `perplexity`: e to the mean loss, where that is
+ * cross-entropy. `mae`: the mean distance from a `target` of numbers.
  */
 export type Metric =
   | 'loss'
@@ -1158,13 +1182,13 @@ export type Metric =
   | 'calibration-error'
   | 'mae';
 /**
- * Metrics of `evaluate` with a number for each class, 0 where there is none; `confusion-matrix` has a row for each class of
- * labels, which counts by predicted class.
+ * Metrics of `evaluate` with a number for each class, 0 where there is none; `confusion-matrix` has a row for each
+ * class of labels, which counts by predicted class.
  */
 export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-class' | 'confusion-matrix';
 /**
- * A metric of one's own, with Keras' calls: `resetState` at the start, `updateState` with the labels and predictions of each
- * batch, `result` at the end. In `fit` it is taken of the validation data.
+ * A metric of one's own, with Keras' calls: `resetState` at the start, `updateState` with the labels and predictions of
+ * each batch, `result` at the end. In `fit` it is taken of the validation data.
  */
 export interface CustomMetric {
   readonly name: string;
@@ -1183,13 +1207,14 @@ export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M exten
  * `every` steps.
  *
  * 'one-cycle' is PyTorch's OneCycleLR: over the first `pctStart` (default 0.3) of so many `steps` it rises from
- * lr / `divFactor` (default 25) to `lr`, then it falls to lr / divFactor / `finalDivFactor` (default 1e4), along half a wave
- * ('cos', default) or in a line ('linear').
+ * lr / `divFactor` (default 25) to `lr`, then it falls to lr / divFactor / `finalDivFactor` (default 1e4), along half a
+ * wave ('cos', default) or in a line ('linear').
  *
- * 'plateau' is PyTorch's ReduceLROnPlateau: when `monitor`, a metric of the epoch (default `val_loss` with validation, else
+ * 'plateau' is PyTorch's ReduceLROnPlateau: when `monitor`, a metric of the epoch (default `val_loss` with validation,
+ * else
  * `loss`), has not got better by more than `minDelta` (absolute; default 1e-4) in more than `patience` (default 10) epochs, the
- * rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown` (default 0) epochs do not
- * count. A continued fit goes on with what was seen before.
+ * rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown` (default 0) epochs
+ * do not count. A continued fit goes on with what was seen before.
  */
 export type Schedule =
   | ((step: number) => number)
@@ -1252,21 +1277,23 @@ export interface FitOptions {
   /** A data set, or the share of the arrays (0 … 1) that is held out: at their end, or as `splitBy` says. */
   validation?: Dataset | number | ValidationSplit;
   /**
-   * Of the training batches too where the artifacts have the predictions as `additionalOutputs`. Default: accuracy where the
-   * labels are class indices.
+   * Of the training batches too where the artifacts have the predictions as `additionalOutputs`. Default: accuracy
+   * where the labels are class indices.
    */
   metrics?: readonly (Metric | CustomMetric)[];
   /**
    * How much the labels of each class count in training, on top of the data set's `sampleWeight`; validation is not
-   * weighted. A number from 0 up for each class, or for some by their name (`classNames`) or index, the others being 1: `{ 2: 5 }`. 'balanced',
-   * of whole arrays: n / (classes · labels of the class), as in scikit-learn, so that rare classes count as much as
-   * others together. Default: all alike. `invalid-argument` where the artifacts were not made with `sampleWeights`.
+   * weighted. A number from 0 up for each class, or for some by their name (`classNames`) or index, the others being 1:
+   * `{ 2: 5 }`. 'balanced', of whole arrays: n / (classes · labels of the class), as in scikit-learn, so that rare
+   * classes count as much as others together. Default: all alike. `invalid-argument` where the artifacts were not made
+   * with `sampleWeights`.
    */
   classWeight?: 'balanced' | readonly number[] | Readonly<Record<string, number>>;
   schedule?: Schedule;
   /**
-   * Keeps an exponential moving average of what trains: a copy after the first step, then decay · average + (1 − decay) ·
-   * parameter after each, as PyTorch's `swa_utils.get_ema_multi_avg_fn`. `decay` is above 0 and below 1; default 0.999.
+   * Keeps an exponential moving average of what trains: a copy after the first step, then decay · average + (1 − decay)
+   * · parameter after each, as PyTorch's `swa_utils.get_ema_multi_avg_fn`. `decay` is above 0 and below 1; default
+   * 0.999.
    * `evaluate` and `exportModel` take it with `ema: true`; validation and early stopping are of the parameters
    * themselves. It is in Trainlet's checkpoints, a continued fit goes on with it, and it stays as it is after the fit,
    * until another fit with `ema` begins or `setTrainable` drops it.
@@ -1276,14 +1303,14 @@ export interface FitOptions {
    * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
    * the layers above alone. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
    * more is computed anew in each epoch. It is left off by itself where an example's features are not the same each
-   * time, as with `augment` or below a Dropout that is on, or depend on the other examples of a batch. Losses are the same to the bit, but
-   * for the last bits where a batch has fewer than four examples. `history.features` tells of it.
+   * time, as with `augment` or below a Dropout that is on, or depend on the other examples of a batch. Losses are the
+   * same to the bit, but for the last bits where a batch has fewer than four examples. `history.features` tells of it.
    */
   cacheFeatures?: boolean | { maxBytes: number };
   /**
    * Changes the batches of the training, not those of `validation`, in a worker of its own, while the batch before
-   * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the same
-   * program gives the same run, and a fit that was cut short continues to the bit.
+   * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the
+   * same program gives the same run, and a fit that was cut short continues to the bit.
    *
    *     await session.fit(data, { epochs: 20, augment: ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }] });
    *
@@ -1377,8 +1404,9 @@ export interface ValidationSplit {
   /** Above 0 and below 1. */
   readonly share: number;
   /**
-   * 'time' (default): the examples are in the order in which they came, and the last are held out. An array with the group
-   * of each example, as its session or person: whole groups, those that begin last, are held out until they are the share.
+   * 'time' (default): the examples are in the order in which they came, and the last are held out. An array with the
+   * group of each example, as its session or person: whole groups, those that begin last, are held out until they are
+   * the share.
    */
   readonly splitBy?: 'time' | ArrayLike<string | number>;
 }
@@ -1540,7 +1568,8 @@ export interface StoredSample extends SampleInfo {
  *     await store.add({ inputs: { x: await Tensor.fromImage(picture, { size: 96 }) }, label: 'cat' });
  *     await session.fit(await store.dataset());
  *
- * Errors: `invalid-argument`, `quota-exceeded`, `store-failed`, `checkpoint-corrupt` (a sample or a file that is damaged).
+ * Errors: `invalid-argument`, `quota-exceeded`, `store-failed`, `checkpoint-corrupt` (a sample or a file that is
+ * damaged).
  */
 export class SampleStore {
   private constructor();
@@ -1572,7 +1601,10 @@ export class SampleStore {
    * many were added. A file that is damaged or something else is refused whole.
    */
   import(bytes: Uint8Array): Promise<number>;
-  /** Asks the browser not to delete the storage when the disk is nearly full; resolves with whether it agreed. In Node true. */
+  /**
+   * Asks the browser not to delete the storage when the disk is nearly full; resolves with whether it agreed. In Node
+   * true.
+   */
   persist(): Promise<boolean>;
 }
 

@@ -1,4 +1,6 @@
-/** How much each example counts: its own weight times that of its class, as the input of artifacts with `sampleWeights`. */
+/**
+ * How much each example counts: its own weight times that of its class, as the input of artifacts with `sampleWeights`.
+ */
 
 import { checkObject, invalid, TrainletError } from './errors.js';
 import { check } from './tensor.js';

@@ -22,7 +22,10 @@ class Writer {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** The place of new zeros; it lies, `shift` later, at a multiple of `align`. @param {number} bytes @param {number} align @param {number} [shift] */
+  /**
+   * The place of new zeros; it lies, `shift` later, at a multiple of `align`. @param {number} bytes @param {number}
+   * align @param {number} [shift]
+   */
   room(bytes, align, shift = 0) {
     const place = Math.ceil((this.count + shift) / align) * align - shift;
     this.count = place + bytes;
@@ -62,7 +65,10 @@ export const int64 = (x) => ({ bytes: 8, put: (file, place) => file.view.setBigI
 /** @param {number} x @returns {Field} */
 export const float32 = (x) => ({ bytes: 4, put: (file, place) => file.view.setFloat32(place, x, true) });
 
-/** What a table or a vector leads to. @param {(file: Writer) => number} part writes it and tells its place @returns {Field} */
+/**
+ * What a table or a vector leads to. @param {(file: Writer) => number} part writes it and tells its place @returns
+ * {Field}
+ */
 const partOf = (part) => ({ bytes: 4, put: () => {}, part });
 
 /** @param {(Field | undefined)[]} fields */

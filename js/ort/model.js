@@ -1,6 +1,6 @@
 /**
- * ONNX Runtime's own format of models (.ort: FlatBuffers, identifier ORTM), made of an ONNX file in which the engine has
- * told the type of every value. Field numbers: ONNX's onnx.proto, ONNX Runtime's ort.fbs.
+ * ONNX Runtime's own format of models (.ort: FlatBuffers, identifier ORTM), made of an ONNX file in which the engine
+ * has told the type of every value. Field numbers: ONNX's onnx.proto, ONNX Runtime's ort.fbs.
  *
  *   InferenceSession ─▶ Model ─▶ Graph ─▶ initializers, node_args (types of values), nodes, edges between these
  *                    ─▶ resolver: by the types of which inputs and outputs a kernel is found
