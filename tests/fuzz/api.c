@@ -7,7 +7,9 @@
 
 #include "fuzz.h"
 
-enum { SESSIONS = 2, CALLS_MAX = 48, LIMIT_BYTES = 8 << 20, FILE_BYTES = 16, BLOBS = 16 };
+enum { SESSIONS = 2, CALLS_MAX = 48, LIMIT_BYTES = 8 << 20, FILE_BYTES = 16 };
+/* What is loaded: models, then of each way to train one of the first two its four files and a checkpoint. */
+enum { MODELS = 4, WAYS = 4, PARTS = TRAINLET_CHECKPOINT + 2, BLOBS = MODELS + WAYS * PARTS };
 
 /* ---- bytes to load: whole ones, made once ---- */
 
@@ -21,7 +23,8 @@ static int blob_count;
 static void keep(const void *bytes, size_t count) {
   hold(blob_count < BLOBS);
   blobs[blob_count] = (Blob){malloc(count + 1), count};
-  memcpy(blobs[blob_count++].bytes, bytes, count);
+  if (bytes) memcpy(blobs[blob_count].bytes, bytes, count);
+  blob_count++;
 }
 
 static void keep_file(const char *path) {
@@ -32,18 +35,33 @@ static void keep_file(const char *path) {
   fclose(file);
 }
 
-/* The artifacts of a model, and checkpoints of a session on them in ONNX Runtime's format. */
-static void keep_trained(int model, const char *loss, const char *optimizer) {
+/* A way to train a model: with its loss inside or outside, as it is or on a new head. */
+typedef struct Way {
+  int model;
+  const char *loss, *optimizer;
+  bool head;
+} Way;
+static const Way ways[WAYS] = {{0, "cross-entropy", "adamw", false},
+                               {1, "mse", "sgd", false},
+                               {1, "cross-entropy", "adamw", true},
+                               {0, "outside", "sgd", false}};
+
+/* The artifacts of a model, and a checkpoint of a session on them in ONNX Runtime's format. */
+static void keep_trained(const Way *way) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   TrainletSession *s = trainlet_session_new();
   size_t count;
-  hold(trainlet_artifacts_load(a, blobs[model].bytes, blobs[model].count) == STATUS_OK &&
-       trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK &&
-       trainlet_artifacts_set(a, "optimizer.type", optimizer) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK);
+  hold(trainlet_artifacts_load(a, blobs[way->model].bytes, blobs[way->model].count) == STATUS_OK &&
+       trainlet_artifacts_set(a, "loss.type", way->loss) == STATUS_OK &&
+       trainlet_artifacts_set(a, "optimizer.type", way->optimizer) == STATUS_OK);
+  if (way->head)
+    hold(trainlet_artifacts_set(a, "head.classes", "a") == STATUS_OK &&
+         trainlet_artifacts_set(a, "head.classes", "b") == STATUS_OK);
+  hold(trainlet_artifacts_build(a) == STATUS_OK);
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
     const void *bytes = trainlet_artifacts_bytes(a, (TrainletPart)part, &count);
     keep(bytes, count);
-    hold(trainlet_session_load(s, (TrainletPart)part, bytes, count) == STATUS_OK);
+    hold(!bytes || trainlet_session_load(s, (TrainletPart)part, bytes, count) == STATUS_OK);
   }
   hold(trainlet_session_ready(s) == STATUS_OK && trainlet_session_save(s, true, TRAINLET_FORMAT_ORT_2) == STATUS_OK);
   const void *saved = trainlet_session_result(s, &count);
@@ -57,8 +75,8 @@ static void make_blobs(void) {
   keep_file("tests/golden/regression.onnx");
   keep_file("tests/golden/subgraphs/fed_list.onnx");
   keep_file("tests/golden/subgraphs/fed_texts.onnx");
-  keep_trained(0, "cross-entropy", "adamw");
-  keep_trained(1, "mse", "sgd");
+  for (int i = 0; i < WAYS; i++) keep_trained(&ways[i]);
+  hold(blob_count == BLOBS);
 }
 
 /* ---- calls ---- */
@@ -75,12 +93,28 @@ static TrainletPart any_part(Input *in) { return (TrainletPart)(input_below(in, 
 static const Blob *any_blob(Input *in) { return &blobs[input_below(in, blob_count)]; }
 
 static void change_artifacts(Run *r) {
-  static const char *const keys[] = {
-      "loss.type",  "optimizer.type",    "optimizer.lr", "requiresGrad", "frozen",
-      "lossInputs", "additionalOutputs", "nominal",      "passes",       "optimizer.clipGradNorm",
-      "initialize", "loss.ignoreIndex"};
-  static const char *const values[] = {"cross-entropy", "mse",  "training-info", "sgd", "adamw", "*", "1", "-1",
-                                       "nan",           "1e39", "true",          ""};
+  static const char *const keys[] = {"loss.type",
+                                     "optimizer.type",
+                                     "optimizer.lr",
+                                     "requiresGrad",
+                                     "frozen",
+                                     "lossInputs",
+                                     "additionalOutputs",
+                                     "nominal",
+                                     "passes",
+                                     "optimizer.clipGradNorm",
+                                     "initialize",
+                                     "loss.ignoreIndex",
+                                     "head.classes",
+                                     "head.classes",
+                                     "head.at",
+                                     "head.hidden",
+                                     "loss.labelSmoothing",
+                                     "loss.sampleWeights",
+                                     "ortFormat",
+                                     "untie"};
+  static const char *const values[] = {"cross-entropy", "mse",  "training-info", "sgd", "adamw",   "*",   "1", "-1",
+                                       "nan",           "1e39", "true",          "",    "outside", "0.1", "3", "cat"};
   const Blob *b;
   const char *key;
   size_t count;
@@ -125,12 +159,19 @@ static void load(Run *r, TrainletSession *s) {
 
 /* All that belongs together, so that runs are not only refused. */
 static void load_whole(Run *r, TrainletSession *s) {
-  int at = input_below(&r->in, 2) ? 4 : 9;
-  hold(blob_count == 14);
+  int way = input_below(&r->in, WAYS);
+  const Blob *parts = &blobs[MODELS + way * PARTS], *model = &blobs[ways[way].model];
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++)
-    trainlet_session_load(s, (TrainletPart)part, blobs[at + part].bytes, blobs[at + part].count);
-  trainlet_session_load(s, TRAINLET_MODEL, blobs[at == 4 ? 0 : 1].bytes, blobs[at == 4 ? 0 : 1].count);
+    trainlet_session_load(s, (TrainletPart)part, parts[part].bytes, parts[part].count);
+  trainlet_session_load(s, TRAINLET_MODEL, model->bytes, model->count);
   if (input_below(&r->in, 4)) trainlet_session_ready(s);
+}
+
+/* The first input's, or any. */
+static const char *any_name(Run *r, TrainletSession *s) {
+  const char *name = input_text(&r->in, r->text[0]);
+  const Graph *g = s->ready ? s->models[MODEL_TRAIN].graph : NULL;
+  return input_below(&r->in, 2) && g && g->input_count ? g->inputs[0]->name : name;
 }
 
 static void feed_wrong(Run *r, TrainletSession *s) {
@@ -139,9 +180,7 @@ static void feed_wrong(Run *r, TrainletSession *s) {
   for (int i = 0; i < 12; i++) dims[i] = (int64_t)input_byte(&r->in) - 2;
   if (input_below(&r->in, 8) == 0) dims[0] = INT64_MAX / 2;
   TrainletPart part = any_part(&r->in);
-  const char *name = input_text(&r->in, r->text[0]);
-  if (input_below(&r->in, 2) && s->ready && s->models[MODEL_TRAIN].graph && s->models[MODEL_TRAIN].graph->input_count)
-    name = s->models[MODEL_TRAIN].graph->inputs[0]->name;
+  const char *name = any_name(r, s);
   int kind = input_below(&r->in, 3);
   if (kind == 0) trainlet_session_feed(s, part, name, type, rank, dims);
   else if (kind == 1) trainlet_session_feed_text(s, part, name, rank, dims, (size_t)input_byte(&r->in));
@@ -242,10 +281,73 @@ static void keep_fit(Run *r, TrainletSession *s) {
   if (trainlet_session_set_fit(s, text) == STATUS_OK) hold(strcmp(trainlet_session_fit(s), text) == 0);
 }
 
+/* One of those that are understood, or any text. */
+static const char *any_of(Run *r, const char *const *texts, int count) {
+  int i = input_below(&r->in, count + 1);
+  return i < count ? texts[i] : input_text(&r->in, r->text[0]);
+}
+
+/* How parameters change: which, how fast, within which bounds; and their average. */
+static void set_training(Run *r, TrainletSession *s) {
+  static const char *const groups[] = {"",           "*\n0.5\n\n",           "*weight\n2\n0.1\n", "*\nnan\n\n",
+                                       "none\n\n\n", "*\n\n\nfc1*\n0\n-1\n", "*\n1e39\n1e39\n",   "*\n1"};
+  static const char *const patterns[] = {"*", "fc1*", "fc2*", "*bias", "head.*", "none", "", "fc1*\nfc2*"};
+  static const double numbers[] = {0, 0.5, 0.999, 1, -1, NAN, INFINITY, -INFINITY};
+  double x = numbers[input_below(&r->in, 8)], y = numbers[input_below(&r->in, 8)];
+  switch (input_below(&r->in, 6)) {
+    case 0: trainlet_session_set_groups(s, any_of(r, groups, 8)); break;
+    case 1: trainlet_session_set_ema(s, x, y > 0); break;
+    case 2: trainlet_session_swap_ema(s); break;
+    case 3: trainlet_session_bound(s, any_of(r, patterns, 8), x, y); break;
+    case 4: trainlet_session_unbound(s); break;
+    default: trainlet_session_set_trainable(s, any_of(r, patterns, 8));
+  }
+}
+
+/* The outputs of the last run, fed again as features. */
+static void feed_features(TrainletSession *s) {
+  for (int i = 0; i < trainlet_session_output_count(s); i++) {
+    const TrainletTensor *t = trainlet_session_output(s, i);
+    void *to = trainlet_session_feed(s, TRAINLET_TRAIN, t->name, t->type, t->rank, t->dims);
+    if (to) memcpy(to, t->data, t->bytes);
+  }
+}
+
+static void features(Run *r, TrainletSession *s) {
+  if (input_below(&r->in, 4)) trainlet_session_features(s);
+  if (input_below(&r->in, 4)) feed(r, s);
+  if (trainlet_session_run_features(s) == STATUS_OK) {
+    if (input_below(&r->in, 2)) feed(r, s);
+    feed_features(s);
+  }
+}
+
+/* A step in two halves; the first may stay open, the second may name one that never was. */
+static void halves(Run *r, TrainletSession *s) {
+  static const char *const inputs[] = {"input", "x", "none"};
+  int id = input_byte(&r->in) - 2;
+  if (input_below(&r->in, 2)) trainlet_session_forward(s, &id);
+  for (int i = 0; i < trainlet_session_output_count(s) && input_below(&r->in, 4); i++) {
+    const TrainletTensor *t = trainlet_session_output(s, i);
+    void *to = trainlet_session_feed_gradient(s, id, t->name, t->type, t->rank, t->dims);
+    if (to) memset(to, 0, t->bytes);
+  }
+  if (input_below(&r->in, 4)) trainlet_session_backward(s, id, input_below(&r->in, 2) ? NULL : any_of(r, inputs, 3));
+  else if (input_below(&r->in, 2)) trainlet_session_drop_forward(s, id);
+}
+
+static void compact(Run *r, TrainletSession *s) {
+  size_t bytes;
+  if (trainlet_session_compact(s, (TrainletWeights)input_below(&r->in, 3)) == STATUS_OK) {
+    const void *file = trainlet_session_result(s, &bytes);
+    hold_loads(TRAINLET_COMPACT, file, bytes);
+  }
+}
+
 static void call_session(Run *r, int which) {
   TrainletSession *s = r->sessions[which];
   TrainletPart part;
-  switch (input_below(&r->in, 22)) {
+  switch (input_below(&r->in, 30)) {
     case 0: load(r, s); break;
     case 1:
     case 2: load_whole(r, s); break;
@@ -270,6 +372,13 @@ static void call_session(Run *r, int which) {
     case 19: trainlet_session_drop_grad(s); break;
     case 20: keep_fit(r, s); break;
     case 21: trainlet_session_best(s, (TrainletBest)input_below(&r->in, 4)); break;
+    case 22:
+    case 23: set_training(r, s); break;
+    case 24:
+    case 25: features(r, s); break;
+    case 26: halves(r, s); break;
+    case 27: compact(r, s); break;
+    case 28: trainlet_session_input_gradient(s, any_part(&r->in), any_name(r, s)); break;
     default: export(r, s);
   }
   hold_sentence(trainlet_session_error(s));
