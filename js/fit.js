@@ -5,12 +5,13 @@
 
 import { openAugmenter } from './augment.js';
 import { close, isArrays, openData, permutation } from './data.js';
+import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { featuresOf } from './features.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
-import { monitored } from './monitor.js';
+import { Pace } from './pace.js';
 import { Place } from './place.js';
 import { Saver } from './saver.js';
 import { openSchedule, Plateau } from './schedule.js';
@@ -19,7 +20,6 @@ import { Watch } from './watch.js';
 import { byIndex } from './weights.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
-/** @import { Best } from './place.js' */
 /** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from './protocol.js' */
 /** @import { Batch, Batches, Reader } from './data.js' */
 
@@ -78,13 +78,9 @@ class Fit {
   /** @type {Tally} */
   #tally;
   #watch = new Watch();
-  #startedAt = performance.now();
-  #awayMs = 0;
+  #pace = new Pace();
   #saver;
-  #examplesDone = 0;
-  #batchesDone = 0;
-  /** @type {Best | undefined} */
-  #best;
+  #earlyStopping;
   /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
 
@@ -103,6 +99,7 @@ class Fit {
     this.#accumulate = accumulate;
     const [training, heldOut] = splitData(data, validation, graph.inputs);
     this.#validation = heldOut;
+    this.#earlyStopping = new EarlyStopping(ask, options.earlyStopping, this.#usualMonitor);
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
     this.#measures = trainingMeasures(measuresOf(info, metrics), graph, metrics, heldOut !== undefined);
     const { pair: own } = this.#measures;
@@ -162,11 +159,7 @@ class Fit {
       standing?.step ??
       this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) +
         Math.floor(this.#batch / this.#accumulate);
-    const { best } = standing ?? {};
-    const { restoreBest = false } = this.#options.earlyStopping ?? {};
-    if (this.#options.earlyStopping && best?.monitor === this.#monitor && (best.kept || !restoreBest))
-      this.#best = { ...best, kept: restoreBest };
-    if (!this.#best?.kept) await this.#ask('best', 'forget');
+    await this.#earlyStopping.continue(standing?.best);
     this.#mark(position);
   }
 
@@ -197,7 +190,7 @@ class Fit {
       tally: this.#tally.sums,
       measured: this.#tally.measured,
       data: fingerprint,
-      best: this.#best,
+      best: this.#earlyStopping.best,
       plateau: this.#plateau?.sums,
     };
   }
@@ -265,7 +258,7 @@ class Fit {
       stop = await this.#runEpoch();
     }
     this.#history.stopped = stop ?? 'completed';
-    if (stop !== 'max-steps') await this.#leavePlace(this.#best?.kept ? 'restore' : 'forget');
+    if (stop !== 'max-steps') await this.#leavePlace(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
     await this.#saver.saveLast(this.#moment);
   }
 
@@ -383,8 +376,7 @@ class Fit {
 
   /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
   #tell(batch, metrics) {
-    this.#examplesDone += batch.examples;
-    this.#batchesDone++;
+    this.#pace.add(batch.examples);
     const told = this.#options.onBatch?.({
       ...this.#progress(),
       steps: this.#lastStep(),
@@ -422,10 +414,10 @@ class Fit {
       );
     const { means: metrics } = this.#tally;
     if (this.#validation) Object.assign(metrics, await this.#validate(this.#validation));
-    this.#awayMs += performance.now() - since;
+    this.#pace.leaveOut(performance.now() - since);
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
-    const stop = await this.#earlyStop(metrics);
+    const stop = (await this.#earlyStopping.see(metrics, this.#epoch)) ? 'early-stopping' : undefined;
     this.#plateau?.see(metrics, this.#usualMonitor);
     this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#epochs) {
@@ -451,24 +443,6 @@ class Fit {
     return Object.fromEntries(Object.entries(found).map(([name, value]) => [`val_${name}`, value]));
   }
 
-  /** @param {Record<string, number>} metrics @returns {Promise<'early-stopping' | undefined>} */
-  async #earlyStop(metrics) {
-    const { earlyStopping } = this.#options;
-    if (!earlyStopping) return undefined;
-    const { patience, minDelta = 0, restoreBest = false } = earlyStopping;
-    const monitor = this.#monitor;
-    const value = monitored('earlyStopping', metrics, monitor);
-    if (!this.#best || Number.isNaN(this.#best.value) || value < this.#best.value - minDelta) {
-      if (restoreBest) await this.#ask('best', 'keep');
-      this.#best = { monitor, value, epoch: this.#epoch, kept: restoreBest };
-    }
-    return this.#epoch - this.#best.epoch >= patience ? 'early-stopping' : undefined;
-  }
-
-  get #monitor() {
-    return this.#options.earlyStopping?.monitor ?? this.#usualMonitor;
-  }
-
   get #usualMonitor() {
     return this.#validation ? 'val_loss' : 'loss';
   }
@@ -479,15 +453,12 @@ class Fit {
 
   /** What every event tells of the time. */
   #progress() {
-    const elapsed = performance.now() - this.#startedAt;
-    const left = this.#batchesLeft();
     return {
       step: this.#step,
       epoch: this.#epoch,
       epochs: this.#epochs,
       lr: this.#lr,
-      samplesPerSecond: (1000 * this.#examplesDone) / Math.max(1, elapsed - this.#awayMs - this.#saver.ms),
-      etaMs: left === undefined ? undefined : (left * elapsed) / Math.max(1, this.#batchesDone),
+      ...this.#pace.tell(this.#saver.ms, this.#batchesLeft()),
     };
   }
 
