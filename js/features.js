@@ -16,16 +16,17 @@ const ROUNDING = 1e-4;
  * @param {Ask} ask
  * @param {Reader} reader
  * @param {FitOptions} options
- * @param {number} [limit] bytes
+ * @param {{ limit?: number, rest?: () => Promise<boolean> }} [how] `limit` in bytes; `rest`, between batches, says whether
+ * to give up
  * @returns {Promise<{ reader: Reader, features: NonNullable<History['features']> } | undefined>} undefined: there are no
  * features, or they cannot be kept
  */
-export async function featuresOf(ask, reader, options, limit = MOST_BYTES) {
+export async function featuresOf(ask, reader, options, { limit = MOST_BYTES, rest } = {}) {
   const { examples, exchange } = reader;
   if (!examples || !exchange) return undefined;
   const begun = performance.now();
   const { features: values, inputs } = await namesOf(ask);
-  const kept = values.length ? await compute(ask, reader, examples, options, limit) : undefined;
+  const kept = values.length ? await compute(ask, reader, examples, options, { limit, rest }) : undefined;
   if (!kept || !(await isTheSame(ask, reader, examples, kept, options))) return undefined;
   const bytes = kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
   return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
@@ -42,10 +43,11 @@ async function namesOf(ask) {
 }
 
 /**
- * @param {Ask} ask @param {Reader} reader @param {number} examples @param {FitOptions} options @param {number} limit
+ * @param {Ask} ask @param {Reader} reader @param {number} examples @param {FitOptions} options
+ * @param {{ limit: number, rest?: () => Promise<boolean> }} how
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
-async function compute(ask, reader, examples, { signal, onFeatures }, limit) {
+async function compute(ask, reader, examples, { signal, onFeatures }, { limit, rest }) {
   /** @type {[string, Tensor][] | undefined} */
   let kept;
   let done = 0;
@@ -54,6 +56,7 @@ async function compute(ask, reader, examples, { signal, onFeatures }, limit) {
   try {
     for (let next = await batches.next(); !next.done; next = await batches.next()) {
       checkSignal(signal);
+      if (await rest?.()) return undefined;
       const { feeds, examples: count } = next.value;
       const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
       if (outputs.some(([, { dims }]) => dims[0] !== count)) return undefined;

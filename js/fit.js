@@ -4,11 +4,10 @@
  */
 
 import { openAugmenter } from './augment.js';
-import { close, isArrays, openData, permutation } from './data.js';
+import { close, isArrays, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { featuresOf } from './features.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { Pace } from './pace.js';
@@ -16,12 +15,13 @@ import { Place } from './place.js';
 import { Saver } from './saver.js';
 import { openSchedule, Plateau } from './schedule.js';
 import { splitData } from './split.js';
+import { TrainingData } from './training-data.js';
 import { Watch } from './watch.js';
 import { byIndex } from './weights.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from './types.js' */
 /** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from './protocol.js' */
-/** @import { Batch, Batches, Reader } from './data.js' */
+/** @import { Batch, Batches } from './data.js' */
 
 export { evaluate, Place };
 
@@ -47,7 +47,6 @@ class Fit {
   #info;
   #place;
   #options;
-  /** @type {Reader} */
   #train;
   /** @type {Dataset | undefined} */
   #validation;
@@ -59,7 +58,6 @@ class Fit {
   #epochs;
   #batchSize;
   #accumulate;
-  #augmenter;
 
   /** @type {((step: number) => number) | undefined} */
   #schedule;
@@ -106,10 +104,10 @@ class Fit {
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
     const weights = byIndex(classWeight, graph.classes);
-    this.#train = openData(training, graph.inputs, batchSize, own?.label, weights);
-    this.#batches = this.#train.batches;
+    const reader = openData(training, graph.inputs, batchSize, own?.label, weights);
     const labels = isArrays(training) ? Object.keys(training.labels ?? {}) : [];
-    this.#augmenter = openAugmenter(options.augment, graph.inputs, labels);
+    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, labels));
+    this.#batches = this.#train.batches;
   }
 
   /** Finds the place to begin at: that of a fit cut short, or the start. */
@@ -120,7 +118,9 @@ class Fit {
       ask('steps', undefined),
       ask('getLearningRate', undefined),
     ]);
-    await this.#cacheFeatures();
+    this.#place.isAsFrozen = true;
+    const features = await this.#train.keepFeatures(ask, this.#options);
+    if (features) this.#history.features = features;
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
@@ -133,17 +133,6 @@ class Fit {
     this.#firstStep = this.#step;
     this.#saver.begin(this.#step);
     this.#schedule = openSchedule(schedule, this.#wholeSteps() ?? this.#lastStep(), this.#plateau);
-  }
-
-  /** Where the lower layers are frozen, later epochs need not compute them again. */
-  async #cacheFeatures() {
-    const { cacheFeatures = true, augment } = this.#options;
-    if (!cacheFeatures || augment || this.#epochs < 2) return;
-    const limit = cacheFeatures === true ? undefined : cacheFeatures.maxBytes;
-    const found = await featuresOf(this.#ask, this.#train, this.#options, limit);
-    if (!found) return;
-    this.#train = found.reader;
-    this.#history.features = found.features;
   }
 
   /**
@@ -226,7 +215,7 @@ class Fit {
       if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
       throw await this.#explain(error);
     } finally {
-      this.#augmenter?.close();
+      this.#train.close();
       // a session that is gone has said so
       if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
       this.#place.settle();
@@ -264,17 +253,8 @@ class Fit {
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
   async #runEpoch() {
-    const { examples } = this.#train;
-    const order = examples && this.#seed !== UNSHUFFLED ? permutation(examples, this.#seed, this.#epoch) : undefined;
-    const read = this.#train.read(order, this.#batch);
-    const place = /** @type {const} */ ([this.#seed, this.#epoch, this.#batch]);
-    const batches = this.#augmenter?.over(read, place, this.#options.signal) ?? read;
-    try {
-      const stop = await this.#runBatches(batches);
-      if (stop) return stop;
-    } finally {
-      close(batches);
-    }
+    const stop = await this.#readBatches();
+    if (stop) return stop;
     await this.#closeGroup();
     if (!this.#batch)
       throw invalid(
@@ -284,9 +264,28 @@ class Fit {
     return await this.#endEpoch();
   }
 
-  /** @param {Batches} batches @returns {Promise<History['stopped'] | undefined>} */
+  /**
+   * Those of an epoch; from where it is, once more, when features are to be kept no longer.
+   * @returns {Promise<History['stopped'] | undefined>}
+   */
+  async #readBatches() {
+    const seed = this.#seed === UNSHUFFLED ? undefined : this.#seed;
+    const batches = this.#train.read(seed, [this.#seed, this.#epoch, this.#batch], this.#options.signal);
+    try {
+      const stop = await this.#runBatches(batches);
+      if (stop !== 'thawed') return stop;
+    } finally {
+      close(batches);
+    }
+    this.#place.isAsFrozen = true;
+    this.#train.dropFeatures();
+    return await this.#readBatches();
+  }
+
+  /** @param {Batches} batches @returns {Promise<History['stopped'] | 'thawed' | undefined>} */
   async #runBatches(batches) {
     for (let next = await batches.next(); !next.done; ) {
+      if (!this.#place.isAsFrozen) return 'thawed';
       checkSignal(this.#options.signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
       const { value: batch } = next;

@@ -18,6 +18,8 @@ export class Place {
   standing;
   /** A step is under way, or a group of batches open: the engine is ahead of `standing`. */
   busy = false;
+  /** The layers below are those of which the fit keeps features, if it does. */
+  isAsFrozen = true;
   /** @type {(() => void)[]} */
   #waiting = [];
   #wanted = () => {};
@@ -58,6 +60,11 @@ export class Place {
   /** The engine no longer keeps the best parameters: others train now. */
   forgetBest() {
     if (this.standing?.best) this.standing = { ...this.standing, best: { ...this.standing.best, kept: false } };
+  }
+
+  /** Weights were set: of frozen layers, if so. @param {boolean} frozen */
+  thaw(frozen) {
+    if (frozen) this.isAsFrozen = false;
   }
 
   settle() {

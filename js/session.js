@@ -119,7 +119,9 @@ export class TrainingSession {
         `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,
       );
     }
-    await this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
+    const taken = this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
+    this.#place?.thaw(chosen !== 'trainable');
+    await taken;
   }
 
   /** @param {readonly string[]} patterns */
@@ -232,13 +234,15 @@ export class TrainingSession {
   /** @param {string} name @param {TensorLike} value */
   async setParameter(name, value) {
     const index = this.#indexOf(name);
-    const { type, dims } = this.parameters[index];
+    const { type, dims, trainable } = this.parameters[index];
     const tensor = check(`parameter '${name}'`, value);
     if (tensor.type !== type || String(tensor.dims) !== String(dims)) {
       throw invalid(`parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`);
     }
     const packed = pack([[name, tensor]]);
-    await this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
+    const taken = this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
+    this.#place?.thaw(!trainable);
+    await taken;
   }
 
   /** @param {number} lr */

@@ -117,6 +117,47 @@ test('features are left off where there is nothing to gain, or no room', async (
   assert.ok(history.features, 'just fits');
 });
 
+test('weights of frozen layers that are set during a fit count from there on', async () => {
+  const artifacts = await artifactsOf(golden('resnet_folded.onnx'), HEAD);
+  const ways = {
+    setParameter: async (session) => {
+      const { type, data, dims } = await session.getParameter('onnx::Conv_84');
+      await session.setParameter(
+        'onnx::Conv_84',
+        new Tensor(
+          type,
+          data.map((x) => 0.5 * x),
+          dims,
+        ),
+      );
+    },
+    loadParametersBuffer: async (session) => {
+      const { data } = await session.getContiguousParameters(false);
+      await session.loadParametersBuffer(new Uint8Array(data.map((x) => 0.9 * x).buffer), false);
+    },
+  };
+  for (const [name, change] of Object.entries(ways)) {
+    const run = async (cacheFeatures) => {
+      const session = await sessionOf(artifacts);
+      const losses = [];
+      const onBatch = async ({ step, loss }) => {
+        losses.push(loss);
+        if (step === 6) await change(session);
+      };
+      const { features } = await session.fit(pictures(32), { epochs: 4, batchSize: 8, cacheFeatures, onBatch });
+      assert.equal(Boolean(features), cacheFeatures);
+      return losses;
+    };
+    const [kept, anew, unchanged] = [
+      await run(true),
+      await run(false),
+      await fitted(artifacts, pictures(32), { epochs: 4, batchSize: 8 }),
+    ];
+    assert.deepEqual(kept, anew, name);
+    assert.notDeepEqual(kept, unchanged.losses, name);
+  }
+});
+
 test('what trains later is asked for anew', async () => {
   const session = await sessionOf(await artifactsOf(golden('resnet_folded.onnx'), { ...HEAD, requiresGrad: ['*'] }));
   const fit = async () => (await session.fit(pictures(16), { epochs: 2, batchSize: 8 })).features?.values.length ?? 0;

@@ -1,0 +1,69 @@
+/** What a fit trains on: the examples, or the features that are kept of them, shuffled and augmented. */
+
+import { permutation } from './data.js';
+import { featuresOf } from './features.js';
+
+/** @import { FitOptions } from './types.js' */
+/** @import { Ask } from './protocol.js' */
+/** @import { Batches, Reader } from './data.js' */
+/** @import { openAugmenter } from './augment.js' */
+
+export class TrainingData {
+  /** As they were given. */
+  #whole;
+  #reader;
+  #augmenter;
+
+  /** @param {Reader} reader @param {ReturnType<typeof openAugmenter>} augmenter */
+  constructor(reader, augmenter) {
+    this.#whole = reader;
+    this.#reader = reader;
+    this.#augmenter = augmenter;
+  }
+
+  get examples() {
+    return this.#whole.examples;
+  }
+  get batches() {
+    return this.#whole.batches;
+  }
+  get fingerprint() {
+    return this.#whole.fingerprint;
+  }
+
+  /**
+   * Where the lower layers are frozen, later epochs need not compute them again.
+   * @param {Ask} ask @param {FitOptions} options @param {() => Promise<boolean>} [rest] whether to give up
+   */
+  async keepFeatures(ask, options, rest) {
+    const { cacheFeatures = true, augment, epochs = 1 } = options;
+    if (!cacheFeatures || augment || epochs < 2) return undefined;
+    const limit = cacheFeatures === true ? undefined : cacheFeatures.maxBytes;
+    const found = await featuresOf(ask, this.#whole, options, { limit, rest });
+    if (found) this.#reader = found.reader;
+    return found?.features;
+  }
+
+  /** The layers that computed them are other ones now. */
+  dropFeatures() {
+    this.#reader = this.#whole;
+  }
+
+  /**
+   * The batches of an epoch from one on.
+   * @param {number | undefined} seed of the shuffle; undefined: there is none
+   * @param {readonly [seed: number, epoch: number, from: number]} place
+   * @param {AbortSignal} [signal]
+   * @returns {Batches}
+   */
+  read(seed, place, signal) {
+    const [, epoch, from] = place;
+    const order = this.examples && seed !== undefined ? permutation(this.examples, seed, epoch) : undefined;
+    const read = this.#reader.read(order, from);
+    return this.#augmenter?.over(read, place, signal) ?? read;
+  }
+
+  close() {
+    this.#augmenter?.close();
+  }
+}
