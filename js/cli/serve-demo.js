@@ -1,14 +1,16 @@
 /**
  * A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at
- * /mnist/.
+ * /mnist/; by brotli where the browser takes it.
  */
 
 import { createReadStream } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
 import { mnistFolder } from './arrays.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,6 +20,7 @@ const TYPES = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
   '.wasm': 'application/wasm',
@@ -38,7 +41,7 @@ function route(pathname) {
   const [, first, ...rest] = pathname.split('/');
   if (first === 'js') return { folder: path.join(ROOT, 'js'), file: rest.join('/') };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };
-  return { folder: path.join(ROOT, 'web-demo'), file: pathname === '/' ? 'index.html' : pathname.slice(1) };
+  return { folder: path.join(ROOT, 'web-demo'), file: pathname.slice(1).replace(/(^|\/)$/, '$1index.html') };
 }
 
 /** The file a URL names, if it is one inside its folder. @param {string} url */
@@ -50,10 +53,27 @@ async function find(url) {
       place.startsWith(folder + path.sep) && (await realpath(place)).startsWith((await realpath(folder)) + path.sep);
     if (!isInside) return undefined;
     const found = await stat(place);
-    return found.isFile() ? { place, size: found.size } : undefined;
+    return found.isFile() ? { place, size: found.size, changedMs: found.mtimeMs } : undefined;
   } catch {
     return undefined; // a path that cannot be decoded or is not there
   }
+}
+
+/** What is larger is sent as it is, rather than kept in memory. */
+const COMPRESSED_BYTES_MOST = 4e6;
+const compress = promisify(brotliCompress);
+/** Of each file, as it was last. @type {Map<string, { changedMs: number, bytes: Promise<Buffer> }>} */
+const compressed = new Map();
+
+/** @param {{ place: string, size: number, changedMs: number }} found */
+function compressedBytes({ place, changedMs }) {
+  const known = compressed.get(place);
+  if (known?.changedMs === changedMs) return known.bytes;
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 }; // 11 takes 5 s for the engine, and saves a tenth
+  const bytes = readFile(place).then((whole) => compress(whole, { params }));
+  compressed.set(place, { changedMs, bytes });
+  bytes.catch(() => compressed.delete(place));
+  return bytes;
 }
 
 /** @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
@@ -62,15 +82,20 @@ async function answer(request, response) {
   const found = reads ? await find(request.url ?? '/') : undefined;
   if (!found)
     return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
+  const takesBrotli = /\bbr\b/.test(String(request.headers['accept-encoding'])) && found.size < COMPRESSED_BYTES_MOST;
+  const short = takesBrotli ? await compressedBytes(found).catch(() => undefined) : undefined;
   response.writeHead(200, {
     'content-type': TYPES[path.extname(found.place)] ?? 'application/octet-stream',
-    'content-length': found.size,
+    'content-length': short?.length ?? found.size,
+    ...(short && { 'content-encoding': 'br' }),
+    vary: 'accept-encoding',
     'content-security-policy': POLICY,
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-cache',
     ...ISOLATION,
   });
   if (request.method === 'HEAD') return void response.end();
+  if (short) return void response.end(short);
   await pipeline(createReadStream(found.place), response).catch(() => {}); // the browser went away
 }
 

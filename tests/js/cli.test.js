@@ -518,6 +518,24 @@ test('the demo is served with types and a strict policy, and nothing outside its
   }
 });
 
+test('the demo is served by brotli to who takes it', async () => {
+  const { url, close } = await startServer();
+  const place = new URL('../../js/trainlet.wasm', import.meta.url);
+  try {
+    for (const coding of ['br', 'identity']) {
+      const answer = await fetch(new URL('js/trainlet.wasm', url), { headers: { 'accept-encoding': coding } });
+      const sent = Number(answer.headers.get('content-length'));
+      assert.equal(answer.headers.get('content-encoding'), coding === 'br' ? 'br' : null);
+      assert.ok(coding === 'br' ? sent < 320_000 : sent > 700_000, `${coding}: ${sent} bytes`);
+      assert.ok(Buffer.from(await answer.arrayBuffer()).equals(await readFile(place)));
+    }
+    const manifest = await fetch(new URL('manifest.webmanifest', url));
+    assert.equal(manifest.headers.get('content-type'), 'application/manifest+json');
+  } finally {
+    await close();
+  }
+});
+
 test('a checkpoint that could not be saved is told while the training goes on', () => {
   const written = [];
   const { onCheckpoint } = new Progress(
