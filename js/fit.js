@@ -9,6 +9,8 @@ import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
+import { later } from './later.js';
+import { Listeners } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { Pace } from './pace.js';
 import { Place } from './place.js';
@@ -25,6 +27,7 @@ import { byIndex } from './weights.js';
 
 export { evaluate, Place };
 
+/** @typedef {Awaited<ReturnType<typeof import('./budget.js').openBudget>>} Budget */
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
 /** @type {Position} */
@@ -37,7 +40,8 @@ const UNSHUFFLED = -1;
  */
 export async function fit(session, data, options) {
   checkFitOptions(data, options);
-  const fitting = new Fit(session, data, options);
+  const budget = options.budget && (await (await later(() => import('./budget.js'))).openBudget(options));
+  const fitting = new Fit(session, data, options, budget);
   await fitting.start();
   return await fitting.run();
 }
@@ -71,19 +75,19 @@ class Fit {
   #step = 0;
   #firstStep = 0;
   #gradientsOpen = false;
-  /** What onBatch gave, of the batches of this group. @type {unknown[]} */
-  #listeners = [];
+  #listeners = new Listeners();
   /** @type {Tally} */
   #tally;
   #watch = new Watch();
+  #budget;
   #pace = new Pace();
   #saver;
   #earlyStopping;
   /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
 
-  /** @param {Session} session @param {Dataset} data @param {FitOptions} options */
-  constructor({ ask, info, seed, place }, data, options) {
+  /** @param {Session} session @param {Dataset} data @param {FitOptions} options @param {Budget} [budget] */
+  constructor({ ask, info, seed, place }, data, options, budget) {
     const { epochs = 1, batchSize = 32, accumulate = 1, validation, metrics, classWeight } = options;
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
@@ -91,6 +95,7 @@ class Fit {
     this.#place = place;
     this.#saver = new Saver(ask, place, options);
     this.#options = options;
+    this.#budget = budget;
     this.#sessionSeed = seed;
     this.#epochs = epochs;
     this.#batchSize = batchSize;
@@ -119,7 +124,7 @@ class Fit {
       ask('getLearningRate', undefined),
     ]);
     this.#place.isAsFrozen = true;
-    const features = await this.#train.keepFeatures(ask, this.#options);
+    const features = await this.#train.keepFeatures(ask, this.#options, this.#budget && this.#rest);
     if (features) this.#history.features = features;
     const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
     this.#lr = lr;
@@ -131,7 +136,7 @@ class Fit {
     await (continues ? this.#continue(position) : this.#leavePlace('forget'));
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
     this.#firstStep = this.#step;
-    this.#saver.begin(this.#step);
+    this.#saver.begin(this.#step, () => this.#moment);
     this.#schedule = openSchedule(schedule, this.#wholeSteps() ?? this.#lastStep(), this.#plateau);
   }
 
@@ -216,6 +221,7 @@ class Fit {
       throw await this.#explain(error);
     } finally {
       this.#train.close();
+      this.#saver.end();
       // a session that is gone has said so
       if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
       this.#place.settle();
@@ -285,9 +291,10 @@ class Fit {
   /** @param {Batches} batches @returns {Promise<History['stopped'] | 'thawed' | undefined>} */
   async #runBatches(batches) {
     for (let next = await batches.next(); !next.done; ) {
-      if (!this.#place.isAsFrozen) return 'thawed';
       checkSignal(this.#options.signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
+      if (this.#budget && !this.#gradientsOpen && (await this.#rest())) return 'max-ms';
+      if (!this.#place.isAsFrozen) return 'thawed';
       const { value: batch } = next;
       this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
       const running = this.#send(batch);
@@ -301,13 +308,23 @@ class Fit {
         this.#place.settle();
       }
       if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
-      await this.#heard();
+      await this.#listeners.heard(this.#gradientsOpen, this.#place);
       const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
       if (odd) await this.#warn(odd);
       if (!this.#gradientsOpen) await this.#saver.saveIfDue(this.#moment);
     }
     return undefined;
   }
+
+  /** Waits while the budget says so. Gives whether it is spent. */
+  #rest = async () => {
+    const budget = /** @type {Budget} */ (this.#budget);
+    const { pausedMs } = budget;
+    await budget.rest(this.#moment, () => this.#saver.saveNew(this.#moment));
+    this.#pace.leaveOut(budget.pausedMs - pausedMs);
+    this.#history.pausedMs = budget.pausedMs;
+    return budget.isSpent;
+  };
 
   /**
    * One batch to the worker; the last of a group of `accumulate` makes the optimizer step.
@@ -376,7 +393,7 @@ class Fit {
   /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
   #tell(batch, metrics) {
     this.#pace.add(batch.examples);
-    const told = this.#options.onBatch?.({
+    const given = this.#options.onBatch?.({
       ...this.#progress(),
       steps: this.#lastStep(),
       batch: this.#batch,
@@ -384,18 +401,7 @@ class Fit {
       loss: metrics.loss,
       metrics,
     });
-    if (told) this.#listeners.push(told);
-  }
-
-  /**
-   * Waits for what listens. One that saves in the midst of a group of batches waits for the group's end itself: it is
-   * waited for then.
-   */
-  async #heard() {
-    if (!this.#listeners.length) return;
-    const all = Promise.all(this.#listeners);
-    await (this.#gradientsOpen ? Promise.race([all, this.#place.wanted()]) : all);
-    if (!this.#gradientsOpen) this.#listeners = [];
+    this.#listeners.add(given);
   }
 
   /** @param {string} warning */

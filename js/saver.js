@@ -1,6 +1,7 @@
 /** The checkpoints of a fit: when one is due, what becomes of one that fails, and the last. */
 
 import { sentenceOf, TrainletError } from './errors.js';
+import { whenLeft } from './leaving.js';
 
 /** @import { FitOptions } from './types.js' */
 /** @import { Place } from './place.js' */
@@ -26,6 +27,10 @@ export class Saver {
   #failure;
   #retryMs = 0;
   #retryAt = 0;
+  /** A save because the page is left. @type {Promise<void> | undefined} */
+  #leaving;
+  /** Ends the listening for it. */
+  end = () => {};
 
   /** @param {Ask} ask @param {Place} place @param {FitOptions} options */
   constructor(ask, place, { checkpoint, onCheckpoint }) {
@@ -35,9 +40,31 @@ export class Saver {
     this.#onCheckpoint = onCheckpoint;
   }
 
-  /** What is there already. @param {number} step */
-  begin(step) {
+  /**
+   * `step` is what is there already. From here on, all that has been learned is saved where the page is hidden or left.
+   * @param {number} step @param {() => Moment} now
+   */
+  begin(step, now) {
     this.#savedStep = step;
+    if (this.#checkpoint)
+      this.end = whenLeft(() => {
+        this.#leaving ??= Promise.resolve(this.#place.between(() => this.#saveNew(now())))
+          .catch(() => {}) // the next save, or the end of the fit, meets with it again
+          .finally(() => {
+            this.#leaving = undefined;
+          });
+      });
+  }
+
+  /** What is not saved yet. @param {Moment} moment */
+  async saveNew(moment) {
+    await this.#leaving;
+    await this.#saveNew(moment);
+  }
+
+  /** @param {Moment} moment */
+  async #saveNew(moment) {
+    if (moment.step > this.#savedStep) await this.save(moment);
   }
 
   /** @param {Moment} moment */
@@ -61,7 +88,7 @@ export class Saver {
     this.ms += now - since;
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
     this.#retryAt = now + this.#retryMs;
-    if (!this.#failure) [this.#savedStep, this.#savedAt] = [step, now];
+    if (!this.#failure) [this.#savedStep, this.#savedAt] = [Math.max(step, this.#savedStep), now];
     await this.#onCheckpoint?.({
       step,
       epoch,

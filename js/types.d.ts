@@ -1325,13 +1325,17 @@ export interface FitOptions {
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
   /**
-   * Checkpoints are saved at these intervals, after each epoch, at the end, and when the fit is aborted. A save that
+   * Checkpoints are saved at these intervals, after each epoch, at the end, when the fit is aborted, and as soon as the
+   * page is hidden or left (`visibilitychange`, `pagehide`). A page that is closed may be gone before such a save is
+   * done: `everyMs` is what it loses at most. A save that
    * fails (no room, or a store that does not answer within a minute plus a second for each MB) does not end the fit:
    * `onCheckpoint` is told, and it is tried again after 1, 2, 4 … 60 seconds. If the final state could not be saved,
    * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    */
   checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
+  /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
+  budget?: Budget;
   /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */
   onNaN?: 'throw' | 'stop' | 'skip';
   /** What listens is waited for if it gives a promise; its rejection, here and below, rejects the fit. */
@@ -1340,6 +1344,9 @@ export interface FitOptions {
   onCheckpoint?: (event: CheckpointEvent) => unknown;
   /** While features are computed, before the first epoch. */
   onFeatures?: (event: FeatureEvent) => unknown;
+  /** The `budget` has paused the fit, or lets it go on. */
+  onPause?: (event: PauseEvent) => unknown;
+  onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
   /**
    * Told, once each, of what looks like a mistake: a loss that is the same for 50 steps, gradients that are all 0, data
    * that are not those of the fit that was cut short. Default `console.warn`.
@@ -1350,6 +1357,34 @@ export interface FitOptions {
    * rejected with the code `aborted` (the error has the `history` so far) and the session stays usable.
    */
   signal?: AbortSignal;
+}
+
+/** What a training may take. */
+export interface Budget {
+  /**
+   * Milliseconds from the call, without pauses; a whole number from 1 up. When they are over, training ends after the
+   * step, or the validation, that is under way, as if early stopping had ended it: with `restoreBest` the best epoch's
+   * parameters stay. History: `max-ms`.
+   */
+  maxMs?: number;
+  /**
+   * true: between two steps it waits while the page is hidden (`document.visibilityState`), and then goes on. Default
+   * false: workers go on in tabs in the background. No effect where there is no document, as in Node and in workers.
+   */
+  pauseWhenHidden?: boolean;
+  /**
+   * true: between two steps it waits while the device runs on its battery and that has 20 % or less. Default false. No
+   * effect where the browser does not tell of it (`navigator.getBattery`): in Firefox, in Safari, in pages without
+   * HTTPS, in workers and in Node.
+   */
+  saveBattery?: boolean;
+}
+
+export interface PauseEvent {
+  /** As in a BatchEvent. */
+  readonly step: number;
+  readonly epoch: number;
+  readonly reason: 'hidden' | 'battery';
 }
 
 export interface AugmentOptions {
@@ -1470,7 +1505,9 @@ export interface History {
   readonly steps: number;
   /** Batches left out because their loss or gradient was not finite (`onNaN: 'skip'`). */
   readonly skipped: number;
-  readonly stopped: 'completed' | 'max-steps' | 'early-stopping' | 'non-finite-loss' | 'aborted' | 'failed';
+  /** Milliseconds for which the `budget` paused it; absent without one. */
+  readonly pausedMs?: number;
+  readonly stopped: 'completed' | 'max-steps' | 'max-ms' | 'early-stopping' | 'non-finite-loss' | 'aborted' | 'failed';
 }
 
 /**
