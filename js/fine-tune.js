@@ -3,14 +3,16 @@
  * nothing through that is worse than before.
  */
 
+import { checkBudget } from './budget.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { classesOf, examplesOf, fed, join, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { readSource } from './source.js';
+import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
 
 /**
- * @import { EpochEvent, FineTuned, FineTuneData, FineTuneOptions, FineTunePhase, FitOptions, Source }
+ * @import { Artifacts, EpochEvent, FineTuned, FineTuneData, FineTuneOptions, FineTunePhase, FitOptions, Source }
  * from './types.js'
  */
 /** @import { Examples } from './person.js' */
@@ -30,8 +32,13 @@ const KEYS = /** @type {const} */ ([
   'replay',
   'accept',
   'seed',
+  'checkpoint',
+  'budget',
   'engine',
   'onProgress',
+  'onCheckpoint',
+  'onPause',
+  'onResume',
   'signal',
 ]);
 /** Layers below the head learn at this share of its rate. */
@@ -49,47 +56,138 @@ export async function fineTune(makers, model, data, options = {}) {
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
-  const session = await sessionOf(makers, bytes, named, options);
+  const tuning = await Tuning.open(makers, bytes, named, options, begun);
   try {
-    const { report, rollback } = await tune(
-      makers,
-      session,
-      bytes,
-      data,
-      options.head === false ? ownClasses(session, named) : /** @type {string[]} */ (named),
-      options,
-    );
-    return { session, report: { ...report, ms: performance.now() - begun }, rollback };
+    return await tuning.run(data);
   } catch (error) {
-    await session.release().catch(() => {});
+    await tuning.session.release().catch(() => {});
     throw error;
   }
 }
 
-/**
- * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneData} data
- * @param {readonly string[]} classes @param {FineTuneOptions} options
- */
-async function tune(makers, session, model, data, classes, options) {
-  const { seed = 0, validation = 0.2, head } = options;
-  const all = examplesOf('fineTune: data', data, classes);
-  checkBatch(session, all);
-  const [train, heldOut] = split(all, classes.length, validation, seed);
-  const replay = options.replay && replayOf(options, classes, train, seed);
-  if (head !== false) await session.initializeHead(fed(train));
-  const judged = { heldOut, replay: replay?.judged };
-  const [before, kept] = [await scoresOf(session, judged), await weightsOf(session)];
-  const rollback = () => session.loadParametersBuffer(kept, false);
-  const whole = replay ? join(train, replay.learned) : train;
-  const phases = [];
-  for (const plan of await plansOf(makers, session, model, options))
-    phases.push(await run(session, plan, whole, heldOut, options));
-  const { after, share, reason } = await take(session, kept, before, judged, {
-    classes: classes.length,
-    accept: options.accept,
-  });
-  const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
-  return { report: { accepted: share > 0, share, reason, classes, examples, before, after, phases }, rollback };
+/** One call: the session, which another takes the place of where a call that was cut short goes on. */
+class Tuning {
+  session;
+  #makers;
+  #model;
+  #artifacts;
+  #named;
+  #options;
+  #begun;
+  /** @type {FineTunePhase[]} */
+  #phases = [];
+
+  /**
+   * @param {Makers} makers @param {Uint8Array} model @param {readonly string[] | undefined} named @param {FineTuneOptions}
+   * options @param {number} begun
+   */
+  static async open(makers, model, named, options, begun) {
+    const artifacts = await artifactsOf(makers, model, named, options);
+    const session = await TrainingSession.create(artifacts, { ...options.engine, signal: options.signal });
+    return new Tuning({ makers, model, named, options, begun }, artifacts, session);
+  }
+
+  /**
+   * @param {{ makers: Makers, model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }} call
+   * @param {Artifacts} artifacts @param {TrainingSession} session
+   */
+  constructor({ makers, model, named, options, begun }, artifacts, session) {
+    this.session = session;
+    this.#makers = makers;
+    this.#model = model;
+    this.#artifacts = artifacts;
+    this.#named = named;
+    this.#options = options;
+    this.#begun = begun;
+  }
+
+  /** @param {FineTuneData} data @returns {Promise<FineTuned>} */
+  async run(data) {
+    const { seed = 0, validation = 0.2, head, accept } = this.#options;
+    const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
+    const all = examplesOf('fineTune: data', data, classes);
+    checkBatch(this.session, all);
+    const [train, heldOut] = split(all, classes.length, validation, seed);
+    const replay = this.#options.replay && replayOf(this.#options, classes, train, seed);
+    if (head !== false) await this.session.initializeHead(fed(train));
+    const judged = { heldOut, replay: replay?.judged };
+    const judging = performance.now();
+    const [before, kept] = [await scoresOf(this.session, judged), await weightsOf(this.session)];
+    const judgingMs = performance.now() - judging;
+    const whole = replay ? join(train, replay.learned) : train;
+    const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
+    await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
+    const { after, share, reason } = await take(this.session, kept, before, judged, {
+      classes: classes.length,
+      accept,
+    });
+    const saved = await checkpoint?.saveLast(this.session);
+    const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
+    const judgement = { accepted: share > 0, share, reason, classes, examples, before, after };
+    const ms = performance.now() - this.#begun;
+    return {
+      session: this.session,
+      report: { ...judgement, phases: this.#phases, ...(saved && { checkpoint: saved }), ms },
+      rollback: () => this.session.loadParametersBuffer(kept, false),
+    };
+  }
+
+  /** @param {(Examples | undefined)[]} examples @param {readonly string[]} classes */
+  async #checkpointOf(examples, classes) {
+    const { checkpoint } = this.#options;
+    if (!checkpoint) return undefined;
+    return new TuningCheckpoint(checkpoint, await keyOf(this.#model, examples, classes, this.#options));
+  }
+
+  /**
+   * Of a call that was cut short, what came before its last phase is done once more: to the bit what it was.
+   * @param {Examples} train @param {Examples | undefined} heldOut @param {number} judgingMs @param {TuningCheckpoint} [checkpoint]
+   */
+  async #runPhases(train, heldOut, judgingMs, checkpoint) {
+    const found = await checkpoint?.find();
+    for (const [i, plan] of (await plansOf(this.#makers, this.session, this.#model, this.#options)).entries()) {
+      const leftMs = this.#leftMs(judgingMs);
+      if (leftMs < 1) return;
+      const early = found && i < found.phase;
+      const from = found?.phase === i ? found.bytes : undefined;
+      const how = { checkpoint: early ? undefined : checkpoint?.of(i), leftMs, from };
+      this.#phases.push(await this.#runPhase(plan, train, heldOut, how));
+    }
+  }
+
+  /** Of the budget, when the gate will have had its time. @param {number} judgingMs */
+  #leftMs(judgingMs) {
+    const paused = this.#phases.reduce((sum, { history }) => sum + (history.pausedMs ?? 0), 0);
+    const { maxMs = Infinity } = this.#options.budget ?? {};
+    return Math.floor(maxMs - (performance.now() - this.#begun - paused) - judgingMs);
+  }
+
+  /**
+   * @param {Plan} plan @param {Examples} train @param {Examples | undefined} heldOut
+   * @param {{ checkpoint: FitOptions['checkpoint'], leftMs: number, from?: Uint8Array }} how
+   * @returns {Promise<FineTunePhase>}
+   */
+  async #runPhase(plan, train, heldOut, { checkpoint, leftMs, from }) {
+    checkSignal(this.#options.signal);
+    const begun = performance.now();
+    await this.session.setTrainable(plan.trains);
+    const [kept, first] = [await weightsOf(this.session), await scoresOf(this.session, { heldOut })];
+    if (from) await this.#goOnFrom(from);
+    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), checkpoint, resume: Boolean(from) };
+    const history = await this.session.fit(fed(train), fit);
+    const last = await scoresOf(this.session, { heldOut });
+    const improved = !heldOut || Number(last.heldOut?.loss) <= Number(first.heldOut?.loss);
+    if (!improved) await this.session.loadParametersBuffer(kept, false);
+    return { name: plan.name, improved, history, ms: performance.now() - begun };
+  }
+
+  /** @param {Uint8Array} checkpointState */
+  async #goOnFrom(checkpointState) {
+    const { engine, signal } = this.#options;
+    const session = await TrainingSession.create({ ...this.#artifacts, checkpointState }, { ...engine, signal });
+    await this.session.release();
+    this.session = session;
+  }
 }
 
 /**
@@ -108,6 +206,8 @@ function check(options) {
   checkObject('fineTune: options', options);
   checkKeys('fineTune', options, KEYS);
   checkKeys('fineTune: replay', options.replay, ['inputs', 'labels', 'ratio']);
+  checkBudget('fineTune', options.budget);
+  checkWish(options.checkpoint);
   checkKeys('fineTune: accept', options.accept, ['lossRise', 'replayDrop']);
   const { epochs = 1, batchSize = 16, lastLayers = 1, patience = 8, validation = 0, lr = 1 } = options;
   checkWhole('fineTune: epochs', epochs, 1);
@@ -122,15 +222,19 @@ function check(options) {
  * @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
  * options
  */
-async function sessionOf(makers, model, classes, { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal }) {
-  const artifacts = await makers.generateArtifacts(model, {
+async function artifactsOf(
+  makers,
+  model,
+  classes,
+  { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal },
+) {
+  return await makers.generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
     optimizer: { type: 'adamw', lr, weightDecay: 1e-4 },
     ...(classes && head !== false && { head: { classes, ...head } }),
   });
-  return await TrainingSession.create(artifacts, { ...engine, signal });
 }
 
 /**
@@ -169,24 +273,29 @@ async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLa
 }
 
 /**
- * @param {TrainingSession} session @param {Plan} plan @param {Examples} train @param {Examples | undefined} heldOut
- * @param {FineTuneOptions} options
- * @returns {Promise<FineTunePhase>}
+ * @param {Plan} plan @param {Examples} train @param {Examples | undefined} heldOut @param {FineTuneOptions} options
+ * @param {number} leftMs
+ * @returns {FitOptions}
  */
-async function run(session, { name, trains, lr, epochs }, train, heldOut, options) {
-  const { batchSize = 16, patience = 8, seed = 0, signal, onProgress } = options;
-  checkSignal(signal);
-  const begun = performance.now();
-  await session.setTrainable(trains);
-  const [kept, first] = [await weightsOf(session), await scoresOf(session, { heldOut })];
+function fitOf({ name, lr, epochs }, train, heldOut, options, leftMs) {
+  const {
+    batchSize = 16,
+    patience = 8,
+    seed = 0,
+    signal,
+    budget,
+    onProgress,
+    onCheckpoint,
+    onPause,
+    onResume,
+  } = options;
   const steps = epochs * Math.ceil(train.labels.length / batchSize);
-  /** @type {FitOptions} */
-  const fit = {
+  return {
     epochs,
     batchSize,
     seed,
     signal,
-    resume: false,
+    budget: budget && { ...budget, ...(leftMs < Infinity && { maxMs: leftMs }) },
     classWeight: 'balanced',
     schedule: { type: 'cosine', lr, warmup: Math.ceil(steps / 20) },
     ...(heldOut && {
@@ -196,10 +305,8 @@ async function run(session, { name, trains, lr, epochs }, train, heldOut, option
     onFeatures: ({ done, examples }) => onProgress?.({ phase: 'features', done, of: examples }),
     onEpoch: (/** @type {EpochEvent} */ { epoch, metrics }) =>
       onProgress?.({ phase: name, done: epoch + 1, of: epochs, metrics }),
+    onCheckpoint,
+    onPause,
+    onResume,
   };
-  const history = await session.fit(fed(train), fit);
-  const last = await scoresOf(session, { heldOut });
-  const improved = !heldOut || Number(last.heldOut?.loss) <= Number(first.heldOut?.loss);
-  if (!improved) await session.loadParametersBuffer(kept, false);
-  return { name, improved, history, ms: performance.now() - begun };
 }

@@ -238,7 +238,7 @@ class Fit {
     error.history = this.#history;
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
-    const failure = await this.#saver.saveLast(this.#moment).catch((unsaved) => unsaved);
+    const failure = await this.#saver.saveLast(this.#moment, false).catch((unsaved) => unsaved);
     // The engine had to be ended: the signal's sentence says what is left.
     if (failure?.code === 'worker-died') return error;
     if (failure instanceof TrainletError) failure.history = this.#history;
@@ -254,7 +254,7 @@ class Fit {
     }
     this.#history.stopped = stop ?? 'completed';
     if (stop !== 'max-steps') await this.#leavePlace(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
-    await this.#saver.saveLast(this.#moment);
+    await this.#saver.saveLast(this.#moment, stop !== 'max-steps');
   }
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */

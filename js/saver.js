@@ -79,11 +79,12 @@ export class Saver {
    * A save that fails is told and tried again, after a second at first and a minute at most; training goes on.
    * @param {Moment} moment
    * @param {boolean} [last]
+   * @param {boolean} [ended] there is nothing to go on with
    */
-  async save({ step, epoch }, last = false) {
+  async save({ step, epoch }, last = false, ended = false) {
     const since = performance.now();
     if (!this.#checkpoint || (!last && since < this.#retryAt)) return;
-    this.#failure = await this.#store(this.#checkpoint, { epoch, step });
+    this.#failure = await this.#store(this.#checkpoint, { epoch, step, ...(ended && { ended }) });
     const now = performance.now();
     this.ms += now - since;
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
@@ -96,9 +97,9 @@ export class Saver {
     });
   }
 
-  /** The save that nothing comes after: what it could not save is an error. @param {Moment} moment */
-  async saveLast(moment) {
-    await this.save(moment, true);
+  /** The save that nothing comes after: what it could not save is an error. @param {Moment} moment @param {boolean} ended */
+  async saveLast(moment, ended) {
+    await this.save(moment, true, ended);
     const { code, message } = this.#failure ?? {};
     if (!code) return;
     const left = moment.step - this.#savedStep;
@@ -114,27 +115,32 @@ export class Saver {
 
   /**
    * @param {NonNullable<FitOptions['checkpoint']>} checkpoint
-   * @param {Moment} moment
+   * @param {Moment & { ended?: boolean }} meta
    * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
    */
-  async #store({ store, name }, moment) {
+  async #store({ store, name }, meta) {
     try {
       const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
-      await within(SAVE_MS + bytes.length / SAVE_BYTES_PER_MS, store.save(name, bytes, { ...moment }));
+      await saveInTime(store, name, bytes, { ...meta });
       return undefined;
     } catch (error) {
-      if (!(error instanceof TrainletError))
-        return new TrainletError('store-failed', sentenceOf(error), { cause: error });
+      if (!(error instanceof TrainletError)) throw error;
       if (!['quota-exceeded', 'store-failed', 'out-of-memory'].includes(error.code)) throw error;
       return error;
     }
   }
 }
 
-/** @param {number} ms @param {Promise<unknown>} saving */
-async function within(ms, saving) {
+/**
+ * A store of anybody's may never answer, or fail with anything.
+ * @param {{ save: (name: string, bytes: Uint8Array, meta?: Record<string, unknown>) => Promise<number> }} store
+ * @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} meta
+ */
+export async function saveInTime(store, name, bytes, meta) {
+  const ms = SAVE_MS + bytes.length / SAVE_BYTES_PER_MS;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @type {Promise<never>} */
   const late = new Promise((_, reject) => {
     timer = setTimeout(
       () =>
@@ -142,5 +148,12 @@ async function within(ms, saving) {
       ms,
     );
   });
-  await Promise.race([saving, late]).finally(() => clearTimeout(timer));
+  try {
+    return await Promise.race([store.save(name, bytes, meta), late]);
+  } catch (error) {
+    if (error instanceof TrainletError) throw error;
+    throw new TrainletError('store-failed', sentenceOf(error), { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
 }

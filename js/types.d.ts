@@ -797,9 +797,24 @@ export interface FineTuneOptions {
   accept?: { lossRise?: number; replayDrop?: number };
   /** Of what is held out, and of the shuffles. Default 0. */
   seed?: number;
+  /**
+   * Where it is saved, as of `fit`: while it trains, and what was taken in the end, of which `report.checkpoint` tells.
+   * The same call (the same model, examples and options that decide what is learned) goes on where one under that name
+   * was cut short, by a kill too, and gives what that would have given, to the bit. Default: nowhere.
+   */
+  checkpoint?: FitOptions['checkpoint'];
+  /**
+   * As of `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does not begin, in
+   * which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses are off unless
+   * they are asked for: it takes seconds, and who comes back to the tab wants it done.
+   */
+  budget?: Budget;
   engine?: EngineOptions;
   /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
   onProgress?: (progress: FineTuneProgress) => unknown;
+  onCheckpoint?: (event: CheckpointEvent) => unknown;
+  onPause?: (event: PauseEvent) => unknown;
+  onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
   signal?: AbortSignal;
 }
 
@@ -841,6 +856,11 @@ export interface FineTuneReport {
   /** Of the weights that were taken; where none were, of those that were refused. */
   readonly after: FineTuneScores;
   readonly phases: readonly FineTunePhase[];
+  /**
+   * Where there is a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
+   * only the session has it.
+   */
+  readonly checkpoint?: { readonly version: number } | { readonly error: TrainletError };
   readonly ms: number;
 }
 
