@@ -20,7 +20,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
 /** @import { Client } from './client.js' */
 /** @import { Place } from './place.js' */
 
-export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay']);
+export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
 export class TrainingSession {
   #client;
@@ -331,10 +331,10 @@ const without = (part) => invalid(`the session was made without an ${part}, whic
 /** As the engine reads them, and checks what there is in them. @param {ParameterGroup} group */
 function linesOf(group) {
   checkKeys('setParameterGroups', group, GROUP_KEYS);
-  const { params, lrScale = '', weightDecay = '' } = group ?? {};
+  const { params, lrScale = '', weightDecay = '', anchor = '' } = group ?? {};
   return [params]
     .flat()
-    .map((name) => `${name}\n${lrScale}\n${weightDecay}\n`)
+    .map((name) => `${name}\n${lrScale}\n${weightDecay}\n${anchor}\n`)
     .join('');
 }
 

@@ -421,6 +421,13 @@ export interface ParameterGroup {
   readonly lrScale?: number;
   /** From 0 up. Default: the optimizer's. For `adam` made without `weightDecay`, it is that of AdamW. */
   readonly weightDecay?: number;
+  /**
+   * α of L2-SP: the parameters are drawn towards their base, where they were when their group was first given an
+   * anchor; α · (p − base) joins the gradient of each step, before it is clipped. From 0 up; default 0: none. The base is
+   * one more copy of the parameters, in memory and in Trainlet's checkpoints, so that a run goes on to the bit. Not for a
+   * new head, which has no base worth staying at.
+   */
+  readonly anchor?: number;
 }
 
 /** Runs any ONNX model, forward only. */
@@ -1054,7 +1061,7 @@ export class TrainingSession {
    */
   setTrainable(patterns: readonly string[]): Promise<void>;
   /**
-   * From here on, parameters have the learning rate and weight decay of their group, as PyTorch's parameter groups; of
+   * From here on, parameters have the learning rate, weight decay and anchor of their group, as PyTorch's parameter groups; of
    * several patterns that match, the last counts, and what none matches is as it would be without groups. `[]` forgets
    * them. Saved in Trainlet's checkpoints.
    * ```js

@@ -261,10 +261,11 @@ Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
 Status trainlet_session_bound(TrainletSession *s, const char *pattern, double least, double most);
 void trainlet_session_unbound(TrainletSession *s); /* forgets the bounds, a checkpoint's too */
 /* Parameter groups: from here on the float32 parameters whose names match a pattern are updated with the learning rate
- * times its lr_scale, and with its weight decay. Three lines each, every one with a line break: the pattern, lr_scale
- * (empty: 1), weight decay (empty: the optimizer's); the last that matches wins, and what none matches is as it would
- * be without any. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT for a pattern that matches none and a number that
- * is not finite or below 0; then nothing has changed. */
+ * times its lr_scale, and with its weight decay. Four lines each, every one with a line break: the pattern, lr_scale
+ * (empty: 1), weight decay (empty: the optimizer's), anchor (empty: 0); the last that matches wins, and what none
+ * matches is as it would be without any. An anchor α adds α · (p − p₀) to the gradient before a step, p₀ being what the
+ * parameter was when its group was first given one. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT for a pattern
+ * that matches none and a number that is not finite or below 0; then nothing has changed. */
 Status trainlet_session_set_groups(TrainletSession *s, const char *groups);
 /* From here on an average of what trains is kept: a copy after the first step of the optimizer, then decay · average +
  * (1 − decay) · value after each. With decay 0 the steps leave it as it is; `anew` drops it first, as set_trainable

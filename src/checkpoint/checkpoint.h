@@ -30,7 +30,7 @@ typedef struct CheckpointBounds {
 /* What an optimizer's step does differently with a parameter. */
 typedef struct CheckpointGroup {
   const char *parameter;
-  float lr_scale, weight_decay;
+  float lr_scale, weight_decay, anchor;
 } CheckpointGroup;
 
 typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;
@@ -66,6 +66,8 @@ typedef struct Checkpoint {
   int group_count;
   CheckpointTensor *averages; /* of what trains, over the steps */
   int average_count;
+  CheckpointTensor *bases; /* to which parameters with an anchor are drawn */
+  int base_count;
 } Checkpoint;
 
 /* The one rule for readers and writers: a checkpoint is refused if two parameters, sets of moments, properties or best

@@ -43,8 +43,9 @@ Status property_check(const char *name, const char *value, Error *error) {
 
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
-  size_t properties = (size_t)c->property_count, best = (size_t)c->best_count, averages = (size_t)c->average_count;
-  const char **names = ARENA_ARRAY(arena, const char *, tensors + moments + properties + best + averages);
+  size_t properties = (size_t)c->property_count, best = (size_t)c->best_count, averages = (size_t)c->average_count,
+         bases = (size_t)c->base_count;
+  const char **names = ARENA_ARRAY(arena, const char *, tensors + moments + properties + best + averages + bases);
   if (!names) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
   for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
@@ -55,10 +56,13 @@ Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   TRY(check_unique(names, best, "best parameters", error));
   for (size_t i = 0; i < averages; i++) names[i] = c->averages[i].name;
   TRY(check_unique(names, averages, "averages of a parameter", error));
+  for (size_t i = 0; i < bases; i++) names[i] = c->bases[i].name;
+  TRY(check_unique(names, bases, "bases of a parameter", error));
   for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
   return check_unique(names, properties, "properties", error);
 }
 
 bool checkpoint_group_is_good(const CheckpointGroup *g) {
-  return g->lr_scale >= 0 && g->lr_scale < INFINITY && g->weight_decay >= 0 && g->weight_decay < INFINITY;
+  return g->lr_scale >= 0 && g->lr_scale < INFINITY && g->weight_decay >= 0 && g->weight_decay < INFINITY &&
+         g->anchor >= 0 && g->anchor < INFINITY;
 }

@@ -198,7 +198,7 @@ static Status read_groups(const Trainlet__State *state, Arena *arena, Error *err
     return out_of_memory(error);
   for (size_t i = 0; i < state->n_groups; i++) {
     const Trainlet__Group *g = state->groups[i];
-    CheckpointGroup group = {g->param_name, g->lr_scale, g->weight_decay};
+    CheckpointGroup group = {g->param_name, g->lr_scale, g->weight_decay, g->anchor};
     if (!has_name(g->param_name) || !checkpoint_group_is_good(&group))
       return corrupt(error, "the checkpoint has a group without a name, or with numbers that none can have");
     out->groups[out->group_count++] = group;
@@ -236,6 +236,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   TRY(read_bounds(state, arena, error, out));
   TRY(read_groups(state, arena, error, out));
   TRY(read_tensors(state->averages, state->n_averages, arena, error, &out->averages, &out->average_count));
+  TRY(read_tensors(state->bases, state->n_bases, arena, error, &out->bases, &out->base_count));
   read_run(state, out);
   return checkpoint_check_names(out, arena, error);
 }
@@ -345,6 +346,8 @@ static bool write_groups(const Checkpoint *c, Arena *arena, Trainlet__State *sta
     to->has_lr_scale = to->has_weight_decay = true;
     to->lr_scale = c->groups[i].lr_scale;
     to->weight_decay = c->groups[i].weight_decay;
+    to->has_anchor = c->groups[i].anchor > 0;
+    to->anchor = c->groups[i].anchor;
   }
   return true;
 }
@@ -399,6 +402,7 @@ static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *stat
          write_tensors(c->best, c->best_count, arena, &state->n_best, &state->best) && write_bounds(c, arena, state) &&
          write_groups(c, arena, state) &&
          write_tensors(c->averages, c->average_count, arena, &state->n_averages, &state->averages) &&
+         write_tensors(c->bases, c->base_count, arena, &state->n_bases, &state->bases) &&
          write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
 }
 

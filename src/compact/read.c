@@ -364,6 +364,7 @@ static Status check_checkpoint(Reader *r, const Checkpoint *c) {
   for (int i = 0; i < c->bound_count; i++)
     if (!(c->bounds[i].least <= c->bounds[i].most)) damage(r);
   check_tensors(r, c->averages, c->average_count, false);
+  check_tensors(r, c->bases, c->base_count, false);
   for (int i = 0; i < c->group_count; i++)
     if (!checkpoint_group_is_good(&c->groups[i])) damage(r);
   if (c->step < 0) damage(r);

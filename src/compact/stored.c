@@ -63,7 +63,8 @@ static const Record bounds = {sizeof(CheckpointBounds), FIELDS(AT(CheckpointBoun
 
 static const Record groups = {sizeof(CheckpointGroup), FIELDS(AT(CheckpointGroup, FIELD_TEXT, parameter),
                                                               AT(CheckpointGroup, FIELD_FLOAT, lr_scale),
-                                                              AT(CheckpointGroup, FIELD_FLOAT, weight_decay))};
+                                                              AT(CheckpointGroup, FIELD_FLOAT, weight_decay),
+                                                              AT(CheckpointGroup, FIELD_FLOAT, anchor))};
 
 /* ---- the file ---- */
 
@@ -71,15 +72,16 @@ static const Record groups = {sizeof(CheckpointGroup), FIELDS(AT(CheckpointGroup
 #define CHECKPOINT_LIST(field, count, record) LIST(Stored, checkpoint.field, checkpoint.count, record)
 
 const Record stored_record = {
-    sizeof(Stored), FIELDS(LIST(Stored, settings, setting_count, floats), LIST(Stored, graphs, graph_count, graph),
-                           IN_CHECKPOINT(FIELD_FLAG, nominal), CHECKPOINT_LIST(trainable, trainable_count, weight),
-                           CHECKPOINT_LIST(frozen, frozen_count, weight), IN_CHECKPOINT(FIELD_FLAG, has_optimizer),
-                           IN_CHECKPOINT(FIELD_LONG, step), IN_CHECKPOINT(FIELD_FLOAT, initial_learning_rate),
-                           IN_CHECKPOINT(FIELD_FLOAT, learning_rate), CHECKPOINT_LIST(moments, moment_count, moments),
-                           CHECKPOINT_LIST(properties, property_count, property), IN_CHECKPOINT(FIELD_LONG, rng_seed),
-                           IN_CHECKPOINT(FIELD_LONG, rng_step), IN_CHECKPOINT(FIELD_LONG, position[0]),
-                           IN_CHECKPOINT(FIELD_LONG, position[1]), IN_CHECKPOINT(FIELD_LONG, position[2]),
-                           IN_CHECKPOINT(FIELD_LONG, position[3]), IN_CHECKPOINT(FIELD_LONG, position[4]),
-                           IN_CHECKPOINT(FIELD_OPTION, fit), CHECKPOINT_LIST(best, best_count, tensor),
-                           CHECKPOINT_LIST(bounds, bound_count, bounds), CHECKPOINT_LIST(groups, group_count, groups),
-                           CHECKPOINT_LIST(averages, average_count, tensor))};
+    sizeof(Stored),
+    FIELDS(LIST(Stored, settings, setting_count, floats), LIST(Stored, graphs, graph_count, graph),
+           IN_CHECKPOINT(FIELD_FLAG, nominal), CHECKPOINT_LIST(trainable, trainable_count, weight),
+           CHECKPOINT_LIST(frozen, frozen_count, weight), IN_CHECKPOINT(FIELD_FLAG, has_optimizer),
+           IN_CHECKPOINT(FIELD_LONG, step), IN_CHECKPOINT(FIELD_FLOAT, initial_learning_rate),
+           IN_CHECKPOINT(FIELD_FLOAT, learning_rate), CHECKPOINT_LIST(moments, moment_count, moments),
+           CHECKPOINT_LIST(properties, property_count, property), IN_CHECKPOINT(FIELD_LONG, rng_seed),
+           IN_CHECKPOINT(FIELD_LONG, rng_step), IN_CHECKPOINT(FIELD_LONG, position[0]),
+           IN_CHECKPOINT(FIELD_LONG, position[1]), IN_CHECKPOINT(FIELD_LONG, position[2]),
+           IN_CHECKPOINT(FIELD_LONG, position[3]), IN_CHECKPOINT(FIELD_LONG, position[4]),
+           IN_CHECKPOINT(FIELD_OPTION, fit), CHECKPOINT_LIST(best, best_count, tensor),
+           CHECKPOINT_LIST(bounds, bound_count, bounds), CHECKPOINT_LIST(groups, group_count, groups),
+           CHECKPOINT_LIST(averages, average_count, tensor), CHECKPOINT_LIST(bases, base_count, tensor))};

@@ -193,6 +193,16 @@ static Status take_averages(TrainletSession *s) {
   return part_averages(&s->state, &s->checkpoint, &s->error);
 }
 
+PART(anchors, state_take_anchors);
+
+static Status take_anchors(TrainletSession *s) {
+  bool any = s->checkpoint.base_count > 0;
+  for (int i = 0; i < s->state.count; i++) any |= s->state.parameters[i].anchor > 0;
+  if (!any) return STATUS_OK;
+  if (!part_anchors) return part_missing(&s->error, "anchors of parameters");
+  return part_anchors(&s->state, &s->checkpoint, &s->arena, &s->error);
+}
+
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
@@ -213,6 +223,7 @@ static Status join_parts(TrainletSession *s) {
     TRY(take_choice(s));
     TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
     TRY(take_averages(s));
+    TRY(take_anchors(s));
   }
   if (budget_missed()) return STATUS_OUT_OF_MEMORY;
   take_checkpoint(s);

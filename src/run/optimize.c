@@ -14,6 +14,7 @@ static const Parameter *non_finite_parameter(const State *s) {
 
 PART(ema, state_average);
 PART(clip_value, optimizer_clip_values);
+PART(anchor, state_draw);
 
 static void update(State *s, const Optimizer *shared, float lr, float scale) {
   Optimizer o = *shared;
@@ -29,6 +30,7 @@ static void update(State *s, const Optimizer *shared, float lr, float scale) {
 }
 
 Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Error *error) {
+  if (s->bases.data && part_anchor) part_anchor(s);
   double norm_squared = optimizer_norm_squared(s->gradients.data, s->gradient_count);
   if (!isfinite(norm_squared)) {
     const Parameter *p = non_finite_parameter(s);

@@ -80,6 +80,7 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
   c->best = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->bounds = ARENA_ARRAY(arena, CheckpointBounds, s->state.count);
   c->groups = ARENA_ARRAY(arena, CheckpointGroup, s->state.count);
+  c->bases = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->averages = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   if (arena->failed) return out_of_memory(s);
   for (int i = 0; i < s->state.count; i++) {
@@ -88,8 +89,9 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
     else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
     if (!isinf(p->least) || !isinf(p->most))
       c->bounds[c->bound_count++] = (CheckpointBounds){p->name, p->least, p->most};
-    if (p->lr_scale != 1 || p->weight_decay != s->optimizer.weight_decay)
-      c->groups[c->group_count++] = (CheckpointGroup){p->name, p->lr_scale, p->weight_decay};
+    if (p->lr_scale != 1 || p->weight_decay != s->optimizer.weight_decay || p->anchor > 0)
+      c->groups[c->group_count++] = (CheckpointGroup){p->name, p->lr_scale, p->weight_decay, p->anchor};
+    if (p->base) c->bases[c->base_count++] = tensor_of(p, p->base, p->name);
     if (p->average && s->state.averaged) c->averages[c->average_count++] = tensor_of(p, p->average, p->name);
     if (p->best) c->best[c->best_count++] = tensor_of(p, p->best, p->name);
     if (moments && keeps_moments(p, format)) c->moments[c->moment_count++] = moments_of(s, p, zeros);

@@ -291,6 +291,7 @@ static Status copy_groups(State *s, const Checkpoint *c, const Optimizer *o, Err
                        "the checkpoint has '%.200s' in a group, which is no float32 parameter", g->parameter);
     p->lr_scale = g->lr_scale;
     p->weight_decay = g->weight_decay;
+    p->anchor = g->anchor;
   }
   return STATUS_OK;
 }
@@ -493,5 +494,6 @@ void state_free(State *s) {
   arena_free(&s->moments);
   block_free(&s->best);
   block_free(&s->averages);
+  block_free(&s->bases);
   *s = (State){0};
 }

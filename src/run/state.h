@@ -23,6 +23,7 @@ typedef struct Parameter {
   int64_t steps;                /* how many updates it has had */
   float least, most;            /* what an update may make of its values; ±infinity: anything */
   float lr_scale, weight_decay; /* of its group: the session's learning rate times the one, and the other itself */
+  float anchor, *base;          /* how strongly it is drawn to its base, a copy in `bases`; 0, NULL: not at all */
   bool placed;                  /* only while the order is found */
   bool accumulated;             /* a training model collects its gradient */
   bool updated;                 /* a running statistic: a train run writes it */
@@ -35,7 +36,7 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name;   /* sorted */
   int count;
-  Block values, gradients, undo, best, averages;
+  Block values, gradients, undo, best, averages, bases;
   bool averaged;   /* they have had a step: until then they hold nothing */
   float ema_decay; /* of the averages; 0: they stay as they are */
   Arena moments;   /* a stretch for all that began to train together */
@@ -100,6 +101,12 @@ void state_average(State *s, float decay);
 void state_swap_averages(State *s); /* with the values */
 void state_forget_averages(State *s);
 Status state_take_averages(State *s, const Checkpoint *c, Error *error); /* the checkpoint's */
+/* ---- anchors (run/anchor.c) ---- */
+/* By index, from 0 up; 0: not anchored. The base is what the values are now, or of what was anchored before as it was.
+ * If it fails, nothing has changed. */
+Status state_anchor(State *s, const float *strengths, Error *error);
+void state_draw(State *s); /* to the base: α · (p − p₀) joins the gradient */
+Status state_take_anchors(State *s, const Checkpoint *c, Arena *arena, Error *error); /* the checkpoint's */
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */

@@ -38,7 +38,7 @@ static void groups_have_their_own_rate(const void *argument) {
   TrainletSession *s = NULL, *later = NULL;
   if (golden_run_open(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0))) {
     float *before = copy_all(s), *after;
-    golden_ok(s, trainlet_session_set_groups(s, "*\n0.5\n0.25\nfc1.*\n0\n\n*.bias\n\n0\n"), "groups");
+    golden_ok(s, trainlet_session_set_groups(s, "*\n0.5\n0.25\n\nfc1.*\n0\n\n\n*.bias\n\n0\n\n"), "groups");
     golden_step(&run, s, 0);
     after = copy_all(s);
     for (int i = 0, at = 0; i < trainlet_session_parameter_count(s); i++) {
@@ -57,11 +57,12 @@ static void groups_have_their_own_rate(const void *argument) {
 static void bad_groups_change_nothing(const void *argument) {
   (void)argument;
   static const char *const bad[][2] = {
-      {"fc1.*\n2\n\nnothing\n\n\n", "'nothing' matches no float32 parameter"},
-      {"fc1.*\n-1\n\n", "lrScale of 'fc1.*' must be a number from 0 up, not -1"},
-      {"fc1.*\n\ninf\n", "weightDecay of 'fc1.*' must be a number from 0 up, not inf"},
-      {"fc1.*\n1e\n\n", "must be a number from 0 up, not 1e"},
-      {"\n\n\n", "'' matches no float32 parameter"},
+      {"fc1.*\n2\n\n\nnothing\n\n\n\n", "'nothing' matches no float32 parameter"},
+      {"fc1.*\n-1\n\n\n", "lrScale of 'fc1.*' must be a number from 0 up, not -1"},
+      {"fc1.*\n\ninf\n\n", "weightDecay of 'fc1.*' must be a number from 0 up, not inf"},
+      {"fc1.*\n1e\n\n\n", "must be a number from 0 up, not 1e"},
+      {"fc1.*\n\n\nnan\n", "anchor of 'fc1.*' must be a number from 0 up, not nan"},
+      {"\n\n\n\n", "'' matches no float32 parameter"},
   };
   GoldenRun run;
   TrainletSession *s = NULL, *plain = NULL;
@@ -70,11 +71,50 @@ static void bad_groups_change_nothing(const void *argument) {
       check(trainlet_session_set_groups(s, bad[i][0]) == STATUS_INVALID_ARGUMENT, "%s is taken", bad[i][1]);
       check(strstr(trainlet_session_error(s)->text, bad[i][1]) != NULL, "it says %s", trainlet_session_error(s)->text);
     }
-    golden_ok(s, trainlet_session_set_groups(s, "*\n3\n\n"), "groups");
+    golden_ok(s, trainlet_session_set_groups(s, "*\n3\n\n0.5\n"), "groups");
     golden_ok(s, trainlet_session_set_groups(s, ""), "no groups");
     if ((plain = golden_session(&run, NULL, 0))) check_goes_on(&run, s, plain, 0), trainlet_session_free(plain);
     trainlet_session_free(s);
   }
+  golden_run_close(&run);
+}
+
+static double distance(TrainletSession *s, const float *from) {
+  float *now = copy_all(s);
+  double sum = 0;
+  for (size_t i = 0; i < trainlet_session_element_count(s, TRAINLET_ALL); i++) sum += pow(now[i] - from[i], 2);
+  return free(now), sqrt(sum);
+}
+
+/* One session is anchored from the start, the other from step 3 on. */
+static void the_base_draws(const void *argument) {
+  (void)argument;
+  GoldenRun run;
+  TrainletSession *s = NULL, *plain = NULL, *later = NULL;
+  if (golden_run_open(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0)) &&
+      (plain = golden_session(&run, NULL, 0))) {
+    float *start = copy_all(s);
+    golden_ok(s, trainlet_session_set_groups(s, "*\n\n\n4\n"), "an anchor");
+    for (int step = 0; step < 8; step++) golden_step(&run, s, step), golden_step(&run, plain, step);
+    check(distance(s, start) < 0.5 * distance(plain, start), "it went as far: %g and %g", distance(s, start),
+          distance(plain, start));
+    /* a base stays when the strength changes, and goes on to the bit */
+    golden_ok(s, trainlet_session_set_groups(s, "*\n\n\n8\n"), "a stronger one");
+    if ((later = resumed(&run, s))) {
+      check_goes_on(&run, s, later, 8);
+      double before = distance(s, start);
+      for (int step = 0; step < 20; step++) golden_step(&run, s, 0);
+      check(distance(s, start) < 2 * before, "the base moved: %g, before %g", distance(s, start), before);
+      trainlet_session_free(later);
+    }
+    free(start);
+    /* none: as if there had never been any */
+    golden_ok(plain, trainlet_session_set_groups(plain, "*\n\n\n8\n"), "an anchor");
+    golden_ok(plain, trainlet_session_set_groups(plain, ""), "none");
+    if ((later = resumed(&run, plain))) check_goes_on(&run, plain, later, 8), trainlet_session_free(later);
+  }
+  if (s) trainlet_session_free(s);
+  if (plain) trainlet_session_free(plain);
   golden_run_close(&run);
 }
 
@@ -149,6 +189,7 @@ static void gradients_are_clamped(const void *argument) {
 int main(void) {
   TEST(groups_have_their_own_rate);
   TEST(bad_groups_change_nothing);
+  TEST(the_base_draws);
   TEST(the_average_is_kept);
   TEST(gradients_are_clamped);
   return test_finish();

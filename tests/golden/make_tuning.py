@@ -1,5 +1,5 @@
 """Writes tuning.json: twenty steps in PyTorch of what fine-tuning is made of: label smoothing, weights of classes and examples, parameter
-groups, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after make_w.py, whose networks these
+groups, anchors, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after make_w.py, whose networks these
 are, with PyTorch 2 (2.15 was used).
 
 The data of a run are `steps` batches, one after another: batch i of a tensor is that of step i by make_w.py's formula. What the JSON holds
@@ -30,6 +30,7 @@ SGD = dict(type="sgd", lr=0.125, momentum=0.75)
 ADAMW = dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.125)
 ADAM = dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.03125)
 GROUPS = [dict(params=["*"], weightDecay=0), dict(params=["fc1.*"], lrScale=0.25), dict(params=["*.bias"], lrScale=2, weightDecay=0.0625)]
+ANCHORS = [dict(params=["*"], anchor=0.5), dict(params=["fc1.*"], anchor=4, lrScale=0.5), dict(params=["*.bias"])]
 
 
 PLAIN = dict(type="cross-entropy")
@@ -59,6 +60,9 @@ RUNS = {
     "groups": dict(MLP, loss=PLAIN, optimizer=ADAMW, groups=GROUPS),
     "groups_adam": dict(MLP, loss=PLAIN, optimizer=ADAM, groups=GROUPS),
     "groups_schedule": dict(MLP, loss=PLAIN, optimizer=dict(SGD, weightDecay=0.03125), groups=GROUPS, schedule=dict(type="linear", lr=0.25)),
+    "anchor": dict(MLP, loss=PLAIN, optimizer=SGD, groups=ANCHORS),
+    "anchor_adamw": dict(MLP, loss=PLAIN, optimizer=ADAMW, groups=ANCHORS),
+    "anchor_clipped": dict(MLP, loss=PLAIN, optimizer=dict(SGD, clipGradNorm=0.25), groups=ANCHORS),
     "ema": dict(MLP, loss=PLAIN, optimizer=SGD, ema=dict(decay=0.875)),
     "clip_value": dict(MLP, loss=PLAIN, optimizer=dict(SGD, clipGradValue=0.015625)),
     "clip_value_adamw": dict(MLP, loss=PLAIN, optimizer=dict(ADAMW, clipGradValue=0.015625)),
@@ -117,15 +121,24 @@ def changes_of(start, now):
     return changes
 
 
-def groups_of(run, net):
+def group_of(run, name):
     """Of several groups that match, the last counts."""
+    own = [g for g in run.get("groups", []) if any(fnmatch.fnmatchcase(name, glob) for glob in g["params"])]
+    return own[-1] if own else {}
+
+
+def groups_of(run, net):
     lr, decay = run["optimizer"]["lr"], run["optimizer"].get("weightDecay", 0)
     found = []
     for name, parameter in net.named_parameters():
-        own = [g for g in run.get("groups", []) if any(fnmatch.fnmatchcase(name, glob) for glob in g["params"])]
-        group = own[-1] if own else {}
+        group = group_of(run, name)
         found.append(dict(params=[parameter], lr=lr * group.get("lrScale", 1), weight_decay=group.get("weightDecay", decay)))
     return found
+
+
+def penalty_of(run, net, start):
+    """L2-SP: half the squared distance from where a parameter began, times its group's anchor."""
+    return sum(group_of(run, name).get("anchor", 0) / 2 * ((p - start[name]) ** 2).sum() for name, p in net.named_parameters())
 
 
 def schedule_of(run, optimizer):
@@ -153,11 +166,13 @@ def train(run):
         optimizer.zero_grad()
         scores = net(batch_tensor(model["input"], run["batch"], step, torch.float64))
         loss = loss_of(run, step, scores, batch_tensor(run["label"], run["batch"], step, torch.float64))
-        loss.backward()
+        (loss + penalty_of(run, net, start)).backward()
         losses.append(loss.item())
         rates.append(optimizer.param_groups[0]["lr"])
         if clip:
             torch.nn.utils.clip_grad_value_(net.parameters(), clip)
+        if "clipGradNorm" in run["optimizer"]:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), run["optimizer"]["clipGradNorm"])
         optimizer.step()
         if schedule and step < STEPS - 1:
             schedule.step()

@@ -225,7 +225,7 @@ test('weights that do not fit are refused in a sentence', async (t) => {
 
 // ── Parameter groups ──
 
-for (const [name, run] of Object.entries(runs).filter(([name]) => name.startsWith('groups')))
+for (const [name, run] of Object.entries(runs).filter(([name]) => /^(groups|anchor)/.test(name)))
   test(`${name}: losses and weights as in PyTorch`, async (t) => {
     const session = await holds(t, run);
     const plain = await fit(await create(t, await make(run)), { ...run });
@@ -239,28 +239,51 @@ for (const [name, run] of Object.entries(runs).filter(([name]) => name.startsWit
     });
   });
 
-test('parameter groups: saved, resumed to the bit, forgotten, in compact files', async (t) => {
-  const run = runs.groups;
-  const artifacts = await make(run);
-  const whole = await create(t, artifacts);
-  await whole.setParameterGroups(run.groups);
-  const losses = await fit(whole, run);
-  const cut = await create(t, artifacts);
-  await cut.setParameterGroups(run.groups);
-  const first = await fit(cut, run, { maxSteps: 7 });
-  const checkpointState = await cut.saveCheckpoint();
-  const compact = await compactArtifacts({ ...artifacts, checkpointState }, HERE);
-  for (const from of [{ ...artifacts, checkpointState }, { compact }]) {
-    const resumed = await create(t, from);
-    assert.deepEqual([...first, ...(await fit(resumed, run))], losses);
-    assert.deepEqual(await valuesOf(resumed), await valuesOf(whole));
-  }
-  const [forgotten, never] = [await create(t, artifacts), await create(t, artifacts)];
-  await forgotten.setParameterGroups([{ params: '*', lrScale: 3 }]);
-  await forgotten.setParameterGroups([]);
-  assert.deepEqual(await fit(forgotten, run), await fit(never, run));
-  assert.equal(version(checkpointState), 4);
-  assert.equal(version(await never.saveCheckpoint()), 1);
+for (const run of [runs.groups, runs.anchor_adamw])
+  test(`${run.groups[0].anchor ? 'anchors' : 'parameter groups'}: saved, resumed to the bit, forgotten, in compact files`, async (t) => {
+    const artifacts = await make(run);
+    const whole = await create(t, artifacts);
+    await whole.setParameterGroups(run.groups);
+    const losses = await fit(whole, run);
+    const cut = await create(t, artifacts);
+    await cut.setParameterGroups(run.groups);
+    const first = await fit(cut, run, { maxSteps: 7 });
+    const checkpointState = await cut.saveCheckpoint();
+    const compact = await compactArtifacts({ ...artifacts, checkpointState }, HERE);
+    for (const from of [{ ...artifacts, checkpointState }, { compact }]) {
+      const resumed = await create(t, from);
+      assert.deepEqual([...first, ...(await fit(resumed, run))], losses);
+      assert.deepEqual(await valuesOf(resumed), await valuesOf(whole));
+    }
+    const [forgotten, never] = [await create(t, artifacts), await create(t, artifacts)];
+    await forgotten.setParameterGroups([{ params: '*', lrScale: 3 }]);
+    await forgotten.setParameterGroups([]);
+    assert.deepEqual(await fit(forgotten, run), await fit(never, run));
+    assert.equal(version(checkpointState), 4);
+    assert.equal(version(await never.saveCheckpoint()), 1);
+  });
+
+test('anchors: the base stays what it was when the anchor was set, also through setTrainable and other strengths', async (t) => {
+  const run = runs.anchor;
+  const session = await create(t, await make(run));
+  const base = await valuesOf(session);
+  await session.setParameterGroups([{ params: '*', anchor: 1 }]);
+  await session.setTrainable(['fc2.*']);
+  await fit(session, run);
+  await session.setTrainable(['*']);
+  await fit(session, run);
+  const distance = async () => {
+    const now = await valuesOf(session);
+    return Object.keys(now).reduce(
+      (sum, name) => sum + now[name].reduce((s, x, i) => s + (x - base[name][i]) ** 2, 0),
+      0,
+    );
+  };
+  const far = await distance();
+  await session.setParameterGroups([{ params: '*', anchor: 7 }]);
+  await fit(session, run);
+  const near = await distance();
+  assert.ok(near < 0.2 * far, `${far} then, ${near} now`);
 });
 
 /** Of a checkpoint's format. */
@@ -276,9 +299,10 @@ test('parameter groups that cannot be are refused, and change nothing', async (t
       [{ params: 'fc1.*', weightDecay: NaN }],
       "parameter groups: weightDecay of 'fc1.*' must be a number from 0 up, not NaN",
     ],
+    [[{ params: 'fc1.*', anchor: -1 }], "parameter groups: anchor of 'fc1.*' must be a number from 0 up, not -1"],
     [
       [{ params: 'fc1.*', lr: 1 }],
-      "setParameterGroups: there is no option 'lr'; it knows params, lrScale, weightDecay",
+      "setParameterGroups: there is no option 'lr'; it knows params, lrScale, weightDecay, anchor",
     ],
     [['fc1.*'], "setParameterGroups: wanted an object, not 'fc1.*'"],
     [[{}], "parameter groups: 'undefined' matches no float32 parameter"],
