@@ -289,13 +289,20 @@ static const char *any_of(Run *r, const char *const *texts, int count) {
 
 /* How parameters change: which, how fast, within which bounds; and their average. */
 static void set_training(Run *r, TrainletSession *s) {
-  static const char *const groups[] = {"",           "*\n0.5\n\n",           "*weight\n2\n0.1\n", "*\nnan\n\n",
-                                       "none\n\n\n", "*\n\n\nfc1*\n0\n-1\n", "*\n1e39\n1e39\n",   "*\n1"};
+  static const char *const groups[] = {"",
+                                       "*\n0.5\n\n0.5\n",
+                                       "*weight\n2\n0.1\n\n",
+                                       "*\nnan\n\n\n",
+                                       "none\n\n\n\n",
+                                       "*\n\n\n\nfc1*\n0\n-1\n\n",
+                                       "*\n1e39\n1e39\n1e39\n",
+                                       "*\n1",
+                                       "fc1*\n\n\n3\n"};
   static const char *const patterns[] = {"*", "fc1*", "fc2*", "*bias", "head.*", "none", "", "fc1*\nfc2*"};
   static const double numbers[] = {0, 0.5, 0.999, 1, -1, NAN, INFINITY, -INFINITY};
   double x = numbers[input_below(&r->in, 8)], y = numbers[input_below(&r->in, 8)];
   switch (input_below(&r->in, 6)) {
-    case 0: trainlet_session_set_groups(s, any_of(r, groups, 8)); break;
+    case 0: trainlet_session_set_groups(s, any_of(r, groups, 9)); break;
     case 1: trainlet_session_set_ema(s, x, y > 0); break;
     case 2: trainlet_session_swap_ema(s); break;
     case 3: trainlet_session_bound(s, any_of(r, patterns, 8), x, y); break;
