@@ -147,6 +147,10 @@ export const fineTune = async (...given) =>
     await (await later(() => import('./fine-tune.js'))).fineTune({ generateArtifacts, parametersOf }, ...given)
   );
 
+/** @type {typeof import('./types.js').forgetSamples} */
+export const forgetSamples = async (...given) =>
+  await (await later(() => import('./forget.js'))).forgetSamples({ generateArtifacts, parametersOf }, ...given);
+
 // ── One file of them ──
 
 /** @param {ArtifactSources | CompactSource} artifacts @param {CompactOptions} [options] */

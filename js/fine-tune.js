@@ -52,6 +52,15 @@ const LOWER_EPOCHS = 0.25;
  * @returns {Promise<FineTuned>}
  */
 export async function fineTune(makers, model, data, options = {}) {
+  const { key: _, ...tuned } = await tune(makers, model, data, options);
+  return tuned;
+}
+
+/**
+ * @param {Makers} makers @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} options
+ * @returns {Promise<FineTuned & { key?: string }>} the key of its checkpoints
+ */
+export async function tune(makers, model, data, options) {
   check(options);
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});
@@ -101,7 +110,7 @@ class Tuning {
     this.#begun = begun;
   }
 
-  /** @param {FineTuneData} data @returns {Promise<FineTuned>} */
+  /** @param {FineTuneData} data @returns {Promise<FineTuned & { key?: string }>} */
   async run(data) {
     const { seed = 0, validation = 0.2, head, accept } = this.#options;
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
@@ -126,6 +135,7 @@ class Tuning {
     const judgement = { accepted: share > 0, share, reason, classes, examples, before, after };
     const ms = performance.now() - this.#begun;
     return {
+      key: checkpoint?.key,
       session: this.session,
       report: { ...judgement, phases: this.#phases, ...(saved && { checkpoint: saved }), ms },
       rollback: () => this.session.loadParametersBuffer(kept, false),
@@ -202,7 +212,7 @@ function checkBatch({ trainingInputs }, { inputs }) {
 }
 
 /** @param {FineTuneOptions} options */
-function check(options) {
+export function check(options) {
   checkObject('fineTune: options', options);
   checkKeys('fineTune', options, KEYS);
   checkKeys('fineTune: replay', options.replay, ['inputs', 'labels', 'ratio']);

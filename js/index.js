@@ -1,6 +1,6 @@
 /** The front door of the package; importing it does nothing. */
 
-export { compactArtifacts, fineTune, generateArtifacts, parametersOf } from './artifacts.js';
+export { compactArtifacts, fineTune, forgetSamples, generateArtifacts, parametersOf } from './artifacts.js';
 export { TrainletError } from './errors.js';
 export { InferenceSession } from './inference.js';
 export { SampleStore } from './sample-store.js';

@@ -76,6 +76,27 @@ function pick({ inputs, labels }, rows) {
   return { inputs: Object.fromEntries(tensors), labels: list.map((row) => labels[row]) };
 }
 
+/**
+ * Without the examples that are one of these samples, whose rows are counted.
+ * @param {string} where @param {FineTuneData} data @param {readonly { inputs: Record<string, TensorLike> }[]} samples
+ */
+export function leaveOut(where, data, samples) {
+  const [labels, { inputs, ...rest }] = [labelsIn(where, data), /** @type {any} */ (data)];
+  const stay = labels.flatMap((_, row) => (samples.some((sample) => isRow(inputs, row, sample.inputs)) ? [] : row));
+  const rows = labels.length - stay.length;
+  return {
+    rows,
+    data: stay.length ? { ...rest, ...pick({ inputs, labels: /** @type {any} */ (labels) }, stay) } : undefined,
+  };
+}
+
+/** @param {Record<string, TensorLike>} inputs @param {number} row @param {Record<string, TensorLike>} sample of one row */
+const isRow = (inputs, row, sample) =>
+  Object.entries(inputs).every(([name, { data }]) => {
+    const [all, own] = [/** @type {any} */ (data), /** @type {any} */ (sample[name]?.data)];
+    return own?.every((/** @type {unknown} */ x, /** @type {number} */ i) => Object.is(x, all[row * own.length + i]));
+  });
+
 /** @param {Examples} a @param {Examples} b @returns {Examples} */
 export function join(a, b) {
   const tensors = Object.entries(a.inputs).map(([name, { type, data, dims }]) => {

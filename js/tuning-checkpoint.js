@@ -30,12 +30,12 @@ export const checkWish = (wish) => checkKeys('fineTune: checkpoint', wish, CHECK
 
 export class TuningCheckpoint {
   #wish;
-  #key;
+  key;
 
   /** @param {Wish} wish @param {string} key of the call */
   constructor(wish, key) {
     this.#wish = wish;
-    this.#key = key;
+    this.key = key;
   }
 
   /**
@@ -46,7 +46,7 @@ export class TuningCheckpoint {
     const { store, name } = this.#wish;
     const found = await store.load(name).catch(unlessCorrupt);
     const { key, phase } = /** @type {any} */ (found?.meta.fineTune ?? {});
-    return found && key === this.#key && Number.isInteger(phase) ? { phase, bytes: found.bytes } : undefined;
+    return found && key === this.key && Number.isInteger(phase) ? { phase, bytes: found.bytes } : undefined;
   }
 
   /**
@@ -57,7 +57,7 @@ export class TuningCheckpoint {
     const { store, ...rest } = this.#wish;
     /** @type {Wish['store']['save']} */
     const save = async (name, bytes, { ended, ...meta } = {}) =>
-      ended ? 0 : await store.save(name, bytes, { ...meta, fineTune: { key: this.#key, phase } });
+      ended ? 0 : await store.save(name, bytes, { ...meta, fineTune: { key: this.key, phase } });
     return { ...rest, store: /** @type {any} */ ({ save }) };
   }
 
@@ -66,7 +66,7 @@ export class TuningCheckpoint {
     const { store, name } = this.#wish;
     try {
       const bytes = await session.saveCheckpoint();
-      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.#key } }) };
+      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.key } }) };
     } catch (error) {
       if (error instanceof TrainletError) return { error };
       throw error;

@@ -891,6 +891,48 @@ export interface FineTuned {
  */
 export function fineTune(model: Source, data: FineTuneData, options?: FineTuneOptions): Promise<FineTuned>;
 
+export interface ForgetReport extends FineTuneReport {
+  readonly forgotten: {
+    /** The ids of those that were in the store. */
+    readonly samples: readonly string[];
+    /** How many versions were removed. */
+    readonly checkpoints: number;
+    /** How many of the replay samples were one of them, and were left out. */
+    readonly replay: number;
+    /**
+     * What was still found of them when all was done, a sentence each; empty: nothing. A sample that was imported again
+     * meanwhile, another that has the same inputs, a version that another call has saved under that name.
+     */
+    readonly left: readonly string[];
+  };
+}
+export interface Forgotten extends FineTuned {
+  readonly report: ForgetReport;
+}
+
+/**
+ * "Forget this example": deletes the samples from the store, every version of the `checkpoint` that may have learned
+ * from them, and leaves them out of `replay`; then the samples that are left are learned anew, from the model as it was
+ * before any of them. The weights are to the bit those of a `fineTune` that never saw what is forgotten. Features are
+ * kept only while a fit runs, in memory.
+ * ```js
+ * const options = { checkpoint: { store: checkpoints, name: 'signs' } };
+ * const { session, report } = await forgetSamples('model.onnx', store, id, options);
+ * console.log(report.forgotten.left); // []
+ * ```
+ * `options` are those of the `fineTune` that is done anew; `classes` default to those that the samples that are left
+ * have. The samples are deleted before the training and after the checkpoints: if the page is closed on the way, the
+ * same call does the rest; if the training fails, nothing of them is left either. Sessions that have learned from them,
+ * and models that were exported, are the caller's to release and delete.
+ * Errors: those of `fineTune` and of the stores; `invalid-argument` too where no sample is left to learn from.
+ */
+export function forgetSamples(
+  model: Source,
+  store: SampleStore,
+  ids: string | readonly string[],
+  options?: FineTuneOptions,
+): Promise<Forgotten>;
+
 export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */
   checkpointState: Source;

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { CheckpointStore, fineTune } from '../../js/index.js';
+import { CheckpointStore, fineTune, forgetSamples, SampleStore, Tensor } from '../../js/index.js';
 import { golden } from './clusters.js';
 import { pick } from './hands.js';
 
@@ -17,7 +17,7 @@ const weightsOf = async ({ session }) => (await session.getContiguousParameters(
 let folder, store, data;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'trainlet-fine-tune-'));
-  store = await CheckpointStore.open({ directory: folder });
+  store = await CheckpointStore.open({ directory: folder, keep: 40 });
   data = named(pick('train', [7, 8, 9], 10));
 });
 after(() => rmSync(folder, { recursive: true }));
@@ -90,6 +90,99 @@ test('what was learned is not lost where it cannot be saved in the end', async (
   });
   assert.deepEqual([report.accepted, report.checkpoint.error.code, told[0]], [true, 'store-failed', 'store-failed']);
   assert.ok((await session.predict(data.inputs)).scores);
+});
+
+/** Each example by itself. */
+const each = ({ inputs: { input }, labels }) =>
+  labels.map((label, i) => ({
+    inputs: { input: new Tensor('float32', input.data.slice(i * 784, (i + 1) * 784), [1, 1, 28, 28]) },
+    label,
+  }));
+async function storeOf(name, samples) {
+  const made = await SampleStore.open({ directory: folder, name });
+  const ids = [];
+  for (const sample of samples) ids.push(await made.add(sample));
+  return { made, ids };
+}
+
+test('a sample is forgotten: the weights are to the bit those of a training that never saw it', async () => {
+  const samples = each(data);
+  const [gone, replayed] = [11, 3];
+  const [{ made, ids }, { made: never }] = [
+    await storeOf('all', samples),
+    await storeOf(
+      'never',
+      samples.filter((_, i) => i !== gone),
+    ),
+  ];
+  const known = named(pick('train', [7, 8], 20));
+  known.inputs.input.data.set(samples[gone].inputs.input.data, replayed * 784); // it is among the replay samples too
+  const others = {
+    inputs: {
+      input: new Tensor(
+        'float32',
+        known.inputs.input.data.filter((_, i) => Math.floor(i / 784) !== replayed),
+        [39, 1, 28, 28],
+      ),
+    },
+    labels: known.labels.filter((_, i) => i !== replayed),
+  };
+  const options = { engine, epochs: 5, checkpoint: { store, name: 'person', everySteps: 1 } };
+  const classes = await never.classes();
+  const knew = await fineTune(taught, await made.dataset(), { ...options, classes, replay: known });
+  const before = await store.versions('person');
+
+  const { session, report } = await forgetSamples(taught, made, ids[gone], { ...options, replay: known });
+  const plain = { ...options, checkpoint: undefined, classes, replay: others };
+  const without = await fineTune(taught, await never.dataset(), plain);
+  assert.deepEqual(report.forgotten, { samples: [ids[gone]], checkpoints: before.length, replay: 1, left: [] });
+  assert.deepEqual(await weightsOf({ session }), await weightsOf(without));
+  assert.notDeepEqual(await weightsOf({ session }), await weightsOf(knew));
+  assert.equal(await made.get(ids[gone]), undefined);
+  const [was, is] = [knew, { report }].map(({ report: { phases } }) => phases[0].history.features.bytes);
+  const row = 256 * 4;
+  assert.deepEqual([was, is], [(24 + 20) * row, (23 + 19) * row], 'of what is learned, and of nothing else');
+  const fresh = await store.versions('person');
+  assert.ok(before.length > 0 && fresh.length > 0);
+  const newest = await store.load('person', { version: report.checkpoint.version });
+  assert.deepEqual(newest.bytes, await session.saveCheckpoint());
+  assert.ok(fresh.every(({ meta }) => meta.fineTune.key === newest.meta.fineTune.key));
+  assert.ok(before.every(({ meta }) => meta.fineTune.key !== newest.meta.fineTune.key));
+});
+
+test('what is left of a forgotten sample is told, and a call that was cut short is made again', async () => {
+  const samples = each(data);
+  const { made, ids } = await storeOf('twice', [...samples, samples[4]]);
+  const checkpoint = { store, name: 'twice' };
+  await store.save('twice', new Uint8Array(9));
+  const other = {
+    ...checkpoint,
+    store: {
+      versions: (name) => store.versions(name),
+      load: (name) => store.load(name),
+      delete: async (name) => {
+        await store.delete(name);
+        await store.save(name, new Uint8Array(9)); // as another tab may
+      },
+      save: (...given) => store.save(...given),
+    },
+  };
+  const options = { engine, epochs: 2, checkpoint: other };
+  const { report } = await forgetSamples(taught, made, [ids[4]], options);
+  assert.equal(report.forgotten.left.length, 2);
+  assert.match(report.forgotten.left[0], /^1 other sample has the same inputs$/);
+  assert.match(report.forgotten.left[1], /^version 1 of checkpoint 'twice' was saved by another call$/);
+
+  const stop = new AbortController();
+  const onProgress = () => stop.abort();
+  const again = { ...options, checkpoint, signal: stop.signal, onProgress };
+  await assert.rejects(forgetSamples(taught, made, ids[30], again), { code: 'aborted' });
+  assert.equal((await made.list()).length, 29);
+  const rest = await forgetSamples(taught, made, [ids[4], ids[30]], { ...options, checkpoint });
+  assert.deepEqual([rest.report.forgotten.samples, rest.report.forgotten.left], [[], []]);
+  await assert.rejects(forgetSamples(taught, made, [], options), /wanted the id of a sample, or an array of ids, not/);
+  await assert.rejects(forgetSamples(taught, made, ids[5], { epoch: 1 }), /epoch/);
+  assert.ok(await made.get(ids[5]), 'nothing is deleted by a call that is refused');
 });
 
 test('maxMs is for all of the call, and what there was time for is what is taken', async () => {

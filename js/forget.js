@@ -1,0 +1,74 @@
+/**
+ * Forgetting samples: they are deleted, with the checkpoints that learned from them, and the others are learned anew
+ * from the base.
+ */
+
+import { checkObject, invalid, nameOf } from './errors.js';
+import { check, tune } from './fine-tune.js';
+import { leaveOut } from './person.js';
+
+/** @import { FineTuneData, FineTuneOptions, Forgotten, SampleStore, Source, StoredSample } from './types.js' */
+/** @import { Makers } from './fine-tune.js' */
+
+/**
+ * The samples themselves go last: as long as they are listed, a call that was killed is to be made again.
+ * @param {Makers} makers @param {Source} model @param {SampleStore} store @param {string | readonly string[]} ids
+ * @param {FineTuneOptions} [options]
+ * @returns {Promise<Forgotten>}
+ */
+export async function forgetSamples(makers, model, store, ids, options = {}) {
+  const all = idsOf(ids);
+  check(options);
+  checkObject('forgetSamples: the store', store);
+  const { checkpoint } = options;
+  const there = (await Promise.all(all.map((id) => store.get(id)))).flatMap((sample) => sample ?? []);
+  const replay = options.replay && leaveOut('fineTune: replay', options.replay, there);
+  const versions = (await checkpoint?.store.versions(checkpoint.name)) ?? [];
+  await checkpoint?.store.delete(checkpoint.name);
+  for (const id of all) await store.delete(id);
+  const data = await dataOf(store, options.classes);
+  const { key, ...tuned } = await tune(makers, model, data, { ...options, replay: replay?.data });
+  const left = [...(await samplesLeft(store, there, data)), ...(await versionsLeft(checkpoint, key))];
+  const forgotten = {
+    samples: there.map(({ id }) => id),
+    checkpoints: versions.length,
+    replay: replay?.rows ?? 0,
+    left,
+  };
+  return { ...tuned, report: { ...tuned.report, forgotten } };
+}
+
+/** @param {string | readonly string[]} ids */
+function idsOf(ids) {
+  const all = [ids].flat();
+  if (all.length && all.every((id) => typeof id === 'string')) return /** @type {string[]} */ (all);
+  throw invalid(`forgetSamples: wanted the id of a sample, or an array of ids, not ${nameOf(ids)}`);
+}
+
+/** With the names of the classes, whose order is fineTune's to decide. @param {SampleStore} store @param {readonly string[]} [named] */
+async function dataOf(store, named) {
+  const classes = named ?? (await store.classes());
+  const { inputs, labels } = await store.dataset({ classes });
+  return { inputs, labels: Array.from(labels.labels.data, (index) => classes[Number(index)]) };
+}
+
+/**
+ * Samples with those ids that are there again, and others that are the same.
+ * @param {SampleStore} store @param {StoredSample[]} gone @param {FineTuneData} data
+ */
+async function samplesLeft(store, gone, data) {
+  const again = (await Promise.all(gone.map(({ id }) => store.get(id)))).flatMap((sample) => sample?.id ?? []);
+  const { rows } = leaveOut('fineTune: data', data, gone);
+  return [
+    ...again.map((id) => `sample '${id}' is in the store again`),
+    ...(rows ? [`${rows} other sample${rows > 1 ? 's have' : ' has'} the same inputs`] : []),
+  ];
+}
+
+/** Of another call, which may have learned from what is forgotten. @param {FineTuneOptions['checkpoint']} checkpoint @param {string} [key] */
+async function versionsLeft(checkpoint, key) {
+  const versions = (await checkpoint?.store.versions(checkpoint.name)) ?? [];
+  return versions
+    .filter(({ meta }) => /** @type {any} */ (meta)?.fineTune?.key !== key)
+    .map(({ version }) => `version ${version} of checkpoint '${checkpoint?.name}' was saved by another call`);
+}
