@@ -92,4 +92,11 @@ export class Judge {
         );
     }
   }
+  get summary() {
+    const { kills, acknowledged, versions, resumed, losses, trainings } = this.counts;
+    return (
+      `${kills} kills, ${acknowledged} saves acknowledged, ${versions} versions found whole, ${resumed} resumes, ` +
+      `${losses} losses and ${trainings} whole trainings the same to the bit`
+    );
+  }
 }

@@ -1,7 +1,9 @@
-// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; events are posted
+// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; ?person=1 is a person's
+// life. Events are posted
 // one after the other, and what was found waits for the answer.
 import * as trainlet from '../../js/index.js';
 import { KEEP, live } from './life.js';
+import { livePerson } from './person.js';
 
 const query = new URLSearchParams(location.search);
 const other = query.get('other');
@@ -18,6 +20,10 @@ try {
   const recipe = await (await golden('w2.json')).json();
   const model = new Uint8Array(await (await golden(recipe.model)).arrayBuffer());
   const store = await trainlet.CheckpointStore.open({ database: 'crash', keep: KEEP });
+  if (query.get('person')) {
+    const samples = await trainlet.SampleStore.open({ name: 'crash' });
+    await livePerson(trainlet, { model, samples, checkpoints: store, tell });
+  }
   await live(trainlet, { who: Number(query.get('who')), recipe, model, store, tell });
 } catch (error) {
   tell({ error: `${error.code ?? error.name}: ${error.message}` });

@@ -10,7 +10,7 @@ const EXAMPLES = 64,
   BATCH = 8;
 const ENGINE = { threads: 1, reproducible: true };
 
-const hex = async (bytes) =>
+export const hex = async (bytes) =>
   [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('');

@@ -14,12 +14,14 @@ import { openRepository } from '../browser/repository.js';
 import { startBrowser } from './browsers.js';
 import { Judge, referenceOf } from './judge.js';
 import { KEEP, live, look } from './life.js';
+import { PersonJudge, personReferences } from './person-judge.js';
 
 const HELP = `npm run crash -- [options]    kills trainings that save after every step, and checks what is left
   --node N       times that a process of Node is killed, one writer (80)
   --chromium N   the same of Chromium (80)
   --firefox N    the same of Firefox (40)
   --two N        rounds with two writers under one name: half of them two processes, half two tabs of Chromium (100)
+  --person N     rounds in which a person's samples and fineTune are killed: so many in Chromium, so many in Firefox (50)
   --help
 A round goes on from what the round before left. Each version must have the very bytes that a training without a kill saves at its step,
 each acknowledged one must be there or ${KEEP} newer ones, and each loss after a resume must be that of a training without a kill.`;
@@ -27,7 +29,7 @@ each acknowledged one must be there or ${KEEP} newer ones, and each loss after a
 const WRITERS = [1, 2];
 const PATIENCE_MS = 120_000;
 /** After the first save, before the kill: at most. */
-const MOST_MS = { node: 700, browser: 1200 };
+const MOST_MS = { node: 700, browser: 1200, person: 2500 };
 const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.url));
 const recipe = JSON.parse(golden('w2.json'));
 const sleep = (ms) =>
@@ -122,7 +124,7 @@ async function openPages() {
 }
 
 /** Tabs that save into one database. `writers`: none, to look only. */
-async function browserRound(judge, { kind, pages, round, profile, writers, toBeKilled = true }) {
+async function browserRound(judge, { kind, pages, round, profile, writers, person = '', toBeKilled = true }) {
   const saved = new Set();
   let found = 0,
     open;
@@ -151,12 +153,12 @@ async function browserRound(judge, { kind, pages, round, profile, writers, toBeK
   const browser = startBrowser(
     kind,
     profile,
-    `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round })}`,
+    `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round, person })}`,
   );
   browser.ended.then(() => fail(new Error(`${kind} ended by itself; ${last}`)));
   try {
     await within(going, () => last);
-    await sleep(MOST_MS.browser * Math.random());
+    await sleep((person ? MOST_MS.person : MOST_MS.browser) * Math.random());
   } finally {
     await browser.kill();
     pages.listen(async () => {});
@@ -173,14 +175,14 @@ function withResolvers() {
 /**
  * Some rounds, and a last look.
  * @param {string} title
- * @param {Map<number, any>} references
+ * @param {() => Judge | PersonJudge} appoint
  * @param {number} rounds
  * @param {(judge: Judge, i: number) => Promise<void>} round
  * @param {(judge: Judge) => Promise<void>} end
  */
-async function repeat(title, references, rounds, round, end) {
+async function repeat(title, appoint, rounds, round, end) {
   if (!rounds) return;
-  const judge = new Judge(references);
+  const judge = appoint();
   const since = performance.now();
   for (let i = 0; i < rounds; i++) {
     await round(judge, i).catch((error) => {
@@ -189,19 +191,15 @@ async function repeat(title, references, rounds, round, end) {
     judge.counts.kills++;
   }
   await end(judge);
-  const { kills, acknowledged, versions, resumed, losses, trainings } = judge.counts;
-  console.log(
-    `${title}: ${kills} kills, ${acknowledged} saves acknowledged, ${versions} versions found whole, ${resumed} resumes, ` +
-      `${losses} losses and ${trainings} whole trainings the same to the bit (${Math.round((performance.now() - since) / 1000)} s)`,
-  );
+  console.log(`${title}: ${judge.summary} (${Math.round((performance.now() - since) / 1000)} s)`);
 }
 
 /** How many rounds of each kind; undefined where only help was asked for. */
 function readRounds() {
-  const usual = { node: 80, chromium: 80, firefox: 40, two: 100 };
+  const usual = { node: 80, chromium: 80, firefox: 40, two: 100, person: 50 };
   const text = { type: 'string' };
   const { values } = parseArgs({
-    options: { node: text, chromium: text, firefox: text, two: text, help: { type: 'boolean' } },
+    options: { node: text, chromium: text, firefox: text, two: text, person: text, help: { type: 'boolean' } },
   });
   if (values.help) return undefined;
   return Object.fromEntries(
@@ -220,27 +218,33 @@ function readRounds() {
  */
 async function runAll(rounds, folder, pages) {
   const references = new Map();
-  for (const who of WRITERS) references.set(who, await trainUnkilled(who));
+  if (Object.entries(rounds).some(([name, n]) => n && name !== 'person'))
+    for (const who of WRITERS) references.set(who, await trainUnkilled(who));
   const inNode = (title, n, writers) => {
     const directory = path.join(folder, title);
     return repeat(
       title,
-      references,
+      () => new Judge(references),
       n,
       (judge) => nodeRound(judge, directory, writers),
       (judge) => inspectFolder(judge, directory),
     );
   };
-  const inBrowser = (title, kind, n, writers) => {
-    const options = { kind, pages, profile: path.join(folder, title), writers };
+  const inBrowser = (title, kind, n, writers, { appoint = () => new Judge(references), person } = {}) => {
+    const options = { kind, pages, profile: path.join(folder, title), writers, person };
     const end = (judge) => browserRound(judge, { ...options, writers: [1], round: `${title} end`, toBeKilled: false });
-    return repeat(title, references, n, (judge, i) => browserRound(judge, { ...options, round: `${title} ${i}` }), end);
+    return repeat(title, appoint, n, (judge, i) => browserRound(judge, { ...options, round: `${title} ${i}` }), end);
   };
   await inNode('Node', rounds.node, [1]);
   await inBrowser('Chromium', 'chromium', rounds.chromium, [1]);
   await inBrowser('Firefox', 'firefox', rounds.firefox, [1]);
   await inNode('Node, two processes', Math.ceil(rounds.two / 2), WRITERS);
   await inBrowser('Chromium, two tabs', 'chromium', Math.floor(rounds.two / 2), WRITERS);
+  if (!rounds.person) return;
+  const known = await personReferences(trainlet, golden(recipe.model));
+  const whole = { appoint: () => new PersonJudge(known), person: '1' };
+  await inBrowser('Chromium, a person', 'chromium', rounds.person, [1], whole);
+  await inBrowser('Firefox, a person', 'firefox', rounds.person, [1], whole);
 }
 
 async function main() {
