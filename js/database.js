@@ -12,7 +12,9 @@ export const hasDatabases = () => typeof indexedDB !== 'undefined';
 
 /** How long a storage may be silent while the page is awake: so many seconds, and one more for each so many bytes. */
 const PATIENCE = 15,
-  BYTES_A_SECOND = 1e6;
+  BYTES_A_SECOND = 1e6,
+  /** A tab in the background is called once a minute, one that was suspended after hours: so much counts of it. */
+  MOST_AT_ONCE = 5;
 
 /**
  * @template T
@@ -108,10 +110,14 @@ function connectTo(database) {
  */
 async function inTime(work, seconds, giveUp) {
   let left = seconds,
+    last = performance.now(),
     timer;
   const late = new Promise((_, reject) => {
     timer = setInterval(() => {
-      if (--left > 0) return;
+      const now = performance.now();
+      left -= Math.max(1, Math.min((now - last) / 1000, MOST_AT_ONCE));
+      last = now;
+      if (left > 0) return;
       giveUp();
       reject(new Error(`the storage did not answer within ${seconds} s; what was asked of it may still be done`));
     }, 1000);

@@ -1680,7 +1680,11 @@ export interface StoredSample extends SampleInfo {
 export class SampleStore {
   private constructor();
   static open(options?: SampleStoreOptions): Promise<SampleStore>;
-  /** Resolves with the sample's id when it is durable. No id is given twice, not after a `delete` either. */
+  /**
+   * Resolves with the sample's id when it is durable. No id is given twice, not after a `delete` either. Writes go one
+   * after the other; if a browser's storage does not answer one for 15 s, plus one for each MB, that fails with
+   * `store-failed`; it may still be done later. (In a tab that the browser slows down it takes up to three minutes.)
+   */
   add(sample: Sample): Promise<string>;
   /** Names its class, or another one; null takes the label away. `invalid-argument` where there is no such sample. */
   label(id: string, label: string | null): Promise<void>;

@@ -305,4 +305,48 @@ describe('in IndexedDB', () => {
     for (const name of ['indexedDB', 'IDBKeyRange']) Reflect.deleteProperty(globalThis, name);
   });
   behaves((options) => SampleStore.open(options));
+
+  test('a storage that another tab blocks is told in time, and writes go on when it is free', async (t) => {
+    const store = await SampleStore.open({ name: 'blocked' });
+    const id = await store.add(sample('a', 1));
+    const database = await new Promise((resolve) => {
+      indexedDB.open('trainlet-samples-blocked').onsuccess = ({ target }) => resolve(target.result);
+    });
+    let blocked = true;
+    const hold = database.transaction(['info', 'bytes'], 'readwrite').objectStore('info');
+    const again = () => {
+      if (blocked) hold.get(['x', 1]).onsuccess = again;
+    };
+    again();
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const writes = {
+      'the sample could not be added': () => store.add(sample('b', 2)),
+      [`sample '${id}' could not be labelled`]: () => store.label(id, 'c'),
+      [`sample '${id}' could not be deleted`]: () => store.delete(id),
+      'the samples could not be listed': () => store.list(),
+    };
+    for (const [what, write] of Object.entries(writes)) {
+      const told = refused(
+        write(),
+        'store-failed',
+        new RegExp(`^${what}: the storage did not answer within 15 s; .* be done$`),
+      );
+      for (let i = 0; i < 4; i++) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20); // until it waits for the storage
+        });
+        t.mock.timers.tick(8000);
+      }
+      await told;
+    }
+    t.mock.timers.reset();
+    blocked = false;
+    assert.equal(await store.delete(id), true);
+    const added = await store.add(sample('d', 4));
+    assert.deepEqual(
+      (await store.list()).map(({ id: one, label }) => [one, label]),
+      [[added, 'd']],
+    );
+    database.close();
+  });
 });
