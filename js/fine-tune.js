@@ -6,7 +6,7 @@
 import { checkBudget } from './budget.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
 import { scoresOf, take, weightsOf } from './gate.js';
-import { classesOf, examplesOf, fed, join, ownClasses, replayOf, split } from './person.js';
+import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { readSource } from './source.js';
 import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
@@ -17,7 +17,7 @@ import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
  */
 /** @import { Examples } from './person.js' */
 /** @typedef {Pick<typeof import('./artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
-/** @typedef {{ name: FineTunePhase['name'], trains: string[], lr: number, epochs: number }} Plan */
+/** @typedef {{ name: FineTunePhase['name'], trains: string[], base: string[], lr: number, epochs: number }} Plan */
 
 const KEYS = /** @type {const} */ ([
   'classes',
@@ -30,6 +30,8 @@ const KEYS = /** @type {const} */ ([
   'validation',
   'patience',
   'replay',
+  'augment',
+  'anchor',
   'accept',
   'seed',
   'checkpoint',
@@ -45,6 +47,13 @@ const KEYS = /** @type {const} */ ([
 const LOWER_RATE = 0.1;
 /** Epochs of the layers below the head, as a share of the head's. */
 const LOWER_EPOCHS = 0.25;
+/** How strongly what is learned is drawn to the base. */
+const ANCHOR = 0.1;
+/** Pictures of a model that keeps its outputs are moved and turned so far. */
+const AUGMENT = /** @type {const} */ ([
+  { type: 'shift', x: 0.07, y: 0.07 },
+  { type: 'rotate', degrees: 10 },
+]);
 
 /**
  * @param {Makers} makers handed over, so that a page that trains alone does not load them
@@ -123,7 +132,7 @@ class Tuning {
     const judging = performance.now();
     const [before, kept] = [await scoresOf(this.session, judged), await weightsOf(this.session)];
     const judgingMs = performance.now() - judging;
-    const whole = replay ? join(train, replay.learned) : train;
+    const whole = replay?.learned ?? train;
     const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
     await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
     const { after, share, reason } = await take(this.session, kept, before, judged, {
@@ -155,7 +164,11 @@ class Tuning {
    */
   async #runPhases(train, heldOut, judgingMs, checkpoint) {
     const found = await checkpoint?.find();
-    for (const [i, plan] of (await plansOf(this.#makers, this.session, this.#model, this.#options)).entries()) {
+    const plans = await plansOf(this.#makers, this.session, this.#model, this.#options);
+    const { anchor = ANCHOR } = this.#options;
+    const base = plans.flatMap((plan) => plan.base);
+    if (anchor && base.length) await this.session.setParameterGroups([{ params: base, anchor }]);
+    for (const [i, plan] of plans.entries()) {
       const leftMs = this.#leftMs(judgingMs);
       if (leftMs < 1) return;
       const early = found && i < found.phase;
@@ -183,7 +196,8 @@ class Tuning {
     await this.session.setTrainable(plan.trains);
     const [kept, first] = [await weightsOf(this.session), await scoresOf(this.session, { heldOut })];
     if (from) await this.#goOnFrom(from);
-    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), checkpoint, resume: Boolean(from) };
+    const augment = augmentOf(this.session, this.#options);
+    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), augment, checkpoint, resume: Boolean(from) };
     const history = await this.session.fit(fed(train), fit);
     const last = await scoresOf(this.session, { heldOut });
     const improved = !heldOut || Number(last.heldOut?.loss) <= Number(first.heldOut?.loss);
@@ -211,6 +225,16 @@ function checkBatch({ trainingInputs }, { inputs }) {
     );
 }
 
+/**
+ * Undefined: not at all, as with a new head, whose features would have to be computed anew each time.
+ * @param {TrainingSession} session @param {FineTuneOptions} options
+ */
+function augmentOf({ trainingInputs }, { augment, head }) {
+  const [input, ...more] = trainingInputs.filter(({ labels, sampleWeight }) => !labels && !sampleWeight);
+  const isPicture = !more.length && input.dims.length === 4 && ['float32', 'uint8'].includes(input.type);
+  return (augment ?? (head === false && isPicture && AUGMENT)) || undefined;
+}
+
 /** @param {FineTuneOptions} options */
 export function check(options) {
   checkObject('fineTune: options', options);
@@ -219,12 +243,13 @@ export function check(options) {
   checkBudget('fineTune', options.budget);
   checkWish(options.checkpoint);
   checkKeys('fineTune: accept', options.accept, ['lossRise', 'replayDrop']);
-  const { epochs = 1, batchSize = 16, lastLayers = 1, patience = 8, validation = 0, lr = 1 } = options;
+  const { epochs = 1, batchSize = 16, lastLayers = 1, patience = 8, validation = 0, lr = 1, anchor = 0 } = options;
   checkWhole('fineTune: epochs', epochs, 1);
   checkWhole('fineTune: batchSize', batchSize, 1);
   checkWhole('fineTune: lastLayers', lastLayers, options.head === false ? 1 : 0);
   checkWhole('fineTune: patience', patience, 1);
   if (!(validation >= 0 && validation < 1)) throw invalid(`fineTune: validation is a share below 1, not ${validation}`);
+  if (!(anchor >= 0 && anchor < Infinity)) throw invalid(`fineTune: anchor is a number from 0 up, not ${anchor}`);
   if (!(lr > 0 && lr < Infinity)) throw invalid(`fineTune: lr is a number above 0, not ${lr}`);
 }
 
@@ -266,7 +291,7 @@ async function layersOf(makers, model, engine) {
  * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options
  * @returns {Promise<Plan[]>}
  */
-async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLayers, engine }) {
+async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLayers, replay, engine }) {
   const there = new Set(session.parameters.map(({ name }) => name));
   const count = lastLayers ?? (head === false ? Infinity : 0);
   const all = count ? await layersOf(makers, model, engine) : [];
@@ -274,12 +299,13 @@ async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLa
     .map((names) => names.filter((name) => there.has(name)))
     .filter((names) => names.length)
     .slice(0, count);
-  if (head === false) return [{ name: 'layers', trains: last.flat(), lr, epochs: epochs ?? 20 }];
+  const base = last.flat();
+  if (head === false) return [{ name: 'layers', trains: base, base, lr, epochs: epochs ?? (replay ? 10 : 20) }];
   const top = session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name);
   /** @type {Plan} */
-  const first = { name: 'head', trains: top, lr, epochs: epochs ?? 40 };
+  const first = { name: 'head', trains: top, base: [], lr, epochs: epochs ?? 40 };
   const lower = { lr: lr * LOWER_RATE, epochs: Math.ceil(first.epochs * LOWER_EPOCHS) };
-  return last.length ? [first, { name: 'layers', trains: [...top, ...last.flat()], ...lower }] : [first];
+  return last.length ? [first, { name: 'layers', trains: [...top, ...base], base, ...lower }] : [first];
 }
 
 /**
@@ -289,7 +315,7 @@ async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLa
  */
 function fitOf({ name, lr, epochs }, train, heldOut, options, leftMs) {
   const {
-    batchSize = 16,
+    batchSize = options.head === false && options.replay ? 32 : 16,
     patience = 8,
     seed = 0,
     signal,

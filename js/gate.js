@@ -6,8 +6,8 @@ import { fed } from './person.js';
 /** @import { TrainingSession } from './session.js' */
 /** @import { Examples } from './person.js' */
 
-/** How much of the new weights is taken where all of them would make something worse. */
-const SHARES = [0.75, 0.5, 0.25];
+/** Where all of the new weights would make something worse, the share of them that is taken is found by so many halvings. */
+const HALVINGS = 3;
 /**
  * Defaults of `accept`, and how many times as much speaks of labels that contradict what was known: then nothing is
  * taken.
@@ -46,15 +46,22 @@ export async function take(session, kept, before, judged, limits) {
   const after = await scoresOf(session, judged);
   const reason = worse(before, after, limits);
   if (!reason) return { after, share: 1, reason };
-  const far = worse(before, after, { ...limits, accept: scaled(limits.accept, CONTRADICTION) });
-  for (const share of far ? [] : SHARES) {
+  const mix = async (/** @type {number} */ share) => {
     const mixed = old.map((x, i) => x + share * (now[i] - x));
-    await session.loadParametersBuffer(new Uint8Array(mixed.buffer), false);
+    await session.loadParametersBuffer(share ? new Uint8Array(mixed.buffer) : kept, false);
+  };
+  const far = worse(before, after, { ...limits, accept: scaled(limits.accept, CONTRADICTION) });
+  let best = { after, share: 0, reason };
+  for (let step = 0.5, share = 0.5, i = 0; i < HALVINGS && !far; i++) {
+    await mix(share);
     const scores = await scoresOf(session, judged);
-    if (!worse(before, scores, limits)) return { after: scores, share, reason };
+    const fits = !worse(before, scores, limits);
+    if (fits) best = { after: scores, share, reason };
+    step /= 2;
+    share += fits ? step : -step;
   }
-  await session.loadParametersBuffer(kept, false);
-  return { after, share: 0, reason };
+  await mix(best.share);
+  return best;
 }
 
 /** @param {Uint8Array} bytes */

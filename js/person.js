@@ -10,6 +10,9 @@ import { Tensor } from './tensor.js';
 
 /** The most samples of `replay` on which old and new weights are compared. */
 const JUDGED = 500;
+/** Beside replay so many are learned in an epoch, for which each of the person's is repeated so often at most. */
+const EPOCH = 640;
+const REPEATS = 8;
 
 /** Those of a model that keeps its outputs. @param {TrainingSession} session @param {readonly string[]} [named] */
 export function ownClasses({ classNames, trainingInputs }, named) {
@@ -136,17 +139,26 @@ export function split(all, classes, share, seed) {
 }
 
 /**
- * Of given samples some are learned beside the person's, so that they are not forgotten, and others judge.
+ * Of given samples some are learned beside the person's, so that they are not forgotten, and others judge. Where
+ * a model goes on, both are repeated if an epoch would be short, for augmentation makes others of them; with a new head
+ * their features would be the same.
  * @param {FineTuneOptions} options @param {readonly string[]} classes @param {Examples} train @param {number} seed
  */
-export function replayOf({ replay }, classes, train, seed) {
+export function replayOf({ replay, head }, classes, train, seed) {
   const { ratio = 0.5, ...data } = /** @type {NonNullable<FineTuneOptions['replay']>} */ (replay);
   if (!(ratio >= 0 && ratio < 1)) throw invalid(`fineTune: replay: ratio is a number below 1, not ${ratio}`);
   const all = examplesOf('fineTune: replay', data, classes);
   const order = permutation(all.labels.length, seed, 1);
   const judged = Math.min(JUDGED, Math.ceil(all.labels.length / 2));
-  const learned = Math.min(all.labels.length - judged, Math.ceil((ratio / (1 - ratio)) * train.labels.length));
-  return { judged: pick(all, order.subarray(0, judged)), learned: pick(all, order.subarray(judged, judged + learned)) };
+  const rest = order.subarray(judged);
+  const mine = train.labels.length;
+  const goesOn = head === false;
+  const repeats = goesOn ? Math.min(REPEATS, Math.max(1, Math.round((EPOCH * (1 - ratio)) / mine))) : 1;
+  const wanted = Math.round((repeats * mine * ratio) / (1 - ratio));
+  const count = goesOn && rest.length ? wanted : Math.min(wanted, rest.length);
+  const own = Int32Array.from({ length: repeats * mine }, (_, i) => i % mine);
+  const known = Int32Array.from({ length: count }, (_, i) => rest[i % rest.length]);
+  return { judged: pick(all, order.subarray(0, judged)), learned: join(pick(train, own), pick(all, known)) };
 }
 
 /** As `fit` and `evaluate` take them. @param {Examples} examples */

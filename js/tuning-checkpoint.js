@@ -22,6 +22,8 @@ const DECIDING = /** @type {const} */ ([
   'labelSmoothing',
   'validation',
   'patience',
+  'augment',
+  'anchor',
   'seed',
 ]);
 

@@ -774,14 +774,14 @@ export interface FineTuneOptions {
    * none. With `head: false`, how many of the model's last layers learn; default: all.
    */
   lastLayers?: number;
-  /** The most that there are; default 40, and 20 with `head: false`. */
+  /** The most that there are; default 40, and with `head: false` 20, or 10 beside `replay`. */
   epochs?: number;
   /**
    * The highest learning rate, of AdamW; it rises over the first twentieth of the steps and falls along half a wave.
    * Default 1e-3.
    */
   lr?: number;
-  /** Default 16. */
+  /** Default 16, and 32 with `head: false` beside `replay`. */
   batchSize?: number;
   /** Default 0.1. */
   labelSmoothing?: number;
@@ -793,10 +793,22 @@ export interface FineTuneOptions {
   patience?: number;
   /**
    * Samples of what the model knew before. So many of them are learned beside the person's examples that they are
-   * `ratio` (default 0.5) of all; others, up to 500, judge with what is held out. More of them keep more of what was
-   * known, and take more time: 0.9 where that must not suffer.
+   * `ratio` (default 0.5) of all; with `head: false` an epoch is of about 640, for which each example of the person is
+   * repeated up to eight times. Others, up to 500, judge with what is held out. Some hundreds are best: fewer keep less
+   * of what was known, and judge less surely.
    */
   replay?: FineTuneData & { ratio?: number };
+  /**
+   * How pictures or signals are changed each time that they are learned, as of `fit`; false: not at all. Default: not
+   * with a new head, whose features are computed once; pictures are moved by up to 7 % and turned by up to 10° with
+   * `head: false`. A page that serves its files by itself needs `worker-augment.js` beside `worker.js`.
+   */
+  augment?: FitOptions['augment'] | false;
+  /**
+   * How strongly all that the base has (not a new head) is drawn to where it was, as the `anchor` of a parameter group;
+   * 0: not at all. Default 0.1.
+   */
+  anchor?: number;
   /**
    * When the new weights are taken: the loss of what is held out may rise by this share of it (default 0), and the
    * accuracy on the replay samples may fall by so much (default 0.01). Else the old ones are put back.

@@ -28,8 +28,11 @@ ${DATA_HELP}
   --last-layers N      layers below the head that learn after it (0); with --keep-outputs, those that learn (all)
   --replay DATA        samples of what the model knew, to be kept
   --replay-ratio R     which share of what is learned they are (0.5)
-  --epochs N           the most (40; 20 with --keep-outputs)
-  --batch-size N       (16)
+  --augment STEPS      what changes the examples each time, joined by commas as of train; none (with --keep-outputs: pictures
+                       are moved and turned a little)
+  --anchor A           how strongly the layers are drawn to where they were (0.1)
+  --epochs N           the most (40; with --keep-outputs 20, or 10 beside --replay)
+  --batch-size N       (16; 32 with --keep-outputs and --replay)
   --lr RATE            (1e-3)
   --label-smoothing E  (0.1)
   --validation SHARE   of each class, held out (0.2)
@@ -50,6 +53,8 @@ export const FINE_TUNE_OPTIONS = {
   'last-layers': { type: 'string' },
   replay: { type: 'string' },
   'replay-ratio': { type: 'string' },
+  augment: { type: 'string' },
+  anchor: { type: 'string' },
   epochs: { type: 'string' },
   'batch-size': { type: 'string' },
   lr: { type: 'string' },
@@ -110,6 +115,8 @@ function optionsIn(values) {
   return {
     head: keeps ? false : { at: values['head-at'], hidden: whole('head-hidden', 0) },
     lastLayers: whole('last-layers', keeps ? 1 : 0),
+    augment: augmentIn(values),
+    anchor: number('anchor', values.anchor, { least: 0 }),
     epochs: whole('epochs', 1),
     batchSize: whole('batch-size', 1),
     lr: number('lr', values.lr, { least: 0 }),
@@ -119,6 +126,10 @@ function optionsIn(values) {
     seed: whole('seed', 0),
   };
 }
+
+/** @param {Values} values */
+const augmentIn = ({ augment, layout }) =>
+  augment === 'none' ? false : augment && { steps: augment.split(','), layout };
 
 /** @param {{ inputs: any, labels?: any }} data */
 const examplesOf = ({ inputs, labels }) => ({ inputs, labels: labels[LABELS.name].data });

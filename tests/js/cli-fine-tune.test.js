@@ -66,11 +66,27 @@ test('what has become worse is not written', async () => {
   assert.deepEqual([code, existsSync(at('wrong.onnx'))], [1, false]);
 });
 
+test("--augment and --anchor are fineTune's", async () => {
+  const options = ['--keep-outputs', '--epochs', '4', '--json', '--force', '-o', at('far.onnx')];
+  const lossOf = async (...more) => {
+    const { stdout, stderr } = await run('fine-tune', at('mine.onnx'), '--data', table, ...options, ...more);
+    return stdout ? JSON.parse(stdout).phases[0].history.epochs.at(-1).metrics.loss : stderr;
+  };
+  const [plain, same, drawn] = [
+    await lossOf('--anchor', '0'),
+    await lossOf('--anchor', '0', '--augment', 'none'),
+    await lossOf('--anchor', '100'),
+  ];
+  assert.ok(plain === same && drawn !== plain, `${plain}, ${same}, ${drawn}`);
+  assert.match(await lossOf('--augment', 'spin'), /there is no step 'spin'/);
+});
+
 test('wrong usage is told before anything is read', async () => {
   const wrong = [
     [['-o', at('x.onnx'), '--epochs', 'many'], /--epochs must be a whole number/],
     [['-o', at('x.onnx'), '--keep-outputs', '--head-at', 'h'], /--head-at: with --keep-outputs there is no new head/],
     [['-o', at('x.onnx'), '--replay-ratio', '0.5'], /--replay-ratio: it is for --replay/],
+    [['-o', at('x.onnx'), '--anchor', '-1'], /--anchor must be a number of at least 0/],
     [[], /--out is needed/],
   ];
   for (const [args, message] of wrong) {

@@ -48,18 +48,65 @@ test('twenty examples a class of five that the network never saw', async () => {
 test('a foreign hand is learned, and what was known stays: each by itself costs the other', async () => {
   const data = pick('train', DIGITS, 5, { from: 30_000, hand: foreign });
   const plain = await fineTune(base, data, { head: false, engine, accept: { lossRise: 9, replayDrop: 1 } });
-  const { session, report, rollback } = await fineTune(base, data, {
-    head: false,
-    engine,
-    replay: { ...known, ratio: 0.9 },
-  });
+  const { session, report, rollback } = await fineTune(base, data, { head: false, engine, replay: known });
   const [mine, others] = [await accuracyOf(session, hand500, DIGITS), await accuracyOf(session, test500, DIGITS)];
   const forgot = await accuracyOf(plain.session, test500, DIGITS);
   await rollback();
   const [before, knew] = [await accuracyOf(session, hand500, DIGITS), await accuracyOf(session, test500, DIGITS)];
   const said = `hand ${before} → ${mine}, others' ${knew} → ${others}, without replay ${forgot}`;
-  assert.ok(report.accepted && mine >= before + 0.03, said);
+  assert.ok(report.accepted && mine >= before + 0.06, said);
   assert.ok(others >= knew - 0.01 && others > forgot, said);
+});
+
+/** How far from what they were: of all weights. */
+async function distanceOf(options, data) {
+  const open = { lossRise: 9, replayDrop: 1 };
+  const { session, report, rollback } = await fineTune(base, data, { head: false, engine, accept: open, ...options });
+  const { data: now } = await session.getContiguousParameters(false);
+  const there = now.slice();
+  await rollback();
+  const { data: was } = await session.getContiguousParameters(false);
+  await session.release();
+  return { distance: Math.hypot(...there.map((x, i) => x - was[i])), report };
+}
+
+test('an anchor keeps all layers near the base, without replay too; augmentation makes other pictures', async () => {
+  const data = pick('train', DIGITS, 5, { from: 30_000, hand: foreign });
+  const distances = [];
+  for (const anchor of [0, undefined, 10]) distances.push((await distanceOf({ anchor, epochs: 5 }, data)).distance);
+  assert.ok(distances[0] > distances[1] && distances[1] > 1.4 * distances[2], distances.join(', '));
+  const [still, moved] = [await distanceOf({ augment: false, epochs: 2 }, data), await distanceOf({ epochs: 2 }, data)];
+  const lossOf = ({ report }) => report.phases[0].history.epochs.at(-1).metrics.loss;
+  assert.ok(lossOf(moved) > 1.05 * lossOf(still), `${lossOf(moved)}, of pictures as they are ${lossOf(still)}`);
+});
+
+test('beside replay each example is learned several times an epoch, as the ratio says', async () => {
+  const data = pick('train', DIGITS, 5, { from: 30_000, hand: foreign });
+  const { inputs, labels } = known;
+  for (const [replay, steps] of [
+    [{ ratio: 0.5 }, 20], // 8 · 40 of the person's, 320 others
+    [{ ratio: 0.9 }, 25], // 2 · 40 and 720
+    [{ ratio: 0 }, 10],
+  ]) {
+    const { session, report } = await fineTune(base, data, {
+      head: false,
+      engine,
+      epochs: 1,
+      replay: { inputs, labels, ...replay },
+    });
+    assert.deepEqual([report.phases[0].history.steps, report.examples.trained], [steps, 40]);
+    await session.release();
+  }
+});
+
+test('with a new head, what the base has is anchored alone', async () => {
+  const data = named(pick('train', NEW, 6));
+  const { session } = await fineTune(taught, data, { engine, epochs: 1, lastLayers: 1, anchor: 2 });
+  const checkpoint = await session.saveCheckpoint();
+  const text = Buffer.from(checkpoint).toString('latin1');
+  const count = (name) => text.split(name).length - 1;
+  // once more in its group and in its base
+  assert.equal(count('onnx::Conv_87') - count('head.weight'), 2);
 });
 
 test('a wrong teacher is refused, and the old weights are back to the bit', async () => {
@@ -156,6 +203,8 @@ test('what does not fit is refused in a sentence, and a signal stops it', async 
     [data, { classes: ['7', '9'] }, /the label "8" in row \d+ is none of 7, 9/],
     [data, { epoch: 3 }, /epoch/],
     [data, { validation: 1 }, /validation is a share below 1/],
+    [data, { anchor: -1 }, /anchor is a number from 0 up, not -1/],
+    [data, { augment: ['spin'] }, /there is no step 'spin'/],
     [data, { replay: { ...data, ratio: 1 } }, /ratio is a number below 1/],
     [data, { head: false, classes: ['7', '8'] }, /the model has 5 classes, and classes are 7, 8/],
     [data, { head: { at: 'nowhere' } }, /computes no value 'nowhere'/],
