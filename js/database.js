@@ -4,6 +4,7 @@
  */
 
 import { checksum, isSame } from './checksum.js';
+import { inTime } from './in-time.js';
 
 /** @import { Room, Stored } from './versions.js' */
 
@@ -12,9 +13,7 @@ export const hasDatabases = () => typeof indexedDB !== 'undefined';
 
 /** How long a storage may be silent while the page is awake: so many seconds, and one more for each so many bytes. */
 const PATIENCE = 15,
-  BYTES_A_SECOND = 1e6,
-  /** A tab in the background is called once a minute, one that was suspended after hours: so much counts of it. */
-  MOST_AT_ONCE = 5;
+  BYTES_A_SECOND = 1e6;
 
 /**
  * @template T
@@ -94,39 +93,13 @@ function connectTo(database) {
     const time = { up: false };
     const attempt = async () => work(await begin(mode, time));
     const trying = attempt().catch((error) => (error.name === 'AbortError' ? attempt() : Promise.reject(error)));
-    return await inTime(trying, PATIENCE + Math.ceil(size / BYTES_A_SECOND), () => {
+    const seconds = PATIENCE + Math.ceil(size / BYTES_A_SECOND);
+    return await inTime(trying, seconds, () => {
       time.up = true;
       leave(current);
+      return new Error(`the storage did not answer within ${seconds} s; what was asked of it may still be done`);
     });
   };
-}
-
-/**
- * Seconds are counted while the page is awake: one that was suspended has not waited.
- * @template T
- * @param {Promise<T>} work
- * @param {number} seconds
- * @param {() => void} giveUp
- */
-async function inTime(work, seconds, giveUp) {
-  let left = seconds,
-    last = performance.now(),
-    timer;
-  const late = new Promise((_, reject) => {
-    timer = setInterval(() => {
-      const now = performance.now();
-      left -= Math.max(1, Math.min((now - last) / 1000, MOST_AT_ONCE));
-      last = now;
-      if (left > 0) return;
-      giveUp();
-      reject(new Error(`the storage did not answer within ${seconds} s; what was asked of it may still be done`));
-    }, 1000);
-  });
-  try {
-    return await /** @type {Promise<T>} */ (Promise.race([work, late]));
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 /** What a browser says of bytes that it has lost. */

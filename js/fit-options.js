@@ -37,7 +37,7 @@ export const FIT_KEYS = /** @type {const} */ ([
 export const EMA_DECAY = 0.999;
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
 export const EMA_KEYS = /** @type {const} */ (['decay']);
-export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs']);
+export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs']);
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {
   checkKeys('fit', options, FIT_KEYS);

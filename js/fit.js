@@ -427,7 +427,7 @@ class Fit {
     this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#epochs) {
       await this.#enterNextEpoch();
-      await this.#saver.save(this.#moment);
+      await this.#saver.saveEpoch(this.#moment);
     }
     await this.#options.onEpoch?.(event);
     return stop;

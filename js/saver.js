@@ -1,6 +1,7 @@
 /** The checkpoints of a fit: when one is due, what becomes of one that fails, and the last. */
 
 import { sentenceOf, TrainletError } from './errors.js';
+import { inTime } from './in-time.js';
 import { whenLeft } from './leaving.js';
 
 /** @import { FitOptions } from './types.js' */
@@ -11,8 +12,8 @@ import { whenLeft } from './leaving.js';
 
 /** After a save that failed: the time to the next, doubled each time. */
 const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
-/** A store that takes longer has failed: this, and a thousandth of a second for each of so many bytes. */
-const [SAVE_MS, SAVE_BYTES_PER_MS] = [60_000, 1000];
+/** A store that takes longer has failed: so many seconds, and one more for each so many bytes. */
+const [PATIENCE, BYTES_A_SECOND] = [60, 1e6];
 
 export class Saver {
   /** Spent on saves so far. */
@@ -54,6 +55,11 @@ export class Saver {
             this.#leaving = undefined;
           });
       });
+  }
+
+  /** Where the next epoch begins. @param {Moment} moment */
+  async saveEpoch(moment) {
+    if ((moment.epoch + 1) % (this.#checkpoint?.everyEpochs ?? 1) === 0) await this.save(moment);
   }
 
   /** What is not saved yet. @param {Moment} moment */
@@ -137,23 +143,15 @@ export class Saver {
  * @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} meta
  */
 export async function saveInTime(store, name, bytes, meta) {
-  const ms = SAVE_MS + bytes.length / SAVE_BYTES_PER_MS;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  /** @type {Promise<never>} */
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(new TrainletError('store-failed', `the store has not answered for ${Math.round(ms / 1000)} seconds`)),
-      ms,
-    );
-  });
+  const seconds = PATIENCE + Math.round(bytes.length / BYTES_A_SECOND);
   try {
-    return await Promise.race([store.save(name, bytes, meta), late]);
+    return await inTime(
+      store.save(name, bytes, meta),
+      seconds,
+      () => new TrainletError('store-failed', `the store has not answered for ${seconds} seconds`),
+    );
   } catch (error) {
     if (error instanceof TrainletError) throw error;
     throw new TrainletError('store-failed', sentenceOf(error), { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }

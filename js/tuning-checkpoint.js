@@ -27,6 +27,9 @@ const DECIDING = /** @type {const} */ ([
   'seed',
 ]);
 
+/** Epochs of a head take milliseconds: each by itself is not worth a save. */
+const USUAL_MS = 1000;
+
 /** @param {Wish} [wish] */
 export const checkWish = (wish) => checkKeys('fineTune: checkpoint', wish, CHECKPOINT_KEYS);
 
@@ -56,11 +59,12 @@ export class TuningCheckpoint {
    * @param {number} phase @returns {NonNullable<FitOptions['checkpoint']>}
    */
   of(phase) {
-    const { store, ...rest } = this.#wish;
+    const { store, name, ...given } = this.#wish;
+    const intervals = Object.values(given).some((each) => each !== undefined) ? given : { everyMs: USUAL_MS };
     /** @type {Wish['store']['save']} */
     const save = async (name, bytes, { ended, ...meta } = {}) =>
       ended ? 0 : await store.save(name, bytes, { ...meta, fineTune: { key: this.key, phase } });
-    return { ...rest, store: /** @type {any} */ ({ save }) };
+    return { everyEpochs: Infinity, ...intervals, name, store: /** @type {any} */ ({ save }) };
   }
 
   /** What was taken in the end: nothing goes on from there. @param {TrainingSession} session */

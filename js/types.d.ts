@@ -817,7 +817,7 @@ export interface FineTuneOptions {
   /** Of what is held out, and of the shuffles. Default 0. */
   seed?: number;
   /**
-   * Where it is saved, as of `fit`: while it trains, and what was taken in the end, of which `report.checkpoint` tells.
+   * Where it is saved, as of `fit`: while it trains, by default each second, and what was taken in the end, of which `report.checkpoint` tells.
    * The same call (the same model, examples and options that decide what is learned) goes on where one under that name
    * was cut short, by a kill too, and gives what that would have given, to the bit. Default: nowhere.
    */
@@ -1406,7 +1406,7 @@ export interface FitOptions {
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
   /**
-   * Checkpoints are saved at these intervals, after each epoch, at the end, when the fit is aborted, and as soon as the
+   * Checkpoints are saved at these intervals (`everyEpochs`: 1 by default, Infinity for none by epochs), at the end, when the fit is aborted, and as soon as the
    * page is hidden or left (`visibilitychange`, `pagehide`). A page that is closed may be gone before such a save is
    * done: `everyMs` is what it loses at most. A save that
    * fails (no room, or a store that does not answer within a minute plus a second for each MB) does not end the fit:
@@ -1414,7 +1414,7 @@ export interface FitOptions {
    * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    */
-  checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number };
+  checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number; everyEpochs?: number };
   /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
   budget?: Budget;
   /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */

@@ -18,14 +18,14 @@ const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-e
 
 /**
  * `script`: a module that the page of each folder runs. `talk(request, response)` answers what is asked below /talk/.
- * `files`: names of what was loaded.
+ * `kept`: browsers may keep pages, as they are, for who goes back. `files`: names of what was loaded.
  */
-export async function openRepository({ script = '', talk } = {}) {
+export async function openRepository({ script = '', talk, kept = false } = {}) {
   const page = `<!doctype html><title>Trainlet</title><link rel="icon" href="data:,"><script type="module">${script}</script>`;
   const files = [];
   const server = createServer((request, response) => {
     const [, kind, ...rest] = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).split('/');
-    const headers = { ...(kind === 'isolated' && ISOLATION), 'cache-control': 'no-store' };
+    const headers = { ...(kind === 'isolated' && ISOLATION), ...(!kept && { 'cache-control': 'no-store' }) };
     const file = path.join(root, ...rest);
     if (kind === 'talk' && talk) return talk(request, response);
     if (!rest.join('')) return response.writeHead(200, { ...headers, 'content-type': TYPES['.html'] }).end(page);

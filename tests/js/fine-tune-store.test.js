@@ -34,7 +34,7 @@ const dyingStore = (saves, stop) => ({
 test('a fineTune that was cut short, in any phase, goes on to the bit', { timeout: 300_000 }, async () => {
   const options = { engine, epochs: 6, lastLayers: 2, replay: { ...named(pick('train', [7, 8], 20)), ratio: 0.3 } };
   const whole = await fineTune(taught, data, options);
-  const [name, checkpoint] = ['run', { store, name: 'run', everySteps: 1 }];
+  const [name, checkpoint] = ['run', { store, name: 'run', everySteps: 1, everyEpochs: 1 }];
   const phases = [];
   for (const saves of [1, 9, 24, 27]) {
     const stop = new AbortController();
@@ -85,7 +85,7 @@ test('what was learned is not lost where it cannot be saved in the end', async (
   const { session, report } = await fineTune(taught, data, {
     engine,
     epochs: 2,
-    checkpoint: { store: full, name: 'run' },
+    checkpoint: { store: full, name: 'run', everyEpochs: 1 },
     onCheckpoint: ({ error }) => told.push(error?.code),
   });
   assert.deepEqual([report.accepted, report.checkpoint.error.code, told[0]], [true, 'store-failed', 'store-failed']);

@@ -455,6 +455,17 @@ test('checkpoints are saved every so many steps, after each epoch, at the end an
     saved.map(({ step, name }) => [step, name]),
     [[1, 'run']],
   );
+  for (const [everyEpochs, steps] of [
+    [2, [6, 12, 15]],
+    [Infinity, [15]],
+  ]) {
+    saved.length = 0;
+    await train({ epochs: 5, checkpoint: { store, name: 'run', everyEpochs } });
+    assert.deepEqual(
+      saved.map(({ step }) => step),
+      steps,
+    );
+  }
 });
 
 /** A store that fails as often as it is told to. @param {number} failures @param {() => unknown} fail */
@@ -571,7 +582,7 @@ test('aborted and not saved is told as not saved', async () => {
 });
 
 test('a store that does not answer fails after a minute', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.timers.enable({ apis: ['setInterval'] });
   const store = storeThatFails(2, () => new Promise(() => {}));
   const failing = train({ checkpoint: { store, name: 'run', everySteps: 2 } });
   const rejected = assert.rejects(

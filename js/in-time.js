@@ -1,0 +1,30 @@
+/** Waiting that ends: what does not answer has failed. */
+
+/** A tab in the background is called once a minute, one that was suspended after hours: so many seconds count of it. */
+const MOST_AT_ONCE = 5;
+
+/**
+ * Seconds are counted while the page is awake: one that was suspended has not waited.
+ * @template T
+ * @param {Promise<T>} work
+ * @param {number} seconds
+ * @param {() => unknown} giveUp gives the error
+ */
+export async function inTime(work, seconds, giveUp) {
+  let left = seconds,
+    last = performance.now(),
+    timer;
+  const late = new Promise((_, reject) => {
+    timer = setInterval(() => {
+      const now = performance.now();
+      left -= Math.max(1, Math.min((now - last) / 1000, MOST_AT_ONCE));
+      last = now;
+      if (left <= 0) reject(giveUp());
+    }, 1000);
+  });
+  try {
+    return await /** @type {Promise<T>} */ (Promise.race([work, late]));
+  } finally {
+    clearInterval(timer);
+  }
+}
