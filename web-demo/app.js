@@ -1,23 +1,29 @@
-// The page: wires the pad, the notebook, the network, the training and the figures to each other.
+// The page of the digits: wires the pad, the drawings, the network, the lesson and the figures to each other.
 import { CheckpointStore } from '../js/index.js';
 import { Chart } from './chart.js';
+import { prepareDialogs } from './dialogs.js';
+import { Drawings } from './drawings.js';
+import { showFigures } from './figures.js';
 import { showGallery } from './gallery.js';
-import { Network } from './model.js';
-import { DIGITS, Notebook, SYMBOLS } from './notebook.js';
+import { Learner } from './learner.js';
+import { keepForFlights } from './offline.js';
 import { Pad } from './pad.js';
 import { rasterize } from './preprocess.js';
-import { percent, Reading } from './reading.js';
+import { Reading } from './reading.js';
 import { loadReplay } from './replay.js';
-import { readDrawings, score, train } from './trainer.js';
+import { DIGITS, read } from './trainer.js';
 
 const SPEAK_EVERY = 5000; // ms between two spoken words on progress
+const OWN_MOST = 10;
 const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 
-/** @type {CheckpointStore | undefined} */ let store;
-/** @type {Notebook} */ let notebook = new Notebook(undefined);
-/** @type {Network | undefined} */ let network;
-/** @type {ReturnType<typeof loadReplay>} */ let digits;
-/** @type {AbortController | undefined} */ let training;
+let drawings = new Drawings(undefined),
+  learner = /** @type {Learner | undefined} */ (undefined),
+  digits = /** @type {ReturnType<typeof loadReplay> | undefined} */ (undefined),
+  chosen = /** @type {import('./drawings.js').Drawing | undefined} */ (undefined),
+  busy = false, // with the network, so that nothing else may change it
+  adding = /** @type {Promise<unknown>} */ (Promise.resolve());
+const named = /** @type {string[]} */ ([]); // own classes that have no drawing yet
 
 const pad = new Pad($('#pad'), {
   change: drawingChanged,
@@ -27,18 +33,13 @@ const pad = new Pad($('#pad'), {
   },
 });
 const reading = new Reading();
-const accuracyChart = new Chart($('#accuracy-chart'), {
+const chart = new Chart($('#chart'), {
   series: [
-    { key: 'held-out', name: 'Unseen MNIST' },
+    { key: 'digits', name: 'Unseen digits' },
     { key: 'own', name: 'Your drawings' },
   ],
   format: (v) => `${Math.round(v * 100)} %`,
-  bounds: (low) => [low < 0.5 ? 0 : 0.5, 1],
-});
-const lossChart = new Chart($('#loss-chart'), {
-  series: [{ key: 'loss', name: 'Loss' }],
-  format: (v) => v.toFixed(1),
-  bounds: (_, high) => [0, Math.max(0.2, Math.ceil(high * 5) / 5)],
+  bounds: () => [0, 1],
 });
 
 // — Draw —
@@ -48,242 +49,227 @@ let pixels = /** @type {Uint8Array | null} */ (null),
   wanted = false;
 
 function drawingChanged() {
+  if (chosen && !pad.isShown) choose(undefined);
   $('#pad-hint').hidden = !pad.empty;
-  mark();
+  pixels = pad.empty ? null : rasterize(pad.strokes);
+  reading.showSeen(pixels);
+  readAgain();
+}
+
+function readAgain() {
   if (wanted) return;
   wanted = true;
-  requestAnimationFrame(readDrawing);
+  requestAnimationFrame(readNow);
 }
 
 /** At most once a frame, and one question at a time: while one is out, the newest drawing waits. */
-async function readDrawing() {
+async function readNow() {
   if (inFlight) return;
   wanted = false;
-  pixels = pad.empty ? null : rasterize(pad.strokes);
-  reading.showSeen(pixels);
-  if (!pixels || !network) return reading.clear();
+  const session = learner?.speaking;
+  if (!pixels || !session) return reading.clear();
   inFlight = true;
   try {
-    const names = classNames(),
-      probabilities = await network.read(pixels, names.length);
-    if (!pad.empty) reading.show(probabilities, names);
+    const [shares] = await read(session, [{ label: '', pixels }]);
+    if (!pad.empty) reading.show(shares, session.classNames);
   } catch (error) {
-    trouble(error);
+    if (error.code === 'released')
+      wanted = true; // another network has taken its place
+    else trouble(error);
   } finally {
     inFlight = false;
-    if (wanted) requestAnimationFrame(readDrawing);
+    if (wanted) requestAnimationFrame(readNow);
   }
 }
-
-const classNames = () => Array.from({ length: notebook.classes }, (_, i) => notebook.nameOf(i));
 
 // — Teach —
 
-function addDrawing() {
-  const chosen = $('#labels input:checked');
-  if (pad.empty) return teachStatus('Draw something on the pad first.');
-  if (!chosen) {
-    $('#labels input').focus();
-    return teachStatus('Choose what the drawing is first.');
-  }
-  const label = Number(chosen.value),
-    name = notebook.nameOf(label);
-  notebook.drawings.push({ label, pixels: rasterize(pad.strokes) });
-  pad.clear();
-  drawingsChanged();
-  const count = notebook.drawings.filter((d) => d.label === label).length;
-  teachStatus(`Added drawing ${count} of ${name}. ${count < 5 ? 'Draw another.' : 'Ready to train when you are.'}`);
+const ownClasses = () =>
+  [...new Set([...drawings.labels, ...(learner?.session?.classNames ?? []), ...named])].filter(
+    (name) => !DIGITS.includes(name),
+  );
+
+function showClasses() {
+  const own = ownClasses();
+  reading.setClasses([...DIGITS, ...own]);
+  $('#more').hidden = own.length >= OWN_MOST;
+  readAgain();
 }
 
-function removeDrawing(i) {
-  const [{ label }] = notebook.drawings.splice(i, 1);
-  drawingsChanged();
-  $('#gallery button, #add').focus();
-  teachStatus(`Removed a drawing of ${notebook.nameOf(label)}.`);
-}
-
-function addSymbol(event) {
-  event.preventDefault();
-  const name = $('#symbol').value.trim();
-  if (!name) return teachStatus('Type a name for the symbol, such as ★ or A.');
-  const known = classNames().indexOf(name);
-  if (known < 0) notebook.symbols.push(name);
-  $('#symbol').value = '';
+/** @param {string} name */
+function addClass(name) {
+  if (![...DIGITS, ...ownClasses()].includes(name)) named.push(name);
   showClasses();
-  $(`#labels input[value="${known < 0 ? notebook.classes - 1 : known}"]`).checked = true;
-  keep();
+  reading.choose(name);
   teachStatus(`Now draw ${name} on the pad and add it.`);
   $('#pad').focus();
 }
 
-function showClasses() {
-  const chosen = $('#labels input:checked')?.value;
-  $('#labels').replaceChildren(
-    ...classNames().map((name, i) => {
-      const label = document.createElement('label'),
-        input = document.createElement('input'),
-        words = document.createElement('span');
-      Object.assign(input, { type: 'radio', name: 'label', value: String(i), checked: String(i) === chosen });
-      words.textContent = name;
-      label.append(input, words);
-      return label;
-    }),
-  );
-  const room = DIGITS + SYMBOLS - notebook.classes;
-  $('#symbol').disabled = $('#symbol-form button').disabled = room === 0;
-  $('#symbol-room').textContent = room === SYMBOLS ? '' : room ? `room for ${room} more` : 'both places are taken';
-  reading.setClasses(classNames());
-  drawingChanged();
+function addDrawing() {
+  adding = addNow();
 }
 
-async function drawingsChanged() {
-  showGallery($('#gallery'), notebook, removeDrawing);
-  mark();
-  keep();
-  if (!network || !notebook.course.now) return;
+async function addNow() {
+  const label = reading.chosen;
+  if (pad.empty || pad.isShown) return teachStatus('Draw something on the pad first.');
+  if (!label) {
+    $('#labels input').focus();
+    return teachStatus('Choose what it is first, or + for a class of your own.');
+  }
   try {
-    notebook.course.now.own = await readDrawings(network, notebook);
-    showScores();
+    const { strokes } = pad;
+    pad.clear();
+    const { aside } = await drawings.add(strokes, label),
+      count = drawings.of(label).length;
+    drawingsChanged();
+    const then = aside ? 'It is kept aside, to test with.' : count < 5 ? 'Another?' : 'Let it learn.';
+    teachStatus(`${label}: ${count} drawing${count === 1 ? '' : 's'}. ${then}`);
   } catch (error) {
     trouble(error);
   }
+}
+
+function drawingsChanged() {
+  const { list } = drawings,
+    aside = list.length - drawings.practised.length;
+  showGallery($('#gallery'), drawings, chosen?.id, choose);
+  $('#yours-hint').textContent = list.length
+    ? `${list.length - aside} to practise, ${aside} kept aside to test with (dashed).${list.some(isMisread) ? ' In red: what it reads instead.' : ''}`
+    : 'None yet. Five of a kind are a good start.';
+  $('#forget').hidden = !chosen;
+  $('#kept').textContent = list.length ? `Kept: ${list.length} drawing${list.length === 1 ? '' : 's'}.` : '';
+  showClasses();
+  showLesson();
+}
+
+const isMisread = ({ label, reads }) => reads !== undefined && reads !== label;
+
+/** @param {import('./drawings.js').Drawing | undefined} drawing */
+function choose(drawing) {
+  chosen = drawing;
+  if (drawing) pad.show(drawing.strokes);
+  drawingsChanged();
 }
 
 const teachStatus = (words) => {
   $('#teach-status').textContent = words;
 };
 
-// — Train —
+// — Learn —
 
-async function startTraining() {
-  const { course } = notebook;
-  if (!notebook.drawings.length) {
-    $('#pad').focus();
-    return teachStatus('Add at least one drawing before training.');
-  }
-  if (course.step >= course.target) {
-    course.target = course.step + Number($('#length').value);
-    course.before = null;
-  }
-  training = new AbortController();
-  showProgress();
-  let spoken = 0;
-  const onStep = (event) => {
-    showPace(event);
-    showCharts();
-    if (performance.now() - spoken < SPEAK_EVERY) return;
-    spoken = performance.now();
-    $('#train-spoken').textContent = `Step ${course.step} of ${course.target}, loss ${event.loss.toFixed(2)}.`;
-  };
+let spoken = 0;
+
+function stepped({ step, steps, loss, samplesPerSecond }) {
+  readAgain();
+  $('#progress').value = step / steps;
+  const speed = Math.round(samplesPerSecond).toLocaleString('en');
+  $('#pace').textContent = `Step ${step} of ${steps} · loss ${loss.toFixed(2)} · ${speed} images/s`;
+  if (performance.now() - spoken < SPEAK_EVERY) return;
+  spoken = performance.now();
+  $('#spoken').textContent = `Step ${step} of ${steps}.`;
+}
+
+/** Nothing else changes the network meanwhile. @param {() => Promise<unknown>} work */
+async function alone(work) {
+  if (busy) return;
+  busy = true;
+  showLesson();
   try {
-    const run = {
-      network,
-      notebook,
-      digits: await digits,
-      store,
-      signal: training.signal,
-      onStep,
-      onScore: showScores,
-    };
-    await score(network, notebook, run.digits.test);
-    course.before ??= course.now;
-    showScores();
-    await train(run);
+    await work();
   } catch (error) {
     trouble(error);
   }
-  training = undefined;
-  showProgress();
-  showScores();
-  drawingChanged();
-  $('#train-spoken').textContent = `${$('#pace').textContent} ${$('#verdict').textContent}`;
+  busy = false;
+  drawingsChanged();
 }
 
-const finished = () => notebook.course.step >= notebook.course.target;
-
-function showPace({ loss, samplesPerSecond, etaMs }) {
-  const { step, target } = notebook.course,
-    left = Math.ceil(etaMs / 1000);
-  $('#progress').value = step / target;
-  const speed = Math.round(samplesPerSecond).toLocaleString('en');
-  $('#pace').textContent = `Step ${step} of ${target} · loss ${loss.toFixed(2)} · ${speed} samples/s · ${left} s left`;
+/** @param {{ wrong?: boolean }} [how] */
+async function learn({ wrong = false } = {}) {
+  await adding;
+  if (!drawings.practised.length && !wrong) return teachStatus('Add at least one drawing first.');
+  showOne(wrong);
+  await alone(() => lesson(() => learner.begin({ rehearse: wrong || $('#rehearse').checked, wrong })));
 }
 
-function showProgress() {
-  const { step, target } = notebook.course,
+/** @param {() => Promise<unknown>} work @param {string} words */
+async function lesson(work, words = 'Watch the guess.') {
+  teachStatus(words);
+  await work();
+  teachStatus(learner.lesson ? 'Stopped. It can go on from here.' : learner.notes.verdict);
+}
+
+/** Something to watch while it learns: the latest drawing that is kept aside, or any. @param {boolean} wrong */
+function showOne(wrong) {
+  const own = drawings.list.filter(({ label }) => wrong || !DIGITS.includes(label)),
+    one = own.filter(({ aside }) => aside).at(-1) ?? own.at(-1) ?? drawings.list.at(-1);
+  if (one && pad.empty) choose(one);
+}
+
+async function undo() {
+  await learner.undo();
+  teachStatus(learner.notes.verdict);
+}
+
+async function forget() {
+  const { id, label } = chosen,
+    wasLearned = learner.hasLearned(id);
+  await alone(async () => {
+    await drawings.forget(id);
+    chosen = undefined;
+    pad.clear();
+    teachStatus(`A drawing of ${label} is deleted. Nothing was learned from it.`);
+    if (!wasLearned) return;
+    await learner.beginAgain();
+    if (drawings.practised.length) await learner.begin({ rehearse: true, wrong: false });
+    teachStatus(`A drawing of ${label} is deleted, and the network learned again from how it came, without it.`);
+  });
+}
+
+function showLesson() {
+  const { session, lesson, running, notes } = learner ?? {},
     go = $('#go');
-  go.disabled = $('#export').disabled = !network;
-  go.textContent = training ? 'Stop' : finished() ? (step ? 'Train again' : 'Train') : 'Continue';
-  $('#length').disabled = Boolean(training) || !finished();
-  $('#progress').value = target ? step / target : 0;
-  if (training) $('#pace').textContent = 'Reading everything once, for the figures before …';
-  else if (!step) $('#pace').textContent = 'Not trained yet.';
-  else $('#pace').textContent = finished() ? `Trained for ${step} steps.` : `Stopped at step ${step} of ${target}.`;
-  mark();
+  const isFree = session && !busy && !lesson;
+  go.disabled = !session || (busy && !running);
+  $('#undo-lesson').disabled = !isFree || !notes.canUndo;
+  for (const id of ['#wrong', '#forget', '#rehearse', '#export']) $(id).disabled = !isFree;
+  go.textContent = running ? 'Stop' : lesson ? 'Go on' : 'Learn';
+  if (!notes) return;
+  $('#progress').value = notes.steps ? notes.step / notes.steps : 0;
+  if (!busy) $('#pace').textContent = paceOf(notes, lesson);
+  $('#verdict').textContent = running ? teaching(lesson) : notes.verdict || advice();
+  $('#verdict').classList.toggle('refused', notes.verdict.startsWith('Refused'));
+  chart.set({ own: notes.chart.own, digits: notes.chart.digits }, notes.steps);
+  showFigures(notes.figures);
 }
 
-// — Results —
+const paceOf = ({ step, steps }, lesson) =>
+  lesson ? `Stopped at step ${step} of ${steps}.` : step ? `Learned for ${step} steps.` : 'Not taught yet.';
+const advice = () =>
+  drawings.list.length ? 'Let it learn, and watch the pad.' : 'Add a few drawings, then let it learn.';
+const teaching = ({ wrong, rehearse }) =>
+  wrong
+    ? 'Everything under a false name …'
+    : rehearse
+      ? 'Your drawings, among digits it knew …'
+      : 'Your drawings alone …';
 
-function showCharts() {
-  const { loss, own, heldOut, target } = notebook.course;
-  accuracyChart.set({ own, 'held-out': heldOut }, target);
-  lossChart.set({ loss }, target);
-}
-
-function showScores() {
-  const { before, now } = notebook.course,
-    taught = notebook.drawings.length;
-  $('#own-count').textContent = taught ? `${taught} taught` : '';
-  for (const [id, key] of [
-    ['own', 'own'],
-    ['held-out', 'heldOut'],
-  ]) {
-    $(`#${id}-before`).textContent = figure(before?.[key]);
-    $(`#${id}-now`).textContent = figure(now?.[key]);
-  }
-  if (before && now && notebook.course.step && !training) $('#verdict').textContent = verdict(before, now);
-  showGallery($('#gallery'), notebook, removeDrawing);
-  showCharts();
-}
-
-const figure = (share) => (share == null ? '–' : percent(share));
-
-function verdict(before, now) {
-  const gained = (now.own - before.own) * 100,
-    lost = (before.heldOut - now.heldOut) * 100;
-  const learned =
-    gained > 0
-      ? `It reads ${gained.toFixed(0)} points more of your drawings`
-      : 'It reads your drawings no better than before';
-  if (lost > 0.05) return `${learned}, and forgot ${lost.toFixed(1)} points of MNIST.`;
-  return `${learned}, and forgot nothing of MNIST.`;
-}
+// — The whole —
 
 async function exportModel() {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([await network.export()]));
+  link.href = URL.createObjectURL(new Blob([await learner.session.exportModel()]));
   link.download = 'my-digits.onnx';
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 async function startFresh() {
-  training?.abort();
-  await Promise.all([Network.forget(store), Notebook.forget(store)]);
+  learner?.stop();
+  const store = await CheckpointStore.open({ database: 'trainlet-digits' });
+  for (const { name } of await store.list()) await store.delete(name);
+  await drawings.forgetAll();
   location.reload();
 }
-
-// — The whole —
-
-/** The step to take next is the one that stands out. */
-function mark() {
-  const { drawings, course } = notebook;
-  const next =
-    training || (drawings.length >= 5 && !course.step) || !finished() ? 'train' : pad.empty ? 'draw' : 'teach';
-  for (const id of ['draw', 'teach', 'train']) $(`#${id}`).classList.toggle('next', id === next);
-}
-
-const keep = () => notebook.save().catch(trouble);
 
 /** @param {any} error  its message is one sentence, without a capital and a full stop */
 function trouble({ message }) {
@@ -291,37 +277,62 @@ function trouble({ message }) {
   $('#trouble').hidden = false;
 }
 
-async function start() {
-  $('#go').addEventListener('click', () => (training ? training.abort() : startTraining()));
+function listen() {
   $('#undo').addEventListener('click', () => pad.undo());
   $('#clear').addEventListener('click', () => pad.clear());
   $('#teach-form').addEventListener('submit', (event) => {
     event.preventDefault();
     addDrawing();
   });
-  $('#symbol-form').addEventListener('submit', addSymbol);
-  $('#export').addEventListener('click', () => exportModel().catch(trouble));
-  for (const id of ['#fresh', '#trouble-fresh']) $(id).addEventListener('click', () => $('#fresh-dialog').showModal());
-  $('#fresh-dialog').addEventListener('close', () => {
-    if ($('#fresh-dialog').returnValue === 'fresh') startFresh().catch(trouble);
+  $('#labels').addEventListener('change', () => {
+    $('#add').textContent = `Add as ${reading.chosen}`;
   });
+  $('#go').addEventListener('click', () => {
+    if (learner.running) return learner.stop();
+    if (learner.lesson) alone(() => lesson(() => learner.goOn()));
+    else learn();
+  });
+  $('#wrong').addEventListener('click', () => learn({ wrong: true }));
+  $('#undo-lesson').addEventListener('click', () => alone(undo));
+  $('#forget').addEventListener('click', forget);
+  $('#export').addEventListener('click', () => exportModel().catch(trouble));
+  prepareDialogs({ addClass, startFresh: () => startFresh().catch(trouble) });
+}
+
+/** What cannot be kept is told, and goes on without. @param {() => Promise<any>} opening */
+const opened = (opening) => opening().catch(trouble);
+
+async function start() {
+  listen();
   showClasses();
-  digits = loadReplay();
-  digits.catch(trouble);
-  try {
-    store = await CheckpointStore.open({ database: 'trainlet-demo' });
-    notebook = await Notebook.open(store);
-    network = await Network.open(store);
-    notebook.course.step = network.steps;
-    await score(network, notebook, (await digits).test);
-    $('#kept').textContent = 'Kept in this browser, through reloads.';
-  } catch (error) {
-    trouble(error);
-  }
-  showClasses();
+  const [store, kept] = await Promise.all([
+    opened(() => CheckpointStore.open({ database: 'trainlet-digits' })),
+    opened(() => Drawings.open()),
+  ]);
+  drawings = kept ?? drawings;
+  const replay = () => {
+    digits ??= loadReplay();
+    return digits;
+  };
+  const on = { step: stepped, scored: drawingsChanged };
+  learner = new Learner(store, drawings, replay, on);
+  await opened(() => learner.open());
+  drawingsChanged();
   $('#reading').setAttribute('aria-busy', 'false');
-  showProgress();
-  showScores();
+  if (learner.session) await opened(wakeUp);
+}
+
+/** What can wait until the first reading is possible. */
+async function wakeUp() {
+  if (learner.lesson) {
+    showOne(false);
+    alone(async () => {
+      await lesson(() => learner.goOn(), 'Welcome back: it goes on where it was.');
+      teachStatus(`Welcome back: it went on at step ${learner.from}. ${learner.notes.verdict}`);
+    });
+  }
+  const kept = await keepForFlights();
+  $('#flight').textContent = kept ? 'Ready.' : '';
 }
 
 start();

@@ -2,7 +2,7 @@
 // who cannot see it.
 
 const NS = 'http://www.w3.org/2000/svg';
-const HEIGHT = 132,
+const HEIGHT = 120,
   LEFT = 48,
   RIGHT = 10,
   TOP = 8,
@@ -87,7 +87,7 @@ export class Chart {
           ]
         : [],
     );
-    return told.length ? `Line chart. ${told.join('. ')}.` : 'Line chart, empty until training starts.';
+    return told.length ? `Line chart. ${told.join('. ')}.` : 'Line chart, empty until it learns.';
   }
 }
 

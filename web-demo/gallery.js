@@ -1,43 +1,37 @@
-// The drawings taught so far, class by class; each is a button that removes it and tells how the network reads it.
+// The drawings taught so far, class by class; each is a button that puts it on the pad, and tells how it is read.
 import { PIXELS, SIZE } from './preprocess.js';
 
-/** @param {HTMLElement} room @param {import('./notebook.js').Notebook} notebook @param {(i: number) => void} remove */
-export function showGallery(room, notebook, remove) {
-  const rows = [];
-  for (let label = 0; label < notebook.classes; label++) {
-    const own = notebook.drawings.flatMap((d, i) => (d.label === label ? [i] : []));
-    if (!own.length) continue;
-    const row = document.createElement('div'),
-      title = document.createElement('h3'),
-      list = document.createElement('ul');
-    title.textContent = notebook.nameOf(label);
-    list.append(...own.map((i, n) => thumbnail(notebook, i, n + 1, remove)));
-    row.append(title, list);
-    rows.push(row);
-  }
-  if (notebook.drawings.some(misread)) {
-    const legend = document.createElement('p');
-    legend.className = 'caption';
-    legend.textContent = 'In red: what the network reads instead.';
-    rows.push(legend);
-  }
-  room.replaceChildren(...rows);
+/** @typedef {import('./drawings.js').Drawing} Drawing */
+
+/** @param {HTMLElement} room @param {import('./drawings.js').Drawings} drawings @param {string | undefined} chosen  its id
+ *  @param {(drawing: Drawing) => void} choose */
+export function showGallery(room, drawings, chosen, choose) {
+  room.replaceChildren(
+    ...drawings.labels.map((label) => {
+      const row = document.createElement('div'),
+        title = document.createElement('h3'),
+        list = document.createElement('ul');
+      title.textContent = label;
+      list.append(...drawings.of(label).map((drawing, i) => thumbnail(drawing, i + 1, drawing.id === chosen, choose)));
+      row.append(title, list);
+      return row;
+    }),
+  );
 }
 
-const misread = ({ label, reads }) => reads !== undefined && reads !== label;
-
-function thumbnail(notebook, i, number, remove) {
-  const { label, reads, pixels } = notebook.drawings[i],
-    wrong = misread(notebook.drawings[i]),
-    name = notebook.nameOf(label);
+function thumbnail(drawing, number, isChosen, choose) {
+  const { label, aside, reads, pixels } = drawing,
+    wrong = reads !== undefined && reads !== label;
   const item = document.createElement('li'),
     button = document.createElement('button');
   button.type = 'button';
-  button.title = `Remove drawing ${number} of ${name}${wrong ? `, read as ${notebook.nameOf(reads)}` : ''}`;
+  button.classList.toggle('aside', aside);
+  button.setAttribute('aria-pressed', String(isChosen));
+  button.title = `Drawing ${number} of ${label}${aside ? ', kept aside' : ''}${wrong ? `, read as ${reads}` : ''}`;
   button.setAttribute('aria-label', button.title);
   button.append(picture(pixels));
-  if (wrong) button.append(mark(notebook.nameOf(reads)));
-  button.addEventListener('click', () => remove(i));
+  if (wrong) button.append(Object.assign(document.createElement('span'), { className: 'misread', textContent: reads }));
+  button.addEventListener('click', () => choose(drawing));
   item.append(button);
   return item;
 }
@@ -51,11 +45,4 @@ function picture(pixels) {
   for (let i = 0; i < PIXELS; i++) image.data[4 * i + 3] = pixels[i];
   brush.putImageData(image, 0, 0);
   return canvas;
-}
-
-function mark(name) {
-  const badge = document.createElement('span');
-  badge.className = 'misread';
-  badge.textContent = name;
-  return badge;
 }

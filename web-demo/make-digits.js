@@ -1,10 +1,10 @@
-// Trains digits-init.onnx on MNIST, slightly bent, and writes digits.onnx: the network the demo starts from, made by
-// trainlet itself.
+// Trains digits-init.onnx on MNIST, slightly bent, and writes digits.onnx: the demo's network, made by trainlet itself.
+// make-compact.js makes of it what the page loads.
 import { writeFileSync } from 'node:fs';
-import { generateArtifacts, TrainingSession } from '../js/index.js';
+import { generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
+import { bendInto, randomBend } from './bend.js';
 import { readMnist } from './mnist.js';
-import { feeds } from './model.js';
-import { bendInto, PIXELS, randomBend } from './preprocess.js';
+import { PIXELS, SIZE } from './preprocess.js';
 
 const EPOCHS = 5,
   BATCH = 64,
@@ -35,11 +35,13 @@ function* batches(set, random) {
     chosen.forEach((i, n) =>
       bendInto(set.image(i), input.subarray(n * PIXELS, (n + 1) * PIXELS), random ? randomBend(random) : straight),
     );
-    const { inputs, labels } = feeds(
-      input,
-      chosen.map((i) => set.labels[i]),
-    );
-    yield { ...inputs, ...labels };
+    yield {
+      input: new Tensor('float32', input, [chosen.length, 1, SIZE, SIZE]),
+      labels: new Tensor(
+        'int64',
+        BigInt64Array.from(chosen, (i) => BigInt(set.labels[i])),
+      ),
+    };
   }
 }
 

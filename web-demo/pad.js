@@ -8,6 +8,8 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 
 export class Pad {
   /** @type {Stroke[]} */ strokes = [];
+  /** Whether what is on it was put there by `show`: the next stroke begins a new drawing. */
+  isShown = false;
   #canvas;
   #on;
   #pointer = null;
@@ -44,8 +46,15 @@ export class Pad {
     this.#replace(this.strokes.slice(0, -1));
   }
 
-  #replace(strokes) {
+  /** @param {Stroke[]} strokes  of a drawing that is to be looked at */
+  show(strokes) {
+    this.#pen.down = false;
+    this.#replace(structuredClone(strokes), true);
+  }
+
+  #replace(strokes, isShown = false) {
     this.strokes = strokes;
+    this.isShown = isShown;
     this.#changed();
   }
 
@@ -59,7 +68,14 @@ export class Pad {
     this.#pointer = event.pointerId;
     this.#canvas.setPointerCapture(event.pointerId);
     this.#showPen(false);
-    this.strokes.push([this.#place(event)]);
+    this.#begin(this.#place(event));
+  }
+
+  /** @param {import('./preprocess.js').Point} point */
+  #begin(point) {
+    if (this.isShown) this.strokes = [];
+    this.isShown = false;
+    this.strokes.push([point]);
     this.#changed();
   }
 
@@ -103,10 +119,9 @@ export class Pad {
   #togglePen() {
     const pen = this.#pen;
     pen.down = !pen.down;
-    if (pen.down) this.strokes.push([[pen.x, pen.y]]);
     this.#on.pen(pen.down ? 'Pen down: the arrow keys draw.' : 'Pen up: the arrow keys move.');
     this.#showPen(true);
-    if (pen.down) this.#changed();
+    if (pen.down) this.#begin([pen.x, pen.y]);
   }
 
   #showPen(shown) {

@@ -1,28 +1,33 @@
-// What the network reads in the drawing: the guess, how sure it is, a bar for every class, and a sentence that is
-// spoken.
+// What the network reads in the drawing: the guess, how sure it is, the bar of every class, and a sentence that is
+// spoken. The bars are what one chooses a class by, too.
 import { PIXELS } from './preprocess.js';
 
 const SPEAK_AFTER = 700; // ms without a change, so that a drawing in progress is not talked over
+const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 
 export class Reading {
-  #guess = document.querySelector('#guess');
-  #sure = document.querySelector('#sure');
-  #seen = document.querySelector('#seen').getContext('2d');
-  #bars = document.querySelector('#bars');
-  #spoken = document.querySelector('#spoken');
+  #names = /** @type {string[]} */ ([]);
+  #seen = $('#seen').getContext('2d');
   #timer = 0;
 
-  /** @param {string[]} names  one a class */
+  /** The class that is chosen, if one is. @returns {string | undefined} */
+  get chosen() {
+    return $('#labels input:checked')?.value;
+  }
+
+  /** @param {string} name */
+  choose(name) {
+    const input = [...document.querySelectorAll('#labels input')].find((one) => one.value === name);
+    if (input) input.checked = true;
+    input?.dispatchEvent(new Event('change', { bubbles: true }));
+  }
+
+  /** @param {string[]} names */
   setClasses(names) {
-    this.#bars.replaceChildren(
-      ...names.map((name) => {
-        const bar = document.createElement('li');
-        bar.innerHTML =
-          '<span class="bar"><span class="fill"></span></span><span class="name"></span><span class="unseen percent"></span>';
-        bar.querySelector('.name').textContent = name;
-        return bar;
-      }),
-    );
+    if (String(names) === String(this.#names)) return;
+    const { chosen } = this;
+    this.#names = names;
+    $('#labels').replaceChildren(...names.map((name) => chip(name, name === chosen)), $('#more'));
   }
 
   /** @param {Uint8Array | null} pixels  shown as MNIST has them, light on dark */
@@ -32,37 +37,51 @@ export class Reading {
     this.#seen.putImageData(image, 0, 0);
   }
 
-  /** @param {number[]} probabilities @param {string[]} names */
-  show(probabilities, names) {
-    const best = probabilities.indexOf(Math.max(...probabilities));
-    this.#guess.textContent = names[best];
-    this.#guess.classList.toggle('long', names[best].length > 1);
-    this.#sure.textContent = `${sureness(probabilities[best])}, ${percent(probabilities[best])}`;
-    probabilities.forEach((p, i) => this.#setBar(i, p, i === best));
-    this.#speakLater(`Reads ${names[best]}, ${percent(probabilities[best])} sure.`);
+  /** @param {number[]} shares @param {readonly string[]} names  of the network, which may not know all classes yet */
+  show(shares, names) {
+    const best = names[shares.indexOf(Math.max(...shares))],
+      most = Math.max(...shares);
+    $('#guess').textContent = best;
+    $('#guess').classList.toggle('long', best.length > 2);
+    $('#sure').textContent = `${sureness(most)} ${percent(most)}`;
+    this.#names.forEach((name, i) => this.#setBar(i, shares[names.indexOf(name)] ?? 0, name === best));
+    this.#speakLater(`Reads ${best}, ${percent(most)} sure.`);
   }
 
   clear() {
-    this.#guess.textContent = '?';
-    this.#sure.textContent = 'nothing yet';
-    for (let i = 0; i < this.#bars.children.length; i++) this.#setBar(i, 0, false);
+    $('#guess').textContent = '?';
+    $('#sure').textContent = 'nothing yet';
+    this.#names.forEach((_, i) => this.#setBar(i, 0, false));
     this.#speakLater('');
   }
 
-  #setBar(i, probability, best) {
-    const bar = this.#bars.children[i];
-    bar.classList.toggle('best', best);
-    bar.dataset.probability = probability.toFixed(4);
-    bar.querySelector('.fill').style.setProperty('--share', probability.toFixed(4));
-    bar.querySelector('.percent').textContent = percent(probability);
+  #setBar(i, share, best) {
+    const chip = $('#labels').children[i];
+    chip.classList.toggle('best', best);
+    chip.dataset.share = share.toFixed(4);
+    chip.querySelector('.fill').style.setProperty('--share', share.toFixed(4));
   }
 
   #speakLater(words) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#spoken.textContent = words;
+      $('#spoken').textContent = words;
     }, SPEAK_AFTER);
   }
+}
+
+function chip(name, checked) {
+  const label = document.createElement('label'),
+    input = document.createElement('input'),
+    [bar, fill, words] = ['bar', 'fill', 'name'].map((kind) =>
+      Object.assign(document.createElement('span'), { className: kind }),
+    );
+  Object.assign(input, { type: 'radio', name: 'label', value: name, checked });
+  words.textContent = label.title = name;
+  label.className = name.length > 5 ? 'long' : '';
+  bar.append(fill);
+  label.append(input, bar, words);
+  return label;
 }
 
 const sureness = (p) => (p > 0.95 ? 'sure' : p > 0.7 ? 'fairly sure' : 'guessing');
@@ -70,5 +89,5 @@ const sureness = (p) => (p > 0.95 ? 'sure' : p > 0.7 ? 'fairly sure' : 'guessing
 /** @param {number} share 0..1 */
 export function percent(share) {
   const value = share * 100;
-  return `${value === 100 || value < 0.05 ? value.toFixed(0) : value.toFixed(1)}\u00a0%`;
+  return `${value > 99.95 || value < 0.05 ? value.toFixed(0) : value.toFixed(1)}\u00a0%`;
 }

@@ -1,96 +1,107 @@
-// The training: batches of the person's drawings, bent a little, among digits of MNIST, and scores between the rounds.
-import { feeds } from './model.js';
-import { bendInto, PIXELS, randomBend } from './preprocess.js';
+// What this page asks of Trainlet: a head for new classes, practice beside digits it knew, and a gate that lets nothing
+// worse through. The rest of the demo draws and stores.
+import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
 
-const BATCH = 64;
-const OWN = 12; // of a batch, the rest is MNIST
-const RATE = 1e-3,
-  WARMUP = 20;
-const ROUND = 25; // steps between two scores
-const LOSS_EVERY = 5; // steps a point in the chart of the loss, their mean
+export const DIGITS = [...'0123456789'];
+export const RECIPE = { loss: 'cross-entropy', optimizer: 'adamw', requiresGrad: ['*'] };
+const EPOCHS = 10;
+const ROWS = 640; // images an epoch
+const OWN = 0.25; // the share of them that are the person's; the rest are digits, so that those are not forgotten
+const BATCH = 32;
+const RATE = 6e-4;
+const DROP = 0.01; // how much of the digits may be forgotten
 
-/** @typedef {import('./replay.js').Sample} Sample */
+/** @typedef {{ label: string, pixels: Uint8Array }} Image  28×28 greys and the name of its class */
 
-/** Endless in kind, but a round in length, as `fit` takes them for one epoch.
- * @param {Sample[]} own @param {Sample[]} replay */
-function* round(own, replay) {
-  const any = (list) => list[Math.floor(Math.random() * list.length)];
-  for (let step = 0; step < ROUND; step++) {
-    const input = new Float32Array(BATCH * PIXELS);
-    const chosen = Array.from({ length: BATCH }, (_, i) => any(i < OWN && own.length ? own : replay));
-    chosen.forEach(({ pixels }, i) => bendInto(pixels, input.subarray(i * PIXELS, (i + 1) * PIXELS), randomBend()));
-    const { inputs, labels } = feeds(
-      input,
-      chosen.map((s) => s.label),
-    );
-    yield { ...inputs, ...labels };
-  }
+/** The network as it came, or one that was saved; `checkpointState` is a later state of it.
+ * @param {Uint8Array} [saved] @param {Uint8Array} [checkpointState] */
+export function open(saved, checkpointState) {
+  const compact = saved ?? new URL('digits.compact', import.meta.url);
+  return TrainingSession.create(checkpointState ? { compact, checkpointState } : { compact });
 }
 
-/** Trains from the network's step to the notebook's target; stops early, and cleanly, on `signal`.
- * @param {{ network: import('./model.js').Network, notebook: import('./notebook.js').Notebook,
- *   digits: Awaited<ReturnType<typeof import('./replay.js').loadReplay>>, store?:
- * import('../js/index.js').CheckpointStore, signal: AbortSignal,
- *   onStep: (event: import('../js/types.js').BatchEvent) => void, onScore: () => void }} run */
-export async function train({ network, notebook, digits, store, signal, onStep, onScore }) {
-  const { course } = notebook,
-    left = course.target - course.step,
-    recent = [];
-  let scoring = Promise.resolve();
-  const onBatch = (event) => {
-    network.steps = course.step += 1;
-    recent.push(event.loss);
-    if (recent.length === LOSS_EVERY) course.loss.push([course.step, mean(recent.splice(0))]);
-    onStep(event);
-  };
-  const scoreNow = async () => {
-    await score(network, notebook, digits.test);
-    await notebook.save();
-    onScore();
-  };
-  const onEpoch = () => {
-    scoring = scoring.then(scoreNow);
-  };
-  try {
-    await network.session.fit(() => round(notebook.drawings, digits.practice), {
-      epochs: Math.ceil(left / ROUND),
-      maxSteps: left,
-      schedule: { type: 'cosine', lr: RATE, warmup: WARMUP, steps: left },
-      checkpoint: network.checkpoint(store),
-      onBatch,
-      onEpoch,
-      signal,
+/** Another session, for more classes: it knows what this one knows. @param {TrainingSession} session
+ * @param {readonly string[]} classes @returns {Promise<{ session: TrainingSession, compact: Uint8Array }>} */
+export async function widen(session, classes) {
+  const artifacts = await generateArtifacts(await session.exportModel(), { ...RECIPE, head: { classes } });
+  const wide = await TrainingSession.create(artifacts);
+  for (const name of ['head.weight', 'head.bias']) {
+    const [known, { type, data, dims }] = [await session.getParameter(name), await wide.getParameter(name)];
+    const row = data.length / classes.length;
+    classes.forEach((label, i) => {
+      const at = session.classNames.indexOf(label);
+      data.fill(0, i * row, (i + 1) * row);
+      if (at >= 0) data.set(known.data.subarray(at * row, (at + 1) * row), i * row);
     });
-  } catch (error) {
-    if (error.code !== 'aborted') throw error;
-  } finally {
-    await scoring;
+    await wide.setParameter(name, new Tensor(type, data, dims));
   }
-  await scoreNow();
+  return { session: wide, compact: await save(wide, artifacts) };
 }
 
-/** Reads the drawings and the test digits, and writes the figures into the notebook. */
-export async function score(network, notebook, test) {
-  const { course } = notebook,
-    { step } = course;
-  course.now = { own: await readDrawings(network, notebook), heldOut: await network.score(test) };
-  if (course.now.own !== null) mark(course.own, step, course.now.own);
-  mark(course.heldOut, step, course.now.heldOut);
+/** All of a network in one file. @param {TrainingSession} session */
+export const save = async (session, artifacts) =>
+  compactArtifacts({ ...artifacts, checkpointState: await session.saveCheckpoint({ optimizerState: false }) });
+
+/** The rows of an epoch. `rehearse`: digits too; `wrong`: everything under the name of the next class.
+ * @param {Image[]} own @param {Image[]} digits @param {readonly string[]} classes */
+export function practice(own, digits, classes, { rehearse = true, wrong = false }) {
+  const ownRows = own.length ? (rehearse ? ROWS * OWN : ROWS) : 0;
+  const images = Array.from({ length: ROWS }, (_, i) =>
+    i < ownRows ? own[i % own.length] : digits[i % digits.length],
+  );
+  const named = wrong ? (label) => classes[(classes.indexOf(label) + 1) % classes.length] : (label) => label;
+  return examples(
+    images.map(({ label, pixels }) => ({ label: named(label), pixels })),
+    classes,
+  );
 }
 
-/** Notes with each drawing what the network reads in it. @returns {Promise<number | null>} the share read correctly */
-export async function readDrawings(network, { drawings: [...drawings], classes }) {
-  const read = await network.readAll(drawings, classes);
-  drawings.forEach((drawing, i) => {
-    drawing.reads = read[i];
+/** As `fit` and `evaluate` take them. @param {Image[]} images @param {readonly string[]} classes */
+export function examples(images, classes) {
+  const input = new Float32Array(images.length * 784);
+  let at = 0;
+  for (const { pixels } of images) for (const grey of pixels) input[at++] = grey / 255;
+  const labels = BigInt64Array.from(images, ({ label }) => BigInt(classes.indexOf(label)));
+  return {
+    inputs: { input: new Tensor('float32', input, [images.length, 1, 28, 28]) },
+    labels: { labels: new Tensor('int64', labels) },
+  };
+}
+
+/** Trains; one that was cut short goes on to the bit. @param {TrainingSession} session
+ * @param {Pick<import('../js/types.js').FitOptions, 'checkpoint' | 'onBatch' | 'onEpoch' | 'signal'>} options */
+export const train = (session, data, options) =>
+  session.fit(data, {
+    epochs: EPOCHS,
+    batchSize: BATCH,
+    seed: 1,
+    schedule: { type: 'cosine', lr: RATE, warmup: 10 },
+    augment: [
+      { type: 'shift', x: 0.06, y: 0.06 },
+      { type: 'rotate', degrees: 9 },
+      { type: 'crop', least: 0.9 },
+    ],
+    ...options,
   });
-  return drawings.length ? mean(drawings.map((d) => Number(d.reads === d.label))) : null;
+
+/** What is read in each image: how likely each class is. @param {TrainingSession} session @param {Image[]} images */
+export async function read(session, images) {
+  if (!images.length) return [];
+  const { scores } = await session.predict(examples(images, []).inputs);
+  const width = session.classNames.length;
+  return images.map((_, i) => softmax(scores.data.subarray(i * width, (i + 1) * width)));
 }
 
-/** One point a step: a second score of the same step replaces the first. */
-function mark(points, step, value) {
-  if (points.at(-1)?.[0] === step) points.pop();
-  points.push([step, value]);
+const softmax = (logits) => {
+  const powers = Array.from(logits, (v) => Math.exp(v - Math.max(...logits)));
+  return powers.map((v) => v / powers.reduce((a, b) => a + b));
+};
+
+/** The gate: why the new weights are not taken, if so. Shares of the drawings kept aside and of unseen digits. */
+export function refusal(before, after) {
+  if (before.digits - after.digits > DROP) return `it would forget digits, ${said(before.digits, after.digits)}`;
+  if (after.aside < before.aside) return `it would read your drawings worse, ${said(before.aside, after.aside)}`;
+  return undefined;
 }
 
-const mean = (list) => list.reduce((a, b) => a + b) / list.length;
+const said = (...shares) => shares.map((share) => `${(100 * share).toFixed(1)} %`).join(' → ');

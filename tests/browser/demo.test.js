@@ -1,16 +1,21 @@
-// The demo in headless Chromium: draw, teach, train, reload, resume, export; smooth, silent on the console, and open to
-// everyone.
+// The demo's page of digits in headless Chromium: draw, teach, learn, forget, undo; closed and cut off from the network
+// midway; smooth, silent on the console, and open to everyone.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../js/cli/serve-demo.js';
+import { InferenceSession } from '../../js/index.js';
 import { launch, SHAPES, Visitor } from './visitor.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 const SHOTS = new URL('../../build/screenshots/', import.meta.url);
 const STALL_MS = 100;
+const WIRE_BYTES = 700_000;
+const PAINT_MS = 1000;
 
 let server, browser;
 before(async () => {
@@ -35,6 +40,8 @@ const visit = (name, steps, options) =>
     }
   });
 
+const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
+
 visit('a digit is read while it is drawn', async (v) => {
   await v.draw(SHAPES.seven);
   await v.reads('7');
@@ -43,145 +50,264 @@ visit('a digit is read while it is drawn', async (v) => {
   await v.reads('1');
 });
 
-visit('a new symbol is learned, the page stays smooth, and the digits are not forgotten', async (v, t) => {
-  await v.teachSymbol('★', SHAPES.star, 6);
+visit('the guess goes over to a new symbol while it is learned, and the page stays smooth', async (v, t) => {
+  await v.teach('♥', SHAPES.heart, 6);
+  assert.equal(await v.page.locator('#gallery .aside').count(), 2, 'every third is kept aside');
+  await v.page.evaluate(() => {
+    window.seen = [];
+    const note = () => {
+      const heart = document.querySelector('#labels label[title="♥"]');
+      if (document.querySelector('#go').textContent !== 'Stop') return;
+      window.seen.push([document.querySelector('#guess').textContent, Number(heart.dataset.share)]);
+    };
+    new MutationObserver(note).observe(document.querySelector('#labels'), { attributes: true, subtree: true });
+  });
   await v.stalls();
-  await v.page.selectOption('#length', '300');
-  await v.page.click('#go');
-  await v.waitForStep(5);
-  await v.draw(SHAPES.star, 0.1);
-  await v.reads('★');
-  assert.equal(await v.text('#go'), 'Stop', 'it was read during the training');
-  await v.trained();
+  await v.learn();
   const { gap, task } = await v.stalls();
-  const own = [await v.percent('#own-before'), await v.percent('#own-now')];
-  const heldOut = [await v.percent('#held-out-before'), await v.percent('#held-out-now')];
-  t.diagnostic(`own strokes ${own.join(' → ')} %, unseen MNIST ${heldOut.join(' → ')} %`);
-  t.diagnostic(
-    `longest frame gap ${gap.toFixed(0)} ms, longest task ${task ? `${task.toFixed(0)} ms` : 'below 50 ms'}`,
-  );
-  assert.ok(own[1] > own[0] && own[1] >= 80, `own strokes: ${own.join(' → ')} %`);
-  assert.ok(heldOut[0] >= 98 && heldOut[1] >= heldOut[0] - 2, `unseen MNIST: ${heldOut.join(' → ')} %`);
+  const seen = await v.page.evaluate(() => window.seen);
+  const different = new Set(seen.map(([, share]) => share)).size;
+  t.diagnostic(`${different} shares from ${seen[0]} to ${seen.at(-1)}; longest gap ${gap.toFixed(0)}, task ${task} ms`);
+  assert.match(seen[0][0], /^\d$/, 'at first it is a digit to the network');
+  assert.equal(seen.at(-1)[0], '♥');
+  assert.ok(different >= 10 && seen[0][1] < 0.2 && seen.at(-1)[1] > 0.9, `${different} shares`);
   assert.ok(task < STALL_MS, `a task of the main thread took ${task} ms`);
   assert.ok(gap < 2 * STALL_MS, `a frame came ${gap} ms after the one before`);
+  for (const row of ['practised', 'aside']) {
+    const [was, is] = await v.figures(row);
+    assert.ok(was === 0 && is >= 80, `${row}: ${was} → ${is} %`);
+  }
 });
 
-visit('stopped and reloaded, it goes on where it was', async (v) => {
-  await v.teachSymbol('★', SHAPES.star, 5);
-  await v.page.selectOption('#length', '300');
-  await v.page.click('#go');
-  await v.waitForStep(60);
-  await v.page.click('#go');
-  await v.page.waitForFunction(() => document.querySelector('#go').textContent === 'Continue');
-  const step = await v.step(),
-    own = await v.percent('#own-now'),
-    heldOut = await v.percent('#held-out-now');
-  await v.page.reload();
-  await v.awake();
-  assert.equal(await v.step(), step);
-  assert.equal(await v.percent('#own-now'), own);
-  assert.equal(await v.percent('#held-out-now'), heldOut);
-  assert.equal(await v.page.locator('#gallery button').count(), 5);
-  await v.page.click('#go');
-  await v.waitForStep(step + 1);
-  await v.trained();
-  assert.equal(await v.step(), 300);
+visit('without rehearsal digits are forgotten, which is refused; undo goes back', async (v, t) => {
+  await v.teach('♥', SHAPES.heart, 4);
+  await v.draw(SHAPES.heart);
+  const asItCame = await v.shares();
+  await v.page.uncheck('#rehearse');
+  await v.learn();
+  assert.match(await v.text('#verdict'), /^Refused: it would forget digits/);
+  await v.showsShares(asItCame); // the old network is there still
+  assert.equal(await v.page.locator('td.refused').count(), 3);
+  assert.ok(await v.page.locator('#undo-lesson').isDisabled(), 'nothing was taken');
+
+  await v.page.check('#rehearse');
+  await v.learn();
+  assert.match(await v.text('#verdict'), /^Learned/);
+  const [was, rehearsed, unrehearsed] = await v.figures('digits');
+  t.diagnostic(`unseen digits: ${was} %, ${rehearsed} % with rehearsal, ${unrehearsed} % without`);
+  assert.ok(was >= 98 && rehearsed >= was - 1 && unrehearsed < was - 5, `${was}, ${rehearsed}, ${unrehearsed}`);
+  await v.reads('♥');
+  await v.page.click('#undo-lesson');
+  await v.page.waitForFunction(() => /^Undone/.test(document.querySelector('#teach-status').textContent));
+  await v.showsShares(asItCame);
 });
 
-visit('the exported file reads in onnxruntime-web what the page reads', async (v) => {
-  await v.teachSymbol('★', SHAPES.star, 5);
-  await v.train(150);
-  await v.draw(SHAPES.star, 0.05);
-  await v.reads('★');
-  const download = v.page.waitForEvent('download');
-  await v.page.click('#export');
-  const file = await download;
-  assert.match(file.suggestedFilename(), /\.onnx$/);
-  const seen = await v.page.evaluate(() =>
-    Array.from(
-      document
-        .querySelector('#seen')
-        .getContext('2d')
-        .getImageData(0, 0, 28, 28)
-        .data.filter((_, i) => i % 4 === 0),
-    ),
-  );
-  const shown = await v.page.$$eval('#bars li', (bars) => bars.map((bar) => Number(bar.dataset.probability)));
-  ort.env.wasm.numThreads = 1;
-  const session = await ort.InferenceSession.create(readFileSync(await file.path()));
-  const { logits } = await session.run({
-    input: new ort.Tensor(
-      'float32',
-      Float32Array.from(seen, (grey) => grey / 255),
-      [1, 1, 28, 28],
-    ),
+visit('a wrong teacher is seen at work, refused, and the old weights stay', async (v) => {
+  await v.draw(SHAPES.seven);
+  await v.reads('7');
+  const old = hash(await v.exported());
+  await v.page.click('#wrong');
+  await v.page.waitForFunction(() => document.querySelector('#guess').textContent === '8', null, { timeout: 60_000 });
+  await v.learned();
+  await v.reads('7');
+  assert.match(await v.text('#verdict'), /^Refused: it would forget digits, 98.* → /);
+  assert.equal(hash(await v.exported()), old);
+});
+
+const CLASSES = [
+  ['♥', SHAPES.heart],
+  ['★', SHAPES.star],
+  ['Zed', SHAPES.zed],
+];
+
+visit('three symbols of one’s own, and the exported file reads in onnxruntime-web what the page reads', async (v) => {
+  for (const [name, shape] of CLASSES) await v.teach(name, shape, 4);
+  await v.learn();
+  for (const [name, shape] of CLASSES) {
+    await v.page.click('#clear');
+    await v.draw(shape, 0.05);
+    await v.reads(name);
+  }
+  const pixels = await v.page.evaluate(() => {
+    const { data } = document.querySelector('#seen').getContext('2d').getImageData(0, 0, 28, 28);
+    return Array.from(data.filter((_, i) => i % 4 === 0));
   });
-  const powers = Array.from(logits.data.subarray(0, shown.length), Math.exp),
+  const shown = await v.shares(),
+    bytes = await v.exported();
+  const named = await InferenceSession.create(bytes);
+  assert.deepEqual(named.classNames, [...'0123456789', '♥', '★', 'Zed']);
+  await named.release();
+  ort.env.wasm.numThreads = 1;
+  const session = await ort.InferenceSession.create(bytes);
+  const input = Float32Array.from(pixels, (grey) => grey / 255);
+  const { scores } = await session.run({ input: new ort.Tensor('float32', input, [1, 1, 28, 28]) });
+  const powers = Array.from(scores.data, Math.exp),
     sum = powers.reduce((a, b) => a + b);
-  powers.forEach((power, i) =>
-    assert.ok(Math.abs(power / sum - shown[i]) < 1e-3, `class ${i}: ${power / sum} there, ${shown[i]} here`),
+  named.classNames.forEach((name, i) =>
+    assert.ok(Math.abs(powers[i] / sum - shown[name]) < 1e-3, `${name}: ${powers[i] / sum} there, ${shown[name]} here`),
   );
 });
 
-visit(
-  'everything can be done from the keyboard',
-  async (v) => {
-    const { keyboard } = v.page;
-    const press = async (keys) => {
-      for (const key of keys.split(' ')) await keyboard.press(key);
-    };
-    await press('Tab');
-    await v.page.waitForSelector('#pad:focus');
-    await press(`Space ${'ArrowDown '.repeat(24)}Space`);
-    await v.reads('1');
-    await press('Escape Space ArrowLeft Backspace');
-    await v.reads('?');
-    await press('Tab Tab Tab Space ArrowRight Tab Tab');
-    await v.page.waitForSelector('#symbol:focus');
-    await keyboard.type('L');
-    await press('Enter');
-    await v.page.waitForSelector('#pad:focus');
-    for (let i = 0; i < 2; i++)
-      await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
-    assert.equal(await v.page.locator('#gallery button').count(), 2);
-    await v.page.locator('#length').focus();
-    await press('ArrowUp Shift+Tab Enter');
-    await v.trained();
-    assert.equal(await v.step(), 150);
-  },
-  { viewport: { width: 360, height: 740 } },
-);
+visit('a tab closed while it learns goes on to the bit; a forgotten drawing leaves no trace', async (v) => {
+  await v.teach('♥', SHAPES.heart, 4);
+  await v.learn();
+  const straight = hash(await v.exported());
 
-visit('start fresh forgets, after asking', async (v) => {
-  await v.teachSymbol('★', SHAPES.star, 1);
   await v.page.click('#fresh');
-  await v.page.click('dialog button[value=cancel]');
-  assert.equal(await v.page.locator('#gallery button').count(), 1);
-  await v.page.click('#fresh');
-  await Promise.all([v.page.waitForEvent('load'), v.page.click('dialog button[value=fresh]')]);
+  await Promise.all([v.page.waitForEvent('load'), v.page.click('#fresh-dialog button[value=fresh]')]);
   await v.awake();
   assert.equal(await v.page.locator('#gallery button').count(), 0);
   assert.equal(await v.page.locator('#labels input').count(), 10);
+  await v.teach('♥', SHAPES.heart, 4);
+  await v.page.click('#go');
+  await v.waitForStep(60);
+  await v.closeTab();
+  await v.openTab();
+  await v.learned();
+  const from = Number(/went on at step (\d+)/.exec(await v.text('#teach-status'))?.[1]);
+  assert.ok(from > 0 && from < 200, `it went on at step ${from}`);
+  assert.equal(await v.page.locator('#gallery button').count(), 4);
+  assert.equal(hash(await v.exported()), straight, 'as if it had not been closed');
+
+  await v.choose('♥');
+  await v.draw(SHAPES.star);
+  await v.page.click('#add');
+  await v.learn();
+  assert.notEqual(hash(await v.exported()), straight);
+  await v.page.locator('#gallery button').nth(4).click();
+  await v.learn('#forget');
+  assert.match(await v.text('#teach-status'), /is deleted, and the network learned again from how it came, without it/);
+  assert.equal(hash(await v.exported()), straight, 'as if it had never been there');
+  const kept = await v.page.evaluate(async () => {
+    const { CheckpointStore, SampleStore } = await import(new URL('../js/index.js', location.href).href);
+    const store = await CheckpointStore.open({ database: 'trainlet-digits' }),
+      names = (await store.list()).map(({ name }) => name);
+    return [
+      names,
+      (await store.versions('network')).length,
+      (await (await SampleStore.open({ name: 'digits' })).list()).length,
+    ];
+  });
+  assert.deepEqual(kept, [['network', 'notes'], 1, 4], 'no older network, no sample');
+});
+
+test('flight mode: all of it works without a server', { timeout: 180_000 }, async () => {
+  const own = await startServer({ port: 0 });
+  const v = await Visitor.arrive(browser, own.url, { serviceWorkers: 'allow' });
+  try {
+    await v.page.waitForFunction(() => document.querySelector('#flight').textContent === 'Ready.', null, {
+      timeout: 60_000,
+    });
+    await own.close();
+    await v.context.setOffline(true);
+    const failed = [];
+    v.page.on('requestfailed', (request) => failed.push(request.url()));
+    await v.page.reload();
+    await v.awake();
+    await v.teach('♥', SHAPES.heart, 4);
+    await v.learn();
+    await v.draw(SHAPES.heart);
+    await v.reads('♥');
+    await v.page.click('#code');
+    await v.page.waitForFunction(() => /session\.fit/.test(document.querySelector('#code-text').textContent));
+    assert.deepEqual([failed, v.complaints], [[], []]);
+    const devtools = await v.context.newCDPSession(v.page);
+    const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
+    assert.deepEqual(
+      installabilityErrors.map(({ errorId }) => errorId),
+      ['in-incognito'], // as every test is
+    );
+  } finally {
+    await v.leave();
+  }
+});
+
+test('painted within a second, and few bytes until the first reading', async (t) => {
+  const sent = [];
+  const note = ({ request, response, socket }) => {
+    const before = socket.bytesWritten;
+    response.once('close', () => sent.push([request.url, socket.bytesWritten - before]));
+  };
+  subscribe('http.server.request.start', note);
+  const v = await Visitor.arrive(browser, server.url);
+  try {
+    await v.draw(SHAPES.seven);
+    await v.reads('7');
+    const sum = sent.reduce((bytes, [, length]) => bytes + length, 0);
+    const paint = await v.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+    t.diagnostic(`${sum} bytes in ${sent.length} files, first paint after ${paint.toFixed(0)} ms`);
+    assert.ok(sent.some(([url]) => url === '/digits.compact') && sum <= WIRE_BYTES, `${sum} bytes`);
+    assert.ok(!sent.some(([url]) => url === '/replay.bin'), 'the digits to rehearse come later');
+    assert.ok(paint < PAINT_MS, `painted after ${paint} ms`);
+  } finally {
+    unsubscribe('http.server.request.start', note);
+    await v.leave();
+  }
+});
+
+visit(
+  'on a phone the pad, the classes and the buttons are on one screen',
+  async (v) => {
+    for (const own of [0, 10]) {
+      for (let i = 0; i < own; i++) await v.choose(String.fromCharCode(65 + i));
+      assert.equal(await v.page.locator('#labels label').count(), 10 + own);
+      await v.page.evaluate(() => scrollTo(0, 0));
+      const boxes = await v.page.$$eval('#pad, #guess, #labels label, #add, #go', (all) =>
+        all.map((one) => [one.id || one.title, one.getBoundingClientRect().toJSON()]),
+      );
+      for (const [name, { top, bottom, left, right, width }] of boxes) {
+        assert.ok(top >= 0 && bottom <= 640 && left >= 0 && right <= 360, `${name} is at ${top} to ${bottom}`);
+        assert.ok(width >= 24, `${name} is ${width} wide`);
+      }
+    }
+    assert.ok(await v.page.locator('#more').isHidden(), 'ten are the most');
+  },
+  { viewport: { width: 360, height: 640 }, hasTouch: true },
+);
+
+visit('everything can be done from the keyboard', async (v) => {
+  const { keyboard } = v.page;
+  const press = async (keys) => {
+    for (const key of keys.split(' ')) await keyboard.press(key);
+  };
+  await v.page.locator('nav a').last().focus();
+  await press('Tab');
+  await v.page.waitForSelector('#pad:focus');
+  await press(`Space ${'ArrowDown '.repeat(24)}Space`);
+  await v.reads('1');
+  await press('Escape Space ArrowLeft Backspace');
+  await v.reads('?');
+  await press('Tab Tab Tab Tab Enter');
+  await v.page.waitForSelector('#class-name:focus');
+  await keyboard.type('L');
+  await press('Enter');
+  await v.page.waitForSelector('#pad:focus');
+  for (let i = 0; i < 2; i++) await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
+  await v.page.waitForFunction(() => document.querySelectorAll('#gallery button').length === 2);
+  await v.page.locator('#add').focus();
+  await press('Tab Enter');
+  await v.learned();
+  assert.match(await v.text('#teach-status'), /^Learned/);
 });
 
 visit('a network that does not load is one sentence', async (v) => {
-  await v.page.route('**/digits.onnx', (route) => route.fulfill({ body: 'not a network' }));
+  await v.page.route('**/digits.compact', (route) => route.fulfill({ body: 'not a network' }));
   await v.page.reload();
   await v.awake();
-  assert.match(await v.text('#trouble-words'), /^[A-Z].*model.*\.$/);
+  assert.match(await v.text('#trouble-words'), /^[A-Z].*compact.*\.$/);
   assert.ok(await v.page.locator('#go').isDisabled());
 });
 
 visit('a checkpoint that does not load is one sentence, and the way out', async (v) => {
   await v.page.evaluate(async () => {
     const { CheckpointStore } = await import(new URL('../js/index.js', location.href).href);
-    await (await CheckpointStore.open({ database: 'trainlet-demo' })).save('digits', new Uint8Array(100).fill(7));
+    await (await CheckpointStore.open({ database: 'trainlet-digits' })).save('network', new Uint8Array(100).fill(7));
   });
   await v.page.reload();
   await v.awake();
-  assert.match(await v.text('#trouble-words'), /^[A-Z].*checkpoint.*\.$/);
+  assert.match(await v.text('#trouble-words'), /^[A-Z].*compact.*\.$/);
   await v.page.click('#trouble-fresh');
-  await Promise.all([v.page.waitForEvent('load'), v.page.click('dialog button[value=fresh]')]);
+  await Promise.all([v.page.waitForEvent('load'), v.page.click('#fresh-dialog button[value=fresh]')]);
   await v.awake();
   assert.ok(await v.page.locator('#trouble').isHidden());
   await v.draw(SHAPES.one);
@@ -189,31 +315,42 @@ visit('a checkpoint that does not load is one sentence, and the way out', async 
 });
 
 for (const [width, height, colorScheme] of [
-  [1280, 900, 'light'],
-  [1280, 900, 'dark'],
-  [900, 900, 'light'],
-  [360, 740, 'light'],
-  [360, 740, 'dark'],
+  [1280, 800, 'light'],
+  [1280, 800, 'dark'],
+  [800, 1000, 'light'],
+  [360, 640, 'light'],
+  [360, 640, 'dark'],
 ])
   visit(
     `no barrier for anyone, nothing cut off: ${width} px, ${colorScheme}`,
     async (v) => {
+      const shot = (name) => {
+        const path = fileURLToPath(new URL(`demo-${width}-${colorScheme}-${name}.png`, SHOTS));
+        return v.page.screenshot({ path, fullPage: name !== 'learning' });
+      };
       assert.deepEqual(await v.barriers(), []);
-      await v.teachSymbol('★', SHAPES.star, 5);
-      await v.page.waitForSelector('.misread');
+      await shot('first');
+      await v.teach('★', SHAPES.star, 4);
+      await v.page.click('#go');
+      await v.waitForStep(10);
+      await shot('learning');
+      await v.learned();
+      await v.page.waitForSelector('#gallery [aria-pressed=true]');
       assert.deepEqual(await v.barriers(), []);
-      await v.train(150);
-      await v.draw(SHAPES.star);
-      await v.reads('★');
-      assert.deepEqual(await v.barriers(), []);
+      await shot('learned');
+      for (const [opener, dialog] of [
+        ['#more', '#class-dialog'],
+        ['#code', '#code-dialog'],
+      ]) {
+        await v.page.click(opener);
+        await v.page.waitForTimeout(100);
+        assert.deepEqual(await v.barriers(), []);
+        await v.page.click(`${dialog} .close`);
+      }
       assert.ok(
         await v.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
         'the page scrolls sideways',
       );
-      await v.page.screenshot({
-        path: fileURLToPath(new URL(`demo-${width}-${colorScheme}.png`, SHOTS)),
-        fullPage: true,
-      });
     },
     { viewport: { width, height }, colorScheme, reducedMotion: 'reduce' },
   );

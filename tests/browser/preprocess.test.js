@@ -2,7 +2,8 @@
 // large they are drawn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bendInto, PIXELS, rasterize, SIZE } from '../../web-demo/preprocess.js';
+import { bendInto } from '../../web-demo/bend.js';
+import { PIXELS, rasterize, SIZE } from '../../web-demo/preprocess.js';
 import { SHAPES } from './visitor.js';
 
 const within = (a, b, difference) =>

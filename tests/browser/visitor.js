@@ -13,6 +13,7 @@ const ARGUMENTS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+const BLOCKED = /^Service Worker registration blocked by Playwright/;
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Strokes in units of the pad, each a list of corners. */
@@ -28,6 +29,30 @@ export const SHAPES = {
     [
       [0.5, 0.15],
       [0.5, 0.85],
+    ],
+  ],
+  heart: [
+    [
+      [0.5, 0.34],
+      [0.4, 0.2],
+      [0.25, 0.2],
+      [0.18, 0.35],
+      [0.25, 0.52],
+      [0.5, 0.82],
+      [0.75, 0.52],
+      [0.82, 0.35],
+      [0.75, 0.2],
+      [0.6, 0.2],
+      [0.5, 0.34],
+    ],
+  ],
+  zed: [
+    [
+      [0.2, 0.2],
+      [0.8, 0.2],
+      [0.2, 0.8],
+      [0.8, 0.8],
+      [0.3, 0.5],
     ],
   ],
   star: [
@@ -58,17 +83,29 @@ export class Visitor {
     visitor.context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       acceptDownloads: true,
+      serviceWorkers: 'block', // what a test answers in the server's place must come through
       ...options,
     });
     await visitor.context.addInitScript(watch);
-    visitor.page = await visitor.context.newPage();
-    visitor.page.on('pageerror', (error) => visitor.complaints.push(String(error)));
-    visitor.page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) visitor.complaints.push(message.text());
-    });
-    await visitor.page.goto(url);
-    await visitor.awake();
+    visitor.url = url;
+    await visitor.openTab();
     return visitor;
+  }
+
+  async openTab() {
+    this.page = await this.context.newPage();
+    this.page.on('pageerror', (error) => this.complaints.push(String(error)));
+    this.page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type()) && !BLOCKED.test(message.text()))
+        this.complaints.push(message.text());
+    });
+    await this.page.goto(this.url);
+    await this.awake();
+  }
+
+  /** With no more ado. */
+  closeTab() {
+    return this.page.close({ runBeforeUnload: false });
   }
 
   async awake() {
@@ -81,9 +118,10 @@ export class Visitor {
     return this.page.locator(selector).innerText();
   }
 
-  /** The figure in a cell of the results, as a number of percent. */
-  async percent(selector) {
-    return Number.parseFloat(await this.text(selector));
+  /** The figures of a row of the table, in percent: before, rehearsed, not rehearsed. */
+  async figures(row) {
+    const cells = await this.page.locator(`tr[data-row=${row}] td`).allInnerTexts();
+    return cells.map(Number.parseFloat);
   }
 
   /** @param {number} [tilt] turns the shape a little, in radians, so that no two are alike */
@@ -110,35 +148,45 @@ export class Visitor {
     await this.page.waitForFunction((n) => document.querySelector('#guess').textContent === n, name);
   }
 
-  async teachSymbol(name, shape, count) {
-    await this.page.fill('#symbol', name);
-    await this.page.click('#symbol-form button');
+  /** Draws so many of a class, which is made where there is none, and adds them. */
+  async teach(name, shape, count) {
+    await this.choose(name);
     for (let i = 0; i < count; i++) {
       await this.draw(shape, (i - count / 2) * 0.06);
       await this.page.click('#add');
+      await this.page.waitForFunction(() => document.querySelector('#pad-hint').checkVisibility());
     }
+    await this.page.waitForFunction(
+      ([n, least]) =>
+        [...document.querySelectorAll('#gallery > div')].some(
+          (row) => row.querySelector('h3').textContent === n && row.querySelectorAll('button').length >= least,
+        ),
+      [name, count],
+    );
   }
 
-  /** Starts the training and waits for its end. */
-  async train(steps) {
-    await this.page.selectOption('#length', String(steps));
-    await this.page.click('#go');
-    await this.trained();
+  async choose(name) {
+    const chip = this.page.locator(`#labels label[title="${name}"]`);
+    if (await chip.count()) return await chip.click();
+    await this.page.click('#more');
+    await this.page.fill('#class-name', name);
+    await this.page.click('#class-add');
   }
 
-  async trained() {
-    await this.page.waitForFunction(() => document.querySelector('#go').textContent === 'Train again', null, {
-      timeout: 120_000,
-    });
+  /** Starts a lesson and waits for its end. */
+  async learn(button = '#go') {
+    await this.page.click(button);
+    await this.learned();
   }
 
-  /** Steps done, from the line below the progress bar. */
-  async step() {
-    return Number(
-      /step(?:s)? (\d+)|for (\d+)/i
-        .exec(await this.text('#pace'))
-        ?.slice(1)
-        .find(Boolean) ?? 0,
+  async learned() {
+    await this.page.waitForFunction(
+      () => {
+        const go = document.querySelector('#go');
+        return go.textContent === 'Learn' && !go.disabled;
+      },
+      null,
+      { timeout: 120_000 },
     );
   }
 
@@ -148,6 +196,31 @@ export class Visitor {
       step,
       { timeout: 60_000 },
     );
+  }
+
+  /**
+   * How likely each class is said to be, by its name, once something is read. @returns {Promise<Record<string, number>>}
+   */
+  async shares() {
+    await this.page.waitForFunction(() => document.querySelector('#labels .best'));
+    await this.page.waitForTimeout(300); // the newest drawing may wait for an answer
+    return await this.page.$$eval('#labels label', (chips) =>
+      Object.fromEntries(chips.map((chip) => [chip.title, Number(chip.dataset.share)])),
+    );
+  }
+
+  async showsShares(shares) {
+    await this.page.waitForFunction((wanted) => {
+      const chips = [...document.querySelectorAll('#labels label')];
+      return chips.every((chip) => Number(chip.dataset.share) === wanted[chip.title]);
+    }, shares);
+  }
+
+  /** The exported file. */
+  async exported() {
+    const download = this.page.waitForEvent('download');
+    await this.page.click('#export');
+    return readFileSync(await (await download).path());
   }
 
   /** The longest gap between two frames and the longest task of the main thread, in ms, since the last question. */
