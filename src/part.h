@@ -1,5 +1,5 @@
-/* Part: what a build may be without. It is called through a pointer alone, which is NULL where it was left out: `npx
- * trainlet shrink` writes zeros over it in a finished wasm file.
+/* Part: a function or table that a build may be without. It is used through a pointer alone, which is NULL where it was
+ * left out: `npx trainlet shrink` writes zeros over it in a finished wasm file.
  *
  *   PART(recompute, recompute_at_peak);
  *   if (!part_recompute) return part_missing(error, "recomputing");
@@ -12,7 +12,7 @@
 
 #ifdef TRAINLET_PARTS /* -DTRAINLET_KEEP=…: a header with `#define KEPT_recompute a,` for each part that stays */
 #include TRAINLET_PARTS
-#define PART(name, function) PART_OF(name, function, KEPT_##name function, NULL, )
+#define PART(name, function) PART_OF(name, function, KEPT_##name &function, NULL, )
 #define PART_OF(...) PART_SECOND(__VA_ARGS__)
 #define PART_SECOND(name, function, first, second, ...)                                                                \
   extern __typeof__(function) *const part_##name;                                                                      \
@@ -21,7 +21,7 @@
 /* Volatile, so that the compiler does not look behind the pointer. */
 #define PART(name, function)                                                                                           \
   extern __typeof__(function) *const volatile part_##name;                                                             \
-  __typeof__(function) *const volatile part_##name = function
+  __typeof__(function) *const volatile part_##name = &function
 #endif
 
 enum { SHRUNK_FOR_MAX = 80 };

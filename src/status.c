@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "part.h"
+
 const char *status_code(Status status) {
   static const char *const codes[] = {
 #define STATUS(NAME, code, meaning) code,
@@ -30,17 +32,24 @@ static void join_lines(char *text) {
     if (*text == '\n' || *text == '\r') *text = ' ';
 }
 
+static void write_sentence(Error *error, const char *node, const char *format, va_list args) {
+  snprintf(error->node, sizeof error->node, "%s", node ? node : "");
+  trim_partial_character(error->node);
+  vsnprintf(error->text, sizeof error->text, format, args);
+  trim_partial_character(error->text);
+  join_lines(error->text);
+}
+
+PART(sentences, write_sentence);
+
 Status error_set(Error *error, Status status, const char *node, const char *format, ...) {
   if (error->status != STATUS_OK) return error->status;
   error->status = status;
-  snprintf(error->node, sizeof error->node, "%s", node ? node : "");
-  trim_partial_character(error->node);
+  if (!part_sentences) return status;
   va_list args;
   va_start(args, format);
-  vsnprintf(error->text, sizeof error->text, format, args);
+  part_sentences(error, node, format, args);
   va_end(args);
-  trim_partial_character(error->text);
-  join_lines(error->text);
   return status;
 }
 

@@ -14,6 +14,7 @@
 #include "threads.h"
 #include "trainlet.h"
 #include "printer.h"
+#include "way.h"
 
 #ifdef TRAINLET_CALLS /* wasm/keep.cmake: a header with `#define LEFT_OUT_abi_session_export a,` for each that goes */
 #include TRAINLET_CALLS
@@ -113,6 +114,8 @@ EXPORT(abi_seen) const char *abi_seen(void) {
   op_print_seen(&p);
   for (int i = 0; trainlet_pass_name(i); i++)
     if (passes_seen() >> i & 1) printer_print(&p, "pass %s\n", trainlet_pass_name(i));
+  for (int i = 0; i < WAY_COUNT; i++)
+    if (ways_seen >> i & 1) printer_print(&p, "feature %s\n", way_name(i));
   if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for what graphs have had");
   return p.text;
 }

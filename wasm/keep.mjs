@@ -61,12 +61,13 @@ for (const name of operators.keys()) known.operator.add(name);
 for (const part of parts) if (rowOf(part)) known[rowOf(part).kind].add(rowOf(part).name);
 for (const feature of Object.keys(FEATURES)) known.feature.add(feature);
 
-/** Features that make gradients; training models have theirs already. */
-const DIFFERENTIATING = ['artifacts', 'gradient-nodes', 'input-gradients', 'set-trainable'];
+const featuresWith = (property) => Object.keys(FEATURES).filter((name) => FEATURES[name][property]);
 /** Operators that only training graphs have. */
 const TRAINING = /\/(optimizer\/|\w*grad(_\w+)?\.c$)/;
 const READERS =
-  'compact onnx ort-format functions subgraphs old-opsets composed other-types external-data constants'.split(' ');
+  'sentences compact onnx ort-format functions subgraphs old-opsets composed other-types external-data constants'.split(
+    ' ',
+  );
 /** What each flavour has. */
 const FLAVOURS = {
   all: known,
@@ -86,6 +87,7 @@ const FLAVOURS = {
       'recompute',
       'pack',
       'profile',
+      ...featuresWith('way'),
     ]),
   },
   artifacts: {
@@ -94,7 +96,7 @@ const FLAVOURS = {
     pass: new Set(['layer_norm', 'gelu']),
     optimizer: new Set(),
     loss: known.loss,
-    feature: new Set([...READERS, 'gradient-nodes', 'computed-shapes', 'artifacts']),
+    feature: new Set([...READERS, 'gradient-nodes', 'computed-shapes', 'artifacts', ...featuresWith('way')]),
   },
 };
 
@@ -132,14 +134,15 @@ function write(...wanted) {
   };
   const kept = [...operators].filter(([name]) => keeps('operator', name));
   const stem = ([, file]) => file.replace(/.*\/|\.c$/g, '');
-  const calls = Object.entries(FEATURES).flatMap(([name, feature]) =>
-    keeps('feature', name) ? [] : (feature.calls ?? []),
-  );
+  const callsOf = (isWanted) =>
+    Object.keys(FEATURES).flatMap((name) => (keeps('feature', name) === isWanted ? (FEATURES[name].calls ?? []) : []));
+  const callsKept = new Set(callsOf(true)); // several features may have one
+  const calls = callsOf(false).filter((call) => !callsKept.has(call));
   for (const { calls: others } of wanted) calls.push(...exported.filter((call) => others?.test(call)));
   mkdirSync(folder, { recursive: true });
   save(
     'differentiates',
-    DIFFERENTIATING.filter((name) => keeps('feature', name)),
+    featuresWith('differentiates').filter((name) => keeps('feature', name)),
   );
   save(
     'ops.def',

@@ -15,8 +15,8 @@ const EXPLICIT_NAME = 0x40;
 const OFFSET = 3;
 const CONSTANT = 4;
 
-/** Objects that `trainlet shrink` changes, by their names in C. */
-const isNamed = (name) => /^(op_rows|shrunk_for|part_.*)$/.test(name);
+/** Objects that `trainlet shrink` changes or reads, by their names in C. */
+const isNamed = (name) => /^(op_rows|op_fields|shrunk_for|part_.*)$/.test(name);
 
 /**
  * @param {Uint8Array} bytes a linked file, not optimized yet

@@ -2,6 +2,7 @@
 #include "graph/op.h"
 
 #include "graph/known.h"
+#include "part.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +13,17 @@ static Status later(Graph *g) {
   return g->error->status;
 }
 
-static Status fail(const Node *n, Status status, const char *format, va_list args) {
+static void write_sentence(const Node *n, Status status, const char *format, va_list args) {
   char text[320];
   vsnprintf(text, sizeof text, format, args);
-  return error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+  error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+}
+
+PART(node_sentences, write_sentence);
+
+static Status fail(const Node *n, Status status, const char *format, va_list args) {
+  if (part_node_sentences) part_node_sentences(n, status, format, args);
+  return error_set(n->graph->error, status, n->name, "its operator refuses it");
 }
 
 /* A composition that goes on with values which have no shape yet may find fault with anything: it waits instead. */

@@ -16,13 +16,17 @@ typedef struct Conv {
 enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
-/* Scratch for each; false when the sizes overflow. */
+/* What a build lacks of the ways to do it, in words; NULL: nothing. */
+typedef enum ConvDirection { CONV_FORWARD, CONV_INPUT, CONV_WEIGHTS } ConvDirection;
+const char *conv_missing(const Conv *conv, ConvDirection direction);
+
+/* Scratch for each, where no way is missing; false when the sizes overflow. */
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);
 
 /* Weights that never change, packed once for all runs of conv_forward: how many floats they take, 0 if w is used as it
- * is. `scratch` is that of conv_forward. Winograd's are four times as large as w. */
+ * is. `scratch` is that of conv_forward. */
 size_t conv_packed_floats(const Conv *conv);
 void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/scratch.h"
+#include "part.h"
 #include "threads.h"
 
 Conv3d conv3d_of(Conv conv, Window depth, bool deep) {
@@ -35,18 +36,26 @@ static bool deep_plan(const Conv3d *c, size_t conv_bytes, Deep *d, Scratch *s) {
   return !s->overflow;
 }
 
-static bool bytes_of(const Conv3d *c, bool (*of_images)(const Conv *, size_t *), size_t *bytes) {
+static bool deep_bytes(const Conv3d *c, bool (*of_images)(const Conv *, size_t *), size_t *bytes) {
   Deep d;
   Scratch s = {0};
   size_t counted;
-  if (c->deep && (!size_multiply(c->batch, c->depth.out[0], &counted) ||
-                  !size_multiply(c->channels, c->depth.kernel[0], &counted)))
+  if (!size_multiply(c->batch, c->depth.out[0], &counted) ||
+      !size_multiply(c->channels, c->depth.kernel[0], &counted) || !of_images(&c->conv, bytes))
     return false;
-  if (!of_images(&c->conv, bytes)) return false;
-  if (!c->deep) return true;
   bool fits = deep_plan(c, *bytes, &d, &s);
   *bytes = s.used;
   return fits;
+}
+
+PART(conv_depth_bytes, deep_bytes);
+
+const char *conv3d_missing(const Conv3d *c, ConvDirection direction) {
+  return c->deep && !part_conv_depth_bytes ? "convolutions over three dims" : conv_missing(&c->conv, direction);
+}
+
+static bool bytes_of(const Conv3d *c, bool (*of_images)(const Conv *, size_t *), size_t *bytes) {
+  return c->deep ? part_conv_depth_bytes(c, of_images, bytes) : of_images(&c->conv, bytes);
 }
 bool conv3d_forward_bytes(const Conv3d *c, size_t *bytes) { return bytes_of(c, conv_forward_bytes, bytes); }
 bool conv3d_input_gradient_bytes(const Conv3d *c, size_t *bytes) {
@@ -124,22 +133,14 @@ static void turn_dy(const Deep *d, const float *dy) {
   turn(dy, d->y, c->batch, c->conv.features, c->depth.out[0], window_out(&c->conv.window));
 }
 
-void conv3d_forward(const Conv3d *c, const float *x, const float *w, const float *bias, float *y, void *scratch) {
-  if (!c->deep) {
-    conv_forward(&c->conv, x, w, bias, y, scratch);
-    return;
-  }
+static void forward(const Conv3d *c, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   Deep d = deep_of(c, conv_forward_bytes, scratch);
   run_unroll(&d, x);
   conv_forward(&c->conv, d.x, w, bias, d.y, d.conv);
   turn(d.y, y, c->batch, c->depth.out[0], c->conv.features, window_out(&c->conv.window));
 }
 
-void conv3d_input_gradient(const Conv3d *c, const float *dy, const float *w, float *dx, void *scratch) {
-  if (!c->deep) {
-    conv_input_gradient(&c->conv, dy, w, dx, scratch);
-    return;
-  }
+static void input_gradient(const Conv3d *c, const float *dy, const float *w, float *dx, void *scratch) {
   Deep d = deep_of(c, conv_input_gradient_bytes, scratch);
   turn_dy(&d, dy);
   conv_input_gradient(&c->conv, d.y, w, d.x, d.conv);
@@ -148,13 +149,28 @@ void conv3d_input_gradient(const Conv3d *c, const float *dy, const float *w, flo
   threads_split(c->batch * c->channels, threads_grain(each), fold, &d);
 }
 
-void conv3d_weight_gradient(const Conv3d *c, const float *x, const float *dy, float *dw, void *scratch) {
-  if (!c->deep) {
-    conv_weight_gradient(&c->conv, x, dy, dw, scratch);
-    return;
-  }
+static void weight_gradient(const Conv3d *c, const float *x, const float *dy, float *dw, void *scratch) {
   Deep d = deep_of(c, conv_weight_gradient_bytes, scratch);
   run_unroll(&d, x);
   turn_dy(&d, dy);
   conv_weight_gradient(&c->conv, d.x, d.y, dw, d.conv);
+}
+
+PART(conv_depth_forward, forward);
+PART(conv_depth_input, input_gradient);
+PART(conv_depth_weights, weight_gradient);
+
+void conv3d_forward(const Conv3d *c, const float *x, const float *w, const float *bias, float *y, void *scratch) {
+  if (c->deep) part_conv_depth_forward(c, x, w, bias, y, scratch);
+  else conv_forward(&c->conv, x, w, bias, y, scratch);
+}
+
+void conv3d_input_gradient(const Conv3d *c, const float *dy, const float *w, float *dx, void *scratch) {
+  if (c->deep) part_conv_depth_input(c, dy, w, dx, scratch);
+  else conv_input_gradient(&c->conv, dy, w, dx, scratch);
+}
+
+void conv3d_weight_gradient(const Conv3d *c, const float *x, const float *dy, float *dw, void *scratch) {
+  if (c->deep) part_conv_depth_weights(c, x, dy, dw, scratch);
+  else conv_weight_gradient(&c->conv, x, dy, dw, scratch);
 }

@@ -18,6 +18,8 @@ typedef struct Conv3d {
 /* `conv` is of x and y without their depth. */
 Conv3d conv3d_of(Conv conv, Window depth, bool deep);
 
+const char *conv3d_missing(const Conv3d *c, ConvDirection direction); /* as conv_missing */
+
 bool conv3d_forward_bytes(const Conv3d *c, size_t *bytes);
 bool conv3d_input_gradient_bytes(const Conv3d *c, size_t *bytes);
 bool conv3d_weight_gradient_bytes(const Conv3d *c, size_t *bytes);

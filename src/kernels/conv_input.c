@@ -1,11 +1,9 @@
 /* The gradient of a convolution's input through gemm, phase by phase (phase.h). */
 #include "kernels/conv_blocks.h"
-#include "kernels/depthwise.h"
-#include "kernels/depthwise_spread.h"
+#include "kernels/conv_way.h"
 #include "kernels/gemm.h"
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
-#include "kernels/winograd.h"
 #include "size.h"
 
 typedef struct Input {
@@ -50,14 +48,7 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   return !scratch->overflow;
 }
 
-bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes) {
-  *bytes = 0;
-  if (conv->channels == conv->groups && depthwise_spread_pays(conv)) return true;
-  if (conv->channels == conv->groups) return depthwise_input_gradient_bytes(conv, bytes);
-  if (winograd_suits(conv)) {
-    Conv turned = winograd_turned(conv);
-    return winograd_forward_bytes(&turned, bytes);
-  }
+static bool input_bytes(const Conv *conv, size_t *bytes) {
   Input s;
   Scratch scratch = {0};
   bool fits = input_plan(conv, &s, &scratch);
@@ -136,17 +127,8 @@ static void phase_run(Input *s, const float *w) {
   conv_blocks_run(conv, s->blocks, phase_task, s);
 }
 
-void conv_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
-  if (conv->channels == conv->groups) { /* however many outputs: the product has one row */
-    if (depthwise_spread_pays(conv)) depthwise_spread(conv, dy, w, dx);
-    else depthwise_input_gradient(conv, dy, w, dx, scratch);
-    return;
-  }
-  if (winograd_suits(conv)) {
-    Conv turned = winograd_turned(conv);
-    winograd_forward(&turned, dy, w, true, NULL, dx, scratch);
-    return;
-  }
+static void input_gradient(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx,
+                           void *scratch) {
   Input s;
   input_plan(conv, &s, &(Scratch){.base = scratch});
   s.dy = dy, s.dx = dx;
@@ -155,3 +137,7 @@ void conv_input_gradient(const Conv *conv, const float *dy, const float *w, floa
     for (s.phase[1] = 0; s.phase[1] < size_min(conv->window.stride[1], conv->window.in[1]); s.phase[1]++)
       phase_run(&s, w);
 }
+
+static bool any(const Conv *conv) { return true; }
+
+const ConvWay conv_plain_input = {WAY_conv_plain_input, any, NULL, input_bytes, input_gradient};

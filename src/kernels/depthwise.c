@@ -2,7 +2,6 @@
  * together. */
 #include "kernels/depthwise.h"
 #include <string.h>
-#include "kernels/depthwise_3x3.h"
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
 #include "simd.h"
@@ -14,9 +13,7 @@ enum {
   PLANES = 16, /* of one task: neighbours in memory */
 };
 
-bool depthwise_suits(const Conv *conv) {
-  return conv->channels == conv->groups && (conv->features <= 4 * conv->channels || depthwise_3x3_suits(conv));
-}
+static bool suits(const Conv *conv) { return conv->channels == conv->groups && conv->features <= 4 * conv->channels; }
 
 /* A kernel's cells that are in play and the places in the plane they are slid over. */
 typedef struct Slide {
@@ -116,7 +113,7 @@ static bool forward_plan(const Conv *conv, Forward *f, Scratch *scratch) {
   return !scratch->overflow;
 }
 
-bool depthwise_forward_bytes(const Conv *conv, size_t *bytes) {
+static bool forward_bytes(const Conv *conv, size_t *bytes) {
   Forward f;
   Scratch scratch = {0};
   bool fits = forward_plan(conv, &f, &scratch);
@@ -142,11 +139,7 @@ static void forward_task(void *context, size_t chunk, int thread) {
   }
 }
 
-void depthwise_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
-  if (depthwise_3x3_suits(conv)) {
-    depthwise_3x3_forward(conv, x, w, bias, y);
-    return;
-  }
+static void forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   const Window *window = &conv->window;
   Forward f;
   forward_plan(conv, &f, &(Scratch){.base = scratch});
@@ -156,6 +149,8 @@ void depthwise_forward(const Conv *conv, const float *x, const float *w, const f
   slide_vectors(&f.slide, &f.padded, window->out[0], window->out[1], window->stride[0]);
   threads_run(ceil_div(conv->batch * conv->channels, PLANES), forward_task, &f);
 }
+
+const ConvWay conv_depthwise = {WAY_conv_depthwise, suits, NULL, forward_bytes, forward};
 
 /* ---- input gradient: the cells of a phase over the channel's dy planes, one behind the other ---- */
 
@@ -192,7 +187,7 @@ static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
   return !scratch->overflow;
 }
 
-bool depthwise_input_gradient_bytes(const Conv *conv, size_t *bytes) {
+static bool input_bytes(const Conv *conv, size_t *bytes) {
   Input s;
   Scratch scratch = {0};
   bool fits = input_plan(conv, &s, &scratch);
@@ -232,11 +227,8 @@ static void input_task(void *context, size_t chunk, int thread) {
   }
 }
 
-void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx, void *scratch) {
-  if (depthwise_3x3_suits_input(conv)) {
-    depthwise_3x3_input_gradient(conv, dy, w, dx);
-    return;
-  }
+static void input_gradient(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx,
+                           void *scratch) {
   const Window *window = &conv->window;
   Input s;
   input_plan(conv, &s, &(Scratch){.base = scratch});
@@ -249,6 +241,11 @@ void depthwise_input_gradient(const Conv *conv, const float *dy, const float *w,
       threads_run(ceil_div(conv->batch * conv->channels, PLANES), input_task, &s);
     }
 }
+
+/* However many outputs: the product has one row. */
+static bool suits_input(const Conv *conv) { return conv->channels == conv->groups; }
+
+const ConvWay conv_depthwise_input = {WAY_conv_depthwise_input, suits_input, NULL, input_bytes, input_gradient};
 
 /* ---- weight gradient ---- */
 
@@ -272,7 +269,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   return !scratch->overflow;
 }
 
-bool depthwise_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
+static bool weight_bytes(const Conv *conv, size_t *bytes) {
   Weight s;
   Scratch scratch = {0};
   bool fits = weight_plan(conv, &s, &scratch);
@@ -327,11 +324,8 @@ static void weight_task(void *context, size_t chunk, int thread) {
       s->dw[(first + i) * f->slide.cells + c] = f32x4_sum(f32x4_load(sums + i * s->cell_floats + 4 * c));
 }
 
-void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
-  if (depthwise_3x3_suits(conv)) {
-    depthwise_3x3_weight_gradient(conv, x, dy, dw);
-    return;
-  }
+static void weight_gradient(const Conv *conv, const float *x, const float *dy, const float *bias, float *dw,
+                            void *scratch) {
   const Window *w = &conv->window;
   size_t threads = (size_t)threads_count();
   Weight s;
@@ -343,3 +337,5 @@ void depthwise_weight_gradient(const Conv *conv, const float *x, const float *dy
   slide_vectors(&s.forward.slide, &s.forward.padded, w->out[0], w->out[1], w->stride[0]);
   threads_run(ceil_div(conv->features, PLANES), weight_task, &s);
 }
+
+const ConvWay conv_depthwise_weights = {WAY_conv_depthwise_weights, suits, NULL, weight_bytes, weight_gradient};

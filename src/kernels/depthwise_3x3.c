@@ -9,8 +9,9 @@
 
 static bool stride_is(const Window *w, size_t stride) { return w->stride[0] == stride && w->stride[1] == stride; }
 
-bool depthwise_3x3_suits(const Conv *conv) {
+static bool suits(const Conv *conv) {
   const Window *w = &conv->window;
+  if (conv->channels != conv->groups) return false;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->dilation[a] != 1 || w->pad[a] != 1) return false;
   if (!(conv_algorithms & CONV_DEPTHWISE_3X3)) return false;
@@ -18,9 +19,13 @@ bool depthwise_3x3_suits(const Conv *conv) {
   return stride_is(w, 2) && w->out[0] == (w->in[0] + 1) / 2 && 2 * w->out[1] == w->in[1];
 }
 
-bool depthwise_3x3_suits_input(const Conv *conv) {
-  return conv->features == conv->channels && depthwise_3x3_suits(conv);
-}
+static bool suits_whole(const Conv *conv) { return suits(conv) && stride_is(&conv->window, 1); }
+static bool suits_half(const Conv *conv) { return suits(conv) && stride_is(&conv->window, 2); }
+/* The gradient of the input wants one feature a channel. */
+static bool suits_whole_input(const Conv *conv) { return conv->features == conv->channels && suits_whole(conv); }
+static bool suits_half_input(const Conv *conv) { return conv->features == conv->channels && suits_half(conv); }
+
+static bool no_bytes(const Conv *conv, size_t *bytes) { return *bytes = 0, true; }
 
 /* ---- what a row of x gives a strip: for each of four outputs the columns left of it, at it, right of it ---- */
 
@@ -149,26 +154,37 @@ typedef struct Job {
   bool turned;
 } Job;
 
-static void forward_planes(void *context, size_t from, size_t to) {
-  const Job *j = context;
+static Plane plane_of(const Job *j) {
   const Conv *conv = j->conv;
   const Window *w = &conv->window;
-  size_t each = conv->features / conv->channels;
-  Plane p = {.rows = w->in[0],
-             .columns = w->in[1],
-             .out_rows = w->out[0],
-             .out_columns = w->out[1],
-             .clamp = conv->clamp && !j->turned,
-             .low = f32x4_splat(conv->low),
-             .high = f32x4_splat(conv->high)};
-  for (size_t i = from; i < to; i++) {
-    size_t feature = i % conv->features;
-    p.x = j->x + i / each * window_in(w);
-    p.y = j->y + i * window_out(w);
-    p.bias = f32x4_splat(j->bias ? j->bias[feature] : 0);
-    if (w->stride[0] == 1) plane_run(&p, j->w + feature * 9, j->turned);
-    else plane_run_second(&p, j->w + feature * 9);
-  }
+  return (Plane){.rows = w->in[0],
+                 .columns = w->in[1],
+                 .out_rows = w->out[0],
+                 .out_columns = w->out[1],
+                 .clamp = conv->clamp && !j->turned,
+                 .low = f32x4_splat(conv->low),
+                 .high = f32x4_splat(conv->high)};
+}
+
+/* The i-th plane of y, with its x and bias; gives its weights. */
+static const float *plane_at(const Job *j, size_t i, Plane *p) {
+  const Conv *conv = j->conv;
+  size_t feature = i % conv->features;
+  p->x = j->x + i / (conv->features / conv->channels) * window_in(&conv->window);
+  p->y = j->y + i * window_out(&conv->window);
+  p->bias = f32x4_splat(j->bias ? j->bias[feature] : 0);
+  return j->w + feature * 9;
+}
+
+static void forward_planes(void *context, size_t from, size_t to) {
+  const Job *j = context;
+  Plane p = plane_of(j);
+  for (size_t i = from; i < to; i++) plane_run(&p, plane_at(j, i, &p), j->turned);
+}
+
+static void half_planes(void *context, size_t from, size_t to) {
+  Plane p = plane_of(context);
+  for (size_t i = from; i < to; i++) plane_run_second(&p, plane_at(context, i, &p));
 }
 
 static void job_run(Job *job, ThreadsRange *task) {
@@ -176,9 +192,23 @@ static void job_run(Job *job, ThreadsRange *task) {
   threads_split(conv->batch * conv->features, threads_grain(2 * window_out(&conv->window)), task, job);
 }
 
-void depthwise_3x3_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y) {
+static void forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   job_run(&(Job){.conv = conv, .x = x, .w = w, .bias = bias, .y = y}, forward_planes);
 }
+
+static void half(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
+  job_run(&(Job){.conv = conv, .x = x, .w = w, .bias = bias, .y = y}, half_planes);
+}
+
+/* dx is a convolution of dy like y of x, the kernel backwards. */
+static void input_gradient(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx,
+                           void *scratch) {
+  job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx, .turned = true}, forward_planes);
+}
+
+const ConvWay conv_depthwise_3x3 = {WAY_conv_depthwise_3x3, suits_whole, NULL, no_bytes, forward};
+const ConvWay conv_depthwise_3x3_input = {WAY_conv_depthwise_3x3, suits_whole_input, NULL, no_bytes, input_gradient};
+const ConvWay conv_depthwise_3x3_half = {WAY_conv_depthwise_3x3_half, suits_half, NULL, no_bytes, half};
 
 /* ---- input gradient, stride 2: pixels of dx by twos in both directions ----
  *
@@ -236,10 +266,13 @@ static void back_planes(void *context, size_t from, size_t to) {
     plane_back(w, j->w + i % j->conv->features * 9, j->x + i * window_out(w), j->y + i * window_in(w));
 }
 
-void depthwise_3x3_input_gradient(const Conv *conv, const float *dy, const float *w, float *dx) {
-  bool flips = conv->window.stride[0] == 1; /* then dx is a convolution of dy like y of x, the kernel backwards */
-  job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx, .turned = true}, flips ? forward_planes : back_planes);
+static void half_input_gradient(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx,
+                                void *scratch) {
+  job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx}, back_planes);
 }
+
+const ConvWay conv_depthwise_3x3_half_input = {WAY_conv_depthwise_3x3_half_input, suits_half_input, NULL, no_bytes,
+                                               half_input_gradient};
 
 /* ---- weight gradient ---- */
 
@@ -343,7 +376,10 @@ static void weight_features(void *context, size_t from, size_t to) {
   }
 }
 
-void depthwise_3x3_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw) {
+static void weight_gradient(const Conv *conv, const float *x, const float *dy, const float *bias, float *dw,
+                            void *scratch) {
   Job job = {.conv = conv, .x = x, .w = dy, .y = dw};
   threads_split(conv->features, threads_grain(2 * conv->batch * window_out(&conv->window)), weight_features, &job);
 }
+
+const ConvWay conv_depthwise_3x3_weights = {WAY_conv_depthwise_3x3_weights, suits, NULL, no_bytes, weight_gradient};

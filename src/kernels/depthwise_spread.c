@@ -6,8 +6,8 @@ enum {
   PAYS_FROM = 8
 }; /* numbers of x to one of y; measured: at 4 sliding is faster, at 16 spreading by 3 to 16 times */
 
-bool depthwise_spread_pays(const Conv *conv) {
-  return window_in(&conv->window) / PAYS_FROM >= window_out(&conv->window);
+static bool pays(const Conv *conv) {
+  return conv->channels == conv->groups && window_in(&conv->window) / PAYS_FROM >= window_out(&conv->window);
 }
 
 /* Along axis a: the cells of a window at `at` that lie on the input, from … to. */
@@ -34,7 +34,9 @@ static void spread_plane(const Window *w, const float *weight, const float *rest
     }
 }
 
-void depthwise_spread(const Conv *conv, const float *dy, const float *w, float *dx) {
+static bool no_bytes(const Conv *conv, size_t *bytes) { return *bytes = 0, true; }
+
+static void spread(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx, void *scratch) {
   const Window *window = &conv->window;
   size_t each = conv->features / conv->channels, kernel = window_kernel(window);
   memset(dx, 0, conv->batch * conv->channels * window_in(window) * sizeof *dx);
@@ -42,3 +44,5 @@ void depthwise_spread(const Conv *conv, const float *dy, const float *w, float *
     for (size_t f = 0; f < conv->features; f++, dy += window_out(window))
       spread_plane(window, w + f * kernel, dy, dx + (n * conv->channels + f / each) * window_in(window));
 }
+
+const ConvWay conv_spread = {WAY_conv_spread, pays, NULL, no_bytes, spread};

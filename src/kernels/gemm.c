@@ -2,6 +2,7 @@
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_vector.h"
+#include "part.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
@@ -249,6 +250,10 @@ static void pack_columns(const Gemm *g, const Block *block, float *packed) {
                     packed + (block->direct ? 0 : j * block->depth));
 }
 
+PART(few_rows, gemm_vector_run);
+
+static bool is_vector(const Gemm *g) { return part_few_rows && gemm_is_vector(g); }
+
 /* ---- a part of C: some panels of rows times some columns, by one thread ---- */
 
 typedef struct Part {
@@ -308,8 +313,8 @@ static Part whole_of(Gemm *g) {
 void gemm_run_alone(const Gemm *gemm, void *scratch) {
   Gemm g = *gemm;
   if (g.rows == 0 || g.columns == 0) return;
-  if (gemm_is_vector(&g)) {
-    gemm_vector_run(&g);
+  if (is_vector(&g)) {
+    part_few_rows(&g);
     return;
   }
   Part whole = whole_of(&g);
@@ -329,7 +334,7 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
-size_t gemm_bytes(const Gemm *g) { return gemm_is_vector(g) ? 0 : gemm_scratch_bytes(g->rows, g->columns, g->depth); }
+size_t gemm_bytes(const Gemm *g) { return is_vector(g) ? 0 : gemm_scratch_bytes(g->rows, g->columns, g->depth); }
 
 /* For each part a thread packs the other operand again, so there are no more parts than threads. This does not affect
  * the result: an element is added up in the same order wherever it is. */
@@ -362,8 +367,8 @@ static void run_part(void *context, size_t chunk, int thread) {
 void gemm_run(const Gemm *gemm, void *scratch) {
   Gemm g = *gemm;
   if (g.rows == 0 || g.columns == 0) return;
-  if (gemm_is_vector(&g)) {
-    gemm_vector_run(&g);
+  if (is_vector(&g)) {
+    part_few_rows(&g);
     return;
   }
   whole_of(&g);

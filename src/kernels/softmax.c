@@ -4,6 +4,7 @@
 
 #include "kernels/sums.h"
 #include "kernels/vector_math.h"
+#include "part.h"
 #include "threads.h"
 
 /* ---- one row of n ---- */
@@ -156,6 +157,16 @@ static void strip_log_softmax_gradient(const float *dy, const float *y, float *d
   })
 }
 
+PART(columns_softmax, strip_softmax);
+PART(columns_softmax_gradient, strip_softmax_gradient);
+PART(columns_normalizers, strip_normalizers);
+PART(columns_log_softmax, strip_log_softmax);
+PART(columns_log_softmax_gradient, strip_log_softmax_gradient);
+
+const char *softmax_missing(SoftmaxDims d) {
+  return d.inner > 1 && !part_columns_softmax ? "softmax down columns" : NULL;
+}
+
 /* ---- all of (outer, n, inner): rows, or strips of columns, on all threads ---- */
 
 typedef struct Softmax {
@@ -197,12 +208,12 @@ static void run(Softmax *s, ThreadsRange *range) {
   }
 
 SOFTMAX_RANGE(softmax_range, row_softmax(s->x + p.at, s->out + p.at, d.n),
-              strip_softmax(s->x + p.at, s->out + p.at, d.inner, d.n, p.columns))
+              part_columns_softmax(s->x + p.at, s->out + p.at, d.inner, d.n, p.columns))
 
 void softmax(SoftmaxDims d, const float *x, float *y) { run(&(Softmax){.d = d, .x = x, .out = y}, softmax_range); }
 
 SOFTMAX_RANGE(gradient_range, row_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.n),
-              strip_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
+              part_columns_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
 
 void softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx) {
   run(&(Softmax){.d = d, .dy = dy, .y = y, .out = dx}, gradient_range);
@@ -214,22 +225,22 @@ static void row_normalizers(const float *x, size_t n, float *max, float *log_sum
 }
 
 SOFTMAX_RANGE(normalizers_range, row_normalizers(s->x + p.at, d.n, s->max + p.norm, s->log_sum + p.norm),
-              strip_normalizers(s->x + p.at, d.inner, d.n, p.columns, s->max + p.norm, s->log_sum + p.norm))
+              part_columns_normalizers(s->x + p.at, d.inner, d.n, p.columns, s->max + p.norm, s->log_sum + p.norm))
 
 void softmax_normalizers(SoftmaxDims d, const float *x, float *max, float *log_sum) {
   run(&(Softmax){.d = d, .x = x, .max = max, .log_sum = log_sum}, normalizers_range);
 }
 
 SOFTMAX_RANGE(log_range, row_log_softmax(s->x + p.at, s->max[p.norm], s->log_sum[p.norm], s->out + p.at, d.n),
-              strip_log_softmax(s->x + p.at, s->max + p.norm, s->log_sum + p.norm, s->out + p.at, d.inner, d.n,
-                                p.columns))
+              part_columns_log_softmax(s->x + p.at, s->max + p.norm, s->log_sum + p.norm, s->out + p.at, d.inner, d.n,
+                                       p.columns))
 
 void log_softmax(SoftmaxDims d, const float *x, const float *max, const float *log_sum, float *y) {
   run(&(Softmax){.d = d, .x = x, .max = (float *)max, .log_sum = (float *)log_sum, .out = y}, log_range);
 }
 
 SOFTMAX_RANGE(log_gradient_range, row_log_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.n),
-              strip_log_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
+              part_columns_log_softmax_gradient(s->dy + p.at, s->y + p.at, s->out + p.at, d.inner, d.n, p.columns))
 
 void log_softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx) {
   run(&(Softmax){.d = d, .dy = dy, .y = y, .out = dx}, log_gradient_range);

@@ -6,6 +6,9 @@ typedef struct SoftmaxDims {
   size_t outer, n, inner;
 } SoftmaxDims;
 
+/* What a build lacks to go down columns, in words; NULL: nothing. */
+const char *softmax_missing(SoftmaxDims d);
+
 /* y = e^(x - max) / Σ e^(x - max) */
 void softmax(SoftmaxDims d, const float *x, float *y);
 /* dx = y·(dy - Σ dy·y) */

@@ -9,7 +9,7 @@
 #include "threads.h"
 
 enum {
-  CELLS = WINOGRAD_CELLS,
+  CELLS = 36,
   TILES_WANTED = 64, /* of a part: enough columns for the product */
   SKEW = 16, /* floats from one cell's matrix to the next: the same place in all 36 must not fall into the same cache
                 line */
@@ -23,16 +23,23 @@ enum {
 
 static inline size_t fours(size_t count) { return (count + 3) / 4 * 4; }
 
-bool winograd_suits(const Conv *conv) {
+static size_t tiles_in(const Conv *conv) {
+  const Window *w = &conv->window;
+  return conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
+}
+
+static bool can(const Conv *conv) {
   const Window *w = &conv->window;
   for (int a = 0; a < 2; a++)
     if (w->kernel[a] != 3 || w->stride[a] != 1 || w->dilation[a] != 1 || w->pad[a] > 2 || w->out[a] < 3) return false;
-  size_t tiles = conv->batch * ((w->out[0] + 3) / 4) * ((w->out[1] + 3) / 4);
-  return conv->groups == 1 && size_min(conv->channels, conv->features) >= LEAST_CHANNELS && tiles >= LEAST_TILES &&
+  return conv->groups == 1 && size_min(conv->channels, conv->features) >= LEAST_CHANNELS &&
          (conv_algorithms & CONV_WINOGRAD);
 }
 
-Conv winograd_turned(const Conv *conv) {
+static bool suits(const Conv *conv) { return can(conv) && tiles_in(conv) >= LEAST_TILES; }
+
+/* The convolution of dy that gives dx; its weights are those of `conv`, turned. */
+static Conv turned_of(const Conv *conv) {
   Conv turned = *conv;
   turned.channels = conv->features;
   turned.features = conv->channels;
@@ -182,7 +189,7 @@ static bool forward_plan(const Conv *conv, Forward *s, Scratch *scratch) {
   return !scratch->overflow && !raw.overflow;
 }
 
-bool winograd_forward_bytes(const Conv *conv, size_t *bytes) {
+static bool forward_bytes(const Conv *conv, size_t *bytes) {
   Forward s;
   Scratch scratch = {0};
   bool fits = forward_plan(conv, &s, &scratch);
@@ -297,15 +304,18 @@ static void pack(Forward *s, const float *w, bool turned) {
   run(s->conv, &s->parts, CELLS, pack_task, s);
 }
 
-void winograd_pack(const Conv *conv, const float *w, bool turned, float *packed, void *scratch) {
+static size_t packed_floats(const Conv *conv) { return CELLS * conv->features * conv->channels; }
+
+static void pack_weights(const Conv *conv, const float *w, float *packed, void *scratch) {
   Forward s;
   forward_plan(conv, &s, &(Scratch){.base = scratch});
   s.packed = packed;
-  pack(&s, w, turned);
+  pack(&s, w, false);
 }
 
-void winograd_forward(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y,
-                      void *scratch) {
+/* `turned`: w (C, F, 3, 3) is read with features and channels exchanged and both axes backwards. */
+static void convolve(const Conv *conv, const float *x, const float *w, bool turned, const float *bias, float *y,
+                     void *scratch) {
   Forward s;
   forward_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.bias = bias, s.y = y;
@@ -314,6 +324,25 @@ void winograd_forward(const Conv *conv, const float *x, const float *w, bool tur
   else
     for (size_t i = 0; i < s.parts.count; i++) forward_part(&s, i, 0);
 }
+
+static void forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {
+  convolve(conv, x, w, false, bias, y, scratch);
+}
+
+const ConvWay conv_winograd = {WAY_conv_winograd, suits, can, forward_bytes, forward, packed_floats, pack_weights};
+
+static bool input_bytes(const Conv *conv, size_t *bytes) {
+  Conv turned = turned_of(conv);
+  return forward_bytes(&turned, bytes);
+}
+
+static void input_gradient(const Conv *conv, const float *dy, const float *w, const float *bias, float *dx,
+                           void *scratch) {
+  Conv turned = turned_of(conv);
+  convolve(&turned, dy, w, true, NULL, dx, scratch);
+}
+
+const ConvWay conv_winograd_input = {WAY_conv_winograd, suits, can, input_bytes, input_gradient};
 
 /* ---- weight gradient:  dU = (A dy Aᵀ) (Bᵀ x B)ᵀ summed over all tiles, dw = Gᵀ dU G ---- */
 
@@ -377,7 +406,7 @@ static bool weight_plan(const Conv *conv, Weight *s, Scratch *scratch) {
   return !scratch->overflow;
 }
 
-bool winograd_weight_gradient_bytes(const Conv *conv, size_t *bytes) {
+static bool weight_bytes(const Conv *conv, size_t *bytes) {
   Weight s;
   Scratch scratch = {0};
   bool fits = weight_plan(conv, &s, &scratch);
@@ -457,7 +486,8 @@ static void finish_task(void *context, size_t feature, int thread) {
   }
 }
 
-void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy, float *dw, void *scratch) {
+static void weight_gradient(const Conv *conv, const float *x, const float *dy, const float *bias, float *dw,
+                            void *scratch) {
   Weight s;
   weight_plan(conv, &s, &(Scratch){.base = scratch});
   s.x = x, s.dy = dy, s.dw = dw;
@@ -466,3 +496,5 @@ void winograd_weight_gradient(const Conv *conv, const float *x, const float *dy,
   else group_task(&s, 0, 0);
   run(conv, &s.parts, conv->features, finish_task, &s);
 }
+
+const ConvWay conv_winograd_weights = {WAY_conv_winograd_weights, suits, can, weight_bytes, weight_gradient};

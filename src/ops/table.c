@@ -1,5 +1,7 @@
 /* The table of operators; tests/c/order.c has another, in another order. A shrunk build has NULL in the rows of those
  * that it lacks. */
+#include <stddef.h>
+
 #include "ops/ops.h"
 
 #ifndef TRAINLET_OPS /* wasm/keep.cmake */
@@ -12,3 +14,8 @@ static const Op *const op_rows[] = {
 };
 
 const Op *const *op_table(int *count) { return *count = sizeof op_rows / sizeof *op_rows, op_rows; }
+
+/* Where an operator has what `npx trainlet shrink` empties if nothing calls it: its gradient, and how older opsets are
+ * read. */
+extern const size_t op_fields[];
+__attribute__((used)) const size_t op_fields[] = {offsetof(Op, grad), offsetof(Op, upgrade)};

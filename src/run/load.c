@@ -186,6 +186,13 @@ static Status take_choice(TrainletSession *s) {
 }
 
 PART(averages, state_take_averages);
+PART(resume_best, state_take_best);
+
+static Status take_best(TrainletSession *s) {
+  if (!s->checkpoint.best_count) return STATUS_OK;
+  if (!part_resume_best) return part_missing(&s->error, "reader of what training has left in a checkpoint");
+  return part_resume_best(&s->state, &s->checkpoint, &s->error);
+}
 
 static Status take_averages(TrainletSession *s) {
   if (!s->checkpoint.average_count) return STATUS_OK;
@@ -221,7 +228,7 @@ static Status join_parts(TrainletSession *s) {
       return session_out_of_memory(s);
     session_find_accumulators(s, train);
     TRY(take_choice(s));
-    TRY(state_take_best(&s->state, &s->checkpoint, &s->error));
+    TRY(take_best(s));
     TRY(take_averages(s));
     TRY(take_anchors(s));
   }

@@ -7,6 +7,7 @@
 
 #include "budget.h"
 #include "graph/op.h"
+#include "part.h"
 
 static int compare_parameters(const void *a, const void *b) {
   return strcmp((*(Parameter *const *)a)->name, (*(Parameter *const *)b)->name);
@@ -256,7 +257,7 @@ static void copy_values(State *s, const Checkpoint *c) {
 /* Those of a frozen parameter wait until it trains again. */
 static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
   int wanted = s->moment_count;
-  for (int i = 0; o->kind != OPTIMIZER_NONE && i < c->moment_count; i++) {
+  for (int i = 0; i < c->moment_count; i++) {
     const CheckpointMoments *m = &c->moments[i];
     Parameter *p = state_find(s, m->parameter);
     if (!p || p->type != DTYPE_FLOAT32)
@@ -281,8 +282,7 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
   return STATUS_OK;
 }
 
-static Status copy_groups(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
-  for (int i = 0; i < s->count; i++) s->parameters[i].weight_decay = o->weight_decay;
+static Status copy_groups(State *s, const Checkpoint *c, Error *error) {
   for (int i = 0; i < c->group_count; i++) {
     const CheckpointGroup *g = &c->groups[i];
     Parameter *p = state_find(s, g->parameter);
@@ -309,10 +309,26 @@ static Status copy_bounds(State *s, const Checkpoint *c, Error *error) {
   return STATUS_OK;
 }
 
+PART(nominal, take_shapes);
+PART(resume_moments, copy_moments);
+PART(resume_groups, copy_groups);
+PART(resume_bounds, copy_bounds);
+
+/* What training has left in the checkpoint besides values. */
+static Status copy_rest(State *s, const Checkpoint *c, const Graph *train, const Optimizer *o, Error *error) {
+  for (int i = 0; i < s->count; i++) s->parameters[i].weight_decay = o->weight_decay;
+  bool moments = train && o->kind != OPTIMIZER_NONE && c->moment_count;
+  if (!part_resume_moments && (c->bound_count || c->group_count || moments))
+    return part_missing(error, "reader of what training has left in a checkpoint");
+  if (c->bound_count) TRY(part_resume_bounds(s, c, error));
+  if (c->group_count) TRY(part_resume_groups(s, c, error));
+  return moments ? part_resume_moments(s, c, o, error) : STATUS_OK;
+}
+
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error) {
   if (order_parameters(s, c, train, arena) != STATUS_OK)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
-  if (c->nominal) TRY(take_shapes(s, train, error));
+  if (c->nominal) TRY(part_nominal ? part_nominal(s, train, error) : part_missing(error, "nominal checkpoints"));
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
@@ -323,12 +339,9 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
   TRY(allocate(s, train, error));
   TRY(add_undo(s, error));
   copy_values(s, c);
-  TRY(copy_bounds(s, c, error));
-  TRY(copy_groups(s, c, o, error));
-  if (!train) return STATUS_OK;
-  TRY(add_moments(s, error));
-  for (int i = 0; i < s->count; i++) s->parameters[i].steps = s->parameters[i].trainable ? c->step : 0;
-  return copy_moments(s, c, o, error);
+  if (train) TRY(add_moments(s, error));
+  for (int i = 0; train && i < s->count; i++) s->parameters[i].steps = s->parameters[i].trainable ? c->step : 0;
+  return copy_rest(s, c, train, o, error);
 }
 
 /* ---- another choice of what trains ---- */
@@ -456,7 +469,6 @@ void state_forget_best(State *s) {
 }
 
 Status state_take_best(State *s, const Checkpoint *c, Error *error) {
-  if (!c->best_count) return STATUS_OK;
   TRY(state_keep_best(s, error));
   for (int i = 0; i < c->best_count; i++) {
     const CheckpointTensor *t = &c->best[i];

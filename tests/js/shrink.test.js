@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { FEATURES } from '../../js/cli/shrink/features.js';
 import { KINDS, keepNothing, merge, printKeep, readKeep } from '../../js/cli/shrink/keep.js';
 import { Build } from '../../js/cli/shrink/shrink.js';
@@ -160,6 +160,40 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     await assert.rejects(session.step(wrong), { code: 'invalid-feed' });
     await assert.rejects(session.exportModel(), { message: 'this build was shrunk for mlp and has no export' });
     assert.ok((await session.step(feeds(session.trainingInputs))).loss > 0);
+  });
+
+  test('of the ways to compute the same, those stay that the sizes take', async () => {
+    const net = readFileSync('tests/golden/w2.onnx'); // 3×3 convolutions of 1 and 8 channels, 28×28
+    const options = { loss: 'cross-entropy', ...here };
+    const file = await compactArtifacts(await generateArtifacts(net, options), here);
+    writeFileSync(at('w2.trainlet'), file);
+    const made = cli('shrink', at('w2.trainlet'), '--batch-size', '8', '-o', at('w2'));
+    assert.equal(made.status, 0, made.stderr);
+    const list = readFileSync(at('w2/keep.config'), 'utf8');
+    assert.match(list, /^feature conv-/m);
+    assert.doesNotMatch(list, /^feature few-rows$/m);
+    const one = cli('shrink', at('w2.trainlet'), '--batch-size', '1', '--list').stdout;
+    assert.match(one, /^feature few-rows$/m);
+    const losses = async (size, wasmBinary) => {
+      const session = await TrainingSession.create({ compact: file }, { ...here, wasmBinary });
+      const [x, labels] = session.trainingInputs;
+      const dims = [size, ...x.dims.slice(1)];
+      const pixels = Float32Array.from({ length: dims.reduce((a, b) => a * b) }, (_, i) => Math.sin(i / 7));
+      const feeds = {
+        [x.name]: new Tensor('float32', pixels, dims),
+        [labels.name]: new Tensor('int64', new BigInt64Array(size).fill(3n), [size]),
+      };
+      const all = [(await session.step(feeds)).loss, (await session.step(feeds)).loss];
+      await session.release();
+      return all;
+    };
+    const wasmBinary = readFileSync(at('w2/trainlet.wasm'));
+    assert.deepEqual(await losses(8, wasmBinary), await losses(8));
+    const [came, wanted] = [await losses(1, wasmBinary), await losses(1)];
+    came.forEach((loss, i) => assert.ok(Math.abs(loss - wanted[i]) < 1e-4 * wanted[i], `${loss}, not ${wanted[i]}`));
+    writeFileSync(at('no-ways.config'), list.replace(/^feature conv-.*\n/gm, ''));
+    const refused = cli('shrink', at('w2.trainlet'), '--exactly', '--keep', at('no-ways.config'), '-o', at('no'));
+    assert.match(refused.stderr, /w2\.trainlet cannot run with what is kept: .* has no plain convolutions/);
   });
 
   test('every call and part of the features is in every build, and every part belongs somewhere', async () => {

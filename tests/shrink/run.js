@@ -20,7 +20,9 @@ const here = { worker: false, threads: 1 };
 const LOSSES = ['cross-entropy', 'mse', 'none'];
 /** Left out for training alone: the page takes what was learned by getParameter, and errors are codes. */
 const MORE_THAN_TRAINING =
-  'save-checkpoint load-checkpoint export feature-cache best buffer-of-parameters sentences'.split(' ');
+  'save-checkpoint load-checkpoint export feature-cache best buffer-of-parameters properties resume sentences'.split(
+    ' ',
+  );
 const ROUNDS = 15;
 
 const shapesOf = (tensors) => new Map(Object.entries(tensors).map(([name, { dims }]) => [name, [...dims]]));

@@ -65,11 +65,12 @@ class Objects {
  */
 export function cut(image, layout, isExported, dead) {
   const objects = new Objects(image, layout);
-  const live = reach(image, objects, isExported, dead);
+  const parts = partsOf(image, layout);
+  const live = reach(image, objects, parts, isExported, dead);
   objects.starts.forEach((_, i) => {
     if (!live.objects.has(i)) image.memory.fill(0, ...objects.range(i));
   });
-  const code = codeOf(image, live.functions);
+  const code = codeOf(image, parts, live.functions);
   const exportSection = exportsOf(image, isExported);
   const data = dataOf(image);
   return withSections(
@@ -84,10 +85,19 @@ export function cut(image, layout, isExported, dead) {
   );
 }
 
+/** What each part is, by its address: nobody writes it. @param {Image} image @param {Layout} layout */
+const partsOf = ({ memory }, { named }) =>
+  new Map(
+    Object.entries(named)
+      .filter(([name]) => name.startsWith('part_'))
+      .map(([, [address]]) => [address, memory.readUInt32LE(address)]),
+  );
+
 /**
- * @param {Image} image @param {Objects} objects @param {(name: string) => boolean} isExported @param {Set<number>} dead
+ * @param {Image} image @param {Objects} objects @param {Map<number, number>} parts
+ * @param {(name: string) => boolean} isExported @param {Set<number>} dead
  */
-function reach(image, objects, isExported, dead) {
+function reach(image, objects, parts, isExported, dead) {
   const { imported, table, tableBase, memory, bodies } = image;
   const live = { functions: new Set(), objects: new Set() };
   /** @type {number[]} */
@@ -117,16 +127,33 @@ function reach(image, objects, isExported, dead) {
     const body = bodies[/** @type {number} */ (left.pop()) - imported];
     body.calls.forEach(call);
     body.numbers.forEach(refer);
+    for (const { address } of body.loads) refer(parts.get(address) ?? address);
   }
   return live;
 }
 
-/** @param {Image} image @param {Set<number>} live */
-function codeOf({ bytes, bodies, imported }, live) {
-  const parts = bodies.map(({ start, end }, i) =>
-    live.has(i + imported) ? [leb(end - start), bytes.subarray(start, end)] : [TRAP],
-  );
-  return Buffer.concat([leb(bodies.length), ...parts.flat()]);
+/** @param {Image} image @param {Map<number, number>} parts @param {Set<number>} live */
+function codeOf({ bytes, bodies, imported }, parts, live) {
+  const all = bodies.map((body, i) => (live.has(i + imported) ? bodyOf(bytes, body, parts) : TRAP));
+  return Buffer.concat([leb(bodies.length), ...all]);
+}
+
+/**
+ * With the parts themselves where it loads them: then the code for those that are missing can go, and the others are
+ * called directly.
+ * @param {Uint8Array} bytes @param {Image['bodies'][number]} body @param {Map<number, number>} parts
+ */
+function bodyOf(bytes, { start, end, loads }, parts) {
+  const pieces = [];
+  let from = start;
+  for (const load of loads) {
+    const part = parts.get(load.address);
+    if (part === undefined) continue;
+    pieces.push(bytes.subarray(from, load.start), Uint8Array.of(0x41), signedLeb(part));
+    from = load.end;
+  }
+  const body = Buffer.concat([...pieces, bytes.subarray(from, end)]);
+  return Buffer.concat([leb(body.length), body]);
 }
 
 /** Nobody has the address of a dead function: its place holds a live one, so that the function can go. @param {Image} image @param {Set<number>} live */

@@ -14,6 +14,14 @@ import { Reader, SECTION, sectionsOf } from './wasm-file.js';
  * @property {number} end
  * @property {Set<number>} calls functions that it calls
  * @property {Set<number>} numbers constants, and offsets of loads and stores: perhaps addresses
+ * @property {Load[]} loads of words whose address is a constant, in order
+ */
+
+/**
+ * @typedef {object} Load
+ * @property {number} start of the constant
+ * @property {number} end
+ * @property {number} address
  */
 
 /**
@@ -92,7 +100,7 @@ function readTable(reader) {
 
 /** i32.const, end. @param {Reader} reader */
 function offsetOf(reader) {
-  if (reader.byte() !== 0x41) throw new RangeError('an offset in it is no number');
+  if (reader.byte() !== I32_CONST) throw new RangeError('an offset in it is no number');
   const offset = reader.signed();
   reader.byte();
   return offset;
@@ -117,19 +125,36 @@ function readSegments(reader, written) {
 
 /** @typedef {Body & { writes: [segment: number, address: number][] }} Scanned */
 
+const I32_CONST = 0x41;
+const I32_LOAD = 0x28;
+
 /** @param {Reader} reader @returns {Scanned} */
 function readBody(reader) {
   const end = reader.count() + reader.at;
   /** @type {Scanned} */
-  const body = { start: reader.at, end, calls: new Set(), numbers: new Set(), writes: [] };
+  const body = { start: reader.at, end, calls: new Set(), numbers: new Set(), loads: [], writes: [] };
   reader.list(() => {
     reader.count();
     reader.byte();
   });
   /** @type {number[]} */
   const last = [];
-  while (reader.at < end) instruction(reader, body, last);
+  for (let before = end; reader.at < end; ) {
+    const { at, bytes } = reader;
+    if (bytes[at] === I32_LOAD && bytes[before] === I32_CONST) loadOf(reader, body, before);
+    else instruction(reader, body, last);
+    before = at;
+  }
   return body;
+}
+
+/** @param {Reader} reader @param {Scanned} body @param {number} start of the constant */
+function loadOf(reader, body, start) {
+  const base = new Reader(reader.bytes, start + 1).signed();
+  reader.skip(1);
+  reader.count();
+  const offset = reader.count();
+  body.loads.push({ start, end: reader.at, address: base + offset });
 }
 
 /**
@@ -138,12 +163,12 @@ function readBody(reader) {
  */
 function instruction(reader, body, last) {
   const code = reader.byte();
-  if (code === 0x41) {
+  if (code === I32_CONST) {
     const number = reader.signed();
     body.numbers.add(number);
     last.push(number);
   } else if (code === 0x10) body.calls.add(reader.count());
-  else if (code >= 0x28 && code <= 0x3e) memoryArgument(reader, body);
+  else if (code >= I32_LOAD && code <= 0x3e) memoryArgument(reader, body);
   else if (code >= 0x02 && code <= 0x04) reader.signed();
   else if (code === 0x0c || code === 0x0d || (code >= 0x20 && code <= 0x26) || code === 0xd2) reader.count();
   else if (code === 0x0e) {

@@ -17,8 +17,8 @@ export function optimize(bytes) {
   try {
     const [from, to] = [join(folder, 'from.wasm'), join(folder, 'to.wasm')];
     writeFileSync(from, bytes);
-    // Nothing lies below 1,024 but the end of the stack.
-    const options = ['-O3', '--low-memory-unused', '--mvp-features', ...FEATURES.map((it) => `--enable-${it}`)];
+    // Twice: what is called directly now is inlined by the second. Nothing lies below 1,024 but the end of the stack.
+    const options = ['-O3', '-O3', '--low-memory-unused', '--mvp-features', ...FEATURES.map((it) => `--enable-${it}`)];
     const { status, stderr, error } = spawnSync(process.execPath, [program, ...options, from, '-o', to]);
     if (status !== 0)
       throw new TrainletError(

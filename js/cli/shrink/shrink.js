@@ -34,6 +34,8 @@ export class Build {
     const image = readImage(bytes);
     /** Rows of the table of operators: DOMAIN.NAME of each. @type {{ row: number, op: number, name: string }[]} */
     this.operators = rowsOf(image, layout);
+    /** Where an operator has its gradient, and how it is upgraded (src/ops/table.c). */
+    this.fields = [0, 4].map((at) => image.memory.readUInt32LE(layout.named.op_fields[0] + at));
     this.known = knownOf(Object.keys(layout.named), this.operators);
     const calls = image.exports.map(({ name: call }) => call.replace(/^abi_/, ''));
     for (const [feature, { calls: its = [], parts = [] }] of Object.entries(FEATURES)) {
@@ -59,15 +61,25 @@ export class Build {
     );
   }
 
+  /** Where in an operator stands what nothing calls that is kept. @param {Keep} keep */
+  #unusedFields({ feature }) {
+    const makesGradients = [...feature].some((name) => FEATURES[name].differentiates);
+    const [gradient, upgrade] = this.fields;
+    return [...(makesGradients ? [] : [gradient]), ...(feature.has('old-opsets') ? [] : [upgrade])];
+  }
+
   /** What is left with just that. @param {Keep} keep @param {string} purpose what it says it was shrunk for */
   cut(keep, purpose) {
     const image = readImage(this.bytes);
     /** @type {Set<number>} */
     const dead = new Set();
+    const unused = this.#unusedFields(keep);
     for (const { row, op, name } of this.operators) {
-      if (keep.operator.has(name)) continue;
-      image.memory.writeUInt32LE(0, row);
-      dead.add(op);
+      if (keep.operator.has(name)) for (const field of unused) image.memory.writeUInt32LE(0, op + field);
+      else {
+        image.memory.writeUInt32LE(0, row);
+        dead.add(op);
+      }
     }
     const { calls, parts } = leftOut(keep, this.known);
     for (const part of parts) image.memory.writeUInt32LE(0, this.layout.named[`part_${part}`][0]);
@@ -113,11 +125,12 @@ const isOfFeature = (part) => Object.values(FEATURES).some(({ parts = [] }) => p
 /** Calls and parts that go. @param {Keep} keep @param {Keep} known */
 function leftOut(keep, known) {
   const features = Object.entries(FEATURES).filter(([name]) => !keep.feature.has(name));
+  const kept = new Set([...keep.feature].flatMap((name) => FEATURES[name].calls ?? [])); // several may have a call
   const rows = /** @type {const} */ (['pass', 'optimizer', 'loss']).flatMap((kind) =>
     [...known[kind]].filter((name) => !keep[kind].has(name)).map((name) => `${kind}_${name}`),
   );
   return {
-    calls: new Set([...features.flatMap(([, { calls = [] }]) => calls), 'seen']),
+    calls: new Set(['seen', ...features.flatMap(([, { calls = [] }]) => calls.filter((it) => !kept.has(it)))]),
     parts: [...features.flatMap(([, { parts = [] }]) => parts), ...rows],
   };
 }
@@ -236,13 +249,14 @@ function featuresFor({ parts, constants }, { without }) {
   const unread = parts.some(({ which }) => which === 'train') ? 'compact' : 'onnx';
   const asked = Object.entries(FEATURES).filter(([, { asked }]) => !asked);
   const wanted = trains
-    ? asked
-        .map(([name]) => name)
-        .filter((name) => name !== 'inference-session' && name !== unread && !IF_NEEDED.includes(name))
+    ? asked.map(([name]) => name).filter((name) => name !== 'inference-session' && name !== unread && !isIfNeeded(name))
     : ['inference-session'];
   if (constants?.tensors.length) wanted.push('constants');
   return new Set(wanted.filter((name) => !without.includes(name)));
 }
+
+/** @param {string} name */
+const isIfNeeded = (name) => FEATURES[name].way || IF_NEEDED.includes(name);
 
 /** Readers of what few files hold: they are there if one of these does. */
 const IF_NEEDED = [
@@ -255,6 +269,7 @@ const IF_NEEDED = [
   'gradient-nodes',
   'computed-shapes',
   'load-ort-checkpoint',
+  'nominal',
   'pack',
 ];
 

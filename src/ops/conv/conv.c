@@ -1,6 +1,8 @@
 /* Conv: y[n, f, o] = Σ x[n, c, o · stride + k · dilation - pad] w[f, c, k] + b[f], c over the channels of f's group. */
 #include "ops/conv/conv.h"
 
+#include "part.h"
+
 static Status check_groups(const Node *n, const Shape *x, const Shape *w) {
   int64_t groups = node_int(n, "group", 1);
   Dim channels = x->dim[1], features = w->dim[0], each = w->dim[1];
@@ -38,6 +40,11 @@ Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, co
   return conv3d_of(conv, window_depth_of(attrs, x, y), attrs->rank == 3);
 }
 
+Status conv_check_way(const Node *n, const Conv3d *conv, ConvDirection direction) {
+  const char *missing = conv3d_missing(conv, direction);
+  return missing ? part_missing(n->graph->error, missing) : STATUS_OK;
+}
+
 Status conv_op_infer(Node *n) {
   WindowAttrs attrs;
   Shape y;
@@ -52,6 +59,7 @@ Status conv_op_infer(Node *n) {
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &n->in[0]->shape, &n->in[1]->shape, &y, &attrs);
+  TRY(conv_check_way(n, conv, CONV_FORWARD));
   if (!conv3d_forward_bytes(conv, &n->scratch_bytes))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;

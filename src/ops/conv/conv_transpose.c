@@ -77,6 +77,7 @@ static Status conv_transpose_infer(Node *n) {
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &y, &n->in[1]->shape, &n->in[0]->shape, &attrs);
+  TRY(conv_check_way(n, conv, CONV_INPUT));
   if (!conv3d_input_gradient_bytes(conv, &n->scratch_bytes))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;

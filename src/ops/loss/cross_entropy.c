@@ -7,6 +7,7 @@
 #include "kernels/scratch.h"
 #include "kernels/softmax.h"
 #include "kernels/vector_math.h"
+#include "part.h"
 #include "threads.h"
 
 typedef enum Reduction { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN } Reduction;
@@ -41,6 +42,10 @@ static Status read_attributes(Node *n) {
 
 static bool may_equal(Dim a, Dim b) { return a == b || dim_is_symbol(a) || dim_is_symbol(b); }
 
+static SoftmaxDims dims_of(const Shape *scores) {
+  return (SoftmaxDims){(size_t)scores->dim[0], (size_t)scores->dim[1], shape_span(scores, 2, scores->rank)};
+}
+
 /* Labels and what follows them, from input `at` on, against scores (or log_prob) of (N, C, d…). */
 static Status check_labels(const Node *n, int scores_at, int at) {
   const Shape *scores = &n->in[scores_at]->shape, *labels = &n->in[at]->shape;
@@ -61,11 +66,8 @@ static Status check_labels(const Node *n, int scores_at, int at) {
   TRY(node_want_type(n, at + 2, DTYPE_INT64));
   if (has_in(n, at + 2) && (!shape_count(&n->in[at + 2]->shape, &count) || count != 1))
     return node_invalid(n, "ignore_index must be one number");
-  return STATUS_OK;
-}
-
-static SoftmaxDims dims_of(const Shape *scores) {
-  return (SoftmaxDims){(size_t)scores->dim[0], (size_t)scores->dim[1], shape_span(scores, 2, scores->rank)};
+  const char *missing = node_is_concrete(n) ? softmax_missing(dims_of(scores)) : NULL;
+  return missing ? part_missing(n->graph->error, missing) : STATUS_OK;
 }
 
 /* The normalizers of each place. */
@@ -209,6 +211,8 @@ static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const 
     if (label[i] >= 0) dx[(size_t)label[i] * step + i] = own[i];
 }
 
+PART(columns_cross_entropy_gradient, strip_gradient);
+
 static double weight_sum(const Labels *labels, size_t places) {
   double sum = 0;
   ptrdiff_t label;
@@ -236,7 +240,7 @@ static void gradient_range(void *context, size_t from, size_t to) {
       for (size_t k = 0; k < places; k++)
         scale[k] = scale_at(g->node, &g->labels, g->divisor, o * d.inner + i + k, &label[k]);
       if (d.inner == 1) row_gradient(log_prob, *label, *scale, d.n, dx);
-      else strip_gradient(log_prob + i, label, scale, places, d.n, d.inner, dx + i);
+      else part_columns_cross_entropy_gradient(log_prob + i, label, scale, places, d.n, d.inner, dx + i);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "ops/softmax/softmax_axis.h"
 
 #include "graph/same_shape.h"
+#include "part.h"
 
 Status softmax_axis_infer(Node *n) {
   int *axis = NODE_PARAMS(n, int);
@@ -12,6 +13,8 @@ Status softmax_axis_infer(Node *n) {
   }
   TRY(node_want_rank(n, 0, 1, RANK_MAX));
   TRY(node_axis(n, node_int(n, "axis", -1), n->in[0]->shape.rank, axis));
+  const char *missing = node_is_concrete(n) ? softmax_missing(softmax_axis_dims(n)) : NULL;
+  if (missing) return part_missing(n->graph->error, missing);
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
