@@ -4,12 +4,12 @@
  */
 
 import { openAugmenter } from './augment.js';
+import { openBudget } from './budget.js';
 import { close, isArrays, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
 import { checkFitOptions, EMA_DECAY } from './fit-options.js';
-import { later } from './later.js';
 import { Listeners } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { Pace } from './pace.js';
@@ -27,7 +27,7 @@ import { byIndex } from './weights.js';
 
 export { evaluate, Place };
 
-/** @typedef {Awaited<ReturnType<typeof import('./budget.js').openBudget>>} Budget */
+/** @typedef {Awaited<ReturnType<typeof openBudget>>} Budget */
 /** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
 
 /** @type {Position} */
@@ -40,7 +40,7 @@ const UNSHUFFLED = -1;
  */
 export async function fit(session, data, options) {
   checkFitOptions(data, options);
-  const budget = options.budget && (await (await later(() => import('./budget.js'))).openBudget(options));
+  const budget = options.budget && (await openBudget(options));
   const fitting = new Fit(session, data, options, budget);
   await fitting.start();
   return await fitting.run();
