@@ -13,7 +13,7 @@ import { launch, SHAPES, Visitor } from './visitor.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 const SHOTS = new URL('../../build/screenshots/', import.meta.url);
-const STALL_MS = 100;
+const TASK_MS = 50; // of the processor's time, whatever else the machine does
 const WIRE_BYTES = 700_000;
 const PAINT_MS = 1000;
 
@@ -40,6 +40,15 @@ const visit = (name, steps, options) =>
     }
   });
 
+/** Of a page's main thread, in ms of the processor's time. */
+function longestTask({ traceEvents }) {
+  const threadOf = ({ pid, tid }) => `${pid} ${tid}`;
+  const isNamed = ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain';
+  const main = new Set(traceEvents.filter(isNamed).map(threadOf));
+  const tasks = traceEvents.filter((event) => /RunTask$/.test(event.name) && main.has(threadOf(event)));
+  return Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000;
+}
+
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 visit('a digit is read while it is drawn', async (v) => {
@@ -62,17 +71,16 @@ visit('the guess goes over to a new symbol while it is learned, and the page sta
     };
     new MutationObserver(note).observe(document.querySelector('#labels'), { attributes: true, subtree: true });
   });
-  await v.stalls();
+  await browser.startTracing(v.page, { categories: ['toplevel'] });
   await v.learn();
-  const { gap, task } = await v.stalls();
+  const task = longestTask(JSON.parse((await browser.stopTracing()).toString()));
   const seen = await v.page.evaluate(() => window.seen);
   const different = new Set(seen.map(([, share]) => share)).size;
-  t.diagnostic(`${different} shares from ${seen[0]} to ${seen.at(-1)}; longest gap ${gap.toFixed(0)}, task ${task} ms`);
+  t.diagnostic(`${different} shares from ${seen[0]} to ${seen.at(-1)}; longest task ${task.toFixed(1)} ms`);
   assert.match(seen[0][0], /^\d$/, 'at first it is a digit to the network');
   assert.equal(seen.at(-1)[0], '♥');
   assert.ok(different >= 10 && seen[0][1] < 0.2 && seen.at(-1)[1] > 0.9, `${different} shares`);
-  assert.ok(task < STALL_MS, `a task of the main thread took ${task} ms`);
-  assert.ok(gap < 2 * STALL_MS, `a frame came ${gap} ms after the one before`);
+  assert.ok(task > 0 && task < TASK_MS, `a task of the main thread took ${task} ms`);
   for (const row of ['practised', 'aside']) {
     const [was, is] = await v.figures(row);
     assert.ok(was === 0 && is >= 80, `${row}: ${was} → ${is} %`);

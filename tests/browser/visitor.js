@@ -223,15 +223,6 @@ export class Visitor {
     return readFileSync(await (await download).path());
   }
 
-  /** The longest gap between two frames and the longest task of the main thread, in ms, since the last question. */
-  stalls() {
-    return this.page.evaluate(() => {
-      const seen = { ...window.stalls };
-      window.stalls = { gap: 0, task: 0 };
-      return seen;
-    });
-  }
-
   /** What axe finds wrong, a line each. */
   async barriers() {
     await this.page.evaluate(AXE);
@@ -245,15 +236,4 @@ function watch() {
   addEventListener('securitypolicyviolation', (e) =>
     console.error(`CSP: ${e.violatedDirective} refuses ${e.blockedURI}`),
   );
-  window.stalls = { gap: 0, task: 0 };
-  let last = performance.now();
-  const frame = (now) => {
-    window.stalls.gap = Math.max(window.stalls.gap, now - last);
-    last = now;
-    requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.stalls.task = Math.max(window.stalls.task, entry.duration);
-  }).observe({ type: 'longtask' });
 }
