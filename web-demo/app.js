@@ -331,8 +331,8 @@ async function wakeUp() {
       teachStatus(`Welcome back: it went on at step ${learner.from}. ${learner.notes.verdict}`);
     });
   }
-  const kept = await keepForFlights();
-  $('#flight').textContent = kept ? 'Ready.' : '';
+  const kept = await keepForFlights().catch(() => false); // private windows may refuse
+  $('#flight').textContent = kept ? 'Ready.' : 'Not in this browser.';
 }
 
 start();

@@ -130,7 +130,14 @@ const CLASSES = [
 
 visit('three symbols of one’s own, and the exported file reads in onnxruntime-web what the page reads', async (v) => {
   for (const [name, shape] of CLASSES) await v.teach(name, shape, 4);
+  await v.page.click('#go');
+  await v.waitForStep(20);
+  await v.page.click('#go');
+  await v.page.waitForFunction(() => document.querySelector('#go').textContent === 'Go on');
+  const [, stopped] = /^Stopped at step (\d+) of 200/.exec(await v.text('#pace')) ?? [];
+  assert.ok(Number(stopped) >= 20, `stopped at step ${stopped}`);
   await v.learn();
+  assert.equal(await v.text('#pace'), 'Learned for 200 steps.');
   for (const [name, shape] of CLASSES) {
     await v.page.click('#clear');
     await v.draw(shape, 0.05);
