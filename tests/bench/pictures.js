@@ -1,0 +1,87 @@
+// How well and how fast fineTune learns three classes that the demo's backbone never saw, of twenty pictures each: the
+// mean of twenty draws, and the time with MobileNetV2's architecture (and weights by chance) at 224 pixels.
+//
+//   node web-demo/pictures/backbone/glyphs.js && node tests/bench/pictures.js
+
+import { readFileSync } from 'node:fs';
+import { fineTune, Tensor } from '../../js/index.js';
+import { readGlyphs } from '../../web-demo/pictures/backbone/glyphs.js';
+import { numbersOf, randomFrom, viewOf } from '../../web-demo/pictures/views.js';
+import { mobileNetV2 } from './models/networks.js';
+
+const [DRAWS, CLASSES, EXAMPLES, TESTS] = [20, 3, 20, 40];
+const engine = { worker: false, threads: 1 };
+const glyphs = readGlyphs();
+const aside = glyphs.filter((glyph) => glyph.aside);
+const seen = glyphs.filter((glyph) => !glyph.aside);
+
+/** Views of each class, one class after the other. */
+function picturesOf(classes, count, side, seed) {
+  const random = randomFrom(seed);
+  const image = 3 * side * side;
+  const data = new Float32Array(classes.length * count * image);
+  const labels = classes.flatMap((_, c) => Array(count).fill(c));
+  labels.forEach((c, i) => {
+    numbersOf(viewOf(classes[c], random, seen, side), data.subarray(i * image, (i + 1) * image));
+  });
+  return { data: new Tensor('float32', data, [labels.length, 3, side, side]), labels };
+}
+
+function drawClasses(random) {
+  const left = [...aside];
+  return Array.from({ length: CLASSES }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
+}
+
+async function accuracyOf(session, input, { data, labels }, classes) {
+  const { labels: read } = await session.predict({ [input]: data }, { labels: true });
+  return read.data.filter((name, i) => name === classes[labels[i]].name).length / labels.length;
+}
+
+/** One draw: what is held out read right before the first step and after the last, and the times in ms. */
+async function draw(model, { input, side, head }, seed) {
+  const classes = drawClasses(randomFrom(1000 + seed));
+  const train = picturesOf(classes, EXAMPLES, side, 2 * seed);
+  const test = picturesOf(classes, TESTS, side, 2 * seed + 1);
+  const data = { inputs: { [input]: train.data }, labels: train.labels };
+  const ends = [];
+  const onProgress = ({ phase }) => phase === 'head' && ends.push(performance.now());
+  const { session, report, rollback } = await fineTune(model, data, {
+    classes: classes.map(({ name }) => name),
+    head,
+    engine,
+    seed,
+    onProgress,
+  });
+  const [{ history }] = report.phases;
+  const after = await accuracyOf(session, input, test, classes);
+  await rollback();
+  const before = await accuracyOf(session, input, test, classes);
+  await session.release();
+  const later = (ends.at(-1) - ends[0]) / (ends.length - 1);
+  return { before, after, ms: report.ms, first: history.features.ms + later, later, epochs: ends.length, classes };
+}
+
+const percent = (x) => `${(100 * x).toFixed(1)} %`;
+const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
+
+async function row(name, model, options, draws) {
+  const sum = { before: 0, after: 0, ms: 0, first: 0, later: 0, epochs: 0 };
+  let worst = { after: 1 };
+  for (let seed = 0; seed < draws; seed++) {
+    const one = await draw(model, options, seed);
+    for (const key of Object.keys(sum)) sum[key] += one[key] / draws;
+    if (one.after < worst.after) worst = one;
+  }
+  const figures = [percent(sum.before), percent(sum.after), percent(worst.after), seconds(sum.ms)];
+  console.log(`| ${[name, ...figures, sum.epochs.toFixed(0), percent(sum.later / sum.first)].join(' | ')} |`);
+  return worst;
+}
+
+console.log('| | class means | trained | worst draw | time | epochs | an epoch after the first |');
+console.log('|---|---:|---:|---:|---:|---:|---:|');
+const backbone = new Uint8Array(readFileSync(new URL('../../web-demo/pictures/backbone.onnx', import.meta.url)));
+const ours = { input: 'image', side: 96, head: { at: 'features' } };
+const worst = await row('backbone, 96 pixels', backbone, ours, DRAWS);
+await row("MobileNetV2's architecture, 224 pixels", mobileNetV2(8, 224).onnx(), { input: 'input', side: 224 }, 2);
+if (worst.classes) console.log(`worst draw: ${worst.classes.map(({ name }) => name).join(', ')}`);
+process.exit(0);
