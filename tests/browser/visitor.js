@@ -63,7 +63,7 @@ export const SHAPES = {
   ],
 };
 
-const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
+export const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
 
 export const launch = () => chromium.launch(OPTIONS);
 /** One whose storage lies in a folder. @param {string} profile */
@@ -79,7 +79,7 @@ export class Visitor {
    * @param {import('playwright-core').BrowserContextOptions} [options]
    */
   static async arrive(browser, url, options = {}) {
-    const visitor = new Visitor();
+    const visitor = new this();
     visitor.context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       acceptDownloads: true,

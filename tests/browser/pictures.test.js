@@ -1,0 +1,223 @@
+// The demo's page of pictures in headless Chromium: files and the camera, train, read, test, forget, reopen, export.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import sharp from 'sharp';
+import { InferenceSession } from '../../js/index.js';
+import { startServer } from '../../js/cli/serve-demo.js';
+import { EXAMPLES } from '../../web-demo/pictures/examples.js';
+import { randomFrom, SIDE, viewOf } from '../../web-demo/pictures/views.js';
+import { OPTIONS, Visitor } from './visitor.js';
+
+const ort = createRequire(import.meta.url)('onnxruntime-web');
+const SHOTS = new URL('../../build/screenshots/', import.meta.url);
+const EACH = 20;
+const CAMERA = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+
+/** A visitor to this page: it is awake once its album is open. */
+class Viewer extends Visitor {
+  async awake() {
+    this.page.setDefaultTimeout(120_000); // on a machine that has much to do beside
+    await this.page.waitForSelector('main:not([aria-busy])');
+  }
+  card(i) {
+    return this.page.locator('.class').nth(i);
+  }
+  pictures() {
+    return this.page.locator('.thumbs button').count();
+  }
+  async trains() {
+    await this.page.click('#go');
+    await this.trained();
+  }
+  async trained() {
+    await this.page.waitForFunction(() => /^Learned/.test(document.querySelector('#pace').textContent));
+  }
+  async show(file) {
+    await this.page.setInputFiles('#try', file);
+  }
+  async reads(name) {
+    await this.page.waitForFunction((n) => document.querySelector('#answer').textContent === n, name);
+  }
+}
+
+let server, browser, glyphs;
+before(async () => {
+  mkdirSync(SHOTS, { recursive: true });
+  server = await startServer({ port: 0 });
+  browser = await chromium.launch({ ...OPTIONS, args: [...OPTIONS.args, ...CAMERA] });
+  const sprite = sharp(fileURLToPath(new URL('../../web-demo/pictures/examples.png', import.meta.url))).ensureAlpha();
+  const pixels = await sprite.raw().toBuffer();
+  const bytes = 4 * SIDE * SIDE;
+  glyphs = EXAMPLES.map((_, i) => ({ kind: 'emoji', pixels: pixels.subarray(i * bytes, (i + 1) * bytes) }));
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** A visit that must end without a complaint. */
+const visit = (name, steps, options) =>
+  test(name, { timeout: 180_000 }, async (t) => {
+    const viewer = await Viewer.arrive(browser, new URL('pictures/', server.url).href, options);
+    try {
+      await steps(viewer, t);
+      assert.deepEqual(viewer.complaints, []);
+    } finally {
+      await viewer.leave();
+    }
+  });
+
+/** A PNG file of a view of an example. */
+async function fileOf(which, seed) {
+  const raw = { width: SIDE, height: SIDE, channels: 4 };
+  const buffer = await sharp(viewOf(glyphs[which], randomFrom(seed), []), { raw })
+    .png()
+    .toBuffer();
+  return { name: `${EXAMPLES[which]} ${seed}.png`, mimeType: 'image/png', buffer };
+}
+
+const filesOf = (which, count, from) =>
+  Promise.all(Array.from({ length: count }, (_, i) => fileOf(which, 10_000 * (which + 1) + from + i)));
+
+/** Names the classes, gives them files, and waits until all are there. */
+async function teach(v, each) {
+  for (const [i, name] of EXAMPLES.entries()) {
+    await v.card(i).locator('input[type=text]').fill(name);
+    await v.card(i).locator('input[type=text]').press('Enter');
+    await v
+      .card(i)
+      .locator('input[type=file]')
+      .setInputFiles(await filesOf(i, each, 0));
+    await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, each * (i + 1));
+  }
+}
+
+visit('files of three classes are learned, others of them are read, and what is misread is told', async (v, t) => {
+  assert.equal(await v.page.isDisabled('#go'), true);
+  await teach(v, EACH);
+  await v.trains();
+  t.diagnostic(`${await v.text('#pace')} ${await v.text('#score')}`);
+  const [right, all] = /(\d+) of (\d+)/
+    .exec(await v.text('#score'))
+    .slice(1)
+    .map(Number);
+  assert.equal(all, (EXAMPLES.length * EACH) / 5, 'every fifth is tested');
+  assert.ok(right >= 0.75 * all, `${right} of ${all}`);
+  assert.equal(await v.page.locator('#misread figure').count(), all - right);
+  const table = await v.page.locator('#confusion tbody td').allInnerTexts();
+  assert.equal(
+    table.reduce((sum, cell) => sum + Number(cell), 0),
+    all,
+  );
+  assert.equal(
+    table.filter((_, i) => i % 4 === 0).reduce((sum, cell) => sum + Number(cell), 0),
+    right,
+  );
+  let read = 0;
+  for (let i = 0; i < 12; i++) {
+    await v.page.evaluate(() => {
+      document.querySelector('#answer').textContent = '';
+    });
+    await v.show(await fileOf(i % 3, 77_000 + i));
+    await v.page.waitForFunction(() => document.querySelector('#answer').textContent);
+    read += (await v.text('#answer')) === EXAMPLES[i % 3];
+  }
+  t.diagnostic(`${read} of 12 new files are read right`);
+  assert.ok(read >= 9, `${read} of 12`);
+});
+
+visit('a label that is wrong is among the misread, and gone when it is forgotten', async (v) => {
+  await teach(v, 9);
+  await v
+    .card(0)
+    .locator('input[type=file]')
+    .setInputFiles(await filesOf(1, 1, 500)); // the tenth, which is tested
+  await v.page.waitForFunction(() => document.querySelectorAll('.thumbs button').length === 28);
+  await v.trains();
+  const misread = `${EXAMPLES[0]}, read as ${EXAMPLES[1]}`;
+  assert.ok((await v.page.locator('#misread figcaption').allInnerTexts()).includes(misread));
+  await v.card(0).locator('.thumbs button').nth(9).click();
+  await v.page.waitForFunction((text) => !document.querySelector('#misread').textContent.includes(text), misread);
+  await v.page.waitForFunction(() => /^Learned 24/.test(document.querySelector('#pace').textContent));
+  assert.equal(await v.pictures(), 27);
+});
+
+visit('examples are built in; a page that is opened again goes on; the file has the names', async (v) => {
+  await v.page.click('#fill');
+  await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
+  await v.trains();
+  await v.page.reload();
+  await v.awake();
+  await v.trained();
+  assert.equal(await v.pictures(), 3 * EACH);
+  await v.page.click('#example');
+  await v.reads(EXAMPLES[0]);
+  const [download] = await Promise.all([v.page.waitForEvent('download'), v.page.click('#export')]);
+  const bytes = readFileSync(await download.path());
+  const session = await InferenceSession.create(new Uint8Array(bytes), { worker: false });
+  assert.deepEqual(session.classNames, EXAMPLES);
+  const image = new Float32Array(3 * SIDE * SIDE).map((_, i) => Math.sin(i));
+  const ours = await session.run({ image: { type: 'float32', data: image, dims: [1, 3, SIDE, SIDE] } });
+  const theirs = await (await ort.InferenceSession.create(bytes)).run({
+    image: new ort.Tensor('float32', image, [1, 3, SIDE, SIDE]),
+  });
+  theirs.scores.data.forEach((score, i) => {
+    assert.ok(Math.abs(score - ours.scores.data[i]) < 1e-3, `${score} in ONNX Runtime, ${ours.scores.data[i]} here`);
+  });
+  await session.release();
+});
+
+visit('the camera fills a class, and is read while it is on', async (v) => {
+  await v.page.click('#camera');
+  await v.page.waitForSelector('.class [aria-label^="Take"]');
+  for (let i = 1; i <= 3; i++) {
+    await v.card(0).getByText('Take').press('Enter');
+    await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, i);
+  }
+  await v
+    .card(1)
+    .locator('input[type=file]')
+    .setInputFiles(await filesOf(1, 3, 0));
+  await v.page.waitForFunction(() => document.querySelectorAll('.thumbs button').length === 6);
+  await v.trains();
+  await v.reads('A');
+  await v.page.click('#camera');
+  assert.equal(await v.text('#camera'), 'Use the camera');
+});
+
+visit('what is not a picture, and a name that is there already, are told', async (v) => {
+  await v.show({ name: 'words.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+  await v.page.waitForSelector('#trouble:not([hidden])');
+  await v.page.click('#trouble-close');
+  await v.card(0).locator('input[type=text]').fill('B');
+  await v.card(0).locator('input[type=text]').press('Enter');
+  await v.page.waitForSelector('#trouble:not([hidden])');
+  assert.equal(await v.text('#trouble-words'), "There is a class 'B' already.");
+  assert.equal(await v.card(0).locator('input[type=text]').inputValue(), 'A');
+});
+
+for (const [name, options] of Object.entries({
+  wide: { viewport: { width: 1280, height: 900 } },
+  phone: { viewport: { width: 360, height: 740 } },
+  dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+}))
+  visit(
+    `open to everyone, nothing sticks out: ${name}`,
+    async (v) => {
+      assert.deepEqual(await v.barriers(), []);
+      await v.page.click('#fill');
+      await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
+      await v.trains();
+      await v.page.click('#example');
+      await v.reads(EXAMPLES[0]);
+      assert.deepEqual(await v.barriers(), []);
+      const wide = await v.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${wide} px stick out`);
+      await v.page.screenshot({ path: fileURLToPath(new URL(`pictures-${name}.png`, SHOTS)), fullPage: true });
+    },
+    options,
+  );
