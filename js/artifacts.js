@@ -21,6 +21,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
   'losses',
   'optimizer',
   'head',
+  'batch',
   'batchNorm',
   ...FLAGS,
   ...LISTS,
@@ -79,7 +80,7 @@ function settingsOf(options) {
     listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
   );
   const flags = FLAGS.flatMap((key) => flag(key, options[key]));
-  const { passes, batchNorm } = options;
+  const { passes, batch, batchNorm } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
   return [
@@ -89,6 +90,7 @@ function settingsOf(options) {
     ...headSettings(options.head),
     ...lists,
     ...flags,
+    .../** @type {[string, string][]} */ (batch === undefined ? [] : [['batch', String(batch)]]),
     .../** @type {[string, string][]} */ (batchNorm === undefined ? [] : [['batchNorm', String(batchNorm)]]),
     ...chosen,
   ];

@@ -704,6 +704,12 @@ export interface ArtifactOptions extends EngineOptions {
   /** Globs over parameter names; they win over `requiresGrad`. */
   frozen?: readonly string[];
   /**
+   * Exporters fix the batch at that of their example, 1, unless they are told otherwise. `free` (the default): where
+   * the model keeps examples apart, its batch becomes free, and a warning says so, or names the node that prevents it.
+   * `fixed`: the model stays as it is.
+   */
+  batch?: 'free' | 'fixed';
+  /**
    * For a BatchNormalization whose scale and bias do not train. `frozen` (the default): it uses its running statistics
    * and leaves them alone, as in Keras. `update`: it uses the batch's statistics and keeps moving the running ones, as
    * in PyTorch's train(). Dropout is off where there are weights before it of which none trains.

@@ -45,6 +45,7 @@ const ALSO_OF_MODEL = [
   'freeze',
   'optimizer',
   'output',
+  'batch',
   'batch-norm',
   'untie',
   'nominal',
@@ -74,6 +75,7 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
                        inspect shows it; with --head its own)
   --freeze GLOB        parameters to leave as they are; wins over --train
+  --batch HOW          free (default): a batch that the model's exporter has fixed becomes free; or fixed
   --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
   --untie              parameters that the exporter made one because they began equal are several again
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
@@ -105,6 +107,7 @@ export const ARTIFACTS_OPTIONS = {
   train: { type: 'string', multiple: true },
   freeze: { type: 'string', multiple: true },
   output: { type: 'string', multiple: true },
+  batch: { type: 'string' },
   'batch-norm': { type: 'string' },
   untie: { type: 'boolean' },
   nominal: { type: 'boolean' },
@@ -191,7 +194,7 @@ function headIn({ head, 'head-at': at, 'head-hidden': hidden }) {
 /** @param {string} model @param {Values} values @param {boolean} [ortFormat] */
 async function makeAsTold(model, values, ortFormat) {
   const loss = lossIn(values);
-  const { nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
+  const { batch, nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const batchNorm = values['batch-norm'];
   /** @type {OptimizerOptions} */
   const optimizer = {
@@ -203,7 +206,7 @@ async function makeAsTold(model, values, ortFormat) {
     clipGradValue: number('clip-grad-value', values['clip-grad-value']),
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
-  const options = { loss, optimizer, head: headIn(values), ...lists, batchNorm, untie, nominal, ortFormat };
+  const options = { loss, optimizer, head: headIn(values), ...lists, batch, batchNorm, untie, nominal, ortFormat };
   return await makeArtifacts(model, options, await modelOptionsIn(model, values));
 }
 

@@ -289,6 +289,11 @@ static Status set_batch_norm(TrainletArtifacts *a, const char *key, const char *
   return a->updates_batch_norm || strcmp(value, "frozen") == 0 ? STATUS_OK : invalid(a, key, value, "frozen or update");
 }
 
+static Status set_batch(TrainletArtifacts *a, const char *key, const char *value) {
+  a->fixed_batch = strcmp(value, "fixed") == 0;
+  return a->fixed_batch || strcmp(value, "free") == 0 ? STATUS_OK : invalid(a, key, value, "free or fixed");
+}
+
 static Status set_limit(TrainletArtifacts *a, const char *key, const char *value) {
   char *end;
   double bytes = strtod(value, &end);
@@ -309,6 +314,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
   if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
+  if (strcmp(key, "batch") == 0) return set_batch(a, key, value);
   if (strcmp(key, "batchNorm") == 0) return set_batch_norm(a, key, value);
   if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);
   if (strcmp(key, "ortFormat") == 0) return set_flag(a, key, value, &a->types);

@@ -60,6 +60,16 @@ void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   if (*names) artifacts_warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 
+void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why) {
+  if (!why) artifacts_warn(a, "the model was exported with a fixed batch, which is free now (batch: 'fixed' keeps it)");
+  else
+    artifacts_warn(
+        a,
+        "the model was exported with a fixed batch, and %.60s '%.128s' keeps that from being changed: export it "
+        "with a free batch (dynamic_shapes, or dynamic_axes, of torch.onnx.export)",
+        why->op->name, why->name);
+}
+
 /* ---- which parameters train ---- */
 
 static void list(char text[LIST_MAX], int at_most, int count, const char *item) {

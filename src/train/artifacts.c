@@ -15,6 +15,7 @@
 #include "passes/passes.h"
 #include "graph/backward.h"
 #include "train/artifacts.h"
+#include "train/free_batch.h"
 #include "train/gradients.h"
 #include "train/mode.h"
 #include "train/yield.h"
@@ -420,6 +421,18 @@ static Status put_head(TrainletArtifacts *a) {
   return head_put(a->model, &a->head, a->requires_grad.count ? &ignored : &a->requires_grad, &a->arena);
 }
 
+/* Exporters fix the batch at the one of their example unless they are told otherwise. */
+static Status free_batch(TrainletArtifacts *a) {
+  const Node *why = NULL;
+  if (a->fixed_batch || a->info.model) return STATUS_OK;
+  switch (batch_free(a->model, &why)) {
+    case BATCH_AS_IT_WAS: return STATUS_OK;
+    case BATCH_FREED: return artifacts_warn_of_batch(a, NULL), STATUS_OK;
+    case BATCH_KEPT: return artifacts_warn_of_batch(a, why), STATUS_OK;
+    default: return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model with a free batch");
+  }
+}
+
 static Status build(TrainletArtifacts *a) {
   if (!a->model)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
@@ -433,6 +446,7 @@ static Status build(TrainletArtifacts *a) {
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
   TRY(put_head(a));
+  TRY(free_batch(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);

@@ -40,6 +40,7 @@ struct TrainletArtifacts {
   Weights weights;         /* who reads the model's parameters */
   bool untie;              /* what an exporter made one, where that is safe */
   bool updates_batch_norm; /* that of frozen layers too */
+  bool fixed_batch;        /* stays so (train/free_batch.h) */
   bool types;              /* the models tell the type of every value */
   Block bytes[4];
   size_t lengths[4];
@@ -69,6 +70,7 @@ const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, co
 /* A sentence more among the warnings (artifact_warnings.c). */
 void artifacts_warn(TrainletArtifacts *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g);
+void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why); /* why it stays fixed; NULL: it is free now */
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained);
 /* Of a softmax or sigmoid that the loss has in itself (advice.c). */
 void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g);

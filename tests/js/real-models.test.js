@@ -120,7 +120,7 @@ for (const [title, model] of Object.entries(MODELS)) {
   if (model.onOrt)
     test(`${title}: losses are those of onnxruntime-web's training`, async (t) => {
       const artifacts = await artifactsOf(model, { type: 'sgd', lr: 0.001 });
-      assert.deepEqual(artifacts.warnings, []);
+      for (const warning of artifacts.warnings) assert.match(warning, /with a fixed batch, which is free now/);
       const [ours, theirs] = [await TrainingSession.create(artifacts), await ort.TrainingSession.create(artifacts)];
       const [a, b] = [await lossesOf(ours, batchIn(Tensor, model)), await lossesOf(theirs, batchIn(ort.Tensor, model))];
       t.diagnostic(`${a.map((loss) => loss.toPrecision(5))}; theirs ${b.map((loss) => loss.toPrecision(5))}`);

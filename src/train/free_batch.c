@@ -1,0 +1,316 @@
+/* Free batch. While shapes are inferred anew the batch is the one symbol in them, so a value's batch is where its
+ * symbol is. A node must keep it there and may not look along it:
+ *
+ *   x (batch, 8, 4) ─▶ Transpose ─▶ (8, batch, 4) ─▶ Softmax, axis 1: kept
+ *   x (batch, 8, 4) ─▶ Reshape to (8, 4) becomes one to (-1, 4): 8 rows of each example
+ */
+#include "train/free_batch.h"
+
+#include <string.h>
+
+#include "graph/known.h"
+#include "graph/op.h"
+
+enum { NO_AXIS = -1, SEVERAL = -2 };
+
+/* By name, between spaces: these keep examples apart wherever the batch is, as their shapes show, */
+static const char anywhere[] =
+    " Abs Acos Acosh Add And Asin Asinh Atan Atanh BiasGelu BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast "
+    "CastLike Ceil Celu Clip Cos Cosh Div Dropout Elu Equal Erf Exp Expand FastGelu Floor FusedMatMul Gelu Gemm "
+    "Greater "
+    "GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log MatMul Max Mean Min Mish "
+    "Mod Mul Neg Not Or PRelu Pow QuickGelu Reciprocal ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+    "ReduceProd ReduceSum Relu Reshape Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softplus Softsign Sqrt "
+    "Squeeze Sub Sum Tan Tanh Tile Transpose Unsqueeze Where Xor ";
+/* these where it is the first dim, */
+static const char first[] = " Attention AveragePool BatchNormalization Conv ConvTranspose GlobalAveragePool "
+                            "GlobalMaxPool MatMulNBits MaxPool Pad Resize ";
+/* these where it is another dim than their axis, */
+static const char off_axis[] = " ArgMax ArgMin Concat DequantizeLinear Gather GatherElements Hardmax LogSoftmax "
+                               "QuantizeLinear Softmax Split TopK ";
+/* these where it is before their axis. */
+static const char before_axis[] = " Flatten LayerNormalization RMSNormalization SimplifiedLayerNormalization ";
+
+static bool is_among(const Node *n, const char *names) {
+  size_t length = strlen(n->op->name);
+  for (const char *at = names; (at = strstr(at, n->op->name)); at++)
+    if (at[-1] == ' ' && at[length] == ' ') return true;
+  return false;
+}
+
+static int axis_of(const Value *v) {
+  int axis = NO_AXIS;
+  for (int i = 0; i < v->shape.rank; i++)
+    if (dim_is_symbol(v->shape.dim[i])) axis = axis == NO_AXIS ? i : SEVERAL;
+  return axis;
+}
+
+static const Value *carrier(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && axis_of(n->in[i]) != NO_AXIS) return n->in[i];
+  return NULL;
+}
+
+/* ---- which node keeps examples apart ---- */
+
+static bool is_recurrent(const Node *n) { return is_among(n, " LSTM GRU RNN "); }
+static int recurrent_batch(const Node *n) { return node_int(n, "layout", 0) ? 0 : 1; }
+
+static int own_axis(const Node *n, int rank) {
+  bool from_0 = is_among(n, " ArgMax ArgMin Gather GatherElements Split ");
+  bool from_1 = is_among(n, " DequantizeLinear Flatten QuantizeLinear ");
+  int64_t axis = node_int(n, "axis", from_0 ? 0 : from_1 ? 1 : -1);
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+static bool keeps_apart(const Node *n, const Value *v) {
+  int axis = axis_of(v);
+  if (axis == SEVERAL) return false;
+  if (is_among(n, anywhere)) return true;
+  if (is_among(n, first)) return axis == 0;
+  if (is_recurrent(n)) return v == n->in[0] && axis == recurrent_batch(n) && !has_in(n, 4);
+  if (is_among(n, " Gather ") && v != n->in[0]) return true; /* of a table by the examples' indices */
+  if (is_among(n, " Gather ") && n->in[1] && axis_of(n->in[1]) != NO_AXIS) return false;
+  if (is_among(n, off_axis)) return axis != own_axis(n, v->shape.rank);
+  return is_among(n, before_axis) && axis < own_axis(n, v->shape.rank);
+}
+
+/* ---- what was written as a number ---- */
+
+/* A dim that is an outer one times the batch times what is left: 8 · batch · 4. */
+typedef struct Merged {
+  Dim dim;
+  int64_t outer;
+} Merged;
+
+typedef struct Free {
+  Graph *g;
+  Dim batch;      /* the symbol */
+  int64_t size;   /* what it was */
+  int original;   /* values of the model itself */
+  bool *fed;      /* by a value's index: it depends on what is fed */
+  Value *count;   /* int64 (1): the batch; NULL until it is needed */
+  Merged *merged; /* with an outer part above 1 */
+  int merged_count, merged_capacity;
+} Free;
+
+static bool is_number(const Value *v) {
+  for (size_t i = 0; v->known && i < shape_elements(&v->shape); i++)
+    if (dim_is_symbol(v->known[i])) return false;
+  return v->known != NULL;
+}
+
+/* How many pieces of every example lie before the next example's: the dims before the batch's and the outer part of
+ * that. */
+static int64_t pieces_of(const Free *f, const Value *v) {
+  int axis = axis_of(v);
+  int64_t pieces = (int64_t)shape_span(&v->shape, 0, axis);
+  for (int i = 0; i < f->merged_count; i++)
+    if (f->merged[i].dim == v->shape.dim[axis]) pieces *= f->merged[i].outer;
+  return pieces;
+}
+
+/* Whether these are the last dims of v, from the batch's on but one. */
+static bool has_rest(const Value *v, const Shape *to, int from) {
+  int rank = v->shape.rank - axis_of(v), rest = to->rank - from;
+  return rank == rest &&
+         memcmp(&v->shape.dim[axis_of(v) + 1], &to->dim[from + 1], (size_t)(rest - 1) * sizeof(Dim)) == 0;
+}
+
+/* Which dim of the shape that v gets is the batch's: where what comes before has `pieces` elements there may be
+ * several, and each is right for operators that keep examples apart. Best is one of the batch alone, then one that is
+ * followed by the same dims as before, or the rows of a matrix; then the one where the batch comes first. -1: none. */
+static int batch_in(const Free *f, const Value *v, const Shape *to, int64_t *outer) {
+  int64_t pieces = pieces_of(f, v), before = 1;
+  int axis = -1, best = 0;
+  for (int i = 0; i < to->rank && before <= pieces; before *= to->dim[i++]) {
+    int64_t part = pieces / before;
+    if (pieces % before || to->dim[i] == 0 || to->dim[i] % (part * f->size)) continue;
+    bool rows = to->rank == 2 && i == 0;
+    int rank = part == 1 && to->dim[i] == f->size ? 4 : has_rest(v, to, i) || rows ? 3 : part == 1 ? 2 : 1;
+    if (rank > best) best = rank, axis = i, *outer = part;
+  }
+  return axis;
+}
+
+static bool note_merged(Free *f, Dim dim, int64_t outer) {
+  Merged *grown = arena_list_grow(f->g->arena, f->merged, f->merged_count, &f->merged_capacity, sizeof *f->merged);
+  if (!grown) return false;
+  f->merged = grown;
+  grown[f->merged_count++] = (Merged){dim, outer};
+  return true;
+}
+
+/* The shape that an exporter has written. */
+static bool reshape(Free *f, Node *n, const Shape *to) {
+  int64_t dims[RANK_MAX], outer;
+  int axis = batch_in(f, n->in[0], to, &outer);
+  if (!known_of(n->in[1]) || !is_number(n->in[1])) return true;
+  if (axis < 0) return false;
+  for (int i = 0; i < to->rank; i++) dims[i] = i == axis ? -1 : to->dim[i];
+  return (n->in[1] = emit_ints(f->g, dims, to->rank)) != NULL;
+}
+
+static Value *batch_count(Free *f) {
+  Graph *g = f->g;
+  for (int i = 0; i < g->input_count && !f->count; i++)
+    if (axis_of(g->inputs[i]) == 0)
+      f->count = emit(g, "Slice", emit_shape(g, g->inputs[i]), emit_ints(g, (int64_t[]){0}, 1),
+                      emit_ints(g, (int64_t[]){1}, 1));
+  return f->count;
+}
+
+/* Whether a constant's parts along an axis are all the same. */
+static bool is_uniform(const Value *v, int axis) {
+  const char *bytes = known_data((Value *)(uintptr_t)v);
+  size_t outer = shape_span(&v->shape, 0, axis),
+         part = shape_span(&v->shape, axis + 1, v->shape.rank) * dtype_bytes(v->type),
+         count = (size_t)v->shape.dim[axis];
+  for (size_t i = 0; bytes && i < outer * count; i++)
+    if (memcmp(bytes + i * part, bytes + i / count * count * part, part) != 0) return false;
+  return bytes != NULL;
+}
+
+/* What is the same for every example and was there once, or once for each of the batch. */
+static bool repeat(Free *f, Value **v, int axis) {
+  Graph *g = f->g;
+  Value *old = *v, *parts[3];
+  const int64_t ones[RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+  int rank = old->shape.rank, count = 0;
+  if (old->index >= f->original || f->fed[old->index] || axis >= rank) return false;
+  if (old->shape.dim[axis] != 1 && (old->shape.dim[axis] != f->size || !is_uniform(old, axis))) return false;
+  if (old->shape.dim[axis] != 1)
+    old = emit(g, "Slice", old, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){1}, 1),
+               emit_ints(g, (int64_t[]){axis}, 1));
+  if (axis > 0) parts[count++] = emit_ints(g, ones, axis);
+  parts[count++] = batch_count(f);
+  if (axis < rank - 1) parts[count++] = emit_ints(g, ones, rank - 1 - axis);
+  Value *shape = emit_first(g, "Concat", ATTRS(attr_of_int("axis", 0)), parts, count);
+  return (*v = emit(g, "Expand", old, shape)) != NULL;
+}
+
+static bool repeat_others(Free *f, Node *n, int from, int axis) {
+  for (int i = from; i < n->in_count; i++)
+    if (n->in[i] && axis_of(n->in[i]) == NO_AXIS && !repeat(f, &n->in[i], axis)) return false;
+  return true;
+}
+
+static bool adapt(Free *f, Node *n, const Value *v) {
+  if (is_among(n, " Reshape ") && v != n->in[0]) return true;
+  if (is_among(n, " Reshape ")) return reshape(f, n, &n->out[0]->shape);
+  if (is_among(n, " Concat ")) return repeat_others(f, n, 0, axis_of(v));
+  if (is_recurrent(n)) return repeat_others(f, n, 5, recurrent_batch(n));
+  return true;
+}
+
+/* ---- the walk ---- */
+
+static bool has_symbol_of(const Node *n, Dim d) {
+  for (int i = 0; i < n->in_count; i++)
+    for (int k = 0; n->in[i] && k < n->in[i]->shape.rank; k++)
+      if (n->in[i]->shape.dim[k] == d) return true;
+  return false;
+}
+
+/* The batch is where one of the inputs has it; a Reshape knows it by another name. */
+static bool kept_batch(Free *f, Node *n, const Shape *was) {
+  int i = 0;
+  while (!n->out[i] && i < n->out_count - 1) i++;
+  Value *v = n->out[i];
+  int axis = v ? axis_of(v) : NO_AXIS;
+  if (is_among(n, " Shape Size ")) return true;
+  if (axis < 0) return false;
+  if (!is_among(n, " Reshape Flatten ")) return has_symbol_of(n, v->shape.dim[axis]);
+  int64_t outer = pieces_of(f, n->in[0]) / (int64_t)shape_span(&v->shape, 0, axis);
+  if (was->dim[axis] == f->size) v->shape.dim[axis] = f->batch;
+  return outer <= 1 || note_merged(f, v->shape.dim[axis], outer);
+}
+
+static bool free_node(Free *f, Node *n) {
+  const Value *v = carrier(n);
+  Shape was = {0};
+  for (int i = 0; i < n->in_count; i++)
+    for (int k = 0; n->in[i] && n->in[i]->index < f->original && k < n->out_count; k++)
+      if (n->out[k]) f->fed[n->out[k]->index] |= f->fed[n->in[i]->index];
+  if (v && n->out[0]) was = n->out[0]->shape;
+  if (v && !(keeps_apart(n, v) && adapt(f, n, v))) return false;
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i]) n->out[i]->ahead = false, n->out[i]->data = NULL;
+  n->scratch_bytes = 0;
+  return n->op->infer(n) == STATUS_OK && (!v || kept_batch(f, n, &was));
+}
+
+static bool put(Graph *g, Node *n) {
+  g->nodes = arena_list_grow(g->frame, g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
+  if (!g->nodes) return g->node_count = g->node_capacity = 0, false;
+  g->nodes[g->node_count++] = n;
+  return true;
+}
+
+static const Node *walk(Free *f) {
+  Graph *g = f->g;
+  Node **nodes = g->nodes;
+  int count = g->node_count;
+  g->nodes = NULL;
+  g->node_count = g->node_capacity = 0;
+  for (int i = 0; i < count; i++)
+    if (!free_node(f, nodes[i]) || !put(g, nodes[i])) return nodes[i];
+  return NULL;
+}
+
+/* Changes the graph, whole or up to the node that is returned. */
+static const Node *free_all(Graph *g, int64_t size) {
+  Free f = {.g = g, .size = size, .original = g->value_count, .batch = graph_symbol(g, "batch")};
+  if (!(f.fed = ARENA_ARRAY(g->arena, bool, g->value_count))) return g->nodes[0];
+  for (int i = 0; i < g->input_count; i++) {
+    Value *v = g->inputs[i];
+    f.fed[v->index] = true;
+    if (v->shape.rank && v->shape.dim[0] == size) v->shape.dim[0] = f.batch;
+  }
+  return walk(&f);
+}
+
+/* ---- whether it is wanted ---- */
+
+/* The first dim of the first input that has several, and of all outputs; 0 where there is none, or not all shapes are
+ * fixed. */
+static int64_t fixed_batch(const Graph *g) {
+  int64_t size = 0;
+  for (int i = 0; i < g->value_count; i++)
+    if (!shape_is_concrete(&g->values[i]->shape) || g->values[i]->kind == VALUE_SEQUENCE || g->values[i]->declared)
+      return 0;
+  for (int i = 0; i < g->input_count && !size; i++)
+    if (g->inputs[i]->shape.rank > 1) size = g->inputs[i]->shape.dim[0];
+  for (int i = 0; i < g->output_count; i++)
+    if (!g->outputs[i]->shape.rank || g->outputs[i]->shape.dim[0] != size) return 0;
+  return g->node_count && !g->waiting.open ? size : 0;
+}
+
+static Value **computed(const Graph *g, Arena *arena, int *count) {
+  Value **values = ARENA_ARRAY(arena, Value *, g->value_count);
+  *count = 0;
+  for (int i = 0; values && i < g->value_count; i++)
+    if (g->values[i]->producer) values[(*count)++] = g->values[i];
+  return values;
+}
+
+/* On a copy first: what fails there leaves the model as it is. */
+BatchFreed batch_free(Graph *g, const Node **why) {
+  int64_t size = fixed_batch(g);
+  if (!size) return BATCH_AS_IT_WAS;
+  Arena arena = {0};
+  Error missed = {0};
+  int count;
+  Value **values = computed(g, &arena, &count);
+  Graph *trial = values ? graph_clone(g, &arena, &missed, NULL, values, count) : NULL;
+  const Node *at = trial ? free_all(trial, size) : NULL;
+  for (int i = 0; i < g->output_count && trial && !at; i++)
+    if (axis_of(g->outputs[i]->twin) != 0) at = g->outputs[i]->twin->producer;
+  bool good = trial && !at;
+  if (at)
+    for (int i = 0; i < g->node_count; i++)
+      if (g->nodes[i]->op == at->op && strcmp(g->nodes[i]->name, at->name) == 0) *why = g->nodes[i];
+  arena_free(&arena);
+  if (!good) return BATCH_KEPT;
+  return free_all(g, size) ? BATCH_BROKEN : BATCH_FREED;
+}

@@ -1,0 +1,83 @@
+// A model that an exporter wrote for one size of the batch: the batch becomes free where examples are kept apart, which
+// changes no number of PyTorch's, and a sentence says why where they are not.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
+import { root } from '../../wasm/tools.mjs';
+
+const HERE = { worker: false, threads: 1 };
+const folder = join(root, 'tests/golden/fixed_batch');
+const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/fixed_batch.json'), 'utf8'));
+const optimizer = { type: 'sgd', lr: numbers.lr };
+const made = (file, options) =>
+  generateArtifacts(readFileSync(join(folder, file)), { ...HERE, loss: 'mse', optimizer, ...options });
+
+const networkOf = (file) => file.split('_')[0];
+const files = readdirSync(folder);
+const apart = files.filter((file) => networkOf(file) !== 'together');
+const together = files.filter((file) => networkOf(file) === 'together');
+
+/** Without its BatchNorm a network learns otherwise. */
+const isFolded = (file) => file.startsWith('conv_dynamo');
+
+const float32 = (data, dims) => new Tensor('float32', Float32Array.from(data), dims);
+const examplesOf = ({ x, xDims }, name) =>
+  name === 'words' ? new Tensor('int64', BigInt64Array.from(x, BigInt), xDims) : float32(x, xDims);
+const isClose = (got, wanted, most, what) => {
+  assert.equal(got.length, wanted.length, what);
+  const worst = Math.max(...wanted.map((w, i) => Math.abs(got[i] - w)));
+  assert.ok(worst < most, `${what}: ${worst} apart`);
+};
+
+/** What trains in PyTorch: what does by default, and what only its name tells apart from other numbers. */
+const trainedOf = async (file, { parameters }) =>
+  (await parametersOf(readFileSync(join(folder, file)), HERE))
+    .filter(({ name, trainable }) => trainable || parameters.includes(name))
+    .map(({ name }) => name);
+
+test('there are networks of both kinds', () => assert.deepEqual([apart.length, together.length], [18, 3]));
+
+for (const file of apart)
+  test(`${file}: three examples at once, and three steps on them`, async () => {
+    const own = numbers[networkOf(file)];
+    const artifacts = await made(file, { requiresGrad: await trainedOf(file, own) });
+    assert.match(artifacts.warnings.join('\n'), /was exported with a fixed batch, which is free now/);
+    const session = await TrainingSession.create(artifacts, HERE);
+    const inputs = { x: examplesOf(own, networkOf(file)) };
+    assert.deepEqual(session.trainingInputs[0].dims, ['batch', ...own.xDims.slice(1)]);
+    const { y } = await session.predict(inputs);
+    assert.deepEqual(y.dims, own.yDims);
+    isClose(y.data, own.y, 1e-5, 'outputs, in PyTorch one example at a time');
+    const losses = [];
+    for (const _ of own.losses)
+      losses.push((await session.step({ ...inputs, target: float32(own.target, own.yDims) })).loss);
+    if (!isFolded(file)) isClose(losses, own.losses, 1e-4, 'losses');
+    await session.release();
+  });
+
+test('batch: fixed leaves the model as it is', async () => {
+  const artifacts = await made('transformer_dynamo_1.onnx', { batch: 'fixed' });
+  assert.doesNotMatch(artifacts.warnings.join('\n'), /batch/);
+  const session = await TrainingSession.create(artifacts, HERE);
+  assert.deepEqual(session.trainingInputs[0].dims, [1, 1, 6, 6]);
+  await session.release();
+  await assert.rejects(made('conv_script_1.onnx', { batch: 'loose' }), {
+    code: 'invalid-argument',
+    message: /batch.*loose.*free or fixed/,
+  });
+});
+
+for (const file of together)
+  test(`${file}: a softmax over the batch stays, and the warning names it`, async () => {
+    const artifacts = await made(file);
+    assert.match(
+      artifacts.warnings.join('\n'),
+      /with a fixed batch, and Softmax '[^']+' keeps that from being changed/,
+    );
+    const session = await TrainingSession.create(artifacts, HERE);
+    assert.deepEqual(session.trainingInputs[0].dims, [file.includes('_2') ? 2 : 1, 4]);
+    await session.release();
+  });
