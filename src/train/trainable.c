@@ -1,6 +1,7 @@
 /* Trainable: which of a model's parameters train, and why the others do not. */
 #include <string.h>
 
+#include "ops/ops.h"
 #include "train/artifacts.h"
 #include "train/mode.h"
 #include "train/untie.h"
@@ -9,6 +10,21 @@ const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, co
   for (int i = 0; i < a->info.parameter_count; i++)
     if (strcmp(a->info.parameters[i].value->name, v->name) == 0) return &a->info.parameters[i];
   return NULL;
+}
+
+/* A GroupNormalization is exported as an InstanceNormalization of ones and zeros, before its own scale and bias; named
+ * as PyTorch's exporter names what it has made up. */
+static bool is_of_group_norm(const TrainletArtifacts *a, const Value *v) {
+  const Readings *all = &a->weights.of[v->index];
+  const float *x = v->data;
+  size_t count = shape_elements(&v->shape), equal = 0;
+  bool made = all->count && strncmp(v->name, "val_", 4) == 0;
+  for (int i = 0; made && i < all->count; i++) {
+    const Reading *r = &all->items[i];
+    made = r->node->op == &op_instance_normalization;
+    for (size_t k = 0; made && k < count; k++) equal += x[k] == (r->as == READ_SCALE ? 1 : 0);
+  }
+  return made && equal == count * (size_t)all->count;
 }
 
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v) {
@@ -22,6 +38,7 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (a->weights.infinite[v->index]) return "it holds values that are infinite or NaN";
   if (a->requires_grad.count || v->told == TOLD_PARAMETER) return NULL;
   if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
+  if (is_of_group_norm(a, v)) return "it is a part of a GroupNormalization, which has a scale and bias of its own";
   if (weights_learned(&a->weights, v)) return NULL;
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
