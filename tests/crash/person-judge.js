@@ -1,13 +1,12 @@
 // Holds what a person's page tells and what its stores have against what is there when nobody kills it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { dataOf, epochsOf, KEEP, NAME, optionsOf, PEOPLE, WITHOUT } from './person.js';
+import { dataOf, KEEP, NAME, optionsOf, PEOPLE, WITHOUT } from './person.js';
 
 const keyOf = (who, without) => `${who} without ${without ?? 'none'}`;
 
 /**
- * What each fineTune gives when nobody kills it: the hash of its session in the end, those of all that it saves, and its
- * epochs.
+ * What each fineTune gives when nobody kills it: the hash of its session in the end, and those of all that it saves.
  * @param {typeof import('../../js/index.js')} trainlet @param {Uint8Array} model
  */
 export async function personReferences(trainlet, model) {
@@ -22,21 +21,23 @@ export async function personReferences(trainlet, model) {
       };
       const store = { save, load: async () => undefined };
       const options = optionsOf({ store, name: NAME, everySteps: 1 });
-      const { session, report } = await trainlet.fineTune(model, dataOf(trainlet, who, without), options);
+      const { session } = await trainlet.fineTune(model, dataOf(trainlet, who, without), options);
       await session.release();
-      references.set(keyOf(who, without), { hash: last, hashes, epochs: epochsOf(report) });
+      references.set(keyOf(who, without), { hash: last, hashes });
     }
   return references;
 }
 
 export class PersonJudge {
-  counts = { kills: 0, acknowledged: 0, samples: 0, versions: 0, tuned: 0, forgotten: 0, resumed: 0 };
+  counts = { kills: 0, acknowledged: 0, samples: 0, versions: 0, learned: 0, resumed: 0, tuned: 0, forgotten: 0 };
   #references;
   #hashes;
   /** What each sample was acknowledged to be. @type {Map<string, { label?: string | null, gone?: boolean }>} */
   #samples = new Map();
   /** What was about to become of some: a label, or undefined where they are to be deleted. @type {Map<string, unknown>} */
   #changing = new Map();
+  /** It has not saved what it learned since the last kill. */
+  #begins = true;
   /** Acknowledged versions. @type {Set<number>} */
   #versions = new Set();
 
@@ -47,27 +48,35 @@ export class PersonJudge {
   }
 
   /** @param {number} _who @param {any} event */
-  hear(_who, { error, saved, changing, clearing, tuned }) {
+  hear(_who, { error, found, saved, changing, clearing, tuned }) {
     assert.equal(error, undefined, `the page: ${error}`);
+    if (found) this.#begins = true;
     if (changing) this.#changing.set(changing.id, changing.to);
     if (clearing) this.#versions.clear();
     if (saved) this.#saved(saved);
     if (tuned) this.#tuned(tuned);
   }
 
-  #saved({ id, label, gone, version }) {
+  #saved({ id, label, gone, ...saved }) {
     this.counts.acknowledged++;
-    if (version) this.#versions.add(version);
-    else this.#samples.set(id, { label, gone });
+    if (id) this.#samples.set(id, { label, gone });
+    else this.#learned(saved);
   }
 
-  #tuned({ who, without, hash, epochs, left = [] }) {
+  #learned({ version, hash, isFirst }) {
+    assert.ok(this.#hashes.has(hash), `version ${version} has bytes that no training without a kill saves`);
+    this.#versions.add(version);
+    if (this.#begins && !isFirst) this.counts.resumed++;
+    this.#begins = false;
+    this.counts.learned++;
+  }
+
+  #tuned({ who, without, hash, left = [] }) {
     const reference = this.#references.get(keyOf(who, without));
     assert.equal(hash, reference.hash, `${keyOf(who, without)} ended in other bits than without a kill`);
     assert.deepEqual(left, [], 'something is left of what was forgotten');
     this.counts.tuned++;
     if (without !== undefined) this.counts.forgotten++;
-    if (epochs < reference.epochs) this.counts.resumed++;
   }
 
   /** What is there when nobody writes. @param {any} found */
@@ -100,10 +109,10 @@ export class PersonJudge {
   }
 
   get summary() {
-    const { kills, acknowledged, samples, versions, tuned, forgotten, resumed } = this.counts;
+    const { kills, acknowledged, samples, versions, learned, resumed, tuned, forgotten } = this.counts;
     return (
       `${kills} kills, ${acknowledged} writes acknowledged, ${samples} samples and ${versions} versions found whole, ` +
-      `${tuned} fine-tunings the same to the bit, ${resumed} of them resumed, ${forgotten} of them forgetting`
+      `${resumed} resumes, ${learned} saves and ${tuned} ends of fineTune the same to the bit, ${forgotten} of them forgetting`
     );
   }
 }

@@ -51,9 +51,6 @@ export function dataOf({ Tensor }, who, without) {
 }
 export const WITHOUT = FORGOTTEN;
 
-/** Of all phases. */
-export const epochsOf = ({ phases }) => phases.reduce((sum, { history }) => sum + history.epochs.length, 0);
-
 /** What is in both stores. */
 async function look(samples, checkpoints) {
   const listed = await samples.list();
@@ -73,10 +70,11 @@ async function look(samples, checkpoints) {
 /**
  * @typedef {object} Events what is told, in order; what may be lost is told before it is done
  * @property {Awaited<ReturnType<typeof look>>} [found]
- * @property {{ id?: string, n?: number, label?: string | null, gone?: boolean, version?: number, step?: number }} [saved] acknowledged
+ * @property {{ id?: string, n?: number, label?: string | null, gone?: boolean, version?: number, hash?: string, isFirst?:
+ * boolean }} [saved] acknowledged; the first of a fineTune, or one that goes on
  * @property {{ id: string, to?: string | null }} [changing]
  * @property {true} [clearing] all checkpoints
- * @property {{ who: number, without?: number, hash: string, epochs: number, left?: string[] }} [tuned]
+ * @property {{ who: number, without?: number, hash: string, left?: string[] }} [tuned]
  */
 
 /**
@@ -92,7 +90,7 @@ export async function livePerson(trainlet, { model, samples, checkpoints, tell }
     delete: (...given) => checkpoints.delete(...given),
     save: async (name, bytes, meta) => {
       const version = await checkpoints.save(name, bytes, meta);
-      tell({ saved: { version, step: meta.step } });
+      tell({ saved: { version, hash: await hex(bytes), isFirst: meta.step === 1 && !meta.fineTune.phase } });
       return version;
     },
   };
@@ -115,7 +113,7 @@ export async function livePerson(trainlet, { model, samples, checkpoints, tell }
   const told = async ({ session, report }, more) => {
     const hash = await hex(await session.saveCheckpoint());
     await session.release();
-    await tell({ tuned: { hash, left: report.forgotten?.left, epochs: epochsOf(report), ...more } });
+    await tell({ tuned: { hash, left: report.forgotten?.left, ...more } });
   };
   for (;;) {
     const listed = await samples.list();

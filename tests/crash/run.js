@@ -29,7 +29,7 @@ each acknowledged one must be there or ${KEEP} newer ones, and each loss after a
 const WRITERS = [1, 2];
 const PATIENCE_MS = 120_000;
 /** After the first save, before the kill: at most. */
-const MOST_MS = { node: 700, browser: 1200, person: 2500 };
+const MOST_MS = { node: 700, browser: 1200, person: 4000 };
 const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.url));
 const recipe = JSON.parse(golden('w2.json'));
 const sleep = (ms) =>
