@@ -26,12 +26,22 @@ export function wasm(path, folder) {
   };
 }
 
+/** A file and those that it imports without being asked. @param {string} folder @param {string} name */
+function importedBy(folder, name, found = new Set()) {
+  if (found.has(name)) return found;
+  found.add(name);
+  const text = readFileSync(join(folder, name), 'utf8');
+  for (const [, imported] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) importedBy(folder, imported, found);
+  return found;
+}
+
 /** With the engine that is shrunk for its one model. */
 async function minimalPage() {
   const folder = mkdtempSync(join(tmpdir(), 'trainlet-sizes-'));
   try {
     execFileSync(process.execPath, [join(root, 'examples/minimal/build.mjs'), folder], { stdio: 'pipe' });
-    const names = readdirSync(folder).filter((name) => /^(page|chunk-.*|worker)\.js$|\.wasm$|\.html$/.test(name));
+    const fixed = readdirSync(folder).filter((name) => /^worker\.js$|\.wasm$|\.html$/.test(name));
+    const names = [...fixed, ...importedBy(folder, 'page.js')];
     return { files: names.map((name) => readFileSync(join(folder, name))), parts: {} };
   } finally {
     rmSync(folder, { recursive: true, force: true });
