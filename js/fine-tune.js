@@ -17,6 +17,7 @@ import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
  */
 /** @import { Examples } from './person.js' */
 /** @typedef {Pick<typeof import('./artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
+/** @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went */
 /** @typedef {{ name: FineTunePhase['name'], trains: string[], base: string[], lr: number, epochs: number }} Plan */
 
 const KEYS = /** @type {const} */ ([
@@ -61,22 +62,23 @@ const AUGMENT = /** @type {const} */ ([
  * @returns {Promise<FineTuned>}
  */
 export async function fineTune(makers, model, data, options = {}) {
-  const { key: _, ...tuned } = await tune(makers, model, data, options);
+  const { key: _key, removed: _removed, ...tuned } = await tune(makers, model, data, options);
   return tuned;
 }
 
 /**
  * @param {Makers} makers @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} options
- * @returns {Promise<FineTuned & { key?: string }>} the key of its checkpoints
+ * @param {boolean} [alone] what other calls have saved under the name of its checkpoints is removed
+ * @returns {Promise<Tuned>}
  */
-export async function tune(makers, model, data, options) {
+export async function tune(makers, model, data, options, alone = false) {
   check(options);
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
   const tuning = await Tuning.open(makers, bytes, named, options, begun);
   try {
-    return await tuning.run(data);
+    return await tuning.run(data, alone);
   } catch (error) {
     await tuning.session.release().catch(() => {});
     throw error;
@@ -119,8 +121,8 @@ class Tuning {
     this.#begun = begun;
   }
 
-  /** @param {FineTuneData} data @returns {Promise<FineTuned & { key?: string }>} */
-  async run(data) {
+  /** @param {FineTuneData} data @param {boolean} alone @returns {Promise<Tuned>} */
+  async run(data, alone) {
     const { seed = 0, validation = 0.2, head, accept } = this.#options;
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
     const all = examplesOf('fineTune: data', data, classes);
@@ -134,6 +136,7 @@ class Tuning {
     const judgingMs = performance.now() - judging;
     const whole = replay?.learned ?? train;
     const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
+    const removed = alone ? await checkpoint?.removeOthers() : 0;
     await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
     const { after, share, reason } = await take(this.session, kept, before, judged, {
       classes: classes.length,
@@ -145,6 +148,7 @@ class Tuning {
     const ms = performance.now() - this.#begun;
     return {
       key: checkpoint?.key,
+      removed,
       session: this.session,
       report: { ...judgement, phases: this.#phases, ...(saved && { checkpoint: saved }), ms },
       rollback: () => this.session.loadParametersBuffer(kept, false),

@@ -11,7 +11,8 @@ import { leaveOut } from './person.js';
 /** @import { Makers } from './fine-tune.js' */
 
 /**
- * The samples themselves go last: as long as they are listed, a call that was killed is to be made again.
+ * The samples themselves go after what learned from them: as long as they are listed, a call that was killed is to be made
+ * again. One that finds them gone goes on where it was cut short.
  * @param {Makers} makers @param {Source} model @param {SampleStore} store @param {string | readonly string[]} ids
  * @param {FineTuneOptions} [options]
  * @returns {Promise<Forgotten>}
@@ -23,15 +24,15 @@ export async function forgetSamples(makers, model, store, ids, options = {}) {
   const { checkpoint } = options;
   const there = (await Promise.all(all.map((id) => store.get(id)))).flatMap((sample) => sample ?? []);
   const replay = options.replay && leaveOut('fineTune: replay', options.replay, there);
-  const versions = (await checkpoint?.store.versions(checkpoint.name)) ?? [];
-  await checkpoint?.store.delete(checkpoint.name);
+  const versions = there.length ? ((await checkpoint?.store.versions(checkpoint.name)) ?? []) : [];
+  if (there.length) await checkpoint?.store.delete(checkpoint.name);
   for (const id of all) await store.delete(id);
   const data = await dataOf(store, options.classes);
-  const { key, ...tuned } = await tune(makers, model, data, { ...options, replay: replay?.data });
+  const { key, removed = 0, ...tuned } = await tune(makers, model, data, { ...options, replay: replay?.data }, true);
   const left = [...(await samplesLeft(store, there, data)), ...(await versionsLeft(checkpoint, key))];
   const forgotten = {
     samples: there.map(({ id }) => id),
-    checkpoints: versions.length,
+    checkpoints: versions.length + removed,
     replay: replay?.rows ?? 0,
     left,
   };

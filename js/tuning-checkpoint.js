@@ -55,6 +55,18 @@ export class TuningCheckpoint {
   }
 
   /**
+   * Removes what other calls have saved under that name.
+   * @returns {Promise<number>} how many versions
+   */
+  async removeOthers() {
+    const { store, name } = this.#wish;
+    const versions = await store.versions(name);
+    if (versions.every(({ meta }) => /** @type {any} */ (meta)?.fineTune?.key === this.key)) return 0;
+    await store.delete(name);
+    return versions.length;
+  }
+
+  /**
    * As fit takes it. What a phase ends with is not saved: what it goes on to is judged yet.
    * @param {number} phase @returns {NonNullable<FitOptions['checkpoint']>}
    */

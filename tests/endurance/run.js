@@ -53,10 +53,15 @@ async function residentMB(browser) {
 const countedMB = async (page) =>
   (await page.evaluate(async () => (await performance.measureUserAgentSpecificMemory()).bytes)) / MB;
 
-/** A row each minute, with a pause in its middle. */
-async function watch(browser, page, minutes) {
+/** A row each minute, with a pause in its middle, as long as it trains: measuring takes time where the machine is busy. */
+async function watch(browser, page, tuning) {
   const rows = [];
-  for (let minute = 1; minute <= minutes; minute++) {
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  tuning.then(end, end);
+  for (const since = performance.now(); !over; ) {
     const begun = performance.now();
     await sleep(20_000);
     const task = await longestTask(browser, page);
@@ -64,6 +69,8 @@ async function watch(browser, page, minutes) {
     const counted = await countedMB(page);
     const resident = await residentMB(browser);
     const { tasks, epochs, checkpoints, failed, pauses } = await page.evaluate(() => window.seen);
+    if (over) break;
+    const minute = Math.ceil((performance.now() - since) / 60_000);
     const row = { minute, counted, resident, epochs, checkpoints, failed, tasks: tasks.length, task };
     rows.push(row);
     console.log(
@@ -108,8 +115,8 @@ async function main() {
     const page = await browser.newPage();
     await page.goto(site.url('isolated'));
     await page.waitForFunction(() => window.tune);
-    const tuning = page.evaluate((ms) => window.tune(ms), minutes * 60_000 - minutes * 1000);
-    const rows = await watch(browser, page, minutes);
+    const tuning = page.evaluate((ms) => window.tune(ms), minutes * 60_000);
+    const rows = await watch(browser, page, tuning);
     const tuned = await tuning;
     const seen = await page.evaluate(() => window.seen);
     const cancelled = [];

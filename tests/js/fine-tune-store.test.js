@@ -155,6 +155,7 @@ test('what is left of a forgotten sample is told, and a call that was cut short 
   const { made, ids } = await storeOf('twice', [...samples, samples[4]]);
   const checkpoint = { store, name: 'twice' };
   await store.save('twice', new Uint8Array(9));
+  let others = 0;
   const other = {
     ...checkpoint,
     store: {
@@ -162,9 +163,11 @@ test('what is left of a forgotten sample is told, and a call that was cut short 
       load: (name) => store.load(name),
       delete: async (name) => {
         await store.delete(name);
-        await store.save(name, new Uint8Array(9)); // as another tab may
       },
-      save: (...given) => store.save(...given),
+      save: async (...given) => {
+        if (!others++) await store.save(given[0], new Uint8Array(9)); // as another tab may
+        return await store.save(...given);
+      },
     },
   };
   const options = { engine, epochs: 2, checkpoint: other };
@@ -174,12 +177,25 @@ test('what is left of a forgotten sample is told, and a call that was cut short 
   assert.match(report.forgotten.left[1], /^version 1 of checkpoint 'twice' was saved by another call$/);
 
   const stop = new AbortController();
-  const onProgress = () => stop.abort();
-  const again = { ...options, checkpoint, signal: stop.signal, onProgress };
+  const onProgress = ({ done }) => done === 3 && stop.abort();
+  const whole = { ...options, epochs: 5, checkpoint: { ...checkpoint, everyEpochs: 1 } };
+  const again = { ...whole, signal: stop.signal, onProgress };
   await assert.rejects(forgetSamples(taught, made, ids[30], again), { code: 'aborted' });
   assert.equal((await made.list()).length, 29);
-  const rest = await forgetSamples(taught, made, [ids[4], ids[30]], { ...options, checkpoint });
-  assert.deepEqual([rest.report.forgotten.samples, rest.report.forgotten.left], [[], []]);
+  await store.save('twice', new Uint8Array(9)); // of a call that may know them
+  const anew = await forgetSamples(taught, made, ids[30], whole);
+  assert.ok(anew.report.forgotten.checkpoints > 0);
+  assert.deepEqual([anew.report.phases[0].history.epochs.length, anew.report.forgotten.left], [5, []]);
+  const cut = new AbortController();
+  const cutting = {
+    ...whole,
+    signal: cut.signal,
+    onProgress: ({ phase, done }) => phase === 'head' && done === 3 && cut.abort(),
+  };
+  await assert.rejects(forgetSamples(taught, made, ids[20], cutting), { code: 'aborted' });
+  const rest = await forgetSamples(taught, made, ids[20], whole);
+  assert.deepEqual(rest.report.forgotten, { samples: [], checkpoints: 0, replay: 0, left: [] });
+  assert.equal(rest.report.phases[0].history.epochs.length, 2, 'it goes on');
   await assert.rejects(forgetSamples(taught, made, [], options), /wanted the id of a sample, or an array of ids, not/);
   await assert.rejects(forgetSamples(taught, made, ids[5], { epoch: 1 }), /epoch/);
   assert.ok(await made.get(ids[5]), 'nothing is deleted by a call that is refused');
