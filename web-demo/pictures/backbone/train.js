@@ -1,7 +1,7 @@
 // Trains the backbone with Trainlet on views of the glyphs that are not kept aside. It goes on where it was stopped:
 // what a step sees depends on its number alone.
 //
-//   node web-demo/pictures/backbone/train.js --steps 6000     checkpoints in build/pictures/training
+//   node web-demo/pictures/backbone/train.js --steps 4200     checkpoints in build/pictures/training
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ function say(line) {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { steps: { type: 'string', default: '6000' } } });
+  const { values } = parseArgs({ options: { steps: { type: 'string', default: '4200' } } });
   const steps = Number(values.steps);
   let { session, step, seconds, glyphs } = await open();
   say(`${glyphs.length} classes, from step ${step} to ${steps}`);
