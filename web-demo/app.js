@@ -67,7 +67,8 @@ async function readNow() {
   if (inFlight) return;
   wanted = false;
   const session = learner?.speaking;
-  if (!pixels || !session) return reading.clear();
+  if (!session) return; // not yet awake
+  if (!pixels) return reading.clear();
   inFlight = true;
   try {
     const [shares] = await read(session, [{ label: '', pixels }]);
@@ -320,6 +321,7 @@ async function start() {
   drawingsChanged();
   $('#reading').setAttribute('aria-busy', 'false');
   if (learner.session) await opened(wakeUp);
+  else $('#sure').textContent = 'not loaded';
 }
 
 /** What can wait until the first reading is possible. */
