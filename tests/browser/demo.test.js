@@ -213,11 +213,18 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     await v.page.waitForFunction(() => document.querySelector('#flight').textContent === 'Ready.', null, {
       timeout: 60_000,
     });
+    const keepsPictures = async () => Boolean(await caches.match(new URL('/pictures/backbone.onnx', location.href)));
+    assert.equal(await v.page.evaluate(keepsPictures), false, 'another page is kept once it is opened');
+    await v.page.click('nav a[href="./pictures/"]');
+    await v.page.waitForURL('**/pictures/');
+    while (!(await v.page.evaluate(keepsPictures))) await v.page.waitForTimeout(200);
     await own.close();
     await v.context.setOffline(true);
     const failed = [];
     v.page.on('requestfailed', (request) => failed.push(request.url()));
     await v.page.reload();
+    assert.match(await v.page.title(), /pictures/);
+    await v.page.click('nav a[href="../"]');
     await v.awake();
     await v.teach('♥', SHAPES.heart, 4);
     await v.learn();
