@@ -13,8 +13,9 @@ It prints a row each minute, and ends with 1 where the memory has grown, where a
 or where a pause or a cancelled call took longer than 50 ms and two steps.`;
 
 const LONG_TASK = 50;
-/** From the fifth minute, or the first third, to the end: by how much memory may grow. */
-const GROWTH = 1.05;
+/** By how much the most memory of the second half may be above that of the first; what a history keeps of an epoch. */
+const GROWTH = 1.05,
+  HISTORY_MB = 200 / 2 ** 20;
 const CANCELLED = 10;
 const TRACED_MS = 5000;
 const MB = 2 ** 20;
@@ -85,16 +86,19 @@ async function watch(browser, page, tuning) {
 
 /** What is not as it should be, a line each. */
 function faults(rows, { pauses, cancelled, stepMs, stopped, failed }) {
-  const from = rows[Math.min(4, Math.floor(rows.length / 3))];
-  const last = rows.at(-1);
-  const grown = (name) =>
-    last[name] > from[name] * GROWTH &&
-    `${name} memory has grown from ${from[name].toFixed(1)} to ${last[name].toFixed(1)} MB`;
+  const grown = (name, of) => {
+    const [first, second] = [rows.slice(0, rows.length / 2), rows.slice(rows.length / 2)].map((half) =>
+      Math.max(...half.map(of)),
+    );
+    return (
+      second > first * GROWTH && `${name} memory has grown from ${first.toFixed(1)} to ${second.toFixed(1)} MB at most`
+    );
+  };
   const longest = Math.max(...rows.map(({ task }) => task));
   const late = Math.max(...pauses, ...cancelled);
   return [
-    grown('counted'),
-    grown('resident'),
+    grown('counted', ({ counted, epochs }) => counted - epochs * HISTORY_MB),
+    grown('resident', ({ resident }) => resident),
     longest > LONG_TASK && `the page had a task of ${longest.toFixed(1)} ms`,
     !(late <= LONG_TASK + 2 * stepMs) &&
       `a pause or a cancelled call took ${late} ms, and a step ${stepMs.toFixed(1)} ms`,
