@@ -1,8 +1,6 @@
 /* What a shrunk build says of what it lacks. */
 #include "part.h"
 
-#include <string.h>
-
 #ifdef TRAINLET_SHRUNK_FOR /* wasm/keep.cmake */
 char shrunk_for[SHRUNK_FOR_MAX] = TRAINLET_SHRUNK_FOR;
 #else /* `npx trainlet shrink` writes it. Until then spaces: of zeros, the wasm file would have no room for it. */
@@ -11,18 +9,15 @@ char shrunk_for[SHRUNK_FOR_MAX] = {[0 ... SHRUNK_FOR_MAX - 2] = ' '};
 
 bool is_shrunk(void) { return *shrunk_for != ' '; }
 
-static void append(Error *error, const char *text) {
-  size_t length = strlen(error->text);
-  while (*text && length + 1 < sizeof error->text) error->text[length++] = *text++;
-  error->text[length] = 0;
-}
-
 /* Said by a build without sentences, too. */
 static Status missing(Error *error, const char *node, const char *kind, const char *what) {
   if (error->status != STATUS_OK) return error->status;
   error_set(error, STATUS_UNSUPPORTED_OP, node, "%s", "");
-  append(error, "this build was shrunk for "), append(error, shrunk_for), append(error, " and has no ");
-  append(error, kind), append(error, what);
+  const char *pieces[] = {"this build was shrunk for ", shrunk_for, " and has no ", kind, what};
+  char *to = error->text, *end = to + sizeof error->text - 1;
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+    for (const char *from = pieces[i]; *from && to < end;) *to++ = *from++;
+  *to = 0;
   return error->status;
 }
 

@@ -80,7 +80,6 @@ const FLAVOURS = {
     feature: new Set([
       ...READERS,
       'inference-session',
-      'many-nodes',
       'computed-shapes',
       'strings',
       'sequences',

@@ -7,13 +7,6 @@
 #include "size.h"
 #include "threads.h"
 
-#ifdef TRAINLET_RELAXED
-#define TILE_ROWS 6 /* a fused multiply-add needs no register for the product */
-#else
-#define TILE_ROWS                                                                                                      \
-  5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
-#endif
-
 enum {
   ROWS = TILE_ROWS,
   COLUMNS = 8,

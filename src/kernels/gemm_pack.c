@@ -37,7 +37,7 @@ static void pack_pairs(const Panel *p, float *packed) {
   }
 }
 
-/* 4 to 6 lines side by side: the rows of a transposed A. */
+/* 4 lines side by side, or as many as a tile has at most: the rows of a transposed A. */
 static void pack_rows(const Panel *p, float *packed) {
   const float *line = p->line[0];
   const int32_t *table = p->table;
@@ -46,7 +46,7 @@ static void pack_rows(const Panel *p, float *packed) {
     size_t offset = table ? (size_t)table[k] : at;
     f32x4_store(packed, f32x4_load(line + offset));
     if (width > 4) packed[4] = line[offset + 4];
-    if (width > 5) packed[5] = line[offset + 5];
+    if (TILE_ROWS > 5 && width > 5) packed[5] = line[offset + 5];
   }
 }
 
@@ -140,13 +140,13 @@ void gemm_pack_panel(const GemmSource *s, size_t line, size_t count, size_t widt
     pack_fours(&p, packed);
   } else if (count == 8 && lines_adjoin(&p, 2)) {
     pack_pairs(&p, packed);
-  } else if (count == width && count >= 4 && count <= 6 && lines_adjoin(&p, 6)) {
+  } else if (count == width && count >= 4 && count <= TILE_ROWS && lines_adjoin(&p, 6)) {
     pack_rows(&p, packed);
   } else if (!p.table && p.stride == 1 && count == 8) {
     pack_long_columns(&p, packed);
-  } else if (!p.table && p.stride == 1 && count == width && count >= 4 && count <= 6) {
+  } else if (!p.table && p.stride == 1 && count == width && count >= 4 && count <= TILE_ROWS) {
     if (count == 4) pack_long_rows(&p, 0, packed);
-    else if (count == 5) pack_long_rows(&p, 1, packed);
+    else if (TILE_ROWS == 5 || count == 5) pack_long_rows(&p, 1, packed);
     else pack_long_rows(&p, 2, packed);
   } else {
     size_t i = 0;

@@ -2,6 +2,14 @@
 #pragma once
 #include "kernels/gemm.h"
 
+/* The most rows of a tile, and so of a panel of A. */
+#ifdef TRAINLET_RELAXED
+#define TILE_ROWS 6 /* a fused multiply-add needs no register for the product */
+#else
+#define TILE_ROWS                                                                                                      \
+  5 /* 10 accumulators, 2 of B, 1 of A and the product: with one row more the 16 registers of V8 spill */
+#endif
+
 /* packed[k · width + i] = element (line + i, from + k) of the source, 0 for count ≤ i < width; width ≤ 8. */
 void gemm_pack_panel(const GemmSource *source, size_t line, size_t count, size_t width, size_t from, size_t depth,
                      float *packed);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "kernels/vector_math.h"
+#include "part.h"
 #include "threads.h"
+#include "way.h"
 
 /* ---- rows and columns ---- */
 
@@ -109,8 +111,8 @@ static void loop_push(Loop *l, size_t dim, size_t stride) {
 
 typedef struct Merged {
   int rank;
-  size_t dim[RANK_MAX]; /* dim 0 is the innermost; kinds alternate */
-  bool reduced[RANK_MAX];
+  size_t dim[RANK_MAX + 1]; /* dim 0 is the innermost; kinds alternate */
+  bool reduced[RANK_MAX + 1];
 } Merged;
 
 static Merged merge(const Shape *s, unsigned axes) {
@@ -137,6 +139,7 @@ static void split_loops(const Merged *m, int from, Loop *kept, Loop *reduced) {
 }
 
 static void sum_of_rows(const Merged *m, const float *x, float *y) {
+  way_see(WAY_row_sums);
   Loop kept = {0}, reduced = {0};
   split_loops(m, 1, &kept, &reduced);
   do {
@@ -158,6 +161,15 @@ static void sum_of_columns(const Merged *m, const float *x, float *y) {
   } while (loop_next(&kept, &x));
 }
 
+PART(row_sums, sum_of_rows);
+
+/* Rows as columns of one. */
+static Merged turned(const Merged *m) {
+  Merged t = {.rank = m->rank + 1, .dim = {1}};
+  for (int i = 0; i < m->rank; i++) t.dim[i + 1] = m->dim[i], t.reduced[i + 1] = m->reduced[i];
+  return t;
+}
+
 void reduce_sum(const Shape *shape, unsigned axes, const float *x, float *y) {
   size_t results = 1;
   for (int i = 0; i < shape->rank; i++)
@@ -166,6 +178,7 @@ void reduce_sum(const Shape *shape, unsigned axes, const float *x, float *y) {
   if (shape_elements(shape) == 0) return;
   Merged m = merge(shape, axes);
   if (m.rank == 0) *y = *x;
-  else if (m.reduced[0]) sum_of_rows(&m, x, y);
-  else sum_of_columns(&m, x, y);
+  else if (!m.reduced[0]) sum_of_columns(&m, x, y);
+  else if (part_row_sums) part_row_sums(&m, x, y);
+  else m = turned(&m), sum_of_columns(&m, x, y);
 }

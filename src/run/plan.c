@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "graph/work.h"
 #include "part.h"
+#include "way.h"
 
 enum {
   ALIGNMENT = 64,
@@ -245,6 +246,7 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
   if (!spans || !order || !alive)
     return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
   bool fits = collect_spans(g, spans, &count);
+  if (count > FITTED_MAX) way_see(WAY_many_nodes);
   int fitted = count < FITTED_MAX || !part_many_spans ? count : FITTED_MAX;
   if (fits && count > fitted) qsort(spans, (size_t)count, sizeof *spans, larger_first);
   fits = fits && place_best(spans, fitted, order, &out->arena_bytes);
