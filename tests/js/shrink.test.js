@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { FEATURES } from '../../js/cli/shrink/features.js';
 import { KINDS, keepNothing, merge, printKeep, readKeep } from '../../js/cli/shrink/keep.js';
 import { Build } from '../../js/cli/shrink/shrink.js';
+import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { onnxFile } from '../bench/models/onnx_file.js';
 
 const model = readFileSync('tests/golden/mlp_small.onnx');
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-test-'));
@@ -194,6 +195,25 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     writeFileSync(at('no-ways.config'), list.replace(/^feature conv-.*\n/gm, ''));
     const refused = cli('shrink', at('w2.trainlet'), '--exactly', '--keep', at('no-ways.config'), '-o', at('no'));
     assert.match(refused.stderr, /w2\.trainlet cannot run with what is kept: .* has no plain convolutions/);
+  });
+
+  test('a way that is missing is gone around: sums of rows, as columns of one', () => {
+    const node = { op: 'ReduceSum', inputs: ['x', 'axes'], outputs: ['y'], attributes: {} };
+    const axes = { type: 'int64', dims: [1], data: BigInt64Array.of(-1n) };
+    const bytes = onnxFile({
+      name: 'sum',
+      nodes: [node],
+      weights: [['axes', axes]],
+      inputs: [{ name: 'x', type: 'float32', dims: [2, 5, 3] }],
+      outputs: [{ name: 'y', type: 'float32', dims: [2, 5, 1] }],
+    });
+    writeFileSync(at('sum.onnx'), bytes);
+    const list = cli('shrink', at('sum.onnx'), '--list').stdout;
+    assert.match(list, /^feature row-sums$/m);
+    writeFileSync(at('sum.config'), list.replace('feature row-sums\n', ''));
+    const made = cli('shrink', at('sum.onnx'), '--exactly', '--keep', at('sum.config'), '-o', at('sum')); // same bits
+    assert.equal(made.status, 0, made.stderr);
+    assert.doesNotMatch(readFileSync(at('sum/keep.config'), 'utf8'), /row-sums/);
   });
 
   test('every call and part of the features is in every build, and every part belongs somewhere', async () => {
