@@ -6,6 +6,7 @@
 import { checkBudget } from './budget.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
 import { scoresOf, take, weightsOf } from './gate.js';
+import { later } from './later.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { readSource } from './source.js';
@@ -34,6 +35,7 @@ const KEYS = /** @type {const} */ ([
   'augment',
   'anchor',
   'accept',
+  'unknown',
   'seed',
   'checkpoint',
   'budget',
@@ -142,9 +144,19 @@ class Tuning {
       classes: classes.length,
       accept,
     });
+    const calibration = heldOut && (await this.#calibrate(heldOut));
     const saved = await checkpoint?.saveLast(this.session);
     const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
-    const judgement = { accepted: share > 0, share, reason, classes, examples, before, after };
+    const judgement = {
+      accepted: share > 0,
+      share,
+      reason,
+      classes,
+      examples,
+      before,
+      after,
+      ...(calibration && { calibration }),
+    };
     const ms = performance.now() - this.#begun;
     return {
       key: checkpoint?.key,
@@ -153,6 +165,12 @@ class Tuning {
       report: { ...judgement, phases: this.#phases, ...(saved && { checkpoint: saved }), ms },
       rollback: () => this.session.loadParametersBuffer(kept, false),
     };
+  }
+
+  /** @param {Examples} heldOut */
+  async #calibrate(heldOut) {
+    const { calibrate } = await later(() => import('./calibration.js'));
+    return await calibrate(this.session, fed(heldOut), { unknown: this.#options.unknown }, 'fineTune');
   }
 
   /** @param {(Examples | undefined)[]} examples @param {readonly string[]} classes */

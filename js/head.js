@@ -1,4 +1,4 @@
-/** What knows of a head's classes: their names beside scores, and first weights by the means of their features. */
+/** A head's first weights: by the means of its classes' features. */
 
 import { invalid } from './errors.js';
 import { Tensor } from './tensor.js';
@@ -14,30 +14,6 @@ const DOUBT = 0.1;
 const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
 
 /**
- * The outputs and, under `labels`, the name of the class with the largest score for each row of scores.
- * @param {Record<string, any>} outputs
- * @param {string} scores
- * @param {readonly string[] | null} classNames
- */
-export function withLabels(outputs, scores, classNames) {
-  if (!classNames) throw invalid('predict: labels are for models with class names, as option head gives them');
-  const tensor = outputs[scores];
-  if (!tensor?.data) throw invalid(`predict: labels need the scores '${scores}' among what is fetched`);
-  const { data, dims } = tensor;
-  const classes = dims.at(-1);
-  if (classes !== classNames.length)
-    throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
-  const rows = Array.from({ length: data.length / classes }, (_, i) => data.subarray(i * classes, (i + 1) * classes));
-  const labels = rows.map(
-    (row) =>
-      classNames[
-        row.indexOf(row.reduce((/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, b), -Infinity))
-      ] ?? '',
-  );
-  return { ...outputs, labels: new Tensor('string', labels, dims.slice(0, -1)) };
-}
-
-/**
  * Gives the last layer the weights of the best linear classifier if the features of each class lay around its mean μ,
  * equally far in every direction: the score of x is s · (μ·x − ‖μ‖² / 2) (scikit-learn's NearestCentroid; "Mensink et
  * al., Distance-based image classification", 2013). s is what makes the examples most likely, each judged by the means
@@ -51,50 +27,48 @@ export async function initializeHead(session, head, data) {
   const shape = session.parameters.find(({ name }) => name === weight)?.dims;
   const classes = session.classNames?.length;
   if (!shape || !classes) throw invalid('initializeHead: the model has no head of ours: make it by option head');
-  const labels = labelsOf(data, classes);
-  const rows = await featuresOf(session, data.inputs, labels.length, features, shape);
+  const labels = labelsOf('initializeHead', data, classes);
+  const rows = await rowsOf('initializeHead', session, data.inputs, labels.length, features);
   const [w, b] = weightsOf(rows, labels, classes);
   await session.setParameter(weight, new Tensor('float32', w, shape));
   await session.setParameter(bias, new Tensor('float32', b, [classes]));
 }
 
-/** @param {{ labels?: Feeds }} data @param {number} classes */
-function labelsOf(data, classes) {
+/** @param {string} where @param {{ labels?: Feeds }} data @param {number} classes */
+export function labelsOf(where, data, classes) {
   const given = /** @type {TensorLike[]} */ (Object.values(data?.labels ?? {}));
   const labels = Array.from(/** @type {any} */ (given[0]?.data ?? []), Number);
-  if (given.length !== 1 || !labels.length)
-    throw invalid('initializeHead: data are { inputs, labels }, with one label');
+  if (given.length !== 1 || !labels.length) throw invalid(`${where}: data are { inputs, labels }, with one label`);
   const stray = labels.findIndex((label) => !(Number.isInteger(label) && label >= 0 && label < classes));
   if (stray >= 0)
-    throw invalid(`initializeHead: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${classes - 1}`);
+    throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${classes - 1}`);
   return labels;
 }
 
 /**
- * @param {TrainingSession} session @param {Feeds} inputs @param {number} examples @param {string} features
- * @param {readonly number[]} shape of the weight
+ * What a value is of each example.
+ * @param {string} where @param {TrainingSession} session @param {Feeds} inputs @param {number} examples
+ * @param {string} [value] default: the scores
  */
-async function featuresOf(session, inputs, examples, features, [, count]) {
+export async function rowsOf(where, session, inputs, examples, value) {
   const rows = [];
   for (let from = 0; from < examples; from += BATCH) {
     const to = Math.min(examples, from + BATCH);
-    const part = Object.entries(inputs).map(([name, tensor]) => [name, slice(name, tensor, from, to, examples)]);
-    const { data, dims } = (await session.predict(Object.fromEntries(part), [features]))[features];
-    if (dims.length !== 2)
-      throw invalid(`initializeHead: features are (examples, features), '${features}' is [${dims}]`);
+    const part = Object.entries(inputs).map(([name, tensor]) => [name, slice(where, name, tensor, from, to, examples)]);
+    const outputs = await session.predict(Object.fromEntries(part), value === undefined ? undefined : [value]);
+    const [name, { data, dims }] = Object.entries(outputs)[0];
+    if (dims.length !== 2) throw invalid(`${where}: '${name}' must be rows, one of each example, not [${dims}]`);
     for (let i = 0; i < to - from; i++)
-      rows.push(/** @type {Float32Array} */ (data).subarray(i * count, (i + 1) * count));
+      rows.push(/** @type {Float32Array} */ (data).subarray(i * dims[1], (i + 1) * dims[1]));
   }
   return rows;
 }
 
-/** @param {string} name @param {any} tensor @param {number} from @param {number} to @param {number} examples */
-function slice(name, tensor, from, to, examples) {
+/** @param {string} where @param {string} name @param {any} tensor @param {number} from @param {number} to @param {number} examples */
+function slice(where, name, tensor, from, to, examples) {
   const { type, data, dims } = tensor ?? {};
   if (dims?.[0] !== examples)
-    throw invalid(
-      `initializeHead: input '${name}' has ${dims?.[0] ?? 'no'} examples, and there are ${examples} labels`,
-    );
+    throw invalid(`${where}: input '${name}' has ${dims?.[0] ?? 'no'} examples, and there are ${examples} labels`);
   const each = data.length / examples;
   return new Tensor(type, data.slice(from * each, to * each), [to - from, ...dims.slice(1)]);
 }

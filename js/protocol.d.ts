@@ -52,6 +52,7 @@ export interface GraphInfo {
   /** Of a model with a head of ours, JSON from its file: its classes; its features, its weight and its bias. */
   classes?: string;
   head?: string;
+  calibration?: string;
 }
 /**
  * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the

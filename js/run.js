@@ -23,7 +23,7 @@ export const RUN_OPTIONS = /** @type {const} */ ([
 ]);
 /** And those of a graph with a loss. */
 export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
-export const PREDICT_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'labels']);
+export const PREDICT_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'labels', 'probabilities', 'threshold']);
 const LOOK_MS = 50;
 
 /**

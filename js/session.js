@@ -10,7 +10,7 @@ import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { ArtifactSources, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
+ * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
@@ -192,13 +192,21 @@ export class TrainingSession {
     const own = this.#info.predict;
     const how = { own, keys: PREDICT_OPTIONS };
     const outputs = await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, how);
-    const isNamed = options?.labels ?? /** @type {PredictOptions} */ (fetches)?.labels;
-    return isNamed === true ? (await withHead()).withLabels(outputs, own[0], this.classNames) : outputs;
+    const asked = options ?? /** @type {PredictOptions} */ (fetches);
+    if (asked?.labels !== true && asked?.probabilities !== true) return outputs;
+    const { withLabels, CALIBRATION } = await later(() => import('./predicted.js'));
+    const calibration = this.properties.get(CALIBRATION) ?? this.#eval().calibration;
+    return withLabels(outputs, own[0], this.classNames, asked, calibration);
   }
 
   /** @param {{ inputs: Feeds, labels?: Feeds }} data */
   async initializeHead(data) {
-    return await (await withHead()).initializeHead(this, namesIn(this.#eval().head), data);
+    return await (await later(() => import('./head.js'))).initializeHead(this, namesIn(this.#eval().head), data);
+  }
+
+  /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
+  async calibrate(data, options) {
+    return await (await later(() => import('./calibration.js'))).calibrate(this, data, options);
   }
 
   async getMemoryPlan() {
@@ -318,9 +326,6 @@ export class TrainingSession {
     throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
   }
 }
-
-/** What knows of a head's classes. */
-const withHead = () => later(() => import('./head.js'));
 
 /** What goes through data sets. */
 const withData = () => later(() => import('./fit.js'));

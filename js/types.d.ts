@@ -411,6 +411,41 @@ export interface PredictOptions extends RunOptions {
    * `invalid-argument` where there are no `classNames`, or the scores are not among what is fetched. Default false.
    */
   readonly labels?: boolean;
+  /**
+   * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that `calibrate`
+   * or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them. Default false.
+   */
+  readonly probabilities?: boolean;
+  /**
+   * Of `labels`: '' where the class with the largest score is less probable than this, so that what is of no known class
+   * need not be called one of them. From 0 to 1; true: the one that `calibrate` or `fineTune` chose by `unknown`,
+   * `invalid-argument` where none did. Default: the class with the largest score, whatever its probability.
+   */
+  readonly threshold?: number | boolean;
+}
+
+/** Options of `calibrate`. */
+export interface CalibrateOptions {
+  /**
+   * Also chooses a threshold for `predict`: the largest below which no more than the share `missed` of the examples lie
+   * that are read rightly. true: 0.05. Default: none.
+   */
+  readonly unknown?: boolean | { readonly missed?: number };
+}
+
+/** What `calibrate` found. */
+export interface Calibrated {
+  /** By which scores are divided; 1 also where none between 1/20 and 20 fits best, as where all examples are right. */
+  readonly temperature: number;
+  /** A probability, where `unknown` asked for it. */
+  readonly threshold?: number;
+  readonly examples: number;
+  /**
+   * The calibration error of these examples with temperature 1, and with the one found: by how much the probabilities of
+   * the classes that are taken differ from how often they are right, over 15 bins. From 0 to 1.
+   */
+  readonly before: number;
+  readonly after: number;
 }
 
 /** Parameters that are updated differently from others. */
@@ -820,6 +855,8 @@ export interface FineTuneOptions {
    * accuracy on the replay samples may fall by so much (default 0.01). Else the old ones are put back.
    */
   accept?: { lossRise?: number; replayDrop?: number };
+  /** A threshold for `predict` is chosen on what is held out, as by `calibrate`. Default: none. */
+  unknown?: CalibrateOptions['unknown'];
   /** Of what is held out, and of the shuffles. Default 0. */
   seed?: number;
   /**
@@ -880,6 +917,8 @@ export interface FineTuneReport {
   readonly before: FineTuneScores;
   /** Of the weights that were taken; where none were, of those that were refused. */
   readonly after: FineTuneScores;
+  /** Of the scores on what is held out; absent where nothing is. */
+  readonly calibration?: Calibrated;
   readonly phases: readonly FineTunePhase[];
   /**
    * Where there is a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
@@ -1101,6 +1140,18 @@ export class TrainingSession {
    * Errors: `invalid-argument` (no head, labels that are no class, inputs of other lengths).
    */
   initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
+  /**
+   * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo et
+   * al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })` applies
+   * it. Kept as the property 'trainlet.calibration', so in checkpoints, and in the metadata of exported models. What
+   * trains on should be calibrated anew.
+   * ```js
+   * const { temperature, before, after } = await session.calibrate(heldOut, { unknown: true });
+   * const { labels } = await session.predict({ x }, { labels: true, threshold: true });
+   * ```
+   * Errors: `invalid-argument` (labels that are no class, inputs of other lengths, scores that are no rows).
+   */
+  calibrate(data: { inputs: Feeds; labels: Feeds }, options?: CalibrateOptions): Promise<Calibrated>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
   /** All parameters, and which of them train at present. */

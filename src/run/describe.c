@@ -93,6 +93,7 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   put_losses(p, m->graph);
   put_metadata(p, m->graph, "classes", CLASSES_KEY);
   put_metadata(p, m->graph, "head", HEAD_KEY);
+  put_metadata(p, m->graph, "calibration", CALIBRATION_KEY);
   printer_put(p, "},");
 }
 

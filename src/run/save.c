@@ -8,6 +8,7 @@
 #include "part.h"
 #include "passes/rewrite.h"
 #include "run/session.h"
+#include "train/head.h"
 #include "train/loss.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
@@ -174,16 +175,27 @@ const char *session_default_outputs(TrainletSession *s, Arena *arena) {
   return g ? graph_list_names(g->outputs, g->output_count, "\n", arena) : "";
 }
 
-/* The model's own metadata and the classes of a head stay. */
+/* The model's own metadata and the classes of a head stay. An empty text is that of a head which is gone. */
 static void forget_training(Graph *g) {
   int kept = 0;
   for (int i = 0; i < g->metadata.count; i++) {
-    const char *key = g->metadata.keys[i];
+    const char *key = g->metadata.keys[i], *text = g->metadata.texts[i];
     if (strcmp(key, OUTPUTS_KEY) == 0 || strcmp(key, SAMPLE_WEIGHT_KEY) == 0) continue;
+    if (strcmp(key, CALIBRATION_KEY) == 0 && !*text) continue;
     g->metadata.keys[kept] = key;
-    g->metadata.texts[kept++] = g->metadata.texts[i];
+    g->metadata.texts[kept++] = text;
   }
   g->metadata.count = kept;
+}
+
+/* How sure the scores are is a property until here. */
+static Status take_calibration(const TrainletSession *s, Graph *g) {
+  for (int i = 0; i < s->property_count; i++) {
+    const Property *p = &s->properties[i];
+    if (p->kind == PROPERTY_STRING && strcmp(p->name, CALIBRATION_KEY) == 0)
+      TRY(graph_set_metadata(g, CALIBRATION_KEY, p->s));
+  }
+  return STATUS_OK;
 }
 
 /* The part of the eval graph that the values need; parameters become initializers. */
@@ -191,6 +203,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, A
   Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
   if (!g) return out_of_memory(s), NULL;
   if (s->models[MODEL_EVAL].has_gradients) rewrite_drop_dead(g); /* second outputs that gradients alone read */
+  if (take_calibration(s, g) != STATUS_OK) return NULL;
   forget_training(g);
   for (int i = 0; i < g->value_count; i++)
     if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
