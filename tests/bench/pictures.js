@@ -4,50 +4,26 @@
 //   node web-demo/pictures/backbone/glyphs.js && node tests/bench/pictures.js
 
 import { readFileSync } from 'node:fs';
-import { fineTune, Tensor } from '../../js/index.js';
-import { readGlyphs } from '../../web-demo/pictures/backbone/glyphs.js';
-import { numbersOf, randomFrom, viewOf } from '../../web-demo/pictures/views.js';
+import { fineTune } from '../../js/index.js';
+import { randomFrom } from '../../web-demo/pictures/views.js';
 import { mobileNetV2 } from './models/networks.js';
+import { accuracyOf, drawClasses, EXAMPLES, picturesOf, TESTS } from './pictures-data.js';
 
-const [DRAWS, CLASSES, EXAMPLES, TESTS] = [20, 3, 20, 40];
+const DRAWS = 20;
 const engine = { worker: false, threads: 1 };
-const glyphs = readGlyphs();
-const aside = glyphs.filter((glyph) => glyph.aside);
-const seen = glyphs.filter((glyph) => !glyph.aside);
-
-/** Views of each class, one class after the other. */
-function picturesOf(classes, count, side, seed) {
-  const random = randomFrom(seed);
-  const image = 3 * side * side;
-  const data = new Float32Array(classes.length * count * image);
-  const labels = classes.flatMap((_, c) => Array(count).fill(c));
-  labels.forEach((c, i) => {
-    numbersOf(viewOf(classes[c], random, seen, side), data.subarray(i * image, (i + 1) * image));
-  });
-  return { data: new Tensor('float32', data, [labels.length, 3, side, side]), labels };
-}
-
-function drawClasses(random) {
-  const left = [...aside];
-  return Array.from({ length: CLASSES }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
-}
-
-async function accuracyOf(session, input, { data, labels }, classes) {
-  const { labels: read } = await session.predict({ [input]: data }, { labels: true });
-  return read.data.filter((name, i) => name === classes[labels[i]].name).length / labels.length;
-}
 
 /** One draw: what is held out read right before the first step and after the last, the times in ms. */
 async function draw(model, { input, side, head }, seed) {
   const classes = drawClasses(randomFrom(1000 + seed));
   const train = picturesOf(classes, EXAMPLES, side, 2 * seed);
   const test = picturesOf(classes, TESTS, side, 2 * seed + 1);
+  const names = classes.map(({ name }) => name);
   const data = { inputs: { [input]: train.data }, labels: train.labels };
   const ends = [];
   const onProgress = ({ phase }) => phase === 'head' && ends.push(performance.now());
   const used = process.cpuUsage();
   const { session, report, rollback } = await fineTune(model, data, {
-    classes: classes.map(({ name }) => name),
+    classes: names,
     head,
     engine,
     seed,
@@ -55,9 +31,9 @@ async function draw(model, { input, side, head }, seed) {
   });
   const { user, system } = process.cpuUsage(used);
   const [{ history }] = report.phases;
-  const after = await accuracyOf(session, input, test, classes);
+  const after = await accuracyOf(session, input, test, names);
   await rollback();
-  const before = await accuracyOf(session, input, test, classes);
+  const before = await accuracyOf(session, input, test, names);
   await session.release();
   const later = (ends.at(-1) - ends[0]) / (ends.length - 1);
   const times = { ms: report.ms, processorMs: (user + system) / 1000, first: history.features.ms + later, later };

@@ -7,13 +7,13 @@
 const library = new URL('../../../build/bench/tfjs.js', import.meta.url);
 const wasm = new URL('../node_modules/@tensorflow/tfjs-backend-wasm/dist/', import.meta.url);
 
-const toLast = (rank) => [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
+export const toLast = (rank) => [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
 const toFirst = (rank) => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)];
 
 /**
  * Weights as its own layers hold them: dense (inputs, outputs), a convolution's (…, C, K), a depthwise one's (…, C, 1).
  */
-function layouts({ nodes }) {
+export function layouts({ nodes }) {
   const perms = {};
   for (const {
     op,
@@ -88,7 +88,7 @@ const RULES = {
   Gather: (tf, [w, ids]) => tf.gather(w, ids),
 };
 
-function forward(tf, graph, arrays) {
+export function forward(tf, graph, arrays) {
   const values = new Map(Object.entries(arrays));
   for (const node of graph.nodes) {
     const outputs = [
@@ -120,7 +120,7 @@ async function pretendCommonJs() {
   });
 }
 
-async function load(backend, threads) {
+export async function load(backend, threads) {
   if (globalThis.process) await pretendCommonJs();
   const tf = await import(library);
   if (backend === 'wasm') {

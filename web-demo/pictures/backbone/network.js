@@ -103,6 +103,19 @@ export function toShip(trained) {
 }
 
 /**
+ * The same as a graph for who cannot read the file, its last value named `logits`.
+ * @param {(layer: string) => { weight: Float32Array, bias: Float32Array }} valuesOf as they are in the file
+ */
+export function asGraph(valuesOf) {
+  const { g, x } = features(2, (graph, from, name, channels, { kernel, stride = 1, group = 1 }) => {
+    const y = graph.conv(from, name, channels, { kernel, stride, group });
+    for (const [part, data] of Object.entries(valuesOf(name))) graph.weights.get(`${name}.${part}`).data = data;
+    return y;
+  });
+  return g.end(x);
+}
+
+/**
  * Adds such a convolution: w = scale · w / √(variance + ε), b = bias − scale · mean / √(variance + ε).
  * @param {(name: string) => Float32Array} trained @param {Parameters<Layer>} layer
  */
