@@ -4,6 +4,7 @@ import { invalid } from './errors.js';
 import { Tensor } from './tensor.js';
 
 /** @import { PredictOptions } from './types.js' */
+/** @import { TrainingSession } from './session.js' */
 /** @typedef {{ temperature?: number, threshold?: number }} Calibration */
 
 /** Where js/calibration.js leaves what it has found, and the engine looks when it exports the model. */
@@ -36,11 +37,11 @@ export function probabilitiesOf(scores, temperature = 1) {
  * scores, '' where it is not probable enough; `probabilities`.
  * @param {Record<string, any>} outputs
  * @param {string} scores
- * @param {readonly string[] | null} classNames
+ * @param {Pick<TrainingSession, 'classNames' | 'properties'>} session
  * @param {PredictOptions} asked
- * @param {unknown} calibration as text
+ * @param {string} [ofModel] the calibration that the model came with
  */
-export function withLabels(outputs, scores, classNames, { labels, probabilities, threshold }, calibration) {
+export function withLabels(outputs, scores, { classNames, properties }, { labels, probabilities, threshold }, ofModel) {
   if (labels && !classNames)
     throw invalid('predict: labels are for models with class names, as option head gives them');
   const tensor = outputs[scores];
@@ -49,7 +50,7 @@ export function withLabels(outputs, scores, classNames, { labels, probabilities,
   const classes = dims.at(-1);
   if (labels && classNames && classes !== classNames.length)
     throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
-  const known = calibrationIn(calibration);
+  const known = calibrationIn(properties.get(CALIBRATION) ?? ofModel);
   const least = leastOf(threshold, known);
   const rows = Array.from({ length: data.length / classes }, (_, i) => data.subarray(i * classes, (i + 1) * classes));
   const shares = probabilities || least ? rows.map((row) => probabilitiesOf(row, known.temperature)) : [];

@@ -193,10 +193,9 @@ export class TrainingSession {
     const how = { own, keys: PREDICT_OPTIONS };
     const outputs = await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, how);
     const asked = options ?? /** @type {PredictOptions} */ (fetches);
-    if (asked?.labels !== true && asked?.probabilities !== true) return outputs;
-    const { withLabels, CALIBRATION } = await later(() => import('./predicted.js'));
-    const calibration = this.properties.get(CALIBRATION) ?? this.#eval().calibration;
-    return withLabels(outputs, own[0], this.classNames, asked, calibration);
+    if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
+    const { withLabels } = await later(() => import('./predicted.js'));
+    return withLabels(outputs, own[0], this, asked, this.#eval().calibration);
   }
 
   /** @param {{ inputs: Feeds, labels?: Feeds }} data */
