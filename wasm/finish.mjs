@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { joinSegments } from '../js/cli/shrink/segments.js';
 import { SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
 import { layoutOf } from './layout.mjs';
 import { root, run, runMain, say } from './tools.mjs';
@@ -22,7 +23,7 @@ runMain(() => {
     withCustom(linked, (name) => name === 'name'),
   );
   optimize(file, `${file}.named.wasm`);
-  const finished = withCustom(readFileSync(`${file}.named.wasm`), () => false);
+  const finished = joinSegments(withCustom(readFileSync(`${file}.named.wasm`), () => false));
   writeFileSync(file, finished);
   const sha256 = createHash('sha256').update(finished).digest('hex');
   writeFileSync(`${file}.layout.json`, JSON.stringify({ sha256, ...layout }));

@@ -5,7 +5,7 @@
  *   exports ─▶ function ─▶ function ─▶ data ─▶ function …        what is not reached: functions trap, data is zeros
  */
 
-import { leb, SECTION, withSections } from './wasm-file.js';
+import { leb, SECTION, signedLeb, withSections } from './wasm-file.js';
 
 /** @import { Image } from './image.js' */
 
@@ -186,11 +186,4 @@ function dataOf({ bytes, sections, segments, memory }) {
   const data = Buffer.from(bytes.subarray(section.start, section.end));
   for (const { address, at, count } of segments) memory.copy(data, at - section.start, address, address + count);
   return data;
-}
-
-/** A number that is not negative, as signed LEB128: its sixth bit would make the last byte's a minus. @param {number} value */
-function signedLeb(value) {
-  const bytes = leb(value);
-  const last = bytes.length - 1;
-  return bytes[last] & 64 ? Uint8Array.of(...bytes.subarray(0, last), bytes[last] | 128, 0) : bytes;
 }

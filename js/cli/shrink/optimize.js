@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { TrainletError } from '../../errors.js';
+import { joinSegments } from './segments.js';
 
 const FEATURES =
   'simd relaxed-simd bulk-memory bulk-memory-opt nontrapping-float-to-int sign-ext mutable-globals threads'.split(' ');
@@ -25,7 +26,7 @@ export function optimize(bytes) {
         'internal',
         `binaryen could not read the cut file: ${error?.message ?? stderr}`.slice(0, 500),
       );
-    return readFileSync(to);
+    return joinSegments(readFileSync(to));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -112,3 +112,10 @@ export function leb(value) {
   for (; value > 127; value = Math.floor(value / 128)) bytes.push((value & 127) | 128);
   return Uint8Array.of(...bytes, value);
 }
+
+/** A number that is not negative, as signed LEB128: its sixth bit would make the last byte's a minus. @param {number} value */
+export function signedLeb(value) {
+  const bytes = leb(value);
+  const last = bytes.length - 1;
+  return bytes[last] & 64 ? Uint8Array.of(...bytes.subarray(0, last), bytes[last] | 128, 0) : bytes;
+}
