@@ -11,8 +11,9 @@ import { measuresOf, Tally } from './metrics.js';
  * @param {{ ask: Ask, info: SessionInfo }} session
  * @param {Dataset} data
  * @param {EvaluateOptions} options
+ * @param {import('./data.js').Reader} [reader] of the data, where it is open
  */
-export async function evaluate({ ask, info }, data, options) {
+export async function evaluate({ ask, info }, data, options, reader) {
   checkKeys('evaluate', options, ['batchSize', 'metrics', 'ema', 'signal']);
   const { batchSize = 32, metrics, ema, signal } = options;
   checkWhole('batchSize', batchSize, 1);
@@ -23,7 +24,7 @@ export async function evaluate({ ask, info }, data, options) {
   const measures = measuresOf(info, metrics);
   const { pair } = measures;
   const fetches = pair ? [lossName, pair.output] : [lossName];
-  const batches = openData(data, inputs, batchSize, pair?.label).read(undefined, 0);
+  const batches = (reader ?? openData(data, inputs, batchSize, pair?.label)).read(undefined, 0);
   const tally = new Tally(measures);
   let done = 0;
   try {

@@ -8,7 +8,8 @@ import { Tensor } from './tensor.js';
 /** @import { Ask, NumberOutputs } from './protocol.js' */
 /** @import { Reader } from './data.js' */
 
-const MOST_BYTES = 256 * 2 ** 20;
+/** Kept at most, unless it is said otherwise. */
+export const MOST_BYTES = 256 * 2 ** 20;
 /** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
 const ROUNDING = 1e-4;
 
@@ -16,17 +17,18 @@ const ROUNDING = 1e-4;
  * @param {Ask} ask
  * @param {Reader} reader
  * @param {FitOptions} options
- * @param {{ limit?: number, rest?: () => Promise<boolean> }} [how] `limit` in bytes; `rest`, between batches, says whether
- * to give up
+ * @param {{ limit: number, rest?: () => Promise<boolean>, evaluation?: boolean }} how `limit` in bytes; `rest`, between
+ * batches, says whether to give up; `evaluation`: the reader is of what is evaluated
  * @returns {Promise<{ reader: Reader, features: NonNullable<History['features']> } | undefined>} undefined: there are no
  * features, or they cannot be kept
  */
-export async function featuresOf(ask, reader, options, { limit = MOST_BYTES, rest } = {}) {
+export async function featuresOf(ask, reader, options, { limit, rest, evaluation = false }) {
   const { examples, exchange } = reader;
   if (!examples || !exchange) return undefined;
   const begun = performance.now();
-  const { features: values, inputs } = await namesOf(ask);
-  const kept = values.length ? await compute(ask, reader, examples, options, { limit, rest }) : undefined;
+  const { features: values, inputs, evaluates } = await namesOf(ask);
+  const wanted = evaluation ? evaluates : values.length > 0;
+  const kept = wanted ? await compute(ask, reader, examples, options, { limit, rest }) : undefined;
   if (!kept || !(await isTheSame(ask, reader, examples, kept, options))) return undefined;
   const bytes = kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
   return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
@@ -37,7 +39,8 @@ async function namesOf(ask) {
   try {
     return await ask('features', undefined);
   } catch (error) {
-    if (error instanceof TrainletError && error.code === 'unsupported-op') return { features: [], inputs: [] }; // shrunk
+    if (error instanceof TrainletError && error.code === 'unsupported-op')
+      return { features: [], inputs: [], evaluates: false }; // shrunk
     throw error;
   }
 }

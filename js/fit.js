@@ -104,14 +104,16 @@ class Fit {
     this.#validation = heldOut;
     this.#earlyStopping = new EarlyStopping(ask, options.earlyStopping, this.#usualMonitor);
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
-    this.#measures = trainingMeasures(measuresOf(info, metrics), graph, metrics, heldOut !== undefined);
+    const measures = measuresOf(info, metrics);
+    this.#measures = trainingMeasures(measures, graph, metrics, heldOut !== undefined);
     const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
     const weights = byIndex(classWeight, graph.classes);
     const reader = openData(training, graph.inputs, batchSize, own?.label, weights);
     const labels = isArrays(training) ? Object.keys(training.labels ?? {}) : [];
-    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, labels));
+    const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
+    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, labels), held);
     this.#batches = this.#train.batches;
   }
 
@@ -444,7 +446,12 @@ class Fit {
   /** @param {Dataset} data */
   async #validate(data) {
     const { metrics, signal, batchSize } = this.#options;
-    const found = await evaluate({ ask: this.#ask, info: this.#info }, data, { metrics, signal, batchSize });
+    const found = await evaluate(
+      { ask: this.#ask, info: this.#info },
+      data,
+      { metrics, signal, batchSize },
+      this.#train.heldOut,
+    );
     return Object.fromEntries(Object.entries(found).map(([name, value]) => [`val_${name}`, value]));
   }
 

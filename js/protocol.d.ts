@@ -158,7 +158,7 @@ export interface Protocol {
   /**
    * What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it.
    */
-  features: { in: void; out: { features: string[]; inputs: string[] } };
+  features: { in: void; out: { features: string[]; inputs: string[]; evaluates: boolean } };
   runFeatures: { in: PackedFeeds; out: NumberOutputs };
   /** One batch and a step of the optimizer, for its loss alone. */
   learn: { in: PackedFeeds; out: number };

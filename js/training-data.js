@@ -1,7 +1,7 @@
 /** What a fit trains on: the examples, or the features that are kept of them, shuffled and augmented. */
 
 import { permutation } from './data.js';
-import { featuresOf } from './features.js';
+import { featuresOf, MOST_BYTES } from './features.js';
 
 /** @import { FitOptions } from './types.js' */
 /** @import { Ask } from './protocol.js' */
@@ -14,11 +14,20 @@ export class TrainingData {
   #reader;
   #augmenter;
 
-  /** @param {Reader} reader @param {ReturnType<typeof openAugmenter>} augmenter */
-  constructor(reader, augmenter) {
+  /** @type {{ whole: Reader, reader: Reader } | undefined} */
+  #heldOut;
+
+  /** @param {Reader} reader @param {ReturnType<typeof openAugmenter>} augmenter @param {Reader} [heldOut] */
+  constructor(reader, augmenter, heldOut) {
     this.#whole = reader;
     this.#reader = reader;
     this.#augmenter = augmenter;
+    this.#heldOut = heldOut && { whole: heldOut, reader: heldOut };
+  }
+
+  /** What is evaluated after each epoch. */
+  get heldOut() {
+    return this.#heldOut?.reader;
   }
 
   get examples() {
@@ -38,15 +47,31 @@ export class TrainingData {
   async keepFeatures(ask, options, rest) {
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
-    const limit = cacheFeatures === true ? undefined : cacheFeatures.maxBytes;
+    const limit = cacheFeatures === true ? MOST_BYTES : cacheFeatures.maxBytes;
     const found = await featuresOf(ask, this.#whole, options, { limit, rest });
-    if (found) this.#reader = found.reader;
-    return found?.features;
+    if (!found) return undefined;
+    this.#reader = found.reader;
+    return { ...found.features, ...(await this.#keepEvaluated(ask, options, found.features, { limit, rest })) };
+  }
+
+  /**
+   * Those of what is evaluated, where there is room for them too; bytes and time are of both then.
+   * @param {Ask} ask @param {FitOptions} options @param {{ bytes: number, ms: number }} before
+   * @param {{ limit: number, rest?: () => Promise<boolean> }} how
+   */
+  async #keepEvaluated(ask, options, { bytes, ms }, { limit, rest }) {
+    const held = this.#heldOut;
+    const how = { limit: limit - bytes, rest, evaluation: true };
+    const found = held && (await featuresOf(ask, held.whole, { ...options, onFeatures: undefined }, how));
+    if (!found) return undefined;
+    held.reader = found.reader;
+    return { bytes: bytes + found.features.bytes, ms: ms + found.features.ms };
   }
 
   /** The layers that computed them are other ones now. */
   dropFeatures() {
     this.#reader = this.#whole;
+    if (this.#heldOut) this.#heldOut.reader = this.#heldOut.whole;
   }
 
   /**

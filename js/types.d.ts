@@ -1439,7 +1439,7 @@ export interface FitOptions {
   ema?: { decay?: number };
   /**
    * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
-   * the layers above alone. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
+   * the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
    * more is computed anew in each epoch. It is left off by itself where an example's features are not the same each
    * time, as with `augment` or below a Dropout that is on, or depend on the other examples of a batch. Losses are the
    * same to the bit, but for the last bits where a batch has fewer than four examples. `history.features` tells of it.
@@ -1631,12 +1631,15 @@ export interface FeatureEvent {
   /** The examples whose features have been computed, and how many there are. */
   readonly done: number;
   readonly examples: number;
-  /** What the features of all examples take. */
+  /** What the features of all examples that are trained on take. */
   readonly bytes: number;
 }
 
 export interface History {
-  /** Features that were computed once: the names of the values, what they take, and the time they took. */
+  /**
+   * Features that were computed once: the names of the values, what they take, and the time they took, those of
+   * held-out examples with them.
+   */
   readonly features?: { readonly values: readonly string[]; readonly bytes: number; readonly ms: number };
   readonly epochs: readonly EpochEvent[];
   /** Optimizer steps done by this call. */

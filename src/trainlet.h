@@ -180,8 +180,9 @@ Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, con
  * STATUS_UNSUPPORTED_OP (an operator on the way that has no gradient). */
 Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, const char *input);
 /* What the frozen lower layers of the training model compute of an example is the same in each step: its features,
- * values whose rows are examples. {"features": [names], "inputs": [names]}: a step may be fed features by their names,
- * all of them, and then needs no other inputs than these. No features: there are none, or their rows are not the
+ * values whose rows are examples. {"features": [names], "inputs": [names], "evaluates": whether}: a step may be fed
+ * features by their names, all of them, and then needs no other inputs than these; so may a run of the eval model where
+ * it evaluates by them. No features: there are none, or their rows are not the
  * examples'. What is found holds until trainlet_session_set_trainable. Valid until the next call that gives JSON; NULL
  * on failure. */
 const char *trainlet_session_features(TrainletSession *s);

@@ -112,6 +112,24 @@ static Status take_features(TrainletSession *s, Model *m, const Traits *t) {
   return m->feature_count ? add_feeds(s, m) : STATUS_OK;
 }
 
+/* Those of the training model by name, where the evaluation model has them all in the same shapes. */
+static Status take_for_evaluation(TrainletSession *s, const Model *from) {
+  Model *m = &s->models[MODEL_EVAL];
+  m->feature_count = 0;
+  if (!m->graph || !(m->features = ARENA_ARRAY(m->graph->arena, Value *, from->feature_count)))
+    return m->graph ? session_out_of_memory(s) : STATUS_OK;
+  for (int i = 0; i < from->feature_count; i++) {
+    const Value *like = from->features[i];
+    Value *v = graph_find(m->graph, like->name);
+    bool fits = v && v->kind == VALUE_NODE && v->type == like->type && has_rows(m->graph, v) &&
+                v->shape.rank == like->shape.rank;
+    for (int k = 1; fits && k < v->shape.rank; k++) fits = v->shape.dim[k] == like->shape.dim[k];
+    if (!fits) return m->feature_count = 0, STATUS_OK;
+    m->features[m->feature_count++] = v;
+  }
+  return m->feature_count ? add_feeds(s, m) : STATUS_OK;
+}
+
 static void put_names(Printer *p, const char *key, Value *const *values, int count, const bool *wanted) {
   const char *before = "";
   printer_key(p, key), printer_put(p, "[");
@@ -123,17 +141,22 @@ static void put_names(Printer *p, const char *key, Value *const *values, int cou
   printer_put(p, "]");
 }
 
-/* {"features": […], "inputs": […]}: names, and which inputs a step still needs. */
+/* {"features": […], "inputs": […], "evaluates"}: names, which inputs a step still needs, whether evaluation takes them.
+ */
 static Status tell(TrainletSession *s, Printer *p) {
   Model *m = session_model(s, TRAINLET_TRAIN);
   Traits traits;
   if (!m) return s->error.status;
   if (!find_traits(m->graph, &traits, p->arena)) return session_out_of_memory(s);
   find_wanted(s, m, &traits);
-  if (!m->features && !s->outside.yield) TRY(take_features(s, m, &traits));
+  if (!m->features && !s->outside.yield) {
+    TRY(take_features(s, m, &traits));
+    TRY(take_for_evaluation(s, m));
+  }
   printer_put(p, "{"), put_names(p, "features", m->features, m->feature_count, NULL);
   printer_put(p, ","), put_names(p, "inputs", m->graph->inputs, m->graph->input_count, traits.wanted);
-  printer_put(p, "}");
+  bool evaluates = m->feature_count && s->models[MODEL_EVAL].feature_count == m->feature_count;
+  printer_put(p, ","), printer_key(p, "evaluates"), printer_put(p, evaluates ? "true}" : "false}");
   return STATUS_OK;
 }
 
