@@ -44,7 +44,7 @@ async function labelsFor(nodes, loss = 'cross-entropy') {
     ],
     outputs: [{ name: 'y', type: 'float32', dims: [2, 'a', 'b'] }],
   });
-  const session = await TrainingSession.create(await generateArtifacts(bytes, { loss, ...HERE }), HERE);
+  const session = await TrainingSession.create(await generateArtifacts(bytes, { loss, batch: 'fixed', ...HERE }), HERE);
   const { dims, labels } = labelsOf(session);
   await session.release();
   return { dims, axis: labels.axis, classes: labels.classes };

@@ -48,7 +48,7 @@ test('what is bound is no input any more, and decides', async () => {
   assert.deepEqual(inspected.stdout.match(/^input .*/gm), ['input             x  float32 [2, 4]'], inspected.stderr);
   assert.equal((await run('bench', model, ...bound, '--steps', '1')).code, 0);
   const out = path.join(folder, 'out');
-  const made = await run('artifacts', model, '--loss', 'mse', ...bound, '-o', out);
+  const made = await run('artifacts', model, '--loss', 'mse', '--batch', 'fixed', ...bound, '-o', out);
   assert.deepEqual([made.code, made.stderr], [0, '']);
   const session = await TrainingSession.create(artifactsIn(out));
   assert.deepEqual(session.trainingInputNames, ['x', 'target']);
