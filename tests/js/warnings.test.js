@@ -11,7 +11,7 @@ const golden = (/** @type {string} */ name) =>
 const warnings = async (
   /** @type {Uint8Array} */ model,
   /** @type {'adam' | { type: 'sgd', lr: number, momentum: number }} */ optimizer,
-) => (await generateArtifacts(model, { loss: 'mse', optimizer, worker: false })).warnings;
+) => (await generateArtifacts(model, { loss: 'mse', optimizer, batch: 'fixed', worker: false })).warnings;
 
 /** y (3) = x · w (3, 4) at one index a row. */
 function gatherModel() {
