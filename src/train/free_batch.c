@@ -289,8 +289,9 @@ static int64_t fixed_batch(const Graph *g) {
 static Value **computed(const Graph *g, Arena *arena, int *count) {
   Value **values = ARENA_ARRAY(arena, Value *, g->value_count);
   *count = 0;
-  for (int i = 0; values && i < g->value_count; i++)
-    if (g->values[i]->producer) values[(*count)++] = g->values[i];
+  for (int i = 0; values && i < g->node_count; i++)
+    for (int k = 0; k < g->nodes[i]->out_count; k++)
+      if (g->nodes[i]->out[k]) values[(*count)++] = g->nodes[i]->out[k];
   return values;
 }
 

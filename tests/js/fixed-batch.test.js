@@ -58,6 +58,16 @@ for (const file of apart)
     await session.release();
   });
 
+test('a new head takes any batch too, whatever the old one did', async () => {
+  for (const file of ['transformer_dynamo_1.onnx', 'together_dynamo_2.onnx']) {
+    const artifacts = await made(file, { loss: 'cross-entropy', head: { classes: ['a', 'b'] } });
+    assert.match(artifacts.warnings.join('\n'), /was exported with a fixed batch, which is free now/);
+    const session = await TrainingSession.create(artifacts, HERE);
+    assert.equal(session.trainingInputs[0].dims[0], 'batch');
+    await session.release();
+  }
+});
+
 test('batch: fixed leaves the model as it is', async () => {
   const artifacts = await made('transformer_dynamo_1.onnx', { batch: 'fixed' });
   assert.doesNotMatch(artifacts.warnings.join('\n'), /batch/);
