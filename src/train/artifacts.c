@@ -429,7 +429,10 @@ static Status free_batch(TrainletArtifacts *a) {
     case BATCH_AS_IT_WAS: return STATUS_OK;
     case BATCH_FREED: return artifacts_warn_of_batch(a, NULL), STATUS_OK;
     case BATCH_KEPT: return artifacts_warn_of_batch(a, why), STATUS_OK;
-    default: return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model with a free batch");
+    default:
+      forget_model(a);
+      return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
+                       "out of memory for a model with a free batch; the model must be loaded again");
   }
 }
 

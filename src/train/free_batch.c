@@ -303,6 +303,7 @@ BatchFreed batch_free(Graph *g, const Node **why) {
   Error missed = {0};
   int count;
   Value **values = computed(g, &arena, &count);
+  *why = g->nodes[0];
   Graph *trial = values ? graph_clone(g, &arena, &missed, NULL, values, count) : NULL;
   const Node *at = trial ? free_all(trial, size) : NULL;
   for (int i = 0; i < g->output_count && trial && !at; i++)
@@ -311,7 +312,8 @@ BatchFreed batch_free(Graph *g, const Node **why) {
   if (at)
     for (int i = 0; i < g->node_count; i++)
       if (g->nodes[i]->op == at->op && strcmp(g->nodes[i]->name, at->name) == 0) *why = g->nodes[i];
+  bool out = arena.failed || missed.status == STATUS_OUT_OF_MEMORY;
   arena_free(&arena);
-  if (!good) return BATCH_KEPT;
+  if (!good) return out ? BATCH_BROKEN : BATCH_KEPT;
   return free_all(g, size) ? BATCH_BROKEN : BATCH_FREED;
 }

@@ -4,7 +4,7 @@
 
 typedef enum BatchFreed {
   BATCH_AS_IT_WAS, /* no input has a fixed batch, or the model has no batch at all */
-  BATCH_KEPT,      /* `why` names a node that reads examples together, or that is not known to keep them apart */
+  BATCH_KEPT,      /* `why` is a node that reads examples together, or is not known to keep them apart */
   BATCH_FREED,
   BATCH_BROKEN, /* memory is out, and the model is of no use any more */
 } BatchFreed;
