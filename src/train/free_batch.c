@@ -123,7 +123,7 @@ static bool has_rest(const Value *v, const Shape *to, int from) {
 static int batch_in(const Free *f, const Value *v, const Shape *to, int64_t *outer) {
   int64_t pieces = pieces_of(f, v), before = 1;
   int axis = -1, best = 0;
-  for (int i = 0; i < to->rank && before <= pieces; before *= to->dim[i++]) {
+  for (int i = 0; i < to->rank && before && before <= pieces; before *= to->dim[i++]) {
     int64_t part = pieces / before;
     if (pieces % before || to->dim[i] == 0 || to->dim[i] % (part * f->size)) continue;
     bool rows = to->rank == 2 && i == 0;
@@ -195,11 +195,20 @@ static bool repeat_others(Free *f, Node *n, int from, int axis) {
   return true;
 }
 
+/* First states have the batch where the layer has it, or none: those that are fed may be of layers in their first dim.
+ */
+static bool repeat_states(Free *f, Node *n) {
+  int axis = recurrent_batch(n);
+  for (int i = 5; i < n->in_count; i++)
+    if (n->in[i] && axis_of(n->in[i]) != NO_AXIS && axis_of(n->in[i]) != axis) return false;
+  return repeat_others(f, n, 5, axis);
+}
+
 static bool adapt(Free *f, Node *n, const Value *v) {
   if (is_among(n, " Reshape ") && v != n->in[0]) return true;
   if (is_among(n, " Reshape ")) return reshape(f, n, &n->out[0]->shape);
   if (is_among(n, " Concat ")) return repeat_others(f, n, 0, axis_of(v));
-  if (is_recurrent(n)) return repeat_others(f, n, 5, recurrent_batch(n));
+  if (is_recurrent(n)) return repeat_states(f, n);
   return true;
 }
 
@@ -221,7 +230,7 @@ static bool kept_batch(Free *f, Node *n, const Shape *was) {
   if (is_among(n, " Shape Size ")) return true;
   if (axis < 0) return false;
   if (!is_among(n, " Reshape Flatten ")) return has_symbol_of(n, v->shape.dim[axis]);
-  int64_t outer = pieces_of(f, n->in[0]) / (int64_t)shape_span(&v->shape, 0, axis);
+  int64_t before = (int64_t)shape_span(&v->shape, 0, axis), outer = before ? pieces_of(f, n->in[0]) / before : 0;
   if (was->dim[axis] == f->size) v->shape.dim[axis] = f->batch;
   return outer <= 1 || note_merged(f, v->shape.dim[axis], outer);
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
+import { onnxFile } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
 const folder = join(root, 'tests/golden/fixed_batch');
@@ -91,3 +92,49 @@ for (const file of together)
     assert.deepEqual(session.trainingInputs[0].dims, [file.includes('_2') ? 2 : 1, 4]);
     await session.release();
   });
+
+const value = (name, ...dims) => ({ name, type: 'float32', dims });
+const weight = (...dims) =>
+  float32(
+    Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => Math.sin(i)),
+    dims,
+  );
+const int64 = (...numbers) => new Tensor('int64', BigInt64Array.from(numbers, BigInt), [numbers.length]);
+const node = (op, inputs, outputs, attributes = {}) => ({ op, inputs, outputs, attributes });
+/** The warnings of a model whose output is (1, 2). */
+async function warningsOf(nodes, weights, inputs) {
+  const bytes = onnxFile({
+    name: 'g',
+    nodes,
+    weights: Object.entries(weights),
+    inputs,
+    outputs: [value('y', 1, 2)],
+    opset: 17,
+  });
+  return (await generateArtifacts(bytes, { ...HERE, loss: 'mse' })).warnings.join('\n');
+}
+
+test('a reshape of nothing keeps the batch as it is', async () => {
+  const nodes = [
+    node('Slice', ['x', 'zero', 'zero', 'one'], ['nothing']),
+    node('Reshape', ['nothing', 'shape'], ['rows'], { allowzero: 1 }),
+    node('MatMul', ['rows', 'v'], ['still']),
+    node('ReduceSum', ['still'], ['sum'], { keepdims: 1 }),
+    node('MatMul', ['x', 'w'], ['p']),
+    node('Add', ['p', 'sum'], ['y']),
+  ];
+  const numbers = { zero: int64(0), one: int64(1), shape: int64(0, 3) };
+  const told = await warningsOf(nodes, { ...numbers, v: weight(3, 2), w: weight(4, 2) }, [value('x', 1, 4)]);
+  assert.match(told, /with a fixed batch, and Reshape '[^']*' keeps that from being changed/);
+});
+
+test('first states that are fed have layers before the batch: it stays as it is', async () => {
+  const nodes = [
+    node('Transpose', ['x'], ['steps'], { perm: [1, 0, 2] }),
+    node('GRU', ['steps', 'wi', 'wh', '', '', 'h0'], ['', 'h'], { hidden_size: 2 }),
+    node('Squeeze', ['h', 'first'], ['y']),
+  ];
+  const weights = { wi: weight(1, 6, 3), wh: weight(1, 6, 2), first: int64(0) };
+  const told = await warningsOf(nodes, weights, [value('x', 1, 5, 3), value('h0', 1, 1, 2)]);
+  assert.match(told, /with a fixed batch, and GRU '[^']*' keeps that from being changed/);
+});
