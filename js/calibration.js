@@ -1,6 +1,6 @@
 /**
- * Calibration: scores are divided by a temperature so that what is called 90 % probable is right nine times of ten, and a
- * threshold is chosen below which an example is of no known class.
+ * Calibration: scores are divided by a temperature so that what is called 90 % probable is right nine times of ten, and
+ * a threshold is chosen below which an example is of no known class.
  */
 
 import { checkKeys, invalid } from './errors.js';
@@ -70,8 +70,8 @@ export function temperatureOf(rows, labels) {
 }
 
 /**
- * The largest threshold below which no more than the share `missed` of the examples lie (Hendrycks & Gimpel 2017): those
- * that are read rightly, or all where none is.
+ * The largest threshold below which no more than the share `missed` of the examples lie (Hendrycks & Gimpel 2017):
+ * those that are read rightly, or all where none is.
  * @param {readonly ArrayLike<number>[]} rows @param {readonly number[]} labels @param {number} temperature
  * @param {number} missed
  */

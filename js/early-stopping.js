@@ -1,4 +1,6 @@
-/** Early stopping: the best epoch so far, whose parameters the engine may keep, and when there have been enough since. */
+/**
+ * Early stopping: the best epoch so far, whose parameters the engine may keep, and when there have been enough since.
+ */
 
 import { monitored } from './monitor.js';
 
@@ -13,7 +15,9 @@ export class EarlyStopping {
   #options;
   #monitor;
 
-  /** @param {Ask} ask @param {FitOptions['earlyStopping']} options @param {string} usual the metric where none is named */
+  /**
+   * @param {Ask} ask @param {FitOptions['earlyStopping']} options @param {string} usual the metric where none is named
+   */
   constructor(ask, options, usual) {
     this.#ask = ask;
     this.#options = options;
@@ -28,7 +32,10 @@ export class EarlyStopping {
     if (!this.best?.kept) await this.#ask('best', 'forget');
   }
 
-  /** @param {Record<string, number>} metrics of an epoch @param {number} epoch @returns {Promise<boolean>} whether to stop */
+  /**
+   * @param {Record<string, number>} metrics of an epoch @param {number} epoch
+   * @returns {Promise<boolean>} whether to stop
+   */
   async see(metrics, epoch) {
     if (!this.#options) return false;
     const { patience, minDelta = 0, restoreBest = false } = this.#options;

@@ -10,7 +10,7 @@ import { later } from './later.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { readSource } from './source.js';
-import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
+import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
 
 /**
  * @import { Artifacts, EpochEvent, FineTuned, FineTuneData, FineTuneOptions, FineTunePhase, FitOptions, Source }
@@ -18,25 +18,17 @@ import { checkWish, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
  */
 /** @import { Examples } from './person.js' */
 /** @typedef {Pick<typeof import('./artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
-/** @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went */
+/**
+ * @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went
+ */
 /** @typedef {{ name: FineTunePhase['name'], trains: string[], base: string[], lr: number, epochs: number }} Plan */
 
 const KEYS = /** @type {const} */ ([
   'classes',
-  'head',
-  'lastLayers',
-  'epochs',
-  'lr',
-  'batchSize',
-  'labelSmoothing',
-  'validation',
-  'patience',
+  ...DECIDING,
   'replay',
-  'augment',
-  'anchor',
   'accept',
   'unknown',
-  'seed',
   'checkpoint',
   'budget',
   'engine',
@@ -100,8 +92,8 @@ class Tuning {
   #phases = [];
 
   /**
-   * @param {Makers} makers @param {Uint8Array} model @param {readonly string[] | undefined} named @param {FineTuneOptions}
-   * options @param {number} begun
+   * @param {Makers} makers @param {Uint8Array} model @param {readonly string[] | undefined} named
+   * @param {FineTuneOptions} options @param {number} begun
    */
   static async open(makers, model, named, options, begun) {
     const artifacts = await artifactsOf(makers, model, named, options);
@@ -110,7 +102,8 @@ class Tuning {
   }
 
   /**
-   * @param {{ makers: Makers, model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }} call
+   * @param {{ makers: Makers, model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }}
+   * call
    * @param {Artifacts} artifacts @param {TrainingSession} session
    */
   constructor({ makers, model, named, options, begun }, artifacts, session) {
@@ -182,7 +175,8 @@ class Tuning {
 
   /**
    * Of a call that was cut short, what came before its last phase is done once more: to the bit what it was.
-   * @param {Examples} train @param {Examples | undefined} heldOut @param {number} judgingMs @param {TuningCheckpoint} [checkpoint]
+   * @param {Examples} train @param {Examples | undefined} heldOut @param {number} judgingMs @param {TuningCheckpoint}
+   * [checkpoint]
    */
   async #runPhases(train, heldOut, judgingMs, checkpoint) {
     const found = await checkpoint?.find();

@@ -11,8 +11,8 @@ import { leaveOut } from './person.js';
 /** @import { Makers } from './fine-tune.js' */
 
 /**
- * The samples themselves go after what learned from them: as long as they are listed, a call that was killed is to be made
- * again. One that finds them gone goes on where it was cut short.
+ * The samples themselves go after what learned from them: as long as they are listed, a call that was killed is to be
+ * made again. One that finds them gone goes on where it was cut short.
  * @param {Makers} makers @param {Source} model @param {SampleStore} store @param {string | readonly string[]} ids
  * @param {FineTuneOptions} [options]
  * @returns {Promise<Forgotten>}
@@ -46,7 +46,10 @@ function idsOf(ids) {
   throw invalid(`forgetSamples: wanted the id of a sample, or an array of ids, not ${nameOf(ids)}`);
 }
 
-/** With the names of the classes, whose order is fineTune's to decide. @param {SampleStore} store @param {readonly string[]} [named] */
+/**
+ * With the names of the classes, whose order is fineTune's to decide. @param {SampleStore} store
+ * @param {readonly string[]} [named]
+ */
 async function dataOf(store, named) {
   const classes = named ?? (await store.classes());
   const { inputs, labels } = await store.dataset({ classes });
@@ -66,7 +69,10 @@ async function samplesLeft(store, gone, data) {
   ];
 }
 
-/** Of another call, which may have learned from what is forgotten. @param {FineTuneOptions['checkpoint']} checkpoint @param {string} [key] */
+/**
+ * Of another call, which may have learned from what is forgotten. @param {FineTuneOptions['checkpoint']} checkpoint
+ * @param {string} [key]
+ */
 async function versionsLeft(checkpoint, key) {
   const versions = (await checkpoint?.store.versions(checkpoint.name)) ?? [];
   return versions

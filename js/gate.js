@@ -6,7 +6,10 @@ import { fed } from './person.js';
 /** @import { TrainingSession } from './session.js' */
 /** @import { Examples } from './person.js' */
 
-/** Where all of the new weights would make something worse, the share of them that is taken is found by so many halvings. */
+/**
+ * Where all of the new weights would make something worse, the share of them that is taken is found by so many
+ * halvings.
+ */
 const HALVINGS = 3;
 /**
  * Defaults of `accept`, and how many times as much speaks of labels that contradict what was known: then nothing is

@@ -64,7 +64,10 @@ export async function rowsOf(where, session, inputs, examples, value) {
   return rows;
 }
 
-/** @param {string} where @param {string} name @param {any} tensor @param {number} from @param {number} to @param {number} examples */
+/**
+ * @param {string} where @param {string} name @param {any} tensor @param {number} from @param {number} to
+ * @param {number} examples
+ */
 function slice(where, name, tensor, from, to, examples) {
   const { type, data, dims } = tensor ?? {};
   if (dims?.[0] !== examples)

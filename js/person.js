@@ -93,7 +93,9 @@ export function leaveOut(where, data, samples) {
   };
 }
 
-/** @param {Record<string, TensorLike>} inputs @param {number} row @param {Record<string, TensorLike>} sample of one row */
+/**
+ * @param {Record<string, TensorLike>} inputs @param {number} row @param {Record<string, TensorLike>} sample of one row
+ */
 const isRow = (inputs, row, sample) =>
   Object.entries(inputs).every(([name, { data }]) => {
     const [all, own] = [/** @type {any} */ (data), /** @type {any} */ (sample[name]?.data)];

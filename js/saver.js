@@ -103,7 +103,10 @@ export class Saver {
     });
   }
 
-  /** The save that nothing comes after: what it could not save is an error. @param {Moment} moment @param {boolean} ended */
+  /**
+   * The save that nothing comes after: what it could not save is an error. @param {Moment} moment
+   * @param {boolean} ended
+   */
   async saveLast(moment, ended) {
     await this.save(moment, true, ended);
     const { code, message } = this.#failure ?? {};

@@ -13,7 +13,7 @@ import { bytesOf } from './tensor.js';
 /** @typedef {NonNullable<FineTuneOptions['checkpoint']>} Wish */
 
 /** What decides what is learned, besides the model and the examples. */
-const DECIDING = /** @type {const} */ ([
+export const DECIDING = /** @type {const} */ ([
   'head',
   'lastLayers',
   'epochs',

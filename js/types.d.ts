@@ -412,13 +412,14 @@ export interface PredictOptions extends RunOptions {
    */
   readonly labels?: boolean;
   /**
-   * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that `calibrate`
-   * or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them. Default false.
+   * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that
+   * `calibrate` or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them. Default
+   * false.
    */
   readonly probabilities?: boolean;
   /**
-   * Of `labels`: '' where the class with the largest score is less probable than this, so that what is of no known class
-   * need not be called one of them. From 0 to 1; true: the one that `calibrate` or `fineTune` chose by `unknown`,
+   * Of `labels`: '' where the class with the largest score is less probable than this, so that what is of no known
+   * class need not be called one of them. From 0 to 1; true: the one that `calibrate` or `fineTune` chose by `unknown`,
    * `invalid-argument` where none did. Default: the class with the largest score, whatever its probability.
    */
   readonly threshold?: number | boolean;
@@ -441,8 +442,8 @@ export interface Calibrated {
   readonly threshold?: number;
   readonly examples: number;
   /**
-   * The calibration error of these examples with temperature 1, and with the one found: by how much the probabilities of
-   * the classes that are taken differ from how often they are right, over 15 bins. From 0 to 1.
+   * The calibration error of these examples with temperature 1, and with the one found: by how much the probabilities
+   * of the classes that are taken differ from how often they are right, over 15 bins. From 0 to 1.
    */
   readonly before: number;
   readonly after: number;
@@ -458,9 +459,9 @@ export interface ParameterGroup {
   readonly weightDecay?: number;
   /**
    * α of L2-SP: the parameters are drawn towards their base, where they were when their group was first given an
-   * anchor; α · (p − base) joins the gradient of each step, before it is clipped. From 0 up; default 0: none. The base is
-   * one more copy of the parameters, in memory and in Trainlet's checkpoints, so that a run goes on to the bit. Not for a
-   * new head, which has no base worth staying at.
+   * anchor; α · (p − base) joins the gradient of each step, before it is clipped. From 0 up; default 0: none. The base
+   * is one more copy of the parameters, in memory and in Trainlet's checkpoints, so that a run goes on to the bit. Not
+   * for a new head, which has no base worth staying at.
    */
   readonly anchor?: number;
 }
@@ -860,15 +861,16 @@ export interface FineTuneOptions {
   /** Of what is held out, and of the shuffles. Default 0. */
   seed?: number;
   /**
-   * Where it is saved, as of `fit`: while it trains, by default each second, and what was taken in the end, of which `report.checkpoint` tells.
-   * The same call (the same model, examples and options that decide what is learned) goes on where one under that name
-   * was cut short, by a kill too, and gives what that would have given, to the bit. Default: nowhere.
+   * Where it is saved, as of `fit`: while it trains, by default each second, and what was taken in the end, of which
+   * `report.checkpoint` tells. The same call (the same model, examples and options that decide what is learned) goes on
+   * where one under that name was cut short, by a kill too, and gives what that would have given, to the bit. Default:
+   * nowhere.
    */
   checkpoint?: FitOptions['checkpoint'];
   /**
-   * As of `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does not begin, in
-   * which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses are off unless
-   * they are asked for: it takes seconds, and who comes back to the tab wants it done.
+   * As of `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does not begin,
+   * in which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses are off
+   * unless they are asked for: it takes seconds, and who comes back to the tab wants it done.
    */
   budget?: Budget;
   engine?: EngineOptions;
@@ -1141,10 +1143,10 @@ export class TrainingSession {
    */
   initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
   /**
-   * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo et
-   * al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })` applies
-   * it. Kept as the property 'trainlet.calibration', so in checkpoints, and in the metadata of exported models. What
-   * trains on should be calibrated anew.
+   * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo
+   * et al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })`
+   * applies it. Kept as the property 'trainlet.calibration', so in checkpoints, and in the metadata of exported models.
+   * What trains on should be calibrated anew.
    * ```js
    * const { temperature, before, after } = await session.calibrate(heldOut, { unknown: true });
    * const { labels } = await session.predict({ x }, { labels: true, threshold: true });
@@ -1172,9 +1174,9 @@ export class TrainingSession {
    */
   setTrainable(patterns: readonly string[]): Promise<void>;
   /**
-   * From here on, parameters have the learning rate, weight decay and anchor of their group, as PyTorch's parameter groups; of
-   * several patterns that match, the last counts, and what none matches is as it would be without groups. `[]` forgets
-   * them. Saved in Trainlet's checkpoints.
+   * From here on, parameters have the learning rate, weight decay and anchor of their group, as PyTorch's parameter
+   * groups; of several patterns that match, the last counts, and what none matches is as it would be without groups.
+   * `[]` forgets them. Saved in Trainlet's checkpoints.
    * ```js
    * await session.setParameterGroups([
    *   { params: '*', lrScale: 0.1 },
@@ -1303,11 +1305,11 @@ export type Dataset =
 /**
  * Metrics that are one number. `accuracy`: the share of labels (class indices) that are where the prediction is
  * largest;
- * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the classes
- * that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`. `calibration-error`:
- * by how much the softmax of the prediction misses the share of labels that are right, expected over 15 bins. Labels
- * that are ignored do not count, and weights make no difference. `perplexity`: e to the mean loss, where that is
- * cross-entropy. `mae`: the mean distance from a `target` of numbers.
+ * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the
+ * classes that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`.
+ * `calibration-error`: by how much the softmax of the prediction misses the share of labels that are right, expected
+ * over 15 bins. Labels that are ignored do not count, and weights make no difference. `perplexity`: e to the mean loss,
+ * where that is cross-entropy. `mae`: the mean distance from a `target` of numbers.
  */
 export type Metric =
   | 'loss'
@@ -1350,9 +1352,9 @@ export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M exten
  *
  * 'plateau' is PyTorch's ReduceLROnPlateau: when `monitor`, a metric of the epoch (default `val_loss` with validation,
  * else
- * `loss`), has not got better by more than `minDelta` (absolute; default 1e-4) in more than `patience` (default 10) epochs, the
- * rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown` (default 0) epochs
- * do not count. A continued fit goes on with what was seen before.
+ * `loss`), has not got better by more than `minDelta` (absolute; default 1e-4) in more than `patience` (default 10)
+ * epochs, the rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown`
+ * (default 0) epochs do not count. A continued fit goes on with what was seen before.
  */
 export type Schedule =
   | ((step: number) => number)
@@ -1439,10 +1441,11 @@ export interface FitOptions {
   ema?: { decay?: number };
   /**
    * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
-   * the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole arrays are trained for more than one epoch, up to 256 MB;
-   * more is computed anew in each epoch. It is left off by itself where an example's features are not the same each
-   * time, as with `augment` or below a Dropout that is on, or depend on the other examples of a batch. Losses are the
-   * same to the bit, but for the last bits where a batch has fewer than four examples. `history.features` tells of it.
+   * the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole arrays are
+   * trained for more than one epoch, up to 256 MB; more is computed anew in each epoch. It is left off by itself where
+   * an example's features are not the same each time, as with `augment` or below a Dropout that is on, or depend on the
+   * other examples of a batch. Losses are the same to the bit, but for the last bits where a batch has fewer than four
+   * examples. `history.features` tells of it.
    */
   cacheFeatures?: boolean | { maxBytes: number };
   /**
@@ -1463,10 +1466,10 @@ export interface FitOptions {
    */
   earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
   /**
-   * Checkpoints are saved at these intervals (`everyEpochs`: 1 by default, Infinity for none by epochs), at the end, when the fit is aborted, and as soon as the
-   * page is hidden or left (`visibilitychange`, `pagehide`). A page that is closed may be gone before such a save is
-   * done: `everyMs` is what it loses at most. A save that
-   * fails (no room, or a store that does not answer within a minute plus a second for each MB) does not end the fit:
+   * Checkpoints are saved at these intervals (`everyEpochs`: 1 by default, Infinity for none by epochs), at the end,
+   * when the fit is aborted, and as soon as the page is hidden or left (`visibilitychange`, `pagehide`). A page that is
+   * closed may be gone before such a save is done: `everyMs` is what it loses at most. A save that fails (no room, or a
+   * store that does not answer within a minute plus a second for each MB) does not end the fit:
    * `onCheckpoint` is told, and it is tried again after 1, 2, 4 … 60 seconds. If the final state could not be saved,
    * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.

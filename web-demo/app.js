@@ -135,7 +135,8 @@ function drawingsChanged() {
     aside = list.length - drawings.practised.length;
   showGallery($('#gallery'), drawings, chosen?.id, choose);
   $('#yours-hint').textContent = list.length
-    ? `${list.length - aside} to practise, ${aside} kept aside to test with (dashed).${list.some(isMisread) ? ' In red: what it reads instead.' : ''}`
+    ? `${list.length - aside} to practise, ${aside} kept aside to test with (dashed).` +
+      (list.some(isMisread) ? ' In red: what it reads instead.' : '')
     : 'None yet. Five of a kind are a good start.';
   $('#forget').hidden = !chosen;
   $('#kept').textContent = list.length ? `Kept: ${list.length} drawing${list.length === 1 ? '' : 's'}.` : '';

@@ -1,5 +1,5 @@
-// Writes digits.compact, what the page loads at first: digits.onnx made trainable, with ten classes that have names, its
-// weights as float16.
+// Writes digits.compact, what the page loads at first: digits.onnx made trainable, with ten classes that have names,
+// its weights as float16.
 import { writeFileSync } from 'node:fs';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
 import { readMnist } from './mnist.js';

@@ -199,7 +199,8 @@ export class Visitor {
   }
 
   /**
-   * How likely each class is said to be, by its name, once something is read. @returns {Promise<Record<string, number>>}
+   * How likely each class is said to be, by its name, once something is read. @returns {Promise<Record<string,
+   * number>>}
    */
   async shares() {
     await this.page.waitForFunction(() => document.querySelector('#labels .best'));

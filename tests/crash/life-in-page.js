@@ -1,6 +1,5 @@
-// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; ?person=1 is a person's
-// life. Events are posted
-// one after the other, and what was found waits for the answer.
+// A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; ?person=1 is a
+// person's life. Events are posted one after the other, and what was found waits for the answer.
 import * as trainlet from '../../js/index.js';
 import { KEEP, live } from './life.js';
 import { livePerson } from './person.js';

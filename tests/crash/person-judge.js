@@ -34,7 +34,9 @@ export class PersonJudge {
   #hashes;
   /** What each sample was acknowledged to be. @type {Map<string, { label?: string | null, gone?: boolean }>} */
   #samples = new Map();
-  /** What was about to become of some: a label, or undefined where they are to be deleted. @type {Map<string, unknown>} */
+  /**
+   * What was about to become of some: a label, or undefined where they are to be deleted. @type {Map<string, unknown>}
+   */
   #changing = new Map();
   /** It has not saved what it learned since the last kill. */
   #begins = true;

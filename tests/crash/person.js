@@ -39,7 +39,9 @@ export const optionsOf = (checkpoint) => ({
   checkpoint,
 });
 
-/** The samples that fineTune is to learn from. @param {object} trainlet @param {number} who @param {number} [without] */
+/**
+ * The samples that fineTune is to learn from. @param {object} trainlet @param {number} who @param {number} [without]
+ */
 export function dataOf({ Tensor }, who, without) {
   const all = Array.from({ length: SAMPLES }, (_, n) => n).filter((n) => n !== without);
   const input = new Float32Array(all.length * 784);
@@ -70,8 +72,8 @@ async function look(samples, checkpoints) {
 /**
  * @typedef {object} Events what is told, in order; what may be lost is told before it is done
  * @property {Awaited<ReturnType<typeof look>>} [found]
- * @property {{ id?: string, n?: number, label?: string | null, gone?: boolean, version?: number, hash?: string, isFirst?:
- * boolean }} [saved] acknowledged; the first of a fineTune, or one that goes on
+ * @property {{ id?: string, n?: number, label?: string | null, gone?: boolean, version?: number, hash?: string,
+ * isFirst?: boolean }} [saved] acknowledged; the first of a fineTune, or one that goes on
  * @property {{ id: string, to?: string | null }} [changing]
  * @property {true} [clearing] all checkpoints
  * @property {{ who: number, without?: number, hash: string, left?: string[] }} [tuned]

@@ -9,8 +9,8 @@ import { launch } from '../browser/visitor.js';
 const HELP = `npm run endure -- [options]    fineTune in a tab of Chromium, for long
   --minutes N   how long (30)
   --help
-It prints a row each minute, and ends with 1 where the memory has grown, where a task of the page's thread took more than 50 ms of its own,
-or where a pause or a cancelled call took longer than 50 ms and two steps.`;
+It prints a row each minute, and ends with 1 where the memory has grown, where a task of the page's thread took more
+than 50 ms of its own, or where a pause or a cancelled call took longer than 50 ms and two steps.`;
 
 const LONG_TASK = 50;
 /** By how much the most memory of the second half may be above that of the first; what a history keeps of an epoch. */
@@ -24,7 +24,9 @@ const sleep = (ms) =>
     setTimeout(resolve, ms);
   });
 
-/** The longest task of the page's thread in some seconds, in ms of its own time: other programs count in an observer's. */
+/**
+ * The longest task of the page's thread in some seconds, in ms of its own time: other programs count in an observer's.
+ */
 async function longestTask(browser, page) {
   await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
   await sleep(TRACED_MS);
@@ -54,7 +56,9 @@ async function residentMB(browser) {
 const countedMB = async (page) =>
   (await page.evaluate(async () => (await performance.measureUserAgentSpecificMemory()).bytes)) / MB;
 
-/** A row each minute, with a pause in its middle, as long as it trains: measuring takes time where the machine is busy. */
+/**
+ * A row each minute, with a pause in its middle, as long as it trains: measuring takes time where the machine is busy.
+ */
 async function watch(browser, page, tuning) {
   const rows = [];
   let over = false;

@@ -1,4 +1,5 @@
-// fineTune in a page for as long as it is told, with a pause now and then; what the page sees of it is in `window.seen`.
+// fineTune in a page for as long as it is told, with a pause now and then; what the page sees of it is in
+// `window.seen`.
 import * as trainlet from '../../js/index.js';
 import { batchUnit } from '../golden/recipe.js';
 

@@ -1,5 +1,6 @@
-"""Writes calibration.json: scores of four sets of examples, the temperature that PyTorch's LBFGS finds for them (Guo et al. 2017), and their
-calibration error before and after, over 15 bins as by torchmetrics' formula in NumPy. Run by hand, with PyTorch 2.
+"""Writes calibration.json: scores of four sets of examples, the temperature that PyTorch's LBFGS finds for them (Guo et
+al. 2017), and their calibration error before and after, over 15 bins as by torchmetrics' formula in NumPy. Run by hand,
+with PyTorch 2.
 """
 import json
 from pathlib import Path
@@ -18,7 +19,8 @@ SETS = [(200, 10, 1.5, 3), (60, 5, 2, 0.4), (30, 2, 0.5, 8), (12, 3, 1, 1)]
 
 def temperature(scores, labels):
     log = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([log], lr=0.5, max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-15, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([log], lr=0.5, max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-15,
+                                  line_search_fn="strong_wolfe")
 
     def loss():
         optimizer.zero_grad()
@@ -35,7 +37,8 @@ def error(scores, labels, t):
     confidence, found = (x.detach().numpy() for x in p.max(1))
     right = found == labels.numpy()
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
-    return float(sum(abs(right[bins == b].mean() - confidence[bins == b].mean()) * (bins == b).mean() for b in range(BINS) if (bins == b).any()))
+    filled = [bins == b for b in range(BINS) if (bins == b).any()]
+    return float(sum(abs(right[own].mean() - confidence[own].mean()) * own.mean() for own in filled))
 
 
 def main():

@@ -52,7 +52,8 @@ class Upsampled(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.down, self.deep, self.last = nn.Conv2d(1, 3, 3, padding=1), nn.Conv2d(3, 3, 3, padding=1), nn.Conv2d(6, 2, 1)
+        self.down, self.deep = nn.Conv2d(1, 3, 3, padding=1), nn.Conv2d(3, 3, 3, padding=1)
+        self.last = nn.Conv2d(6, 2, 1)
 
     def forward(self, x):
         x = torch.relu(self.down(x))
@@ -83,7 +84,8 @@ class Words(nn.Module):
     def __init__(self):
         super().__init__()
         self.word, self.place = nn.Embedding(9, 8), nn.Parameter(torch.randn(6, 8))
-        self.taken, self.given, self.norm, self.last = nn.Linear(8, 24), nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 9)
+        self.taken, self.given = nn.Linear(8, 24), nn.Linear(8, 8)
+        self.norm, self.last = nn.LayerNorm(8), nn.Linear(8, 9)
 
     def forward(self, ids):
         batch, length = ids.shape

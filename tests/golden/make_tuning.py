@@ -1,6 +1,6 @@
 """Writes tuning.json: twenty steps in PyTorch of what fine-tuning is made of: label smoothing, weights of classes and examples, parameter
-groups, anchors, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after make_w.py, whose networks these
-are, with PyTorch 2 (2.15 was used).
+groups, anchors, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after
+make_w.py, whose networks these are, with PyTorch 2 (2.15 was used).
 
 The data of a run are `steps` batches, one after another: batch i of a tensor is that of step i by make_w.py's formula. What the JSON holds
 for a run: what Trainlet is told, and in PyTorch, in float64, the loss of each step, its learning rate where there is a schedule, the
@@ -138,7 +138,8 @@ def groups_of(run, net):
 
 def penalty_of(run, net, start):
     """L2-SP: half the squared distance from where a parameter began, times its group's anchor."""
-    return sum(group_of(run, name).get("anchor", 0) / 2 * ((p - start[name]) ** 2).sum() for name, p in net.named_parameters())
+    return sum(group_of(run, name).get("anchor", 0) / 2 * ((p - start[name]) ** 2).sum()
+               for name, p in net.named_parameters())
 
 
 def schedule_of(run, optimizer):

@@ -1,4 +1,7 @@
-/** Joins the segments of a wasm file's memory where few zeros lie between them: these compress better than one more head. */
+/**
+ * Joins the segments of a wasm file's memory where few zeros lie between them: these compress better than one more
+ * head.
+ */
 
 import { leb, Reader, SECTION, sectionsOf, signedLeb, withSections } from './wasm-file.js';
 

@@ -113,7 +113,10 @@ export function leb(value) {
   return Uint8Array.of(...bytes, value);
 }
 
-/** A number that is not negative, as signed LEB128: its sixth bit would make the last byte's a minus. @param {number} value */
+/**
+ * A number that is not negative, as signed LEB128: its sixth bit would make the last byte's a minus.
+ * @param {number} value
+ */
 export function signedLeb(value) {
   const bytes = leb(value);
   const last = bytes.length - 1;
