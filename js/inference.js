@@ -5,16 +5,17 @@ import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS } from './o
 import { runGraph } from './run.js';
 
 /** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from './types.js' */
-/** @import { GraphInfo } from './protocol.js' */
+/** @import { GraphInfo, SessionInfo } from './protocol.js' */
 /** @import { Client } from './client.js' */
 
 export class InferenceSession {
   #client;
   #graph;
 
-  /** @param {Client} client @param {GraphInfo} graph */
-  constructor(client, graph) {
+  /** @param {Client} client @param {SessionInfo} info */
+  constructor(client, info) {
     needClient(client, 'InferenceSession.create(model)');
+    const graph = /** @type {GraphInfo} */ (info.model);
     this.#client = client;
     this.#graph = graph;
     this.inputs = graph.inputs;
@@ -22,16 +23,13 @@ export class InferenceSession {
     this.inputNames = names(graph.inputs);
     this.outputNames = names(graph.outputs);
     this.classNames = namesIn(graph.classes);
+    this.warnings = info.warnings;
   }
 
   /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
     checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await open(
-      [['model', 'model', model]],
-      options,
-      (client, { info }) => new InferenceSession(client, /** @type {GraphInfo} */ (info.model)),
-    );
+    return await open([['model', 'model', model]], options, (client, { info }) => new InferenceSession(client, info));
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */

@@ -68,6 +68,7 @@ export interface SessionInfo {
   predict: string[];
   /** Where the loss is outside: the outputs that take a gradient, and the inputs that gradients are given towards. */
   outside: { outputs: string[]; inputs: string[] } | null;
+  warnings: string[];
 }
 
 /** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */

@@ -54,6 +54,7 @@ export class TrainingSession {
     this.evalInputNames = names(info.eval?.inputs);
     this.evalOutputNames = names(info.eval?.outputs);
     this.classNames = namesIn(this.#train().classes);
+    this.warnings = info.warnings;
   }
 
   /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */

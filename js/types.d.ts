@@ -477,6 +477,8 @@ export class InferenceSession {
   readonly outputs: readonly ValueInfo[];
   /** The names of its classes, where it is a model with a `head` of ours, or was exported by a session of one. */
   readonly classNames: readonly string[] | null;
+  /** What is worth knowing about the model, one sentence each: that its opset is newer than all that we know. */
+  readonly warnings: readonly string[];
   /** Of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /**
@@ -1087,6 +1089,8 @@ export class TrainingSession {
   readonly evalOutputNames: readonly string[];
   /** The names of the classes of a `head`; null where there is none. */
   readonly classNames: readonly string[] | null;
+  /** What is worth knowing about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
+  readonly warnings: readonly string[];
   /**
    * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
    * as the signal fires. It may be called twice.

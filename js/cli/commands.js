@@ -227,6 +227,7 @@ async function inspect(place, values) {
 async function inspectModel(model, options, batch, values) {
   const session = await InferenceSession.create(model, options);
   try {
+    for (const warning of session.warnings) complain(`warning: ${warning}`);
     const run = () => session.run(randomFeeds(session.inputs, batch));
     if (values.graph) return await showGraph(run, () => session.getGraphText());
     showValues('input', session.inputs);

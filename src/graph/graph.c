@@ -219,6 +219,13 @@ const char *graph_symbol_name(const Graph *g, Dim d) {
 
 /* ---- nodes ---- */
 
+const char *graph_opset_warning(const Graph *g, Arena *arena) {
+  if (g->file_opset <= OPSET_MAX) return NULL;
+  return arena_print(arena,
+                     "the model is written in ai.onnx opset %d, newer than the %d we know: it is read as one of %d",
+                     g->file_opset, OPSET_MAX, OPSET_MAX);
+}
+
 /* The newest meaning of `op` that the graph's opset has; the first one if the op is newer than the opset, as emitted
  * ones may be. */
 static int version_in_force(Graph *g, const Op *op) {

@@ -203,6 +203,8 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error);
 /* The version of a domain's opset the graph imports; 0 when it does not. */
 int graph_opset(const Graph *g, const char *domain);
 Status graph_import(Graph *g, const char *domain, int version); /* keeps the first import of a domain */
+/* What is to be told of a file whose ai.onnx is newer than all that we know; NULL: it is not. */
+const char *graph_opset_warning(const Graph *g, Arena *arena);
 
 /* Values. A name that is already taken is invalid-model; NULL asks for a made-up name. NULL is returned on failure. */
 Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, ValueKind kind);

@@ -3,7 +3,10 @@
 #pragma once
 #include "graph/op.h"
 
-enum { OPSET_MIN = 13 }; /* of every graph */
+enum {
+  OPSET_MIN = 13, /* of every graph */
+  OPSET_MAX = 28, /* the newest that we know; what a newer one may have changed is read as it was then */
+};
 
 /* `a` as a file of g->file_opset, which is before OPSET_MIN, has it; what it points to from then on is the graph's. */
 Status upgrade(Graph *g, Added *a);

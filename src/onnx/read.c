@@ -9,7 +9,7 @@
 #include "graph/op.h"
 #include "part.h"
 
-enum { OPSET_MAX = 24, IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
+enum { IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
 
@@ -65,15 +65,10 @@ Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
                      model->n_opset_import, IMPORTS_MAX);
   for (size_t i = 0; i < model->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = model->opset_import[i];
-    bool main_domain = !*onnx_domain(opset->domain);
     if (opset->version < 1 || opset->version > INT32_MAX)
       return error_set(error, STATUS_INVALID_MODEL, NULL,
                        "the model imports version %lld of domain '%.64s', which cannot be", (long long)opset->version,
                        opset->domain ? opset->domain : "");
-    if (main_domain && opset->version > OPSET_MAX)
-      return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
-                       "the model is written in ai.onnx opset %lld, we read up to %d", (long long)opset->version,
-                       OPSET_MAX);
   }
   return STATUS_OK;
 }

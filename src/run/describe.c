@@ -141,6 +141,14 @@ static void put_outside(Printer *p, const Outside *o) {
   printer_put(p, ","), put_names(p, "inputs", o->inputs, o->input_count), printer_put(p, "},");
 }
 
+/* Of the first model that has something to tell: those of a session come from one file. */
+static void put_warnings(Printer *p, const TrainletSession *s) {
+  const char *warning = NULL;
+  for (int m = 0; m < MODEL_COUNT && !warning; m++)
+    if (s->models[m].graph) warning = graph_opset_warning(s->models[m].graph, p->arena);
+  put_names(p, "warnings", &warning, warning != NULL), printer_put(p, ",");
+}
+
 static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
@@ -186,6 +194,7 @@ const char *trainlet_session_json(TrainletSession *s) {
   else printer_put(&p, "null,");
   put_predict(&p, s);
   put_outside(&p, &s->outside);
+  put_warnings(&p, s);
   put_memory(&p, s, taken);
   printer_put(&p, "}");
   return session_end_text(s, &p);

@@ -60,6 +60,11 @@ void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   if (*names) artifacts_warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 
+void artifacts_warn_of_opset(TrainletArtifacts *a) {
+  const char *warning = graph_opset_warning(a->model, &a->building);
+  if (warning) artifacts_warn(a, "%s", warning);
+}
+
 void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why) {
   if (!why) artifacts_warn(a, "the model was exported with a fixed batch, which is free now (batch: 'fixed' keeps it)");
   else

@@ -455,6 +455,7 @@ static Status build(TrainletArtifacts *a) {
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(artifacts_choose(a, trained));
+  artifacts_warn_of_opset(a);
   artifacts_warn_of_parameters(a, trained);
   TRY(build_train(a, trained));
   TRY(build_eval(a));

@@ -71,6 +71,7 @@ const TrainedParameter *artifacts_trained_by_info(const TrainletArtifacts *a, co
 void artifacts_warn(TrainletArtifacts *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g);
 void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why); /* why it stays fixed; NULL: it is free now */
+void artifacts_warn_of_opset(TrainletArtifacts *a);
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained);
 /* Of a softmax or sigmoid that the loss has in itself (advice.c). */
 void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g);
