@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DETAILS_MAX = 40 };
+enum { DETAILS_MAX = 400 };
 
 static int passed, failed;
 static int failures; /* of the running test */

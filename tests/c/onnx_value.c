@@ -82,15 +82,15 @@ static double float_at(DType type, const void *data, size_t i) {
   return numbers_load(&one, data, type, i, 1, 1), one.floats[0];
 }
 
-static bool is_close(double got, double wanted) {
+static bool is_close(double got, double wanted, Tolerance t) {
   return got == wanted || (isnan(got) && isnan(wanted)) ||
-         (isfinite(wanted) && fabs(got - wanted) <= 1e-7 + 1e-3 * fabs(wanted));
+         (isfinite(wanted) && fabs(got - wanted) <= t.absolute + t.relative * fabs(wanted));
 }
 
-static bool is_same(DType type, const void *got, const void *wanted, size_t i) {
+static bool is_same(DType type, const void *got, const void *wanted, size_t i, Tolerance t) {
   size_t bytes = dtype_bytes(type);
   if (type == DTYPE_STRING) return strings_equal(((const char *const *)got)[i], ((const char *const *)wanted)[i]);
-  if (dtype_is_float(type)) return is_close(float_at(type, got, i), float_at(type, wanted, i));
+  if (dtype_is_float(type)) return is_close(float_at(type, got, i), float_at(type, wanted, i), t);
   return memcmp((const char *)got + i * bytes, (const char *)wanted + i * bytes, bytes) == 0;
 }
 
@@ -103,14 +103,16 @@ static const char *element_print(DType type, const void *data, size_t i, char te
   return text;
 }
 
-static Status compare_tensor(const char *name, const TrainletTensor *got, const Value *wanted, Error *error) {
+static Status compare_tensor(const char *name, const TrainletTensor *got, const Value *wanted, Tolerance t,
+                             Error *error) {
+  if (wanted->type == DTYPE_BFLOAT16) t.relative = fmax(t.relative, 0x1p-6);
   Shape shape = shape_of(got->rank, got->dims);
   char a[SHAPE_TEXT], b[SHAPE_TEXT];
   if (got->type != (int)wanted->type || !shape_equal(&shape, &wanted->shape))
     return error_set(error, STATUS_INTERNAL, NULL, "'%s' is %s %s, wanted %s %s", name, dtype_name((DType)got->type),
                      shape_print(&shape, a), dtype_name(wanted->type), shape_print(&wanted->shape, b));
   for (size_t i = 0; i < got->count; i++)
-    if (!is_same(wanted->type, got->data, wanted->data, i))
+    if (!is_same(wanted->type, got->data, wanted->data, i, t))
       return error_set(error, STATUS_INTERNAL, NULL, "element %zu of '%s' is %s, wanted %s", i, name,
                        element_print(wanted->type, got->data, i, a), element_print(wanted->type, wanted->data, i, b));
   return STATUS_OK;
@@ -124,7 +126,7 @@ static int find_output(const TrainletSession *s, const char *name) {
   return -1;
 }
 
-Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Error *error) {
+Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Tolerance t, Error *error) {
   int at = find_output(s, wanted->name), count = wanted->count;
   if (at < 0) return error_set(error, STATUS_INTERNAL, NULL, "there is no output '%s'", wanted->name);
   const TrainletTensor *got = trainlet_session_output(s, at);
@@ -133,6 +135,6 @@ Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Err
     return error_set(error, STATUS_INTERNAL, NULL, "'%s' is no %s of %d tensors", wanted->name,
                      wanted->sequence ? "sequence" : "optional", count);
   for (int i = 0; i < count; i++)
-    TRY(compare_tensor(wanted->name, trainlet_session_output(s, at + i + sequence), &wanted->tensors[i], error));
+    TRY(compare_tensor(wanted->name, trainlet_session_output(s, at + i + sequence), &wanted->tensors[i], t, error));
   return STATUS_OK;
 }

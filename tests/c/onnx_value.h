@@ -15,6 +15,10 @@ typedef struct OnnxValue {
 Status onnx_value_read(const Onnx__ValueInfoProto *info, const void *bytes, size_t count, Arena *arena, Error *error,
                        OnnxValue *out);
 Status onnx_value_feed(const OnnxValue *v, TrainletSession *s); /* the sentence is the session's */
-/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ 1e-7 + 1e-3·|wanted|,
- * all else exactly. */
-Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Error *error);
+typedef struct Tolerance {
+  double relative, absolute;
+} Tolerance;
+
+/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ absolute +
+ * relative·|wanted|, bfloat16 by at least two units of its last place, all else exactly. */
+Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Tolerance t, Error *error);
