@@ -1,5 +1,7 @@
 /* Attention (ai.onnx): Y = softmax(scale · Q Kᵀ + mask) V for heads of (N, H, T, D), or for (N, T, H · D) whose heads
  * are counted by q_num_heads and kv_num_heads; fewer heads of K and V serve several of Q. */
+#include <math.h>
+
 #include "ops/attention/attention_pieces.h"
 
 /* How many keys come before the first query: all of the past's, or those of the sequence that are not padding, minus
@@ -7,6 +9,31 @@
 static Value *keys_before(Compose *c, Value *q, Value *past, Value *lengths) {
   if (past) return compose_dim(c, past, 2, true);
   return lengths ? emit(c->graph, "Sub", lengths, compose_dim(c, q, 2, true)) : NULL;
+}
+
+/* Hides the keys that lie further from a query than the attribute says, to its left or to its right. */
+static void hide_far(Compose *c, AttentionPieces *p, Value *rows, const char *side, bool left) {
+  Graph *g = c->graph;
+  int64_t size = c->node->version < 25 ? -1 : node_int(c->node, side, -1);
+  if (size < 0) return;
+  Value *columns = attention_columns(c, p->k),
+        *distance = left ? emit(g, "Sub", rows, columns) : emit(g, "Sub", columns, rows);
+  p->hidden = attention_either(c, p->hidden, emit(g, "Greater", distance, emit_ints(g, &size, 1)));
+}
+
+/* A mask may have fewer columns than there are keys: it does not let the others be seen. */
+static Value *padded(Compose *c, Value *mask, Value *k) {
+  if (!mask || !k || !mask->shape.rank) return mask;
+  Graph *g = c->graph;
+  int rank = mask->shape.rank;
+  int64_t pads[2 * RANK_MAX] = {0};
+  Dim columns = mask->shape.dim[rank - 1], keys = k->shape.dim[2];
+  if (!dim_is_number(columns) || !dim_is_number(keys) || columns >= keys || columns == 1) return mask;
+  pads[2 * rank - 1] = keys - columns;
+  bool bools = mask->type == DTYPE_BOOL;
+  Value *seen = bools ? compose_cast(c, mask, DTYPE_FLOAT32) : mask,
+        *wide = emit(g, "Pad", seen, emit_ints(g, pads, 2 * rank), emit_float(g, bools ? 0 : -INFINITY));
+  return bools ? compose_cast(c, wide, DTYPE_BOOL) : wide;
 }
 
 static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
@@ -23,7 +50,13 @@ static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
   }
   for (int i = 4; i < 6; i++) TRY(node_want_rank(n, i, 4, 4));
   if (has_in(n, 4) != has_in(n, 5)) return node_invalid(n, "past_key and past_value come together");
-  if (precision != DTYPE_FLOAT32 && precision != DTYPE_FLOAT16 && precision != DTYPE_BFLOAT16)
+  for (int i = 0; i < 2; i++) {
+    const char *name = i ? "right_window_size" : "left_window_size";
+    int64_t size = node_int(n, name, -1);
+    if (size < -1) return node_invalid(n, "%s is %lld, it wants -1 or a number of keys", name, (long long)size);
+  }
+  if (precision != DTYPE_FLOAT32 && precision != DTYPE_FLOAT16 && precision != DTYPE_BFLOAT16 &&
+      precision != DTYPE_FLOAT64)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "softmax_precision is %lld, we compute in float32",
                      (long long)precision);
   return mode < 0 || mode > 3 ? node_invalid(n, "qk_matmul_output_mode is %lld", (long long)mode) : STATUS_OK;
@@ -44,11 +77,13 @@ static Status attention_onnx_compose(Compose *c) {
   p.v = attention_appended(c, compose_in(c, 5), p.v);
   Value *lengths = has_in(n, 6) ? emit(g, "Reshape", n->in[6], emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)) : NULL;
   if (lengths) p.hidden = emit(g, "Not", emit(g, "Less", attention_columns(c, p.k), lengths));
-  if (node_int(n, "is_causal", 0)) {
-    Value *rows = attention_rows(c, p.q, keys_before(c, p.q, compose_in(c, 4), lengths));
+  Value *rows = attention_rows(c, p.q, keys_before(c, p.q, compose_in(c, 4), lengths));
+  if (node_int(n, "is_causal", 0))
     p.hidden = attention_either(c, p.hidden, emit(g, "Greater", attention_columns(c, p.k), rows));
-  }
-  attention_mask(c, &p, compose_in(c, 3));
+  hide_far(c, &p, rows, "left_window_size", true);
+  hide_far(c, &p, rows, "right_window_size", false);
+  attention_mask(c, &p, padded(c, compose_in(c, 3), p.k));
+  p.blind = lengths || has_in(n, 3) || node_int(n, "left_window_size", -1) >= 0;
   Value *y = attention_pieces(c, &p), *more[] = {p.k, p.v, p.stages[node_int(n, "qk_matmul_output_mode", 0)]};
   for (int i = 1; i < n->out_count; i++) c->out[i] = more[i - 1];
   return compose_done(c, flat ? attention_tokens(c, y) : y);
@@ -56,7 +91,7 @@ static Status attention_onnx_compose(Compose *c) {
 
 OPERATOR(attention_onnx) = {
     .name = "Attention",
-    .since = {23, 24},
+    .since = {23, 24, 25},
     .inputs = {3, 7},
     .outputs = {1, 4},
     .compose = attention_onnx_compose,
@@ -73,5 +108,9 @@ OPERATOR(attention_onnx) = {
                     .no_grad = "also of its second output"},
                    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4]", "qk_matmul_output_mode=3 softmax_precision=1", 23, 4,
                     .no_grad = "also of its second output"},
-                   {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24}),
+                   {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24},
+                   {"f32[1,2,4,4] f32[1,2,6,4] f32[1,2,6,5]", "left_window_size=2 right_window_size=1", 25},
+                   {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] bool[3,4]=1,0,1,1,0,0,0,0,0,1,1,0", NULL, 25},
+                   {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,3]=0.5,0,0,-inf,-inf,-inf,-inf,0,1", "is_causal=1",
+                    25}),
 };

@@ -58,24 +58,53 @@ static Status check_heads(Compose *c, const Shape *q, const Shape *k, const Shap
   return STATUS_OK;
 }
 
+/* True where a query sees no key at all, with 1 in place of S. */
+static Value *find_blind(Compose *c, const AttentionPieces *p, Value *lowest) {
+  Graph *g = c->graph;
+  Value *closed = p->bias ? emit(g, "Less", p->bias, lowest) : NULL, *unseen = closed && p->hidden
+                                                                                 ? emit(g, "Or", p->hidden, closed)
+                                                                             : closed ? closed
+                                                                                      : p->hidden;
+  Value *seen = unseen ? compose_cast(c, emit(g, "Not", unseen), DTYPE_FLOAT32) : NULL;
+  return seen
+           ? emit(g, "Not", compose_cast(c, compose_reduce(c, "ReduceMax", seen, (int64_t[]){-1}, 1, true), DTYPE_BOOL))
+           : NULL;
+}
+
+static Value *emptied(Compose *c, Value *blind, Value *x) {
+  return blind ? emit(c->graph, "Where", blind, compose_number(c, x, 0), x) : x;
+}
+
+static int64_t times(const AttentionPieces *p) { return p->q->shape.dim[1] / p->k->shape.dim[1]; }
+
+Value *attention_scores(Compose *c, const AttentionPieces *p) {
+  if (!p->q || !p->k || !p->v || check_heads(c, &p->q->shape, &p->k->shape, &p->v->shape) != STATUS_OK) return NULL;
+  double scale = p->scale != 0 ? (double)p->scale : 1 / sqrt((double)p->q->shape.dim[3]);
+  Value *x = emit(c->graph, "MatMul", p->q, transposed(c, repeated(c, p->k, times(p)), 0, 1, 3, 2));
+  return emit(c->graph, "Mul", x, compose_number(c, p->q, scale));
+}
+
+Value *attention_product(Compose *c, const AttentionPieces *p, Value *shares) {
+  return shares ? emit(c->graph, "MatMul", shares, repeated(c, p->v, times(p))) : NULL;
+}
+
 Value *attention_pieces(Compose *c, AttentionPieces *p) {
   Graph *g = c->graph;
-  if (!p->q || !p->k || !p->v || check_heads(c, &p->q->shape, &p->k->shape, &p->v->shape) != STATUS_OK) return NULL;
-  int64_t times = p->q->shape.dim[1] / p->k->shape.dim[1];
-  double scale = p->scale != 0 ? (double)p->scale : 1 / sqrt((double)p->q->shape.dim[3]);
-  Value *x = emit(g, "MatMul", p->q, transposed(c, repeated(c, p->k, times), 0, 1, 3, 2)),
-        *lowest = compose_number(c, p->q, -(double)FLT_MAX);
-  p->stages[0] = x = emit(g, "Mul", x, compose_number(c, p->q, scale));
+  Value *x = p->stages[0] = attention_scores(c, p), *lowest = x ? compose_number(c, p->q, -(double)FLT_MAX) : NULL;
+  if (!x) return NULL;
   if (p->softcap != 0) {
     Value *cap = compose_number(c, p->q, (double)p->softcap);
     x = emit(g, "Mul", emit(g, "Tanh", emit(g, "Div", x, cap)), cap);
   }
   p->stages[1] = x;
+  Value *blind = p->blind ? find_blind(c, p, lowest) : NULL;
+  if (blind && p->bias) p->bias = emit(g, "Max", p->bias, lowest); /* a row of -∞ alone has no softmax */
   if (p->bias) x = emit(g, "Add", x, p->hidden ? emit(g, "Where", p->hidden, lowest, p->bias) : p->bias);
   else if (p->hidden) x = emit(g, "Where", p->hidden, lowest, x);
-  p->stages[2] = x;
+  p->stages[2] = p->hidden ? emit(g, "Where", p->hidden, compose_number(c, x, -INFINITY), x) : x;
   p->stages[3] = x = emit_with(g, "Softmax", ATTRS(attr_of_int("axis", -1)), x);
-  return emit(g, "MatMul", x, repeated(c, p->v, times));
+  p->stages[3] = emptied(c, blind, x);
+  return emptied(c, blind, attention_product(c, p, x));
 }
 
 Status attention_padding(Compose *c, AttentionPieces *p, int input, float low) {

@@ -8,10 +8,14 @@ typedef struct AttentionPieces {
   Value
       *hidden; /* true where a query does not see a key: broadcasts to (N, H, T, S); NULL: every query sees all keys */
   Value *bias; /* added to the scores, broadcasts alike; NULL: nothing */
+  bool blind;  /* a query may see no key at all: its result is 0 then */
   float scale, softcap; /* 0: 1/√D, none */
   Value *stages[4]; /* computed along the way, (N, H, T, S): scaled products; capped; with bias and hidden; softmax */
 } AttentionPieces;
 Value *attention_pieces(Compose *c, AttentionPieces *p); /* (N, H, T, D') */
+/* Its first and its last step: the scaled products, and what the shares make of the values. */
+Value *attention_scores(Compose *c, const AttentionPieces *p);
+Value *attention_product(Compose *c, const AttentionPieces *p, Value *shares);
 
 Value *attention_heads(Compose *c, Value *x, int64_t heads);  /* (N, T, H·D) as (N, H, T, D) */
 Value *attention_tokens(Compose *c, Value *y);                /* and back */

@@ -1,11 +1,13 @@
-/* BitShift: y = x << n or x >> n of unsigned ints, with NumPy broadcasting; bits shifted out are lost. */
+/* BitShift: y = x << n or x >> n of ints, with NumPy broadcasting; bits shifted out are lost, and the sign stays. By a
+ * number below 0, or of all bits and more, nothing is left but the sign. */
 #include <string.h>
 
 #include "ops/elementwise/arithmetic.h"
 
 static int64_t left(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a << b) : 0; }
-static int64_t right(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a >> b) : 0; }
-static const Arithmetic lefts = {.ints = left}, rights = {.ints = right};
+static int64_t right(int64_t a, int64_t b) { return a >> ((uint64_t)b < 64 ? b : 63); }
+static uint64_t right_natural(uint64_t a, uint64_t b) { return b < 64 ? a >> b : 0; }
+static const Arithmetic lefts = {.ints = left}, rights = {.ints = right, .naturals = right_natural};
 static const Arithmetic *of(const Node *n) {
   return strcmp(node_string(n, "direction", ""), "LEFT") == 0 ? &lefts : &rights;
 }
@@ -24,10 +26,11 @@ static void bit_shift_run(const Node *n) { broadcast_run(n, 2, bit_shift_row); }
 
 OPERATOR(bit_shift) = {
     .name = "BitShift",
-    .since = {11},
+    .since = {11, 28},
     .inputs = {2, 2},
     .flags = OP_ATTRIBUTES,
     .infer = bit_shift_infer,
     .run = bit_shift_run,
-    .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"}),
+    .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"},
+                   {"v:i32[4]=-16,16,-1,5 v:i32[4]=2,33,-1,1", "direction=RIGHT", 28}),
 };

@@ -1,5 +1,5 @@
-/* Mod: the remainder of a / b, with the sign of b, or with fmod (the only one of floats) that of a.  With fmod da = dy
- * and db = -dy·trunc(a / b), else nothing flows. An integer modulo 0 is 0. */
+/* Mod: the remainder of a / b, with the sign of b, or with fmod that of a; of floats without fmod since opset 28.
+ * da = dy and db = -dy·(a - y) / b, a whole number. An integer modulo 0 is 0. */
 #include <math.h>
 
 #include "ops/elementwise/arithmetic.h"
@@ -11,11 +11,16 @@ static int64_t mod_ints(int64_t a, int64_t b) {
 }
 static uint64_t mod_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
 static const Arithmetic fmods = {.floats = fmod, .ints = fmod_ints, .naturals = mod_naturals};
-static const Arithmetic mods = {.ints = mod_ints, .naturals = mod_naturals};
+static double mod_floats(double a, double b) {
+  double r = fmod(a, b);
+  return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+static const Arithmetic mods = {.floats = mod_floats, .ints = mod_ints, .naturals = mod_naturals};
 static const Arithmetic *of(const Node *n) { return node_int(n, "fmod", 0) ? &fmods : &mods; }
 
 static Status mod_infer(Node *n) {
-  if (of(n) == &mods && dtype_is_float(n->in[0]->type)) return node_invalid(n, "floats need fmod = 1");
+  if (n->version < 28 && of(n) == &mods && dtype_is_float(n->in[0]->type))
+    return node_invalid(n, "floats need fmod = 1 before opset 28");
   return arithmetic_infer_as(n, of(n));
 }
 
@@ -36,12 +41,13 @@ static Status mod_grad(Grad *grad) {
 
 OPERATOR(mod) = {
     .name = "Mod",
-    .since = {10, 13},
+    .since = {10, 13, 28},
     .inputs = {2, 2},
     .flags = OP_FLOAT64 | OP_ATTRIBUTES,
     .infer = mod_infer,
     .run = mod_run,
     .grad = GRADIENT(mod_grad),
     .cases = CASES({"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"}, {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
-                   {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"}, {"u8[4]:0..255 u8[]=7"}),
+                   {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"},
+                   {"v:f32[5]=-4.3,7.2,5,-8.1,2 v:f32[5]=2.1,-3.3,8,-2.5,3", NULL, 28}, {"u8[4]:0..255 u8[]=7"}),
 };

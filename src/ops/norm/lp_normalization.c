@@ -1,4 +1,4 @@
-/* LpNormalization: y = x / ‖x‖ along the axis, the 1- or 2-norm. */
+/* LpNormalization: y = x / ‖x‖ along the axis, the 1- or 2-norm; 0 where that is 0. */
 #include "graph/compose.h"
 
 static Status lp_normalization_compose(Compose *c) {
@@ -6,7 +6,10 @@ static Status lp_normalization_compose(Compose *c) {
   Value *x = c->node->in[0];
   int64_t axis = node_int(c->node, "axis", -1), p = node_int(c->node, "p", 2);
   if (p != 1 && p != 2) return node_invalid(c->node, "p is %lld, not 1 or 2", (long long)p);
-  return compose_done(c, emit(g, "Div", x, compose_reduce(c, p == 1 ? "ReduceL1" : "ReduceL2", x, &axis, 1, true)));
+  Value *norm = compose_reduce(c, p == 1 ? "ReduceL1" : "ReduceL2", x, &axis, 1, true),
+        *nothing = norm ? emit(g, "Equal", norm, compose_number(c, norm, 0)) : NULL;
+  if (nothing) norm = emit(g, "Where", nothing, compose_number(c, norm, 1), norm);
+  return compose_done(c, emit(g, "Div", x, norm));
 }
 
 OPERATOR(lp_normalization) = {

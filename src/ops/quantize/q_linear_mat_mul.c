@@ -5,8 +5,10 @@ static Status q_linear_mat_mul_compose(Compose *c) {
   Graph *g = c->graph;
   Value **in = c->node->in;
   Value *whole = emit(g, "MatMulInteger", in[0], in[3], in[2], in[5]);
-  Value *y = emit(g, "Mul", compose_cast(c, whole, DTYPE_FLOAT32), emit(g, "Mul", in[1], in[4]));
-  return compose_done(c, emit(g, "QuantizeLinear", y, in[6], in[7]));
+  Value *scales[3];
+  for (int i = 0; i < 3; i++) scales[i] = compose_cast(c, in[(int[]){1, 4, 6}[i]], DTYPE_FLOAT32);
+  Value *y = emit(g, "Mul", compose_cast(c, whole, DTYPE_FLOAT32), emit(g, "Mul", scales[0], scales[1]));
+  return compose_done(c, emit(g, "QuantizeLinear", y, scales[2], in[7]));
 }
 
 OPERATOR(q_linear_mat_mul) = {

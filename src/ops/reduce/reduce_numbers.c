@@ -9,6 +9,7 @@ Status reduce_numbers_check(const Node *n) {
   const ReduceNumbers *r = own(n);
   DType type = n->in[0]->type;
   bool computed = type == DTYPE_FLOAT32 || (type == DTYPE_FLOAT64 && r->floats) ||
+                  (type == DTYPE_BOOL && n->version >= 20 && r->bools) ||
                   ((type == DTYPE_INT32 || type == DTYPE_INT64 || type == DTYPE_UINT64) && r->ints);
   return computed ? STATUS_OK
                   : node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, which it does not reduce", dtype_name(type));
@@ -39,7 +40,7 @@ void reduce_numbers(const Node *n) {
   const ReduceNumbers *r = own(n);
   const Shape *shape = &n->in[0]->shape;
   unsigned axes = ((const Reduce *)n->params)->axes;
-  Numbers first = {.floats = {r->first}};
+  Numbers first = {.floats = {n->in[0]->type == DTYPE_BOOL ? r->first > 0 : r->first}};
   for (size_t i = 0, count = out_count(n, 0); i < count; i++)
     numbers_store_floats(&first, n->out[0]->data, n->in[0]->type, i, 1);
   for (size_t i = 0, count = in_count(n, 0); i < count; i++) {

@@ -10,6 +10,7 @@ typedef struct ReduceNumbers {
   double (*floats)(double sum, double x);  /* NULL: of no other float but float32 */
   int64_t (*ints)(int64_t sum, int64_t x); /* NULL: of no ints */
   uint64_t (*naturals)(uint64_t sum, uint64_t x); /* of uint64 where that is another function than of int64 */
+  bool bools;                                     /* since opset 20 */
 } ReduceNumbers;
 
 /* By the operator's own ReduceNumbers; the axes are an input since opset 18. */

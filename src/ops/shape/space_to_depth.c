@@ -1,4 +1,4 @@
-/* SpaceToDepth: blocks of pixels become blocks of channels. */
+/* SpaceToDepth: blocks of pixels become blocks of channels; depth-column-row order, or column-row-depth. */
 #include "graph/compose.h"
 
 static Status space_to_depth_compose(Compose *c) {
@@ -11,15 +11,19 @@ static Status space_to_depth_compose(Compose *c) {
     return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
   Dim depth = x->dim[1], h = x->dim[2] / b, w = x->dim[3] / b;
   Value *apart = compose_reshape(c, c->node->in[0], SHAPE(x->dim[0], depth, h, b, w, b), c->node->in[0]);
-  Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 3, 5, 1, 2, 4}, 6)), apart);
+  static const int64_t dcr[] = {0, 3, 5, 1, 2, 4}, crd[] = {0, 1, 3, 5, 2, 4};
+  static const char *const modes[] = {"DCR", "CRD"};
+  int mode;
+  TRY(node_choice(c->node, "mode", "DCR", modes, 2, &mode));
+  Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", mode ? crd : dcr, 6)), apart);
   return compose_done(c, compose_reshape(c, y, SHAPE(x->dim[0], depth * b * b, h, w), y));
 }
 
 OPERATOR(space_to_depth) = {
     .name = "SpaceToDepth",
-    .since = {1, 13},
+    .since = {1, 13, 28},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .compose = space_to_depth_compose,
-    .cases = CASES({"f32[2,3,4,6]", "blocksize=2"}),
+    .cases = CASES({"f32[2,3,4,6]", "blocksize=2"}, {"f32[2,3,4,6]", "blocksize=2 mode=CRD", 28}),
 };

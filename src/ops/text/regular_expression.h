@@ -1,0 +1,14 @@
+/* Regular expression: RE2's syntax without flags, Unicode classes and names of classes, as a machine that is in several
+ * places at once, so that no pattern takes longer than its length times that of the text.
+ *
+ *   a(b|c)*  ─▶  0 a   1 split 2, 6   2 split 3, 5   3 b   4 jump 6…
+ */
+#pragma once
+#include "arena.h"
+
+typedef struct Regex Regex;
+
+/* NULL with what is wrong in *wrong: a text that never ends with a period; "out of memory" when that is so. */
+const Regex *regex_read(const char *pattern, Arena *arena, const char **wrong);
+/* Whether all of the text is matched; false when memory is out, too. */
+bool regex_matches_all(const Regex *r, const char *text, Arena *arena);

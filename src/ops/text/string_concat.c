@@ -1,0 +1,43 @@
+/* StringConcat: the strings of two tensors joined, with NumPy broadcasting. */
+#include "graph/compose.h"
+#include "graph/strings.h"
+
+/* Of the element of an operand that broadcasts to place `i` of y. */
+static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
+  size_t at = 0, step = 1;
+  for (int d = 1; d <= y->rank; d++) {
+    size_t along = i % (size_t)y->dim[y->rank - d];
+    i /= (size_t)y->dim[y->rank - d];
+    if (d > operand->rank) continue;
+    size_t dim = (size_t)operand->dim[operand->rank - d];
+    if (dim > 1) at += along * step;
+    step *= dim;
+  }
+  return at;
+}
+
+static Status string_concat_compose(Compose *c) {
+  const Node *n = c->node;
+  const Shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
+  Arena *arena = c->graph->arena;
+  Shape shape;
+  size_t count, unused;
+  const char *const *x = strings_of(n, 0, &unused), *const *y = x ? strings_of(n, 1, &unused) : NULL;
+  if (!x || !y) return c->graph->error->status;
+  TRY(node_broadcast(n, a, b, &shape));
+  if (!shape_count(&shape, &count)) return node_invalid(n, "its output is too large");
+  const char **all = ARENA_ARRAY(arena, const char *, count + 1);
+  for (size_t i = 0; all && i < count; i++)
+    if (!(all[i] = arena_print(arena, "%s%s", strings_text(x[place_in(a, &shape, i)]),
+                               strings_text(y[place_in(b, &shape, i)]))))
+      return STATUS_OUT_OF_MEMORY;
+  return all ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
+}
+
+OPERATOR(string_concat) = {
+    .name = "StringConcat",
+    .since = {20},
+    .inputs = {2, 2},
+    .flags = OP_ANY_TYPE | OP_STRINGS,
+    .compose = string_concat_compose,
+};
