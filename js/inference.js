@@ -1,6 +1,7 @@
 /** The session that only infers. */
 
 import { checkEngineOptions } from './engine-options.js';
+import { later } from './later.js';
 import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS } from './opening.js';
 import { runGraph } from './run.js';
 
@@ -11,13 +12,19 @@ import { runGraph } from './run.js';
 export class InferenceSession {
   #client;
   #graph;
+  #maps;
 
-  /** @param {Client} client @param {SessionInfo} info */
-  constructor(client, info) {
+  /**
+   * @param {Client} client
+   * @param {SessionInfo} info
+   * @param {typeof import('./maps.js')} [maps] where inputs or outputs are maps
+   */
+  constructor(client, info, maps) {
     needClient(client, 'InferenceSession.create(model)');
     const graph = /** @type {GraphInfo} */ (info.model);
     this.#client = client;
     this.#graph = graph;
+    this.#maps = maps;
     this.inputs = graph.inputs;
     this.outputs = graph.outputs;
     this.inputNames = names(graph.inputs);
@@ -29,12 +36,19 @@ export class InferenceSession {
   /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
     checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await open([['model', 'model', model]], options, (client, { info }) => new InferenceSession(client, info));
+    return await open([['model', 'model', model]], options, async (client, { info }) => {
+      const graph = /** @type {GraphInfo} */ (info.model);
+      const maps = [...graph.inputs, ...graph.outputs].some(({ map }) => map)
+        ? await later(() => import('./maps.js'))
+        : undefined;
+      return new InferenceSession(client, info, maps);
+    });
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async run(feeds, fetches, options) {
-    return await runGraph(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
+    const run = this.#maps ? this.#maps.withMaps(runGraph) : runGraph;
+    return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
   }
 
   async getMemoryPlan() {

@@ -33,11 +33,19 @@ const LOOK_MS = 50;
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {StepOptions} [options]
- * @param {{ own?: string[], keys?: readonly string[] }} [how] the outputs where none are asked for, undefined: the
- * graph's; the options there are
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are asked
+ * for, undefined: the graph's; the options there are; what makes tensors of what came back
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
-export async function runGraph(ask, graph, info, feeds, fetches, options, { own, keys = RUN_OPTIONS } = {}) {
+export async function runGraph(
+  ask,
+  graph,
+  info,
+  feeds,
+  fetches,
+  options,
+  { own, keys = RUN_OPTIONS, unpack = tensorsOf } = {},
+) {
   const alone = isRunOptions(fetches, keys);
   const given = alone ? fetches : options;
   const act = async (/** @type {AbortSignal | undefined} */ signal) => {
@@ -46,7 +54,7 @@ export async function runGraph(ask, graph, info, feeds, fetches, options, { own,
     const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
     const packed = pack(bind(feeds, info.inputs));
     const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
-    return arrange(tensorsOf(await ask('run', args, [packed.buffer], signal)));
+    return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
   };
   return await withSignal(given, act, keys);
 }

@@ -200,11 +200,12 @@ export function bind(feeds, inputs) {
 
 /** @param {ValueInfo} input @param {unknown} value */
 function checkFeed(input, value) {
-  const { name, type, sequence } = input;
+  const { name, type, sequence, map } = input;
   const what = `input '${name}'`;
   const one = (/** @type {string} */ title, /** @type {unknown} */ given) => {
     const tensor = check(title, given);
-    if ((tensor.type === 'string') !== (type === 'string')) throw bad(`${title} wants ${type}, ${tensor.type} came`);
+    if (!map && (tensor.type === 'string') !== (type === 'string'))
+      throw bad(`${title} wants ${type}, ${tensor.type} came`);
     return tensor;
   };
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));

@@ -235,10 +235,16 @@ export interface TensorLike {
 /**
  * Tensors by input name. The order of the keys does not matter, and null stands for an absent optional input. The
  * arrays are copied, never transferred. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds
- * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one.
+ * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one. An input that is a
+ * map takes a Map: its keys are strings, or bigints for int64, its values numbers, bigints for int64, or strings.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
-export type Feed = TensorLike | null | readonly Feed[] | { readonly [key: string]: Feed };
+export type Feed =
+  | TensorLike
+  | null
+  | readonly Feed[]
+  | ReadonlyMap<string | bigint, number | bigint | string>
+  | { readonly [key: string]: Feed };
 /**
  * The outputs that are wanted; the others are not computed. Given as an object, a tensor of the output's type and dims
  * is filled and returned.
@@ -251,8 +257,18 @@ export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | n
 export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
 export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
-/** What an output may be: a tensor, a sequence of tensors, or null for an empty optional. */
-export type OutputValue = Tensor | Tensor<'string'> | Tensor[] | Tensor<'string'>[] | null;
+/**
+ * What an output may be: a tensor, a sequence of tensors, null for an empty optional, or, of ZipMap, a map from class
+ * labels to scores for each example. Labels that are int64 are bigints.
+ */
+export type OutputValue =
+  | Tensor
+  | Tensor<'string'>
+  | Tensor[]
+  | Tensor<'string'>[]
+  | Map<string, number>[]
+  | Map<bigint, number>[]
+  | null;
 /**
  * `signal` is ours, the others are ONNX Runtime's. All but `terminate` are accepted only so that code written for it
  * runs, and have no effect.
@@ -517,6 +533,8 @@ export interface ValueInfo {
    * It is a sequence of such tensors; `dims` of `[]` may mean that they can have any shape, here and for an optional.
    */
   readonly sequence?: true;
+  /** It is a map with keys of this type, or a sequence of such; `type` is that of the values, `dims` says nothing. */
+  readonly map?: 'string' | 'int64';
   /** It need not be fed. */
   readonly optional?: true;
   /**

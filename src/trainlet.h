@@ -147,7 +147,8 @@ const char *trainlet_session_node_times(TrainletSession *s, TrainletPart part);
 
 /* ---- tensors in and out ---- */
 
-/* Ranks of outputs that are not tensors: a sequence, whose `count` tensors follow it, and an empty optional. */
+/* Ranks of outputs that are not tensors: a sequence, whose `count` tensors follow it, and an empty optional. A sequence
+ * of maps, as ZipMap gives, is one of two tensors: the keys (C) of all, and the values (N, C), a row for each map. */
 enum { TRAINLET_SEQUENCE = -1, TRAINLET_NOTHING = -2 };
 
 typedef struct TrainletTensor {
@@ -172,7 +173,8 @@ void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *n
 /* The same for a tensor of strings: where to write `bytes` of text, each string with a zero byte at its end. */
 void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims,
                                  size_t bytes);
-/* The next `count` tensors fed for this input, a sequence, are its items. STATUS_INVALID_FEED. */
+/* The next `count` tensors fed for this input, a sequence, are its items; of a map they are two, keys and values.
+ * STATUS_INVALID_FEED. */
 Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, const char *name, int count);
 /* From here on runs of the train or eval model may fetch the gradient of its first output, the loss, towards this input
  * as `<input>_grad`. It costs nothing where it is not fetched. STATUS_INVALID_FEED (no such input),

@@ -23,11 +23,13 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
-/* What the file declares of a value that may be a sequence, an optional or both; the value has no type until it is
- * bound to what was fed. */
+/* What the file declares of a value that may be a sequence, an optional, both, or a map or sequence of maps; the value
+ * has no type until it is bound to what was fed. A map is two tensors, its keys and its values; a sequence of maps with
+ * the same keys is these and the values of all, a row each. */
 typedef struct Declared {
   bool sequence, optional;
-  DType type;  /* of the tensor, or of each of the sequence */
+  DType map;   /* of the keys of a map, or of each map of the sequence; NONE: there are none */
+  DType type;  /* of the tensor, of each of the sequence, or of the values of maps */
   Shape shape; /* of each; rank -1: any */
 } Declared;
 

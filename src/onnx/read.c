@@ -238,17 +238,29 @@ static Status read_tensor_type(Reader *r, const char *name, const Onnx__TypeProt
   return STATUS_OK;
 }
 
-/* A tensor, a sequence of tensors, or an optional of either. */
+/* A tensor, a sequence of tensors, an optional of either, or a map or a sequence of maps. */
 static Status read_type(Reader *r, const char *name, const Onnx__TypeProto *type, Declared *out) {
   out->optional = type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
   if (out->optional) type = type->optional_type->elem_type;
   out->sequence = type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
   if (out->sequence) type = type->sequence_type->elem_type;
-  if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return read_tensor_type(r, name, type->tensor_type, out);
-  return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
-                   "input '%.128s' is %s; we feed graphs with tensors, sequences of tensors and optionals of these",
-                   name, out->sequence ? "a sequence of what are no tensors" : "a map or of no type");
+  bool is_map = type && type->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE && !out->optional;
+  if (is_map) {
+    out->map = (DType)type->map_type->key_type;
+    type = out->map == DTYPE_INT64 || out->map == DTYPE_STRING ? type->map_type->value_type : NULL;
+  }
+  if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+    TRY(read_tensor_type(r, name, type->tensor_type, out));
+    if (is_map) out->shape.rank = -1; /* a number for each key */
+    return STATUS_OK;
+  }
+  return error_set(
+      r->error, STATUS_UNSUPPORTED_OP, NULL,
+      "input '%.128s' is %s; we feed graphs with tensors, sequences of tensors, optionals of these and maps", name,
+      is_map          ? "a map whose keys are neither int64 nor string"
+      : out->sequence ? "a sequence of what are no tensors"
+      : out->optional ? "an optional of what is neither a tensor nor a sequence"
+                      : "of no type");
 }
 
 static Status declare(Reader *r, const char *name, const Declared *d, Value *v) {
@@ -267,14 +279,19 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
     return STATUS_OK; /* files of IR 3 list their initializers here, too */
   Declared d = {0};
   TRY(read_type(r, name, from->type, &d));
-  bool declares = d.sequence || d.optional;
+  bool declares = d.sequence || d.optional || d.map;
+  if (d.sequence && d.map)
+    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is a sequence of maps; we feed single maps",
+                     name);
   if (!r->graph->waiting.allowed && d.type == DTYPE_STRING)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
                      "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
   if (declares && !r->graph->waiting.allowed)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
                      "input '%.128s' is %s; training feeds graphs with tensors alone", name,
-                     d.optional ? "an optional" : "a sequence");
+                     d.optional   ? "an optional"
+                     : d.sequence ? "a sequence"
+                                  : "a map");
   if (!declares && d.shape.rank < 0)
     return invalid(r, NULL, "input '%.128s' has no shape; dims may be unknown, their number must be given", name);
   Value *v = declares ? graph_value(r->graph, name, DTYPE_NONE, NULL, VALUE_INPUT)

@@ -23,10 +23,12 @@ static void put_value(Printer *p, const Graph *g, const char *name, DType type, 
   printer_put(p, ","), printer_key(p, "dims"), put_dims(p, g, shape);
 }
 
-/* A sequence or optional is described by its tensors; if not even the number of dims is known, none are listed. */
+/* A sequence or optional is described by its tensors, maps by their values; if not even the number of dims is known,
+ * none are listed. */
 static void put_declared(Printer *p, const Graph *g, const char *name, const Declared *d) {
   put_value(p, g, name, d->type, &d->shape);
   if (d->sequence) printer_put(p, ","), printer_key(p, "sequence"), printer_put(p, "true");
+  if (d->map) printer_put(p, ","), printer_key(p, "map"), printer_string(p, dtype_name(d->map));
   if (d->optional) printer_put(p, ","), printer_key(p, "optional"), printer_put(p, "true");
 }
 

@@ -5,7 +5,12 @@
 
 #include "graph/sequence.h"
 
-static bool is_sequence(const Feed *f) { return f->input->declared && f->input->declared->sequence; }
+/* Or a map, which comes as a sequence of its keys and its values. */
+static bool is_sequence(const Feed *f) {
+  return f->input->declared && (f->input->declared->sequence || f->input->declared->map);
+}
+
+static DType type_of_item(const Declared *d, int i) { return d->map && i == 0 ? d->map : d->type; }
 
 /* ---- taking ---- */
 
@@ -20,7 +25,7 @@ static bool dims_fit(const Shape *came, const Shape *wanted) {
 static Status check(const Feed *f, DType type, const Shape *shape, Error *error) {
   const Declared *d = f->input->declared;
   const Shape *wanted_shape = d ? &d->shape : &f->input->shape;
-  DType wanted_type = d ? d->type : f->input->type;
+  DType wanted_type = d ? type_of_item(d, f->came) : f->input->type;
   const char *name = f->input->name;
   char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
   if (type != wanted_type)
@@ -65,7 +70,7 @@ static bool make_item(Feed *f, Graph *g, Arena *arena) {
   Feed *items = arena_list_grow(arena, f->items, f->items_made, &f->item_capacity, sizeof *items);
   if (items) f->items = items;
   if (!name || !input || !items) return false;
-  *input = (Value){.name = name, .type = f->input->declared->type, .kind = VALUE_INPUT};
+  *input = (Value){.name = name, .type = type_of_item(f->input->declared, f->items_made), .kind = VALUE_INPUT};
   f->items[f->items_made++] = (Feed){.input = input};
   return true;
 }
@@ -75,6 +80,10 @@ Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error) {
   if (!is_sequence(f))
     return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' is a tensor, it cannot be fed with a sequence",
                      name);
+  if (f->input->declared->map && count != 2)
+    return error_set(error, STATUS_INVALID_FEED, NULL,
+                     "input '%.100s' is a map: its keys and its values must come, %d tensors were announced", name,
+                     count);
   if (count < 0 || count > SEQUENCE_MAX)
     return error_set(error, STATUS_INVALID_FEED, NULL,
                      "input '%.100s': a sequence of %d tensors came, we take up to %d", name, count, SEQUENCE_MAX);

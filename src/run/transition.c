@@ -101,8 +101,8 @@ static Status check_fed(const Request *r, Error *error) {
     const Declared *d = v->declared;
     if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->waiting.open)) continue;
     if (d)
-      return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a sequence of %s) is missing", v->name,
-                       dtype_name(d->type));
+      return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a %s of %s) is missing", v->name,
+                       d->sequence ? "sequence" : "map", dtype_name(d->type));
     return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (%s %s) is missing", v->name,
                      dtype_name(v->type), shape_print(&v->shape, dims));
   }

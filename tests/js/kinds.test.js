@@ -45,21 +45,20 @@ test('a model with such an input is refused by the name of the input and what it
   const wrapped = (/** @type {number} */ field, inner = tensor(FLOAT)) =>
     message([field, message(field === KINDS.map ? [1, 7] : [1, inner], [2, tensor(FLOAT)])]);
   const map = wrapped(KINDS.map);
+  const byFloats = message([KINDS.map, message([1, FLOAT], [2, tensor(FLOAT)])]);
   const nowhere = [
     [model(tensor(14)), /input 'x' has elements of type unknown, which we lack/],
-    [
-      model(map),
-      /input 'x' is a map or of no type; we feed graphs with tensors, sequences of tensors and optionals of these/,
-    ],
-    [model(new Uint8Array()), /input 'x' is a map or of no type/],
-    [model(wrapped(KINDS.sequence, map)), /input 'x' is a sequence of what are no tensors/],
+    [model(byFloats), /input 'x' is a map whose keys are neither int64 nor string; we feed graphs with tensors, /],
+    [model(new Uint8Array()), /input 'x' is of no type; we .* sequences of tensors, optionals of these and maps/],
+    [model(wrapped(KINDS.sequence, map)), /input 'x' is a sequence of maps; we feed single maps/],
     [model(wrapped(KINDS.sequence, wrapped(KINDS.optional))), /input 'x' is a sequence of what are no tensors/],
-    [model(wrapped(KINDS.optional, map)), /input 'x' is a map or of no type/],
+    [model(wrapped(KINDS.optional, map)), /input 'x' is an optional of what is neither a tensor nor a sequence/],
   ];
   const notInTraining = [
     [model(tensor(STRING)), /input 'x' has elements of type string; training feeds graphs with numbers alone/],
     [model(tensor(FLOAT), ['names', tensor(STRING)]), /input 'names' has elements of type string/],
     [model(wrapped(KINDS.sequence)), /input 'x' is a sequence; training feeds graphs with tensors alone/],
+    [model(map), /input 'x' is a map; training feeds graphs with tensors alone/],
     [model(wrapped(KINDS.optional)), /input 'x' is an optional; training feeds graphs with tensors alone/],
   ];
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ (nowhere))
