@@ -1,0 +1,8 @@
+/* Linear models: their coefficients become weights, which train as those of any layer. */
+#pragma once
+#include "graph/compose.h"
+
+/* Input 0 in float32 as rows; of rank 1 it is one row. NULL with a sentence. */
+Value *linear_rows(Compose *c);
+/* x · coefficientsᵀ + intercepts, with `rows` rows of coefficients. NULL with a sentence. */
+Value *linear_scores(Compose *c, int64_t rows, const Attr *intercepts);

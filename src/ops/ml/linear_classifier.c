@@ -1,0 +1,56 @@
+/* LinearClassifier: scores x · coefficientsᵀ + intercepts, and the label of the largest one. Of a single row of
+ * coefficients the label is the second one where the score is above 0. */
+#include "ops/ml/class_labels.h"
+#include "ops/ml/linear.h"
+#include "ops/ml/post_transform.h"
+
+/* (N) from 0: which class. */
+static Value *best_class(Compose *c, Value *scores, bool single) {
+  Graph *g = c->graph;
+  static const int64_t columns = 1, flat = -1;
+  if (!single) return emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", columns), attr_of_int("keepdims", 0)), scores);
+  Value *above = emit(g, "Greater", emit(g, "Reshape", scores, emit_ints(g, &flat, 1)), emit_float(g, 0));
+  return emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_INT64)), above);
+}
+
+/* 1 - score beside the score, as ONNX Runtime has it whatever the post transform. */
+static Value *both_classes(Compose *c, Value *score) {
+  return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", 1)),
+                   emit(c->graph, "Sub", emit_float(c->graph, 1), score), score);
+}
+
+static Status linear_classifier_compose(Compose *c) {
+  const Node *n = c->node;
+  const Attr *intercepts = node_attr(n, "intercepts", ATTR_FLOATS);
+  ClassLabels labels;
+  PostTransform how;
+  TRY(post_transform_read(n, &how));
+  TRY(class_labels_read(n, "classlabels_ints", "classlabels_strings", &labels));
+  int64_t rows = intercepts && intercepts->count ? intercepts->count : (int64_t)labels.count;
+  bool single = rows == 1 && labels.count == 2;
+  if (!single && (size_t)rows != labels.count)
+    return node_invalid(n, "it has %zu class labels and %lld intercepts", labels.count, (long long)rows);
+  Value *scores = linear_scores(c, rows, intercepts && intercepts->count ? intercepts : NULL);
+  Value *names = class_labels_constant(c, &labels);
+  Value *best = scores ? best_class(c, scores, single) : NULL;
+  c->out[0] = emit(c->graph, "Gather", names, best);
+  if (n->out_count > 1) c->out[1] = single ? both_classes(c, scores) : post_transform_emit(c, how, scores);
+  return c->graph->error->status;
+}
+
+OPERATOR(linear_classifier) = {
+    .name = "LinearClassifier",
+    .domain = "ai.onnx.ml",
+    .since = {1},
+    .inputs = {1, 1},
+    .outputs = {1, 2},
+    .flags = OP_ANY_TYPE | OP_STRINGS,
+    .compose = linear_classifier_compose,
+    .cases = CASES({"f32[4,2]",
+                    "coefficients=[0.5,-2.0,1.0,3.0,-1.0,1.0] intercepts=[0.25,0.5,0.75] classlabels_ints=[3,5,7] "
+                    "post_transform=SOFTMAX",
+                    .outputs = 2},
+                   {"f32[4,2]", "coefficients=[0.5,-2.0] intercepts=[0.25] classlabels_ints=[0,1]", .outputs = 2},
+                   {"i32[4,2]", "coefficients=[0.5,-2.0,1.0,3.0] classlabels_ints=[0,1] post_transform=LOGISTIC",
+                    .outputs = 2}),
+};
