@@ -82,11 +82,14 @@ Status graph_compose(Graph *g, const Added *a, Value **out) {
   return STATUS_OK;
 }
 
-/* The input that is missing, or if that is a value within the composition, an input on which it may depend. */
+/* The input or item of one that is missing, or if that is a value within the composition, an input on which it may
+ * depend. */
 static Value *awaited_input(const Added *a, const Value *missed) {
   Value *first = NULL;
   for (int i = 0; i < a->in_count; i++) {
     if (a->in[i] && a->in[i] == missed) return a->in[i];
+    for (int k = 0; a->in[i] && a->in[i]->kind == VALUE_SEQUENCE && k < a->in[i]->item_count; k++)
+      if (a->in[i]->items[k] == missed) return a->in[i]->items[k];
     if (a->in[i] && a->in[i]->kind != VALUE_CONSTANT && !first) first = a->in[i];
   }
   return first;

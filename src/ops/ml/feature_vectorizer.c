@@ -1,5 +1,18 @@
-/* FeatureVectorizer: its inputs side by side, in float32. */
+/* FeatureVectorizer: its inputs side by side, in float32; each as wide as inputdimensions says, cut off or filled with
+ * 0. */
 #include "ops/ml/linear.h"
+
+/* Filled with 0 as far as it may be necessary, then cut off. */
+static Value *as_wide(Compose *c, Value *x, int64_t width) {
+  static const int64_t columns = 1, start = 0;
+  Dim came = x->shape.dim[1];
+  if (came == width) return x;
+  if (dim_is_symbol(came) || came < width)
+    x = emit(c->graph, "Pad", x,
+             emit_ints(c->graph, (int64_t[]){0, 0, 0, dim_is_symbol(came) ? width : width - came}, 4));
+  return emit(c->graph, "Slice", x, emit_ints(c->graph, &start, 1), emit_ints(c->graph, &width, 1),
+              emit_ints(c->graph, &columns, 1));
+}
 
 static Status feature_vectorizer_compose(Compose *c) {
   const Node *n = c->node;
@@ -12,14 +25,10 @@ static Status feature_vectorizer_compose(Compose *c) {
   for (int i = 0; i < n->in_count; i++) {
     const Shape *x = &n->in[i]->shape;
     TRY(node_want_rank(n, i, 1, RANK_MAX));
-    size_t width = 0;
-    Shape features = {.rank = x->rank - (x->rank > 1)};
-    for (int d = 0; d < features.rank; d++) features.dim[d] = x->dim[d + (x->rank > 1)];
-    if (shape_is_concrete(&features) && (!shape_count(&features, &width) || (int64_t)width != widths[i]))
-      return node_invalid(n, "input %d has %zu features, inputdimensions says %lld", i, width, (long long)widths[i]);
+    if (widths[i] < 0) return node_invalid(n, "inputdimensions has %lld", (long long)widths[i]);
     Value *flat = compose_cast(c, n->in[i], DTYPE_FLOAT32);
-    parts[i] = x->rank == 2 ? flat
-                            : emit(c->graph, "Reshape", flat, emit_ints(c->graph, x->rank == 1 ? one_row : row, 2));
+    if (x->rank != 2) flat = emit(c->graph, "Reshape", flat, emit_ints(c->graph, x->rank == 1 ? one_row : row, 2));
+    parts[i] = flat ? as_wide(c, flat, widths[i]) : NULL;
   }
   return compose_done(c, emit_first(c->graph, "Concat", ATTRS(attr_of_int("axis", 1)), parts, n->in_count));
 }
@@ -31,5 +40,5 @@ OPERATOR(feature_vectorizer) = {
     .inputs = {1, -1},
     .flags = OP_ANY_TYPE,
     .compose = feature_vectorizer_compose,
-    .cases = CASES({"f32[3,2] i64[3,1]", "inputdimensions=[2,1]"}, {"f32[3] f32[1,2]", "inputdimensions=[3,2]"}),
+    .cases = CASES({"f32[3,2] i64[3,1]", "inputdimensions=[2,1]"}, {"f32[3] f32[1,2]", "inputdimensions=[4,1]"}),
 };

@@ -32,7 +32,12 @@ Value *linear_scores(Compose *c, int64_t rows, const Attr *intercepts) {
                         n->in[0]->name, (long long)x->shape.dim[1]),
            NULL;
   Value *w = weight(c, coefficients, SHAPE(rows, features));
+  Graph *g = c->graph;
+  Node *around = g->composing;
   AttrList attrs = ATTRS(attr_of_int("transB", 1));
-  return intercepts ? emit_with(c->graph, "Gemm", attrs, x, w, weight(c, intercepts, SHAPE(rows)))
-                    : emit_with(c->graph, "Gemm", attrs, x, w);
+  g->composing = NULL; /* the Gemm is the model's own: its weights train as those of any other */
+  Value *scores = intercepts ? emit_with(g, "Gemm", attrs, x, w, weight(c, intercepts, SHAPE(rows)))
+                             : emit_with(g, "Gemm", attrs, x, w);
+  g->composing = around;
+  return scores;
 }

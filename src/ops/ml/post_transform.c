@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "kernels/vector_math.h"
+
 enum { POSTS = 5 };
 static const char *const words[POSTS] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
 #define NEXT_TO_0 1e-7f /* counts as 0 */
@@ -16,14 +18,16 @@ Status post_transform_read(const Node *n, PostTransform *out) {
 
 /* ---- of a row ---- */
 
+static float e_to(float x) { return f32x4_exp(f32x4_splat(x))[0]; }
+
 float post_transform_logistic(float x) {
-  float y = 1 / (1 + expf(-fabsf(x)));
+  float y = 1 / (1 + e_to(-fabsf(x)));
   return x < 0 ? 1 - y : y;
 }
 
 /* √2 · erf⁻¹(2x - 1), by Winitzki's formula. */
 static float probit(float x) {
-  float y = 2 * x - 1, l = logf((1 - y) * (1 + y)), v = 2 / (3.14159f * 0.147f) + 0.5f * l;
+  float y = 2 * x - 1, l = f32x4_log(f32x4_splat((1 - y) * (1 + y)))[0], v = 2 / (3.14159f * 0.147f) + 0.5f * l;
   return 1.41421356f * (y < 0 ? -1 : 1) * sqrtf(sqrtf(v * v - l / 0.147f) - v);
 }
 
@@ -32,7 +36,7 @@ static void softmax_row(float *x, size_t count, bool skips_0) {
   for (size_t i = 0; i < count; i++) max = x[i] > max ? x[i] : max;
   for (size_t i = 0; i < count; i++) {
     bool skipped = skips_0 && fabsf(x[i]) <= NEXT_TO_0;
-    x[i] = skipped ? x[i] * expf(-max) : expf(x[i] - max);
+    x[i] = skipped ? x[i] * e_to(-max) : e_to(x[i] - max);
     if (!skipped) sum += x[i];
   }
   for (size_t i = 0; i < count; i++) x[i] /= sum;

@@ -1,12 +1,6 @@
 /* TreeEnsemble: what the leaves of all trees give to each target; leaves have lists of their own, and a node may ask
  * whether a feature is one of a set. */
-#include "ops/ml/forest.h"
-#include "ops/ml/post_transform.h"
-
-typedef struct Ensemble {
-  Forest forest;
-  PostTransform how;
-} Ensemble;
+#include "ops/ml/tree_targets.h"
 
 static Status take_ints(const Node *n, const char *name, size_t count, const int64_t **out) {
   int came;
@@ -40,14 +34,25 @@ static Status read_leaves(const Node *n, ForestSource *out) {
   return STATUS_OK;
 }
 
-static Status read_source(const Node *n, Arena *arena, ForestSource *out) {
+static Status read_how(const Node *n, TreeTargets *p) {
+  int64_t how = node_int(n, "post_transform", POST_NONE), aggregate = node_int(n, "aggregate_function", AGGREGATE_SUM);
+  if (how < POST_NONE || how > POST_PROBIT) return node_invalid(n, "post_transform is %lld", (long long)how);
+  if (aggregate < AGGREGATE_AVERAGE || aggregate > AGGREGATE_MAX)
+    return node_invalid(n, "aggregate_function is %lld", (long long)aggregate);
+  p->how = (PostTransform)how;
+  p->forest.aggregate = (Aggregate)aggregate;
+  return STATUS_OK;
+}
+
+static Status read_trees(const Node *n, ForestSource *out, TreeTargets *p) {
   int count, roots, missing;
   const Attr *modes = node_attr(n, "nodes_modes", ATTR_TENSOR);
-  *out = (ForestSource){.arena = arena, .features = node_ints(n, "nodes_featureids", &count)};
-  out->count = (size_t)count;
   ForestNumbers splits;
-  TRY(forest_numbers(n, "nodes_splits", arena, &splits));
-  TRY(forest_numbers(n, "membership_values", arena, &out->members));
+  TRY(read_how(n, p));
+  out->features = node_ints(n, "nodes_featureids", &count);
+  out->count = (size_t)count;
+  TRY(forest_numbers(n, "nodes_splits", out->arena, &splits));
+  TRY(forest_numbers(n, "membership_values", out->arena, &out->members));
   if (splits.count != out->count)
     return node_invalid(n, "nodes_splits has %zu numbers, it must have %zu", splits.count, out->count);
   if (!modes || modes->tensor->type != DTYPE_UINT8 || shape_elements(&modes->tensor->shape) != out->count)
@@ -60,7 +65,7 @@ static Status read_source(const Node *n, Arena *arena, ForestSource *out) {
   out->root_count = (size_t)roots;
   out->roots = (int64_t *)(uintptr_t)given;
   for (int i = 0; i < 2; i++)
-    if (!(out->next[i] = ARENA_ARRAY(arena, int64_t, count))) return STATUS_OUT_OF_MEMORY;
+    if (!(out->next[i] = ARENA_ARRAY(out->arena, int64_t, count))) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < roots; i++)
     if (given[i] < 0) return node_invalid(n, "tree_roots has %lld", (long long)given[i]);
   TRY(read_places(n, "nodes_falsenodeids", "nodes_falseleafs", out->count, out->next[0]));
@@ -68,57 +73,14 @@ static Status read_source(const Node *n, Arena *arena, ForestSource *out) {
   return read_leaves(n, out);
 }
 
-static Status build(Node *n, Arena *arena, Ensemble *p) {
-  ForestSource source;
-  int64_t targets = node_int(n, "n_targets", 1), how = node_int(n, "post_transform", POST_NONE),
-          aggregate = node_int(n, "aggregate_function", AGGREGATE_SUM);
-  if (targets < 1 || targets > 1 << 20) return node_invalid(n, "n_targets is %lld", (long long)targets);
-  if (how < POST_NONE || how > POST_PROBIT) return node_invalid(n, "post_transform is %lld", (long long)how);
-  if (aggregate < AGGREGATE_AVERAGE || aggregate > AGGREGATE_MAX)
-    return node_invalid(n, "aggregate_function is %lld", (long long)aggregate);
-  p->how = (PostTransform)how;
-  p->forest.aggregate = (Aggregate)aggregate;
-  TRY(read_source(n, arena, &source));
-  return forest_build(n, &source, (size_t)targets, &p->forest);
-}
-
-static Status tree_ensemble_infer(Node *n) {
-  Ensemble *p = NODE_PARAMS(n, Ensemble);
-  Arena brief = {0};
-  Shape y;
-  if (!dtype_is_float(n->in[0]->type))
-    return node_invalid(n, "input 0 ('%.64s') is %s, it must be floats", n->in[0]->name, dtype_name(n->in[0]->type));
-  Status status = p ? build(n, &brief, p) : STATUS_OUT_OF_MEMORY;
-  arena_free(&brief);
-  if (status == STATUS_OK) status = forest_shape(n, &p->forest, &y);
-  return status == STATUS_OK ? node_output(n, 0, n->in[0]->type, &y) : status;
-}
-
-static void finish(const Node *n, const Forest *f, size_t row, double *scores) {
-  const Ensemble *p = n->params;
-  size_t count = f->targets, first = row * count;
-  bool as_it_is = p->how == POST_NONE || (count == 1 && p->how != POST_PROBIT);
-  double *wide = (double *)n->out[0]->data + first;
-  float *narrow = f->wide ? (float *)(void *)scores : out_f32(n, 0) + first; /* scores are not read again */
-  forest_total(f, scores);
-  for (size_t i = 0; i < count && f->wide && as_it_is; i++) wide[i] = scores[i];
-  if (f->wide && as_it_is) return;
-  for (size_t i = 0; i < count; i++) narrow[i] = (float)scores[i];
-  if (!as_it_is) post_transform_row(p->how, narrow, count);
-  for (size_t i = 0; i < count && f->wide; i++) wide[i] = (double)narrow[i];
-}
-
-static void tree_ensemble_run(const Node *n) { forest_run(n, &((const Ensemble *)n->params)->forest, finish); }
-
-static double tree_ensemble_work(const Node *n) { return forest_work(n, &((const Ensemble *)n->params)->forest); }
-
 OPERATOR(tree_ensemble) = {
     .name = "TreeEnsemble",
     .domain = "ai.onnx.ml",
     .since = {5},
     .inputs = {1, 1},
     .flags = OP_FLOAT64,
-    .infer = tree_ensemble_infer,
-    .run = tree_ensemble_run,
-    .work = tree_ensemble_work,
+    .infer = tree_targets_infer,
+    .run = tree_targets_run,
+    .work = tree_targets_work,
+    .own = &(const TreeReader){read_trees, true},
 };

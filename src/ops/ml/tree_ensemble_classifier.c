@@ -1,5 +1,6 @@
 /* TreeEnsembleClassifier: scores of classes that the leaves of all trees add up to, and the label of the best. Of two
- * classes ONNX Runtime has its own rules, which are these. */
+ * classes ONNX Runtime has its own rules, which are these; but where it gives 0 or 1 for labels that are other numbers,
+ * we give the labels. */
 #include "ops/ml/class_labels.h"
 #include "ops/ml/post_transform.h"
 #include "ops/ml/tree_nodes.h"
@@ -61,27 +62,26 @@ static size_t best_of_many(const Forest *f, double *scores) {
   return best == f->targets ? 0 : best;
 }
 
-/* Of two classes: which one, and both scores. */
+/* Of two classes: which one, and both scores. A class that no leaf has added to stays 0. */
 static size_t best_of_two(const Classifier *p, double *scores, float *z) {
   const ForestNumbers *base = &p->forest.base;
-  bool second = !forest_untouched(scores[1]);
+  bool first = !forest_untouched(scores[0]), second = !forest_untouched(scores[1]);
   if (base->count == 2 && second) {
     scores[1] = base->items[1] + scores[0];
     scores[0] = -scores[1];
-  } else if (base->count) {
-    scores[0] += base->items[0];
-    if (base->count == 2) scores[1] += base->items[1];
+  } else if (base->count) scores[0] += base->items[0];
+  double s = second ? scores[1] : first ? scores[0] : 0;
+  bool share = p->one_column && p->positive;
+  size_t best = s > (share ? 0.5 : 0);
+  if (second || base->count == 2 || p->how == POST_PROBIT) {
+    z[0] = first ? (float)scores[0] : 0;
+    z[1] = second ? (float)scores[1] : 0;
+    post_transform_row(p->how, z, 2);
+    return best;
   }
-  bool both = second || base->count == 2;
-  double s = second ? scores[1] : scores[0];
-  size_t best = s > (p->one_column && p->positive ? 0.5 : 0);
-  z[0] = (float)scores[0];
-  z[1] = (float)scores[1];
-  if (both || p->how == POST_PROBIT) return post_transform_row(p->how, z, 2), best;
   z[1] = (float)s;
-  z[0] = p->one_column && p->positive ? 1 - z[1] : -z[1];
-  if (p->one_column && p->positive) return best;
-  if (p->how == POST_LOGISTIC) z[0] = post_transform_logistic(z[0]), z[1] = post_transform_logistic(z[1]);
+  z[0] = share && p->how != POST_LOGISTIC ? 1 - z[1] : -z[1];
+  if (p->how == POST_LOGISTIC) post_transform_row(p->how, z, 2);
   return best;
 }
 
