@@ -431,6 +431,17 @@ export class Core {
     return this.#result();
   }
 
+  /** @param {string} output */
+  outputLayer(output) {
+    return this.#engine.json('abi_session_output_layer', this.#session, output);
+  }
+
+  /** @param {Protocol['extend']['in']} args */
+  extend([which, ...args]) {
+    this.tell(['extend', this.#engine.constants.artifacts[which], ...args]);
+    return this.#result();
+  }
+
   #result() {
     const bytes = this.#engine.copy(
       this.#engine.pointer('abi_session_result', this.#session),

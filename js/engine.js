@@ -16,7 +16,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
  *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
  *   shrunkFor: string,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count' | 'counted' | 'isSum', number> }} Constants
- * @typedef {number | bigint | string | Uint8Array | BigInt64Array} Argument
+ * @typedef {number | bigint | string | Uint8Array | Float32Array | BigInt64Array} Argument
  */
 
 const encoder = new TextEncoder();

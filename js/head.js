@@ -9,9 +9,9 @@ import { Tensor } from './tensor.js';
 /** Examples that go through the lower layers at a time. */
 const BATCH = 32;
 /** Label smoothing: without it, examples that are told apart easily would make the scores as large as can be. */
-const DOUBT = 0.1;
+export const DOUBT = 0.1;
 /** What the scale of first scores is chosen from: powers of 2 by the mean squared distance within the classes. */
-const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
+export const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
 
 /**
  * Gives the last layer the weights of the best linear classifier if the features of each class lay around its mean μ,
@@ -96,14 +96,14 @@ function weightsOf(rows, labels, classes) {
 }
 
 /** Of no rows: zeros, which is the middle. @param {ArrayLike<number>[]} rows @param {number} count */
-function meanOf(rows, count) {
+export function meanOf(rows, count) {
   const mean = new Float64Array(count);
   for (const row of rows) for (let i = 0; i < count; i++) mean[i] += row[i] / rows.length;
   return mean;
 }
 
 /** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-function dot(a, b) {
+export function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;

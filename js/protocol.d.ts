@@ -71,6 +71,15 @@ export interface SessionInfo {
   warnings: string[];
 }
 
+/** What gives an output: names, and the axis of the weight along which its classes are. */
+export interface OutputLayer {
+  features: string;
+  weight: string;
+  bias?: string;
+  classes: number;
+  axis: 0 | 1;
+}
+
 /** Epoch, batches done in it, the shuffle's seed, examples in the data set, batch size. */
 export type Position = readonly [number, number, number, number, number];
 export type PropertyEntry =
@@ -185,7 +194,10 @@ export interface Protocol {
   dropGrad: { in: void; out: void };
   resetGrad: { in: void; out: void };
   /** A call of abi_session_…, of which only an error is told. */
-  tell: { in: readonly [name: 'set_groups' | 'set_ema', ...args: (number | string)[]]; out: void };
+  tell: {
+    in: readonly [name: 'set_groups' | 'set_ema' | 'extend', ...args: (number | string | Float32Array)[]];
+    out: void;
+  };
   getLearningRate: { in: void; out: number };
   setLearningRate: { in: number; out: void };
   steps: { in: void; out: number };
@@ -209,6 +221,20 @@ export interface Protocol {
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
   export: {
     in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean };
+    out: Uint8Array<ArrayBuffer>;
+  };
+  outputLayer: { in: string; out: OutputLayer };
+  /** The file of a session whose output has `count` classes more. */
+  extend: {
+    in: readonly [
+      which: 'train' | 'eval' | 'optimizer' | 'checkpoint',
+      output: string,
+      /** JSON: of all classes. */
+      names: string,
+      count: number,
+      weights: Float32Array,
+      biases: Float32Array,
+    ];
     out: Uint8Array<ArrayBuffer>;
   };
   memoryPlan: { in: void; out: MemoryPlan };

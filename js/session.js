@@ -10,7 +10,7 @@ import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, Feeds, Fetches,
+ * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, ExtendOptions, Feeds, Fetches,
  * FetchStructure, FitOptions } from './types.js'
  */
 /**
@@ -207,6 +207,11 @@ export class TrainingSession {
   /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
   async calibrate(data, options) {
     return await (await later(() => import('./calibration.js'))).calibrate(this, data, options);
+  }
+
+  /** @param {[name: string, newClasses: readonly string[], options?: ExtendOptions]} args */
+  async extendOutput(...args) {
+    return await (await later(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
   }
 
   async getMemoryPlan() {

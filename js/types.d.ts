@@ -450,6 +450,19 @@ export interface CalibrateOptions {
   readonly unknown?: boolean | { readonly missed?: number };
 }
 
+/** Options of `extendOutput`. */
+export interface ExtendOptions {
+  /** Names of the classes that the output has so far, in their order. Default: the model's own (`classNames`). */
+  classes?: readonly string[];
+  /**
+   * From which the new classes answer before any step, by the means of their features; their labels are names, or
+   * indices in all classes, the old ones first. With some examples of old classes as well the new ones are told from
+   * those, without them only from what the old weights say. Default, and for a class of which there is none: the score
+   * is the mean of the old classes' scores, never the largest.
+   */
+  examples?: FineTuneData;
+}
+
 /** What `calibrate` found. */
 export interface Calibrated {
   /** By which scores are divided; 1 also where none between 1/20 and 20 fits best, as where all examples are right. */
@@ -1164,6 +1177,23 @@ export class TrainingSession {
    * Errors: `invalid-argument` (no head, labels that are no class, inputs of other lengths).
    */
   initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
+  /**
+   * Gives artifacts of this session with more classes in an output: what a trained head knows stays, and the new classes
+   * are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores the same;
+   * the new classes' optimizer state is zero, as if their weights had never had a gradient. The session itself stays as
+   * it is, until it is released.
+   * ```js
+   * const artifacts = await session.extendOutput('scores', ['heart', 'star'], { examples });
+   * const wider = await TrainingSession.create(artifacts);
+   * await wider.fit(all); // examples of old classes too: what is not learned again is forgotten
+   * ```
+   * The output is that of a `head`, or of any last layer that is a Gemm, or a MatMul with or without an Add. To load
+   * a checkpoint of the wider session later, keep the artifacts. A `fit` that was cut short does not go on in them, and
+   * a calibration is dropped, which `warnings` says.
+   * Errors: `invalid-argument` (another last layer or loss, a name that a class has already, a model without names of
+   * its classes where `classes` does not give them), `non-finite-loss` as of `saveCheckpoint`.
+   */
+  extendOutput(name: string, newClasses: readonly string[], options?: ExtendOptions): Promise<Artifacts>;
   /**
    * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo
    * et al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })`

@@ -339,6 +339,18 @@ typedef enum TrainletExport {
  * STATUS_INVALID_ARGUMENT for names that do not exist and for training that ONNX cannot describe,
  * STATUS_NON_FINITE_LOSS as for save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form);
+/* The layer that computes an output of the eval model, as JSON: {"features": the value that it reads, "weight", "bias"
+ * (absent: it has none), "classes": how many, "axis": of the weight, along which the classes are}. Valid until the next
+ * call; NULL when memory is out and, with STATUS_INVALID_ARGUMENT, where the output is not given by a Gemm, or by a
+ * MatMul with or without an Add, whose weight is a parameter that nothing else reads. */
+const char *trainlet_session_output_layer(TrainletSession *s, const char *output);
+/* The part (TRAINLET_TRAIN, _EVAL, _OPTIMIZER or _CHECKPOINT) of a session like this one whose output has `count`
+ * classes more: `weights` (count, features) and `biases` (count) are theirs, moments of them are zero, and all else is
+ * as it is now, but that a fit, its best parameters and a calibration are forgotten. names: of all classes, a JSON
+ * array of strings, or "". STATUS_INVALID_ARGUMENT as for output_layer, and where what reads the output does not take
+ * more classes; the errors of save. */
+Status trainlet_session_extend(TrainletSession *s, TrainletPart part, const char *output, const char *names, int count,
+                               const float *weights, const float *biases);
 /* How a compact file has the float32 parameters of two or more dims: as they are; as float16; or as int8, symmetric,
  * with a scale for each channel of the first dim. What float16 or int8 cannot hold stays as it is. */
 typedef enum TrainletWeights {
@@ -350,7 +362,7 @@ typedef enum TrainletWeights {
  * what else there is of an eval and optimizer model. STATUS_INVALID_ARGUMENT where one is missing, after ready, and for
  * a model whose nodes depend on what is fed. */
 Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights);
-/* The file of the last save, export or compact and its size; NULL and 0 when there is none. */
+/* The file of the last save, export, extend or compact and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
 void trainlet_session_result_free(TrainletSession *s);
 

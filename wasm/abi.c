@@ -458,6 +458,17 @@ Status abi_session_export(TrainletSession *s, const char *outputs, int training_
                                       : TRAINLET_EXPORT_MODEL;
   return trainlet_session_export(s, outputs, form), session_status(s);
 }
+EXPORT(abi_session_output_layer) const char *abi_session_output_layer(TrainletSession *s, const char *output) {
+  const char *text = trainlet_session_output_layer(s, output);
+  session_status(s);
+  return text;
+}
+EXPORT(abi_session_extend)
+Status abi_session_extend(TrainletSession *s, int which, const char *output, const char *names, int count,
+                          const float *weights, const float *biases) {
+  trainlet_session_extend(s, (TrainletPart)which, output, names, count, weights, biases);
+  return session_status(s);
+}
 EXPORT(abi_session_compact) Status abi_session_compact(TrainletSession *s, int weights) {
   return trainlet_session_compact(s, (TrainletWeights)weights), session_status(s);
 }

@@ -26,8 +26,7 @@ void trainlet_session_result_free(TrainletSession *s) {
   session_leave(s, true);
 }
 
-/* The result of a save or an export; a failed one leaves nothing. */
-static Status finish(TrainletSession *s, Status status) {
+Status session_finish_result(TrainletSession *s, Status status) {
   if (status != STATUS_OK || budget_missed()) forget_result(s);
   return session_leave(s, status == STATUS_OK);
 }
@@ -56,7 +55,7 @@ PART(training_info_write, session_write_algorithm);
 PART(onnx_write_training, onnx_write_training);
 PART(compact_write, compact_write);
 
-static Status write_checkpoint(TrainletSession *s, Checkpoint *c, TrainletFormat format) {
+Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format) {
   if (format == TRAINLET_FORMAT_TRAINLET)
     return part_checkpoint_write ? part_checkpoint_write(c, &s->error, &s->result, &s->result_bytes)
                                  : part_missing(&s->error, "writer of Trainlet's checkpoints");
@@ -70,7 +69,8 @@ static bool keeps_moments(const Parameter *p, TrainletFormat format) {
 }
 
 /* ONNX Runtime wants a first moment even of plain SGD, which keeps none: zeros. */
-static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c) {
+static Status gather_tensors(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena,
+                             Checkpoint *c) {
   bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
   bool none = moments && !s->state.moment_count;
   if (none && format == TRAINLET_FORMAT_TRAINLET) moments = false;
@@ -100,7 +100,7 @@ static Status gather(TrainletSession *s, bool optimizer_state, TrainletFormat fo
   return STATUS_OK;
 }
 
-static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
+Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c) {
   if (!s->ready || !s->has_checkpoint)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
   if ((unsigned)format > TRAINLET_FORMAT_ORT_2)
@@ -110,7 +110,7 @@ static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat form
   if (!isfinite(s->lr) || s->lr < 0)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
-  Checkpoint c = {
+  *c = (Checkpoint){
       .has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
       .step = optimizer_state ? s->steps : 0,
       .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
@@ -120,17 +120,22 @@ static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat form
       .rng_seed = s->rng.seed,
       .rng_step = s->rng.step,
       .fit = s->checkpoint.fit};
-  memcpy(c.position, s->checkpoint.position, sizeof c.position);
+  memcpy(c->position, s->checkpoint.position, sizeof c->position);
+  return gather_tensors(s, optimizer_state, format, arena, c);
+}
+
+static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
+  Checkpoint c;
   Arena arena = {0};
-  Status status = gather(s, optimizer_state, format, &arena, &c);
-  if (status == STATUS_OK) status = write_checkpoint(s, &c, format);
+  Status status = session_gather(s, optimizer_state, format, &arena, &c);
+  if (status == STATUS_OK) status = session_write_checkpoint(s, &c, format);
   arena_free(&arena);
   return status;
 }
 
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
   session_enter(s);
-  return finish(s, save(s, optimizer_state, format));
+  return session_finish_result(s, save(s, optimizer_state, format));
 }
 
 /* ---- all parts in one ---- */
@@ -155,7 +160,7 @@ static Status compact(TrainletSession *s, TrainletWeights weights) {
 
 Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights) {
   session_enter(s);
-  return finish(s, compact(s, weights));
+  return session_finish_result(s, compact(s, weights));
 }
 
 /* ---- export ---- */
@@ -247,5 +252,5 @@ static Status export(TrainletSession *s, const char *outputs, TrainletExport for
 
 Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form) {
   session_enter(s);
-  return finish(s, export(s, outputs, form));
+  return session_finish_result(s, export(s, outputs, form));
 }

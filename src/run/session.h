@@ -123,6 +123,12 @@ Status session_execute(TrainletSession *s, Program *p, StepRange range);
 /* Room for so many outputs, then each of them. */
 Status session_begin_outputs(TrainletSession *s, size_t count);
 void session_take_tensor(TrainletSession *s, const char *name, const Value *v);
+/* ---- files out (run/save.c) ---- */
+/* What a checkpoint of the session says; its tensors are the session's. */
+Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c);
+Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format); /* as its result */
+/* At the end of a public call that makes a file: one that failed leaves none. */
+Status session_finish_result(TrainletSession *s, Status status);
 /* Values of `graph` named in `names` (one a line). */
 Status session_find_values(TrainletSession *s, Graph *graph, const char *names, Arena *arena, Value ***values,
                            int *count);

@@ -17,7 +17,7 @@ before(async () => {
       state = (Math.imul(state, 1103515245) + 12345) >>> 0;
       return state / 2 ** 32;
     };
-    /** A ring, a cross or a bar, white on black, anywhere and of any size. */
+    /** A ring, a cross, a bar or a wheel, white on black, anywhere and of any size. */
     const draw = (label) => {
       const pen = Object.assign(document.createElement('canvas'), { width: 56, height: 56 }).getContext('2d');
       pen.fillRect(0, 0, 56, 56);
@@ -30,14 +30,14 @@ before(async () => {
         pen.moveTo(-x, -y);
         pen.lineTo(x, y);
       };
-      if (label === 'ring') pen.arc(0, 0, 14, 0, 7);
-      else line(15, 0);
-      if (label === 'cross') line(0, 15);
+      if (label === 'ring' || label === 'wheel') pen.arc(0, 0, 14, 0, 7);
+      if (label !== 'ring') line(15, 0);
+      if (label === 'cross' || label === 'wheel') line(0, 15);
       pen.stroke();
       return pen.canvas;
     };
-    globalThis.drawings = async (each) => {
-      const labels = ['ring', 'cross', 'bar'].flatMap((label) => Array(each).fill(label));
+    globalThis.drawings = async (each, signs = ['ring', 'cross', 'bar']) => {
+      const labels = signs.flatMap((label) => Array(each).fill(label));
       const input = await globalThis.Tensor.fromImage(labels.map(draw), { size: 28, channels: 1 });
       return { inputs: { input }, labels };
     };
@@ -95,4 +95,36 @@ test('what was learned is saved and exported with the names of its classes', asy
   });
   assert.deepEqual([found.same, found.classNames], [true, ['ring', 'cross', 'bar']]);
   assert.ok(found.bytes > 1000);
+});
+
+test('one more sign beside those that were learned', async () => {
+  const found = await page.evaluate(async () => {
+    const { drawings, right } = globalThis;
+    const { session, asked } = globalThis.tuned;
+    const signs = [...session.classNames, 'wheel'];
+    const examples = await drawings(10, signs);
+    const wheels = await drawings(40, ['wheel']);
+    const wider = await globalThis.TrainingSession.create(
+      await session.extendOutput('scores', ['wheel'], { examples }),
+    );
+    const [was, is] = [await session.predict(asked.inputs), await wider.predict(asked.inputs)];
+    const rights = async () =>
+      Promise.all(
+        [asked, wheels].map(async (of) => right(await wider.predict(of.inputs, { labels: true }), of.labels)),
+      );
+    const first = await rights();
+    const labels = new globalThis.Tensor(
+      'int64',
+      examples.labels.map((label) => BigInt(signs.indexOf(label))),
+    );
+    await wider.fit({ inputs: examples.inputs, labels: { labels } }, { epochs: 20 });
+    return {
+      same: was.scores.data.every((x, i) => x === is.scores.data[4 * Math.floor(i / 3) + (i % 3)]),
+      first,
+      last: await rights(),
+    };
+  });
+  assert.ok(found.same);
+  assert.ok(Math.min(...found.first) > 0.7, `before any step ${found.first}`);
+  assert.ok(Math.min(...found.last) > 0.8, `after training ${found.last}`);
 });

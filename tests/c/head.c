@@ -1,5 +1,5 @@
-/* A new head, and the features that it is trained on: in place of the old one, fed in place of the inputs, with memory
- * that may end anywhere. */
+/* A new head, more classes of it, and the features that it is trained on: in place of the old one, fed in place of the
+ * inputs, with memory that may end anywhere. */
 #include <limits.h>
 #include <string.h>
 
@@ -156,10 +156,70 @@ static void memory_may_end_anywhere(const void *argument) {
   memory_counts_pieces = false;
 }
 
+/* ---- more classes ---- */
+
+enum { MORE = 2, WIDTH = 32 };
+
+static Status extend(TrainletSession *s, int part, float *weights) {
+  static const float biases[MORE] = {-1, 1};
+  for (int i = 0; i < MORE * WIDTH; i++) weights[i] = (float)i / WIDTH;
+  return trainlet_session_extend(s, (TrainletPart)part, "scores", "[\"one\"]", MORE, weights, biases);
+}
+
+static float *scores_of(const GoldenRun *run, TrainletSession *s, float *to) {
+  if (!golden_feed(run, s, TRAINLET_EVAL, 0, BATCH) ||
+      !golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, "scores"), "scores"))
+    return NULL;
+  const TrainletTensor *t = trainlet_session_output(s, 0);
+  return memcpy(to, t->data, t->bytes);
+}
+
+/* Each file of a session with more classes, also where memory ends on the way: then the session is as it was. */
+static bool load_extended(TrainletSession *s, TrainletSession *wider, int part) {
+  float weights[MORE * WIDTH];
+  size_t bytes;
+  Status status = STATUS_OUT_OF_MEMORY;
+  for (long n = 1; status == STATUS_OUT_OF_MEMORY && &memory_countdown; n++) {
+    memory_countdown = n;
+    status = extend(s, part, weights);
+    memory_countdown = 0;
+  }
+  if (!golden_ok(s, extend(s, part, weights), "extend")) return false;
+  const void *file = trainlet_session_result(s, &bytes);
+  return golden_ok(wider, trainlet_session_load(wider, (TrainletPart)part, file, bytes), "load");
+}
+
+static void a_head_takes_more_classes(const void *argument) {
+  GoldenRun run;
+  TrainletSession *s = open_session(&run, "0"), *wider = trainlet_session_new();
+  static float before[BATCH * CLASSES], after[BATCH * (CLASSES + MORE)];
+  memory_counts_pieces = &memory_countdown != NULL;
+  bool ok = s && feed(&run, s, 0) && golden_ok(s, trainlet_session_step(s), "a step");
+  for (int part = TRAINLET_TRAIN; ok && part <= TRAINLET_CHECKPOINT; part++) ok = load_extended(s, wider, part);
+  memory_counts_pieces = false;
+  if (ok && golden_ok(wider, trainlet_session_ready(wider), "ready") && scores_of(&run, s, before) &&
+      scores_of(&run, wider, after)) {
+    for (int i = 0; i < BATCH; i++)
+      check(memcmp(&before[i * CLASSES], &after[i * (CLASSES + MORE)], CLASSES * sizeof *before) == 0,
+            "row %d: the old classes' scores are others", i);
+    check(feed(&run, wider, 1) && trainlet_session_step(wider) == STATUS_OK, "%s", trainlet_session_error(wider)->text);
+    check(trainlet_session_steps(wider) == 2, "%d steps", (int)trainlet_session_steps(wider));
+    check(feed(&run, s, 1) && trainlet_session_step(s) == STATUS_OK, "%s", trainlet_session_error(s)->text);
+    check(!trainlet_session_output_layer(s, "input"), "an input has a layer");
+    check(trainlet_session_extend(s, TRAINLET_TRAIN, "scores", "", 0, before, before) == STATUS_INVALID_ARGUMENT,
+          "no class more is taken");
+    check(trainlet_session_extend(s, TRAINLET_MODEL, "scores", "", 1, before, before) == STATUS_INVALID_ARGUMENT,
+          "a part that is not there is written");
+  }
+  trainlet_session_free(s), trainlet_session_free(wider);
+  golden_run_close(&run);
+}
+
 int main(void) {
   test_run("features_stand_for_what_gives_them", features_stand_for_what_gives_them, "0");
   test_run("features_below_a_hidden_layer", features_stand_for_what_gives_them, "8");
   TEST(features_that_do_not_fit_are_refused);
+  TEST(a_head_takes_more_classes);
   TEST(memory_may_end_anywhere);
   return test_finish();
 }
