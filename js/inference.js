@@ -3,7 +3,7 @@
 import { checkEngineOptions } from './engine-options.js';
 import { later } from './later.js';
 import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS } from './opening.js';
-import { runGraph } from './run.js';
+import { runGraph, tensorsOf } from './run.js';
 
 /** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from './types.js' */
 /** @import { GraphInfo, SessionInfo } from './protocol.js' */
@@ -47,7 +47,7 @@ export class InferenceSession {
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async run(feeds, fetches, options) {
-    const run = this.#maps ? this.#maps.withMaps(runGraph) : runGraph;
+    const run = this.#maps ? this.#maps.withMaps(runGraph, tensorsOf) : runGraph;
     return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
   }
 

@@ -4,11 +4,11 @@
  */
 
 import { nameOf, TrainletError } from './errors.js';
-import { tensorsOf } from './run.js';
 import { Tensor } from './tensor.js';
 
 /** @import { ValueInfo } from './types.js' */
 /** @typedef {typeof import('./run.js').runGraph} RunGraph */
+/** @typedef {typeof import('./run.js').tensorsOf} TensorsOf */
 
 /** @param {string} message */
 const bad = (message) => new TrainletError('invalid-feed', message);
@@ -35,11 +35,15 @@ function closed([{ data: keys }, { data: values, dims }]) {
   );
 }
 
-/** @param {RunGraph} runGraph @returns {RunGraph} the same for a graph of which inputs or outputs are maps */
-export const withMaps = (runGraph) => async (ask, graph, info, feeds, fetches, options, how) => {
+/**
+ * Both are handed over, so that bundlers leave js/run.js in the page's own file.
+ * @param {RunGraph} runGraph @param {TensorsOf} tensorsOf
+ * @returns {RunGraph} the same for a graph of which inputs or outputs are maps
+ */
+export const withMaps = (runGraph, tensorsOf) => async (ask, graph, info, feeds, fetches, options, how) => {
   const inputs = info.inputs.map((input) => (input.map ? { ...input, sequence: /** @type {const} */ (true) } : input));
   const isMap = (/** @type {string} */ name) => info.outputs.some((output) => output.name === name && output.map);
-  /** @type {typeof tensorsOf} */
+  /** @type {TensorsOf} */
   const unpack = (outputs) =>
     Object.fromEntries(
       Object.entries(tensorsOf(outputs)).map(([name, value]) => [
