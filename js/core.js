@@ -4,6 +4,7 @@ import { checkBytes, Engine, instanceFor } from './engine.js';
 import { invalid, TrainletError } from './errors.js';
 import { sizeOf } from './tensor.js';
 
+/** @import { Argument } from './engine.js' */
 /** @import { ParameterInfo } from './types.js' */
 /**
  * @import { GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol, SessionFiles,
@@ -93,9 +94,9 @@ export class Core {
   load(args) {
     const { maxWork = 0, passes, bounds } = args;
     this.#takeFiles(args);
-    this.#engine.call('abi_session_limit_work', this.#session, maxWork);
-    if (passes) this.#engine.call('abi_session_set_passes', this.#session, this.#maskOf(passes));
-    this.#engine.run('abi_session_ready', this.#session);
+    this.#call('limit_work', maxWork);
+    if (passes) this.#call('set_passes', this.#maskOf(passes));
+    this.#run('ready');
     if (bounds) this.#bound(bounds);
     const info = this.#engine.json('abi_session_json', this.#session);
     this.#parameters = info.parameters;
@@ -104,20 +105,19 @@ export class Core {
       info,
       properties: this.#engine.json('abi_session_properties', this.#session),
       limits: this.#engine.constants.limits,
-      fit: this.#engine.text(this.#engine.call('abi_session_fit', this.#session)),
+      fit: this.#engine.text(this.#call('fit')),
     };
   }
 
   /** A session that is not ready yet. @param {SessionFiles} files */
   #takeFiles({ parts, external, maxMemoryBytes, constants }) {
     this.#session = this.#engine.pointer('abi_session_new');
-    this.#engine.call('abi_session_limit', this.#session, maxMemoryBytes);
+    this.#call('limit', maxMemoryBytes);
     this.#engine.takeExternal('abi_session_external', this.#session, external);
     if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
     for (const { which, bytes } of parts)
-      this.#engine.run(
-        'abi_session_load',
-        this.#session,
+      this.#run(
+        'load',
         this.#engine.constants.artifacts[which],
         this.#engine.place('abi_session_file', this.#session, bytes),
         bytes.length,
@@ -127,15 +127,14 @@ export class Core {
   /** @param {Protocol['compact']['in']} args */
   compact(args) {
     this.#takeFiles(args);
-    this.#engine.run('abi_session_compact', this.#session, this.#engine.constants.weights[args.weights]);
+    this.#run('compact', this.#engine.constants.weights[args.weights]);
     return this.#result();
   }
 
   /** @param {Readonly<Record<string, readonly [number, number]>>} bounds */
   #bound(bounds) {
-    this.#engine.call('abi_session_unbound', this.#session);
-    for (const [pattern, [least, most]] of Object.entries(bounds))
-      this.#engine.run('abi_session_bound', this.#session, pattern, least, most);
+    this.#call('unbound');
+    for (const [pattern, [least, most]] of Object.entries(bounds)) this.#run('bound', pattern, least, most);
   }
 
   /** @param {readonly string[]} passes */
@@ -148,27 +147,16 @@ export class Core {
 
   /** @param {Protocol['run']['in']} args */
   run({ graph, feeds, fetches, inputGradients = [] }) {
-    for (const input of inputGradients)
-      this.#engine.run('abi_session_input_gradient', this.#session, this.#engine.constants.artifacts[graph], input);
+    for (const input of inputGradients) this.#run('input_gradient', this.#engine.constants.artifacts[graph], input);
     this.#feed(graph, feeds);
-    this.#engine.run(
-      'abi_session_run',
-      this.#session,
-      this.#engine.constants.artifacts[graph],
-      fetches ? linesOf(fetches) : 0,
-    );
+    this.#run('run', this.#engine.constants.artifacts[graph], fetches ? linesOf(fetches) : 0);
     return this.#engine.outputs(this.#session);
-  }
-
-  /** @returns {Protocol['features']['out']} */
-  features() {
-    return this.#engine.json('abi_session_features', this.#session);
   }
 
   /** @param {PackedFeeds} feeds */
   runFeatures(feeds) {
     this.#feed('train', feeds);
-    this.#engine.run('abi_session_run_features', this.#session);
+    this.#run('run_features');
     return /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session));
   }
 
@@ -187,14 +175,14 @@ export class Core {
       loss: this.#loss(),
       counted: this.#engine.counted(this.#session, this.#losses.train),
       outputs: /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session, fetches)),
-      ...(optimize && { gradientNorm: this.#engine.call('abi_session_gradient_norm', this.#session) }),
+      ...(optimize && { gradientNorm: this.#call('gradient_norm') }),
     };
   }
 
   /** @param {PackedFeeds} feeds @param {boolean} optimize */
   #train(feeds, optimize) {
     this.#feed('train', feeds);
-    if (optimize && !this.#accumulating) this.#engine.run('abi_session_step', this.#session);
+    if (optimize && !this.#accumulating) this.#run('step');
     else this.#accumulate(optimize);
   }
 
@@ -222,7 +210,7 @@ export class Core {
    * @param {() => T} work
    */
   #averaged(ema, work) {
-    const swap = () => ema && this.#engine.run('abi_session_swap_ema', this.#session);
+    const swap = () => ema && this.#run('swap_ema');
     swap();
     try {
       return work();
@@ -241,19 +229,19 @@ export class Core {
   /** @param {Protocol['backward']['in']} args */
   backward({ run, gradients, inputs }) {
     this.#engine.hand('abi_session_feed_gradient', [this.#session, run], gradients);
-    this.#engine.run('abi_session_backward', this.#session, run, inputs.length ? linesOf(inputs) : 0);
+    this.#run('backward', run, inputs.length ? linesOf(inputs) : 0);
     return /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session));
   }
 
   /** @param {number} run */
   dropForward(run) {
-    this.#engine.call('abi_session_drop_forward', this.#session, run);
+    this.#call('drop_forward', run);
   }
 
   /** A batch whose gradients are added to those before it, and used if it is the last. @param {boolean} last */
   #accumulate(last) {
     try {
-      this.#engine.run('abi_session_run', this.#session, this.#engine.constants.artifacts.train, 0);
+      this.#run('run', this.#engine.constants.artifacts.train, 0);
     } catch (error) {
       if (error instanceof TrainletError && error.code === 'aborted') this.#accumulating = false;
       throw error;
@@ -268,34 +256,34 @@ export class Core {
   }
 
   #loss() {
-    return this.#engine.call('abi_session_loss', this.#session);
+    return this.#call('loss');
   }
 
   optimize() {
-    this.#engine.run('abi_session_optimize', this.#session);
+    this.#run('optimize');
   }
 
   dropGrad() {
     this.#accumulating = false;
-    this.#engine.call('abi_session_drop_grad', this.#session);
+    this.#call('drop_grad');
   }
 
   resetGrad() {
     this.#accumulating = false;
-    this.#engine.call('abi_session_reset_grad', this.#session);
+    this.#call('reset_grad');
   }
 
   getLearningRate() {
-    return shortest(this.#engine.call('abi_session_lr', this.#session));
+    return shortest(this.#call('lr'));
   }
   setLearningRate(/** @type {number} */ lr) {
-    this.#engine.call('abi_session_set_lr', this.#session, lr);
+    this.#call('set_lr', lr);
   }
   steps() {
-    return this.#engine.call('abi_session_steps', this.#session);
+    return this.#call('steps');
   }
   setSeed(/** @type {bigint} */ seed) {
-    this.#engine.call('abi_session_set_seed', this.#session, seed);
+    this.#call('set_seed', seed);
   }
   /** @param {GraphName} graph */
   graphText(graph) {
@@ -306,7 +294,7 @@ export class Core {
 
   /** @param {boolean} on */
   timeNodes(on) {
-    this.#engine.call('abi_session_time_nodes', this.#session, Number(on));
+    this.#call('time_nodes', Number(on));
   }
 
   /** @param {GraphName} graph */
@@ -336,19 +324,34 @@ export class Core {
     checkBytes(tensor.name, tensor.bytes, sizeOf(dims) * this.#engine.constants.types[type].bytes);
     const at = this.#engine.pointer('abi_session_parameter', this.#session, index);
     this.#engine.write(at, new Uint8Array(buffer, tensor.offset, tensor.bytes));
-    this.#engine.call('abi_session_changed', this.#session);
+    this.#call('changed');
   }
 
   /** @param {readonly string[]} patterns */
   setTrainable(patterns) {
-    this.#engine.run('abi_session_set_trainable', this.#session, linesOf(patterns));
+    this.#run('set_trainable', linesOf(patterns));
     this.#accumulating = false;
     return this.#engine.json('abi_session_json', this.#session);
   }
 
+  /** @param {string} name of what needs no status @param {Argument[]} args */
+  #call(name, ...args) {
+    return this.#engine.call(`abi_session_${name}`, this.#session, ...args);
+  }
+
+  /** @param {string} name @param {Argument[]} args */
+  #run(name, ...args) {
+    this.#engine.run(`abi_session_${name}`, this.#session, ...args);
+  }
+
   /** @param {Protocol['tell']['in']} call */
   tell([name, ...args]) {
-    this.#engine.run(`abi_session_${name}`, this.#session, ...args);
+    this.#run(name, ...args);
+  }
+
+  /** @param {Protocol['describe']['in']} call */
+  describe([name, ...args]) {
+    return this.#engine.json(`abi_session_${name}`, this.#session, ...args);
   }
 
   /** @param {number} index */
@@ -359,14 +362,14 @@ export class Core {
 
   /** @param {Which} which */
   elementCount(which) {
-    return this.#engine.call('abi_session_element_count', this.#session, this.#engine.constants.which[which]);
+    return this.#call('element_count', this.#engine.constants.which[which]);
   }
 
   /** @param {Which} which */
   copyOut(which) {
     const bytes = Float32Array.BYTES_PER_ELEMENT * this.elementCount(which);
     const at = this.#engine.pointer('abi_alloc', bytes);
-    this.#engine.call('abi_session_copy_out', this.#session, this.#engine.constants.which[which], at);
+    this.#call('copy_out', this.#engine.constants.which[which], at);
     const values = new Float32Array(this.#engine.copy(at, bytes).buffer);
     this.#engine.call('abi_free', at);
     return values;
@@ -375,34 +378,32 @@ export class Core {
   /** @param {Protocol['copyIn']['in']} args */
   copyIn({ which, bytes }) {
     checkBytes('the parameters', bytes.length, Float32Array.BYTES_PER_ELEMENT * this.elementCount(which));
-    this.#engine.call('abi_session_copy_in', this.#session, this.#engine.constants.which[which], bytes);
+    this.#call('copy_in', this.#engine.constants.which[which], bytes);
   }
 
   /** @returns {Position} */
   getPosition() {
-    const slots = Array.from({ length: this.#engine.constants.positions }, (_, i) =>
-      this.#engine.call('abi_session_position', this.#session, i),
-    );
+    const slots = Array.from({ length: this.#engine.constants.positions }, (_, i) => this.#call('position', i));
     return /** @type {any} */ (slots);
   }
 
   /** @param {Position} position */
   setPosition(position) {
     position.forEach((value, i) => {
-      this.#engine.call('abi_session_set_position', this.#session, i, BigInt(value));
+      this.#call('set_position', i, BigInt(value));
     });
   }
 
   /** @param {Protocol['best']['in']} what */
   best(what) {
-    this.#engine.run('abi_session_best', this.#session, this.#engine.constants.best[what]);
+    this.#run('best', this.#engine.constants.best[what]);
   }
 
   /** @param {Protocol['setProperty']['in']} entry */
   setProperty({ name, type, value }) {
     const lowered = type === 'int' ? BigInt(value) : /** @type {number | string} */ (value);
     try {
-      this.#engine.run(`abi_session_property_set_${type}`, this.#session, name, lowered);
+      this.#run(`property_set_${type}`, name, lowered);
       this.#lost.delete(name);
     } catch (error) {
       this.#lost.set(name, error);
@@ -413,41 +414,36 @@ export class Core {
   /** @param {string} name */
   deleteProperty(name) {
     this.#lost.delete(name);
-    this.#engine.call('abi_session_property_delete', this.#session, name);
+    this.#call('property_delete', name);
   }
 
   /** @param {Protocol['save']['in']} args */
   save({ optimizerState, format, fit }) {
     for (const error of this.#lost.values()) throw error;
-    this.#engine.run('abi_session_set_fit', this.#session, fit);
-    this.#engine.run('abi_session_save', this.#session, Number(optimizerState), this.#engine.constants.formats[format]);
+    this.#run('set_fit', fit);
+    this.#run('save', Number(optimizerState), this.#engine.constants.formats[format]);
     return this.#result();
   }
 
   /** @param {Protocol['export']['in']} args */
   export({ outputs, trainingInfo, types, ema }) {
     const names = outputs ? linesOf(outputs) : 0;
-    this.#averaged(ema, () => this.#engine.run('abi_session_export', this.#session, names, +trainingInfo, +types));
+    this.#averaged(ema, () => this.#run('export', names, +trainingInfo, +types));
     return this.#result();
-  }
-
-  /** @param {string} output */
-  outputLayer(output) {
-    return this.#engine.json('abi_session_output_layer', this.#session, output);
   }
 
   /** @param {Protocol['extend']['in']} args */
   extend([which, ...args]) {
-    this.tell(['extend', this.#engine.constants.artifacts[which], ...args]);
+    this.#run('extend', this.#engine.constants.artifacts[which], ...args);
     return this.#result();
   }
 
   #result() {
     const bytes = this.#engine.copy(
       this.#engine.pointer('abi_session_result', this.#session),
-      this.#engine.call('abi_session_result_length', this.#session),
+      this.#call('result_length'),
     );
-    this.#engine.call('abi_session_result_free', this.#session);
+    this.#call('result_free');
     return bytes;
   }
 }

@@ -25,7 +25,7 @@ export async function extendOutput(session, ask, info, output, newClasses, optio
   if (typeof output !== 'string') throw invalid(`extendOutput: an output is named by a string, not ${String(output)}`);
   if (!session.trainingInputs.some(({ labels }) => labels) && !info.outside)
     throw invalid('extendOutput: classes are added where the loss is cross-entropy, or outside');
-  const layer = await ask('outputLayer', output);
+  const layer = /** @type {OutputLayer} */ (await ask('describe', ['output_layer', output]));
   const known = options.classes ?? session.classNames;
   const names = namesOf(output, layer.classes, known, newClasses);
   const old = await rowsIn(session, layer);

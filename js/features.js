@@ -5,7 +5,7 @@ import { checkSignal, TrainletError } from './errors.js';
 import { Tensor } from './tensor.js';
 
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
-/** @import { Ask, NumberOutputs } from './protocol.js' */
+/** @import { Ask, NumberOutputs, Features } from './protocol.js' */
 /** @import { Reader } from './data.js' */
 
 /** Kept at most, unless it is said otherwise. */
@@ -37,7 +37,7 @@ export async function featuresOf(ask, reader, options, { limit, rest, evaluation
 /** @param {Ask} ask */
 async function namesOf(ask) {
   try {
-    return await ask('features', undefined);
+    return /** @type {Features} */ (await ask('describe', ['features']));
   } catch (error) {
     if (error instanceof TrainletError && error.code === 'unsupported-op')
       return { features: [], inputs: [], evaluates: false }; // shrunk

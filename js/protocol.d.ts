@@ -71,6 +71,14 @@ export interface SessionInfo {
   warnings: string[];
 }
 
+/**
+ * What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it.
+ */
+export interface Features {
+  features: string[];
+  inputs: string[];
+  evaluates: boolean;
+}
 /** What gives an output: names, and the axis of the weight along which its classes are. */
 export interface OutputLayer {
   features: string;
@@ -165,10 +173,6 @@ export interface Protocol {
     in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
     out: Outputs;
   };
-  /**
-   * What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it.
-   */
-  features: { in: void; out: { features: string[]; inputs: string[]; evaluates: boolean } };
   runFeatures: { in: PackedFeeds; out: NumberOutputs };
   /** One batch and a step of the optimizer, for its loss alone. */
   learn: { in: PackedFeeds; out: number };
@@ -195,8 +199,13 @@ export interface Protocol {
   resetGrad: { in: void; out: void };
   /** A call of abi_session_…, of which only an error is told. */
   tell: {
-    in: readonly [name: 'set_groups' | 'set_ema' | 'extend', ...args: (number | string | Float32Array)[]];
+    in: readonly [name: 'set_groups' | 'set_ema', ...args: (number | string)[]];
     out: void;
+  };
+  /** A call of abi_session_… that gives JSON. */
+  describe: {
+    in: readonly [name: 'features'] | readonly [name: 'output_layer', output: string];
+    out: Features | OutputLayer;
   };
   getLearningRate: { in: void; out: number };
   setLearningRate: { in: number; out: void };
@@ -223,7 +232,6 @@ export interface Protocol {
     in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean };
     out: Uint8Array<ArrayBuffer>;
   };
-  outputLayer: { in: string; out: OutputLayer };
   /** The file of a session whose output has `count` classes more. */
   extend: {
     in: readonly [
