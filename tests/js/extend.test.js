@@ -242,6 +242,50 @@ test('a loss outside, other layers that train, and a session with gradients towa
   assert.ok((await wider.step({ ...five.inputs, ...five.labels })).loss < loss);
 });
 
+test('scores of each token, by a MatMul without a bias', async (t) => {
+  const graph = message(
+    [1, node('MatMul', ['x', 'w'], ['y'])],
+    [2, 'g'],
+    [5, tensor('w', { type: 'float32', dims: [F, OLD], data: transposed(W) })],
+    [11, info('x', 1, ['N', 4, F])],
+    [12, info('y', 1, ['N', 4, OLD])],
+  );
+  const session = await sessionOf(t, message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]));
+  const wider = await made(t, await session.extendOutput('y', ['d'], { classes: ['a', 'b', 'c'] }));
+  const x = new Tensor('float32', noises(0, 2 * 4 * F), [2, 4, F]);
+  const labels = new Tensor('int64', BigInt64Array.of(0n, 1n, 2n, 3n, 3n, 2n, 1n, 0n), [2, 4]);
+  const rows = ({ data, dims }) => ({ data, dims: [dims[0] * dims[1], dims[2]] });
+  assert.deepEqual(
+    columns(rows((await wider.predict({ x })).y), OLD),
+    columns(rows((await session.predict({ x })).y), OLD),
+  );
+  const { loss } = await wider.step({ x, labels });
+  assert.ok((await wider.step({ x, labels })).loss < loss);
+  assert.deepEqual((await wider.predict({ x }, { labels: true })).labels.dims, [2, 4]);
+  const taught = { inputs: { x }, labels: ['a', 'd'] };
+  await assert.rejects(
+    session.extendOutput('y', ['d'], { classes: ['a', 'b', 'c'], examples: taught }),
+    /must be rows/,
+  );
+});
+
+test("ONNX Runtime's own artifacts take a class more", async (t) => {
+  const read = (name) => readFileSync(join(root, 'tests/golden/ort/mnist_web', name));
+  const session = await made(t, {
+    trainModel: read('training_model.onnx'),
+    evalModel: read('eval_model.onnx'),
+    optimizerModel: read('optimizer_model.onnx'),
+    checkpointState: read('checkpoint'),
+  });
+  const wider = await made(t, await session.extendOutput('output', ['ten'], { classes: [...'0123456789'] }));
+  const input = new Tensor('float32', noises(0, 2 * 784), [2, 784]);
+  const [old, now] = [await session.predict({ input }), await wider.predict({ input })];
+  assert.deepEqual(columns(now.output, 10), columns(old.output, 10));
+  const labels = new Tensor('int64', BigInt64Array.of(10n, 3n));
+  const { loss } = await wider.step({ input, labels });
+  assert.ok((await wider.step({ input, labels })).loss < loss);
+});
+
 test('what does not fit is refused in a sentence', async (t) => {
   const session = await headOf(t);
   const refused = (of, args, message) =>

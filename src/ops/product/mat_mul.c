@@ -183,7 +183,7 @@ static Value *fused(Graph *g, Value *a, bool trans_a, Value *b, bool trans_b) {
 
 /* v (N…, D) as (N · …, D) */
 static Value *flat(Graph *g, Value *v) {
-  return emit(g, "Reshape", v, emit_ints(g, (int64_t[]){-1, v->shape.dim[v->shape.rank - 1]}, 2));
+  return emit_with(g, "Flatten", ATTRS(attr_of_int("axis", v->shape.rank - 1)), v);
 }
 
 static Status mat_mul_grad(Grad *grad) {
