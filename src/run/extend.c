@@ -195,10 +195,13 @@ static Status widen_tensor(const Extension *e, CheckpointTensor *t, bool zeros, 
   for (int i = 0; i < t->shape.rank; i++)
     if (i != axis) *(i < axis ? &rows : &inner) *= (size_t)t->shape.dim[i];
   const float *from = t->data, *added = strcmp(t->name, e->layer.weight->name) == 0 ? e->weights : e->biases;
-  float *to = arena_alloc(arena, rows * (old + count) * inner * sizeof *to);
+  size_t bytes;
+  if (!size_multiply(rows * inner, old + count, &bytes) || !size_multiply(bytes, sizeof *from, &bytes))
+    return STATUS_OUT_OF_MEMORY;
+  float *to = arena_alloc(arena, bytes);
   if (!to) return STATUS_OUT_OF_MEMORY;
   t->data = to;
-  t->bytes = rows * (old + count) * inner * sizeof *to;
+  t->bytes = bytes;
   t->shape.dim[axis] += e->count;
   for (size_t r = 0; r < rows; r++, from += old * inner, to += (old + count) * inner) {
     memcpy(to, from, old * inner * sizeof *to);

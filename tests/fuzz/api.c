@@ -351,6 +351,24 @@ static void compact(Run *r, TrainletSession *s) {
   }
 }
 
+/* A value of the graph, mostly no output, with one class more; its new weights are zeros. */
+static void extend(Run *r, TrainletSession *s) {
+  const char *name = any_name(r, s);
+  TrainletPart part = (TrainletPart)input_below(&r->in, 5);
+  size_t bytes, most = 1;
+  for (int i = 0; i < trainlet_session_parameter_count(s); i++) {
+    size_t count = trainlet_session_parameter(s, i).count;
+    most = count > most ? count : most;
+  }
+  float *zeros = calloc(most, sizeof *zeros);
+  trainlet_session_output_layer(s, name);
+  if (zeros && trainlet_session_extend(s, part, name, "", 1, zeros, zeros) == STATUS_OK) {
+    const void *file = trainlet_session_result(s, &bytes);
+    hold_loads(part, file, bytes);
+  }
+  free(zeros);
+}
+
 static void call_session(Run *r, int which) {
   TrainletSession *s = r->sessions[which];
   TrainletPart part;
@@ -375,6 +393,7 @@ static void call_session(Run *r, int which) {
     case 14: set_numbers(r, s); break;
     case 15: set_property(r, s); break;
     case 16: save(r, s); break;
+    case 17: extend(r, s); break;
     case 18: stop_later(r, s); break;
     case 19: trainlet_session_drop_grad(s); break;
     case 20: keep_fit(r, s); break;
