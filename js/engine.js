@@ -197,7 +197,11 @@ export class Engine {
         dims,
       };
     const { buffer } = this.copy(at, length * this.constants.types[type].bytes);
-    return { type, data: new ARRAYS[type](/** @type {ArrayBuffer} */ (buffer)), dims };
+    return {
+      type,
+      data: new (ARRAYS[/** @type {keyof typeof ARRAYS} */ (type)] ?? Uint8Array)(/** @type {ArrayBuffer} */ (buffer)),
+      dims,
+    };
   }
 
   /** @param {string} name @param {Argument[]} args */

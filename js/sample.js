@@ -1,7 +1,7 @@
 /** One sample: its tensors in one buffer, and beside them a record of JSON that says what they are. */
 
 import { checkKeys, invalid, nameOf } from './errors.js';
-import { ARRAYS, check, pack, sizeOf, Tensor } from './tensor.js';
+import { arrayOf, check, pack, sizeOf, Tensor } from './tensor.js';
 
 /** @import { NumberType, Sample, TensorLike } from './types.js' */
 /** @import { Taken } from './tensor.js' */
@@ -84,7 +84,7 @@ function takeInput(name, value) {
 export function unpackSample({ inputs }, bytes) {
   const own = new Uint8Array(bytes);
   const tensors = inputs.map(({ name, type, dims, offset }) => {
-    const data = new ARRAYS[type](own.buffer, offset, sizeOf(dims));
+    const data = new (arrayOf(type))(own.buffer, offset, sizeOf(dims));
     return [name, new Tensor(type, data, dims)];
   });
   return Object.fromEntries(tensors);
@@ -108,8 +108,8 @@ export function isRecord(record, bytes) {
 
 /** @param {any} part @param {number} end */
 function isPart({ name, type, dims, offset }, end) {
-  if (typeof name !== 'string' || !Object.hasOwn(ARRAYS, type) || dims[0] !== 1) return false;
-  const width = ARRAYS[/** @type {NumberType} */ (type)].BYTES_PER_ELEMENT;
+  if (typeof name !== 'string' || !arrayOf(type) || dims[0] !== 1) return false;
+  const width = arrayOf(type).BYTES_PER_ELEMENT;
   const whole = [...dims, offset].every((value) => Number.isSafeInteger(value) && value >= 0);
   return whole && offset % width === 0 && offset + width * sizeOf(dims) <= end;
 }

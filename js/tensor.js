@@ -24,9 +24,15 @@ export const ARRAYS = Object.freeze({
   bool: Uint8Array,
 });
 
-/** @param {unknown} type */
-const arrayOf = (type) =>
-  typeof type === 'string' && Object.hasOwn(ARRAYS, type) ? ARRAYS[/** @type {NumberType} */ (type)] : undefined;
+/**
+ * The class for a type; of those of 8 bits and fewer that have none of their own, each element has a byte.
+ * @param {string} type
+ * @returns {any} false where there is none
+ */
+export const arrayOf = (type) =>
+  /^u?int[24]$|^float[48]e\dm\d\w*$/.test(type)
+    ? Uint8Array
+    : Object.hasOwn(ARRAYS, type) && ARRAYS[/** @type {keyof typeof ARRAYS} */ (type)];
 
 /**
  * What a typed array itself says of a field, whatever that is overwritten with.
@@ -84,9 +90,7 @@ function typeOf(data) {
   const first = Array.isArray(data) ? typeof data[0] : undefined;
   if (first === 'boolean') return 'bool';
   if (first === 'string') return 'string';
-  const found = Object.entries(ARRAYS).find(
-    ([type, array]) => type !== 'float16' && type !== 'bfloat16' && array.name === classOf(data),
-  );
+  const found = Object.entries(ARRAYS).find(([type, array]) => !/at16/.test(type) && array.name === classOf(data));
   if (found) return found[0];
   throw bad(`a tensor of ${classOf(data)} needs a type before its data: ${types()}`);
 }
@@ -96,8 +100,7 @@ function convert(type, values) {
   if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
   const array = arrayOf(type);
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${types()}`);
-  if (type === 'float16' || type === 'bfloat16')
-    throw bad(`${type} tensors take a Uint16Array of bits, not an array of numbers`);
+  if (/at(16|.e)/.test(type)) throw bad(`the data of a ${type} tensor must be a ${array.name} of bits`);
   const big = array === BigInt64Array || array === BigUint64Array;
   const data = new array(values.length);
   values.forEach((value, i) => {
@@ -142,7 +145,7 @@ export function check(what, value) {
 /** @param {string} what @param {string} type @param {unknown} data @returns {TypedArray} */
 function takeNumbers(what, type, data) {
   const array = arrayOf(type);
-  if (!array) throw bad(`${what}: ${type} tensors are not supported; there are ${types()}`);
+  if (!array) throw bad(`${what}: there is no tensor type '${type}'; there are ${types()}`);
   if (classNameOf(data) !== array.name)
     throw bad(`${what} is of type ${type}, so its data must be a ${array.name}, not ${classOf(data)}`);
   const length = lengthOf(data);

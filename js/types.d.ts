@@ -23,7 +23,17 @@ export type NumberType =
   | 'uint32'
   | 'int64'
   | 'uint64'
-  | 'bool';
+  | 'bool'
+  | 'int4'
+  | 'uint4'
+  | 'int2'
+  | 'uint2'
+  | 'float8e4m3fn'
+  | 'float8e4m3fnuz'
+  | 'float8e5m2'
+  | 'float8e5m2fnuz'
+  | 'float8e8m0'
+  | 'float4e2m1';
 export type DataType = NumberType | 'string';
 
 export type TypedArray =
@@ -38,7 +48,11 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** The class that holds the data of each type, as in onnxruntime-common; float16 and bfloat16 are held as bits. */
+/**
+ * The class that holds the data of each type, as in onnxruntime-common; floats of 16 bits and fewer are held as bits.
+ * Elements of 4 and 2 bits have a byte each, where onnxruntime-common packs them; of int4 and int2 that is the byte of
+ * an int8.
+ */
 export interface DataTypeMap {
   float32: Float32Array;
   float64: Float64Array;
@@ -53,6 +67,16 @@ export interface DataTypeMap {
   int64: BigInt64Array;
   uint64: BigUint64Array;
   bool: Uint8Array;
+  int4: Uint8Array;
+  uint4: Uint8Array;
+  int2: Uint8Array;
+  uint2: Uint8Array;
+  float8e4m3fn: Uint8Array;
+  float8e4m3fnuz: Uint8Array;
+  float8e5m2: Uint8Array;
+  float8e5m2fnuz: Uint8Array;
+  float8e8m0: Uint8Array;
+  float4e2m1: Uint8Array;
   string: string[];
 }
 
@@ -65,7 +89,7 @@ export type TypeOf<T> = T extends DataType
 
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
- * Uint8Array, float16 and bfloat16 a Uint16Array of bits. A typed array is kept, not copied; an array of numbers is
+ * Uint8Array, float16 and bfloat16 a Uint16Array of bits, smaller floats a Uint8Array of them. A typed array is kept, not copied; an array of numbers is
  * converted, and refused where a value does not fit the type. Strings are held in an array and may contain no zero
  * characters and no lone surrogates; only an `InferenceSession` accepts them. `dims` defaults to `[data.length]`.
  *
@@ -223,7 +247,10 @@ export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
   /** What is seen through transparent pixels: red, green and blue from 0 to 255. Default [255, 255, 255], white. */
   background?: readonly [red: number, green: number, blue: number];
 }
-type ClassType<D> = Exclude<TypeOf<D>, 'bool' | 'float16' | 'bfloat16'>;
+type ClassType<D> = Exclude<
+  TypeOf<D>,
+  'bool' | 'float16' | 'bfloat16' | `${'int' | 'uint'}${2 | 4}` | `float${4 | 8}e${string}`
+>;
 
 /** What is accepted wherever a Tensor is, onnxruntime's own Tensor included. */
 export interface TensorLike {

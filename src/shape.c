@@ -9,13 +9,30 @@ static const struct {
   const char *name;
   size_t bytes;
 } dtypes[] = {
-    [DTYPE_FLOAT32] = {"float32", 4}, [DTYPE_UINT8] = {"uint8", 1},
-    [DTYPE_INT8] = {"int8", 1},       [DTYPE_UINT16] = {"uint16", 2},
-    [DTYPE_INT16] = {"int16", 2},     [DTYPE_INT32] = {"int32", 4},
-    [DTYPE_INT64] = {"int64", 8},     [DTYPE_STRING] = {"string", sizeof(char *)},
-    [DTYPE_BOOL] = {"bool", 1},       [DTYPE_FLOAT16] = {"float16", 2},
-    [DTYPE_FLOAT64] = {"float64", 8}, [DTYPE_UINT32] = {"uint32", 4},
-    [DTYPE_UINT64] = {"uint64", 8},   [DTYPE_BFLOAT16] = {"bfloat16", 2},
+    [DTYPE_FLOAT32] = {"float32", 4},
+    [DTYPE_UINT8] = {"uint8", 1},
+    [DTYPE_INT8] = {"int8", 1},
+    [DTYPE_UINT16] = {"uint16", 2},
+    [DTYPE_INT16] = {"int16", 2},
+    [DTYPE_INT32] = {"int32", 4},
+    [DTYPE_INT64] = {"int64", 8},
+    [DTYPE_STRING] = {"string", sizeof(char *)},
+    [DTYPE_BOOL] = {"bool", 1},
+    [DTYPE_FLOAT16] = {"float16", 2},
+    [DTYPE_FLOAT64] = {"float64", 8},
+    [DTYPE_UINT32] = {"uint32", 4},
+    [DTYPE_UINT64] = {"uint64", 8},
+    [DTYPE_BFLOAT16] = {"bfloat16", 2},
+    [DTYPE_FLOAT8E4M3FN] = {"float8e4m3fn", 1},
+    [DTYPE_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 1},
+    [DTYPE_FLOAT8E5M2] = {"float8e5m2", 1},
+    [DTYPE_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 1},
+    [DTYPE_FLOAT8E8M0] = {"float8e8m0", 1},
+    [DTYPE_FLOAT4E2M1] = {"float4e2m1", 1},
+    [DTYPE_UINT4] = {"uint4", 1},
+    [DTYPE_INT4] = {"int4", 1},
+    [DTYPE_UINT2] = {"uint2", 1},
+    [DTYPE_INT2] = {"int2", 1},
 };
 
 static bool dtype_exists(DType type) {
@@ -23,6 +40,10 @@ static bool dtype_exists(DType type) {
 }
 const char *dtype_name(DType type) { return dtype_exists(type) ? dtypes[type].name : "unknown"; }
 size_t dtype_bytes(DType type) { return dtype_exists(type) ? dtypes[type].bytes : 0; }
+int dtype_packed(DType type) {
+  if (type == DTYPE_UINT2 || type == DTYPE_INT2) return 4;
+  return type == DTYPE_UINT4 || type == DTYPE_INT4 || type == DTYPE_FLOAT4E2M1 ? 2 : 1;
+}
 size_t dtype_raw_bytes(DType type) { return type == DTYPE_STRING ? 0 : dtype_bytes(type); }
 
 bool shape_is_concrete(const Shape *s) {

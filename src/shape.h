@@ -20,14 +20,29 @@ typedef enum DType { /* ONNX's TensorProto.DataType */
                      DTYPE_UINT32 = 12,
                      DTYPE_UINT64 = 13,
                      DTYPE_BFLOAT16 = 16,
+                     /* An element a byte here; in files those of 4 and 2 bits are packed. */
+                     DTYPE_FLOAT8E4M3FN = 17,
+                     DTYPE_FLOAT8E4M3FNUZ = 18,
+                     DTYPE_FLOAT8E5M2 = 19,
+                     DTYPE_FLOAT8E5M2FNUZ = 20,
+                     DTYPE_UINT4 = 21,
+                     DTYPE_INT4 = 22,
+                     DTYPE_FLOAT4E2M1 = 23,
+                     DTYPE_FLOAT8E8M0 = 24,
+                     DTYPE_UINT2 = 25,
+                     DTYPE_INT2 = 26,
 } DType;
+enum { DTYPE_LAST = DTYPE_INT2 };
 
 const char *dtype_name(DType type); /* "float32"; "type 99" style names do not exist: unknown gives "unknown" */
 size_t dtype_bytes(DType type);     /* of an element; a string is a pointer (graph/strings.h). 0 for an unknown type */
-size_t dtype_raw_bytes(DType type); /* the same in files, 0 for strings: bytes from outside are never pointers */
+size_t dtype_raw_bytes(DType type); /* 0 for strings: bytes from outside are never pointers */
+int dtype_packed(DType type);       /* elements to a byte in a file: 2, 4, else 1 */
 
 static inline bool dtype_is_float(DType type) {
-  return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+  return type == DTYPE_FLOAT32 || type == DTYPE_FLOAT64 || type == DTYPE_FLOAT16 ||
+         (type >= DTYPE_BFLOAT16 && type <= DTYPE_FLOAT8E5M2FNUZ) || type == DTYPE_FLOAT4E2M1 ||
+         type == DTYPE_FLOAT8E8M0;
 }
 static inline bool dtype_is_number(DType type) {
   return dtype_is_float(type) || (dtype_raw_bytes(type) && type != DTYPE_BOOL);

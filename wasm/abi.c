@@ -41,7 +41,7 @@ EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node
 
 static void put_types(Printer *p) {
   const char *before = "";
-  for (int type = 1; type <= DTYPE_BFLOAT16; type++) {
+  for (int type = 1; type <= DTYPE_LAST; type++) {
     const char *name = dtype_name((DType)type);
     if (strcmp(name, "unknown") == 0) continue;
     printer_print(p, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", before, name, type, dtype_bytes((DType)type));

@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { TrainletError } from '../errors.js';
-import { ARRAYS, sizeOf, Tensor } from '../tensor.js';
+import { arrayOf, sizeOf, Tensor } from '../tensor.js';
 import { isDirectory, look } from './files.js';
 import { readArray } from './npy.js';
 import { readNpz } from './npz.js';
@@ -168,7 +168,7 @@ function convert(file, { type, dims, data }, input) {
   const unfit = (/** @type {string} */ why) =>
     bad(`${file} does not fit the input '${input.name}' of type ${input.type}: ${why}`);
   if (CONVERTED_TO.every((known) => known !== input.type)) throw unfit(`it is ${type}, and would have to be converted`);
-  const converted = /** @type {any} */ (new ARRAYS[/** @type {NumberType} */ (input.type)](data.length));
+  const converted = /** @type {any} */ (new (arrayOf(input.type))(data.length));
   const big = converted instanceof BigInt64Array || converted instanceof BigUint64Array;
   const real = converted instanceof Float32Array || converted instanceof Float64Array;
   const scale = isPixels({ type, dims, data }, input.type) ? 255 : 1;

@@ -1,7 +1,7 @@
 /** Times a training step or an inference on random inputs, and each node of it. */
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
-import { ARRAYS, sizeOf } from '../tensor.js';
+import { arrayOf, sizeOf } from '../tensor.js';
 import { trainingAt } from './files.js';
 import { trainingStep } from './training-step.js';
 
@@ -99,7 +99,7 @@ export const randomFeeds = (inputs, batch) =>
 function randomTensor({ type, dims, sampleWeight }, batch) {
   const shape = dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? batch : 1));
   if (type === 'string') return new Tensor('string', Array(sizeOf(shape)).fill(''), shape);
-  const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(shape));
+  const data = new (arrayOf(type))(sizeOf(shape));
   if (sampleWeight) data.fill(/** @type {never} */ (1));
   else if (type === 'float32' || type === 'float64')
     for (let i = 0; i < data.length; i++) data[i] = Math.random() - 0.5;

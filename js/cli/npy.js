@@ -1,7 +1,7 @@
 /** Arrays in files: NumPy's .npy, and IDX as MNIST comes in. */
 
 import { TrainletError } from '../errors.js';
-import { ARRAYS, sizeOf } from '../tensor.js';
+import { arrayOf, sizeOf } from '../tensor.js';
 import { readData } from './files.js';
 
 /** @import { NumberType, TypedArray } from '../types.js' */
@@ -72,8 +72,8 @@ export function parseNpy(file, bytes) {
     .filter((d) => d.trim())
     .map(Number);
   const { buffer } = new Uint8Array(bytes.subarray(end));
-  checkRoom(file, dims, buffer.byteLength / ARRAYS[type].BYTES_PER_ELEMENT);
-  return { type, dims, data: new ARRAYS[type](buffer) };
+  checkRoom(file, dims, buffer.byteLength / arrayOf(type).BYTES_PER_ELEMENT);
+  return { type, dims, data: new (arrayOf(type))(buffer) };
 }
 
 /** @param {string} file @param {number[]} dims @param {number} elements that follow */

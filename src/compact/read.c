@@ -163,7 +163,7 @@ static const void *take_elements(Reader *r, Arena *arena, const CheckpointTensor
 
 static void take_tensor(Reader *r, Arena *arena, CheckpointTensor *t, bool stays) {
   size_t count = 0;
-  t->type = (DType)take_below(r, DTYPE_BFLOAT16);
+  t->type = (DType)take_below(r, DTYPE_LAST);
   take_dims(r, &t->shape);
   CompactCoding coding = (CompactCoding)take_byte(r);
   if (!dtype_bytes(t->type)) damage(r);

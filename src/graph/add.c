@@ -10,12 +10,22 @@
 static DType wide_of(const Op *op, DType type) {
   switch (type) {
     case DTYPE_FLOAT16:
-    case DTYPE_BFLOAT16: return DTYPE_FLOAT32;
+    case DTYPE_BFLOAT16:
+    case DTYPE_FLOAT8E4M3FN:
+    case DTYPE_FLOAT8E4M3FNUZ:
+    case DTYPE_FLOAT8E5M2:
+    case DTYPE_FLOAT8E5M2FNUZ:
+    case DTYPE_FLOAT8E8M0:
+    case DTYPE_FLOAT4E2M1: return DTYPE_FLOAT32;
     case DTYPE_FLOAT64: return op->flags & OP_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     case DTYPE_INT8:
     case DTYPE_UINT8:
     case DTYPE_INT16:
-    case DTYPE_UINT16: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
+    case DTYPE_UINT16:
+    case DTYPE_UINT4:
+    case DTYPE_INT4:
+    case DTYPE_UINT2:
+    case DTYPE_INT2: return op->flags & OP_SMALL_IN_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64;
     case DTYPE_UINT32: return DTYPE_INT64;
     default: return type;
   }
@@ -37,8 +47,8 @@ static bool narrows(const Added *a, DType narrow) {
 
 static Value *emit_cast(Graph *g, Value *v, DType to) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", to)), v); }
 
-/* Float16 and bfloat16 are computed in float32, small ints in int64, and float64 in float32 where the operator has no
- * code for it: the inputs are cast, and outputs of that type are cast back. */
+/* Floats of 16 bits and fewer are computed in float32, small ints in int64, and float64 in float32 where the operator
+ * has no code for it: the inputs are cast, and outputs of that type are cast back. */
 static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   Value **in = ARENA_ARRAY(g->arena, Value *, a->in_count);
   if (!in) return graph_out_of_memory(g);

@@ -1,6 +1,8 @@
 /* Number: one loop for each type in each direction, so that every pair of types is covered. */
 #include "kernels/number.h"
 
+#include "kernels/tiny_float.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +60,15 @@ void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step
     case DTYPE_UINT32: LOAD(ints, uint32_t); break;
     case DTYPE_INT16: LOAD(ints, int16_t); break;
     case DTYPE_UINT16: LOAD(ints, uint16_t); break;
+    case DTYPE_INT2:
+    case DTYPE_INT4:
     case DTYPE_INT8: LOAD(ints, int8_t); break;
+    case DTYPE_FLOAT8E4M3FN:
+    case DTYPE_FLOAT8E4M3FNUZ:
+    case DTYPE_FLOAT8E5M2:
+    case DTYPE_FLOAT8E5M2FNUZ:
+    case DTYPE_FLOAT8E8M0:
+    case DTYPE_FLOAT4E2M1: EACH(to->floats[i] = tiny_to_double(((const uint8_t *)x)[at + i * step], type)); break;
     default: LOAD(ints, uint8_t); break;
   }
 }
@@ -90,7 +100,12 @@ void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, s
     case DTYPE_UINT16: STORE(uint16_t, to_int(x[i], 0, UINT16_MAX)); break;
     case DTYPE_INT8: STORE(int8_t, to_int(x[i], INT8_MIN, INT8_MAX)); break;
     case DTYPE_UINT8: STORE(uint8_t, to_int(x[i], 0, UINT8_MAX)); break;
-    default: STORE(uint8_t, x[i] != 0); break;
+    case DTYPE_INT4: STORE(int8_t, to_int(x[i], -8, 7)); break;
+    case DTYPE_UINT4: STORE(uint8_t, to_int(x[i], 0, 15)); break;
+    case DTYPE_INT2: STORE(int8_t, to_int(x[i], -2, 1)); break;
+    case DTYPE_UINT2: STORE(uint8_t, to_int(x[i], 0, 3)); break;
+    case DTYPE_BOOL: STORE(uint8_t, x[i] != 0); break;
+    default: STORE(uint8_t, tiny_of_double(x[i], type, true, TINY_UP)); break;
   }
 }
 
@@ -109,6 +124,11 @@ void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, siz
     case DTYPE_UINT16: STORE(uint16_t, x[i]); break;
     case DTYPE_INT8:
     case DTYPE_UINT8: STORE(uint8_t, x[i]); break;
-    default: STORE(uint8_t, x[i] != 0); break;
+    case DTYPE_INT4: STORE(int8_t, (x[i] & 15) - 2 * (x[i] & 8)); break;
+    case DTYPE_UINT4: STORE(uint8_t, x[i] & 15); break;
+    case DTYPE_INT2: STORE(int8_t, (x[i] & 3) - 2 * (x[i] & 2)); break;
+    case DTYPE_UINT2: STORE(uint8_t, x[i] & 3); break;
+    case DTYPE_BOOL: STORE(uint8_t, x[i] != 0); break;
+    default: STORE(uint8_t, tiny_of_double((double)x[i], type, true, TINY_UP)); break;
   }
 }

@@ -143,16 +143,16 @@ static Status add_constant(Reader *r, const char *name, const Value *tensor, boo
   return v ? STATUS_OK : r->error->status;
 }
 
-/* A 4-bit number that has become one of 8 bits may be read, but no other value may take its type. */
-static Status check_only_read(Reader *r, const char *name) {
+/* Whether no other value may take its type: then weights of 4 bits become ones of 8, which more engines read. */
+static bool is_only_dequantized(Reader *r, const char *name) {
+  bool only = true;
   for (size_t i = 0; i < r->from->n_node; i++) {
     const Onnx__NodeProto *n = r->from->node[i];
     for (size_t k = 0; k < n->n_input; k++)
-      if (strcmp(n->input[k], name) == 0 && strcmp(n->op_type, "DequantizeLinear") != 0)
-        return invalid(r, onnx_node_title(n), "'%.128s' reads numbers of 4 bits, which only DequantizeLinear does here",
-                       onnx_node_title(n));
+      only &= strcmp(n->input[k], name) != 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
   }
-  return STATUS_OK;
+  for (size_t i = 0; i < r->from->n_output; i++) only &= strcmp(r->from->output[i]->name, name) != 0;
+  return only;
 }
 
 static Status read_initializers(Reader *r) {
@@ -162,9 +162,9 @@ static Status read_initializers(Reader *r) {
   for (size_t i = 0; i < r->from->n_initializer; i++) {
     Onnx__TensorProto *t = r->from->initializer[i], *wide;
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
-    if (!(wide = onnx_tensor_widen(t, r->arena, r->error)))
+    bool widens = dtype_packed((DType)t->data_type) > 1 && is_only_dequantized(r, t->name);
+    if (!(wide = widens ? onnx_tensor_widen(t, r->arena, r->error) : t))
       return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for initializer '%.128s'", t->name);
-    if (wide != t) TRY(check_only_read(r, t->name));
     t = wide;
     Value tensor = {0};
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));

@@ -50,19 +50,20 @@ static void *read_strings(const Onnx__TensorProto *t, size_t count, Arena *arena
   return out;
 }
 
-/* Two to a byte, the first in the low half: each becomes a byte. */
-static uint8_t *halves(const uint8_t *data, size_t step, size_t count, bool is_signed, Arena *arena) {
+/* Elements of 4 or 2 bits, the first in a byte's low bits, or of 8, bytes being `step` apart: each becomes a byte. */
+static uint8_t *unpacked(const void *data, size_t step, size_t count, DType type, Arena *arena) {
   uint8_t *out = arena_alloc(arena, count);
+  size_t packed = (size_t)dtype_packed(type), bits = 8 / packed;
+  bool is_signed = type == DTYPE_INT4 || type == DTYPE_INT2;
   for (size_t i = 0; out && i < count; i++) {
-    uint8_t half = data[i / 2 * step] >> (i % 2 * 4) & 15;
-    out[i] = is_signed && half > 7 ? half | 0xf0 : half;
+    unsigned low = (unsigned)((const uint8_t *)data)[i / packed * step] >> (i % packed * bits) & ((1u << bits) - 1);
+    out[i] = (uint8_t)(is_signed && low >> (bits - 1) ? low | ~0u << bits : low);
   }
   return out;
 }
 
 Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error) {
-  enum { UINT4 = 21, INT4 = 22 };
-  if (t->data_type != UINT4 && t->data_type != INT4) return t;
+  if (t->data_type != DTYPE_UINT4 && t->data_type != DTYPE_INT4) return t;
   Shape shape;
   size_t count;
   Onnx__TensorProto *wide = ARENA_NEW(arena, Onnx__TensorProto);
@@ -73,11 +74,11 @@ Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *
                      "initializer '%.128s' has not the data of its 4-bit numbers, two to a byte", t->name),
            NULL;
   *wide = *t;
-  wide->data_type = t->data_type == INT4 ? DTYPE_INT8 : DTYPE_UINT8;
+  wide->data_type = t->data_type == DTYPE_INT4 ? DTYPE_INT8 : DTYPE_UINT8;
   wide->has_raw_data = true;
   wide->raw_data.len = count;
-  wide->raw_data.data = halves(raw ? t->raw_data.data : (const uint8_t *)t->int32_data, raw ? 1 : sizeof *t->int32_data,
-                               count, t->data_type == INT4, arena);
+  wide->raw_data.data = unpacked(raw ? (const void *)t->raw_data.data : t->int32_data, raw ? 1 : sizeof *t->int32_data,
+                                 count, (DType)t->data_type, arena);
   return wide->raw_data.data ? wide : NULL;
 }
 
@@ -96,6 +97,8 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
   if (!shape_count(&out->shape, &want) || !size_multiply(want, item, &want_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "%s '%.128s' of shape %s does not fit this machine's memory",
                      what, name, shape_print(&out->shape, text));
+  size_t packed = (size_t)dtype_packed(type), elements = want;
+  if (packed > 1) want = want_bytes = want / packed + (want % packed != 0);
   const void *field = typed_field(t, type, &count, &field_item);
   bool raw = t->has_raw_data && type != DTYPE_STRING, fits = raw ? t->raw_data.len == want_bytes : count == want;
   if (!fits)
@@ -108,9 +111,10 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
   /* protobuf-c leaves NULL for no bytes, but a constant has data. */
   out->data = want == 0            ? arena_alloc(arena, 0)
             : type == DTYPE_STRING ? read_strings(t, count, arena)
-            : raw                  ? t->raw_data.data
-            : field_item == item   ? (void *)(uintptr_t)field
-                                   : narrowed(field, count, field_item, item, arena);
+            : packed > 1         ? unpacked(raw ? t->raw_data.data : field, raw ? 1 : field_item, elements, type, arena)
+            : raw                ? t->raw_data.data
+            : field_item == item ? (void *)(uintptr_t)field
+                                 : narrowed(field, count, field_item, item, arena);
   if (!out->data && type == DTYPE_STRING && !arena->failed)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "%s '%.128s' has a string with a zero character, which we do not read", what, name);
@@ -127,6 +131,16 @@ static Onnx__TensorProto *write_strings(Onnx__TensorProto *t, const Value *v, Ar
   return t;
 }
 
+static Onnx__TensorProto *write_packed(Onnx__TensorProto *t, const Value *v, Arena *arena) {
+  size_t packed = (size_t)dtype_packed(v->type), bits = 8 / packed, count = shape_elements(&v->shape);
+  t->raw_data.len = (count + packed - 1) / packed;
+  if (!(t->raw_data.data = arena_alloc(arena, t->raw_data.len))) return NULL;
+  for (size_t i = 0; i < count; i++)
+    t->raw_data.data[i / packed] |= (uint8_t)((((const uint8_t *)v->data)[i] & ((1u << bits) - 1))
+                                              << (i % packed * bits));
+  return t;
+}
+
 Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
   Onnx__TensorProto *t = ARENA_NEW(arena, Onnx__TensorProto);
   if (!t) return NULL;
@@ -140,5 +154,5 @@ Onnx__TensorProto *onnx_tensor_write(const Value *v, Arena *arena) {
   t->has_raw_data = true;
   t->raw_data.len = value_bytes(v);
   t->raw_data.data = v->data;
-  return t;
+  return dtype_packed(v->type) > 1 ? write_packed(t, v, arena) : t;
 }

@@ -93,7 +93,7 @@ const text = (bytes) => new TextDecoder().decode(bytes);
 
 // ---- tensors ----
 
-/** By ONNX's number: our name, the class of its data, and the field it lies in when it is not raw. */
+/** By ONNX's number: our name, the class of its data, the field it lies in when it is not raw, bits below 8, and whether these are signed. */
 const TYPES = {
   1: ['float32', Float32Array, 4],
   2: ['uint8', Uint8Array, 5],
@@ -109,6 +109,16 @@ const TYPES = {
   12: ['uint32', Uint32Array, 11],
   13: ['uint64', BigUint64Array, 11],
   16: ['bfloat16', Uint16Array, 5],
+  17: ['float8e4m3fn', Uint8Array, 5],
+  18: ['float8e4m3fnuz', Uint8Array, 5],
+  19: ['float8e5m2', Uint8Array, 5],
+  20: ['float8e5m2fnuz', Uint8Array, 5],
+  21: ['uint4', Uint8Array, 5, 4],
+  22: ['int4', Uint8Array, 5, 4, true],
+  23: ['float4e2m1', Uint8Array, 5, 4],
+  24: ['float8e8m0', Uint8Array, 5],
+  25: ['uint2', Uint8Array, 5, 2],
+  26: ['int2', Uint8Array, 5, 2, true],
 };
 
 function tensorOf(bytes) {
@@ -116,9 +126,17 @@ function tensorOf(bytes) {
   const dims = varints(fields(1)).map(Number);
   const known = TYPES[Number(fields(2)[0])];
   if (!known) throw new Error(`a tensor of type ${fields(2)[0]}`);
-  const [type, array, field] = known;
-  return new Tensor(type, dataOf(fields, array, field), dims);
+  const [type, array, field, bits, isSigned] = known;
+  const data = dataOf(fields, array, field);
+  return new Tensor(type, bits ? unpacked(data, bits, isSigned, dims) : data, dims);
 }
+
+/** Several to a byte, the first in its low bits; those of ints are signed. */
+const unpacked = (bytes, bits, isSigned, dims) =>
+  new bytes.constructor(dims.reduce((a, b) => a * b, 1)).map((_, i) => {
+    const low = (bytes[Math.floor((i * bits) / 8)] >> ((i * bits) % 8)) & (2 ** bits - 1);
+    return isSigned && low >= 2 ** (bits - 1) ? low - 2 ** bits : low;
+  });
 
 function dataOf(fields, array, field) {
   if (array === Array) return fields(field).map(text);

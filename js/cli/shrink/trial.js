@@ -6,11 +6,11 @@
 import { createHash } from 'node:crypto';
 import { Core } from '../../core.js';
 import { instanceFor, seenBy } from '../../engine.js';
-import { ARRAYS, pack, sizeOf } from '../../tensor.js';
+import { arrayOf, pack, sizeOf } from '../../tensor.js';
 
 /** @import { Kind } from './keep.js' */
 /** @import { Outputs, Part, SessionInfo } from '../../protocol.js' */
-/** @import { NumberType, ValueInfo } from '../../types.js' */
+/** @import { ValueInfo } from '../../types.js' */
 
 /**
  * @typedef {object} Subject
@@ -122,7 +122,7 @@ function feedsOf(inputs, size, { shapes }) {
  */
 function madeUp(type, dims) {
   if (type === 'string') return { type, data: Array(sizeOf(dims)).fill(''), dims };
-  const data = new ARRAYS[/** @type {NumberType} */ (type)](sizeOf(dims));
+  const data = new (arrayOf(type))(sizeOf(dims));
   if (type === 'float32' || type === 'float64') for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7) / 2;
   return { type, data, dims };
 }

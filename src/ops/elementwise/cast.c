@@ -1,6 +1,7 @@
 /* Cast: x in another element type. A float becomes an integer by cutting off its fraction, and the nearest one there is
- * when it is out of range (NaN: 0); integers wrap; a bool is x ≠ 0.  Between floats dx = dy in x's type, else none.
- * Strings are made and read while the graph is: of a float the shortest decimal that reads back as it. */
+ * when it is out of range (NaN: 0); integers wrap, and what becomes one of 4 or 2 bits does; a bool is x ≠ 0.  Between
+ * floats dx = dy in x's type, else none. Strings are made and read while the graph is: of a float the shortest decimal
+ * that reads back as it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "graph/dims.h"
 #include "kernels/number.h"
+#include "kernels/tiny_float.h"
 #include "graph/strings.h"
 #include "graph/upgrade.h"
 
@@ -25,11 +27,26 @@ static void cast_known(Node *n, DType to) {
   node_output_known(n, 0, cast, (int)in_count(n, 0));
 }
 
+/* How a tiny float is made of a number that it cannot be. */
+typedef struct Rounding {
+  bool saturate;
+  int way; /* a TinyRounding */
+} Rounding;
+
+static Status read_rounding(Node *n) {
+  static const char *const ways[] = {[TINY_NEAREST] = "nearest", [TINY_UP] = "up", [TINY_DOWN] = "down"};
+  Rounding *r = NODE_PARAMS(n, Rounding);
+  if (!r) return STATUS_OUT_OF_MEMORY;
+  r->saturate = node_int(n, "saturate", 1) != 0;
+  return node_choice(n, "round_mode", "up", ways, 3, &r->way);
+}
+
 static Status cast_infer(Node *n) {
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
   if (!dtype_bytes(from) || !dtype_bytes(to))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
   TRY(node_output(n, 0, to, &n->in[0]->shape));
+  if (tiny_is(to)) TRY(read_rounding(n));
   cast_known(n, to);
   return STATUS_OK;
 }
@@ -39,10 +56,19 @@ static void uint64_to_floats(Numbers *x, size_t count) {
   for (size_t i = 0; i < count; i++) x->floats[i] = (double)(uint64_t)x->ints[i];
 }
 
+static void store_tiny(const Node *n, const Numbers *x, bool floats, size_t at, size_t count) {
+  const Rounding *r = n->params;
+  uint8_t *y = n->out[0]->data;
+  for (size_t i = 0; i < count; i++)
+    y[at + i] = tiny_of_double(floats ? x->floats[i] : (double)x->ints[i], n->out[0]->type, r->saturate,
+                               (TinyRounding)r->way);
+}
+
 static void cast_run(const Node *n) {
   const Value *x = n->in[0], *y = n->out[0];
   size_t total = out_count(n, 0);
   Numbers block;
+  bool wraps = !dtype_is_float(y->type) && dtype_packed(y->type) > 1;
   if (x->type == y->type && total) memcpy(y->data, x->data, total * dtype_bytes(x->type));
   if (x->type == y->type) return;
   for (size_t at = 0; at < total; at += NUMBERS) {
@@ -50,7 +76,13 @@ static void cast_run(const Node *n) {
     bool widens = x->type == DTYPE_UINT64 && dtype_is_float(y->type);
     numbers_load(&block, x->data, x->type, at, 1, count);
     if (widens) uint64_to_floats(&block, count);
-    if (widens || dtype_is_float(x->type)) numbers_store_floats(&block, y->data, y->type, at, count);
+    if (tiny_is(y->type)) {
+      store_tiny(n, &block, widens || dtype_is_float(x->type), at, count);
+      continue;
+    }
+    bool floats = widens || dtype_is_float(x->type);
+    for (size_t i = 0; i < count && floats && wraps; i++) block.ints[i] = number_cut(block.floats[i]);
+    if (floats && !wraps) numbers_store_floats(&block, y->data, y->type, at, count);
     else numbers_store_ints(&block, y->data, y->type, at, count);
   }
 }
@@ -156,5 +188,7 @@ OPERATOR(cast) = {
                    {"v:f32[9]=0,-1,1.0009765,65504,65520,0.00006,0.0000001,-0.00003,3", "to=10"},
                    {"f16[40]:0..31000", "to=1"}, {"v:f32[4]=1,-3.02,1.00390625,1e38", "to=16"},
                    {"u64[3]:0..9e18", "to=11"}, {"i64[5]:-99999..99999", "to=5"}, {"f32[5]:-99999..99999", "to=3"},
-                   {"i8[4]:-100..100", "to=13"}),
+                   {"i8[4]:-100..100", "to=13"}, {"v:f32[6]=0,-1.7,0.003,448,500,-inf", "to=17", 19},
+                   {"v:f32[4]=1.5,3,0.1,1e30", "to=24 round_mode=nearest saturate=0", 24},
+                   {"f32[5]:-20..20", "to=22", 21}, {"v:i64[3]=9,-3,1", "to=26", 25}),
 };

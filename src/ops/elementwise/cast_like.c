@@ -1,8 +1,14 @@
 /* CastLike: x in the element type of input 1. */
 #include "graph/compose.h"
+#include "kernels/tiny_float.h"
 
 static Status cast_like_compose(Compose *c) {
-  return compose_done(c, emit_with(c->graph, "Cast", ATTRS(attr_of_int("to", c->node->in[1]->type)), c->node->in[0]));
+  const Node *n = c->node;
+  AttrList attrs = ATTRS(attr_of_int("to", n->in[1]->type), attr_of_int("saturate", node_int(n, "saturate", 1)),
+                         attr_of_string("round_mode", node_string(n, "round_mode", "up")));
+  bool tiny = tiny_is(n->in[1]->type);
+  attrs.count = tiny ? attrs.count : 1; /* the others say how a tiny float is rounded */
+  return compose_done(c, emit_with(c->graph, "Cast", attrs, n->in[0]));
 }
 
 OPERATOR(cast_like) = {

@@ -1,11 +1,14 @@
-/* DequantizeLinear: y = (x - zero point)·scale.  dx = dy·scale, which goes on through QuantizeLinear alone. */
+/* DequantizeLinear: y = (x - zero point)·scale, of ints or tiny floats.  dx = dy·scale, which goes on through
+ * QuantizeLinear alone. */
 #include "kernels/number.h"
+#include "kernels/tiny_float.h"
 #include "ops/quantize/quantization.h"
 
 static Status dequantize_linear_infer(Node *n) {
   DType type = n->in[0]->type;
-  if (!dtype_is_number(type) || dtype_is_float(type))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its input is %s, it dequantizes integers", dtype_name(type));
+  if (!dtype_is_number(type) || (dtype_is_float(type) && !tiny_is(type)))
+    return node_fail(n, STATUS_UNSUPPORTED_OP,
+                     "its input is %s, it dequantizes integers and floats of 8 bits and fewer", dtype_name(type));
   if (has_in(n, 2) && n->in[2]->type != type)
     return node_invalid(n, "the zero point is %s, x is %s", dtype_name(n->in[2]->type), dtype_name(type));
   TRY(quantization_infer(n));
@@ -16,12 +19,15 @@ static void dequantize_row(const Node *n, size_t at, size_t scale_at, size_t ste
   const float *scale = in_f32(n, 1) + scale_at;
   float *y = out_f32(n, 0) + at;
   DType type = n->in[0]->type;
+  bool tiny = tiny_is(type);
   Numbers x, point = {{0}};
   for (size_t i = 0; i < count; i += NUMBERS) {
     size_t part = count - i < NUMBERS ? count - i : NUMBERS;
     numbers_load(&x, n->in[0]->data, type, at + i, 1, part);
     if (has_in(n, 2)) numbers_load(&point, n->in[2]->data, type, scale_at + i * step, step, part);
-    for (size_t k = 0; k < part; k++)
+    for (size_t k = 0; k < part && tiny; k++)
+      y[i + k] = (float)(x.floats[k] - (has_in(n, 2) ? point.floats[k] : 0)) * scale[(i + k) * step];
+    for (size_t k = 0; k < part && !tiny; k++)
       y[i + k] = (float)(x.ints[k] - (has_in(n, 2) ? point.ints[k] : 0)) * scale[(i + k) * step];
   }
 }
@@ -41,6 +47,8 @@ OPERATOR(dequantize_linear) = {
     .since = {10, 13, 19, 21},
     .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_STEPS,
+    .compose = quantization_compose,
+    .composes = quantization_composes,
     .infer = dequantize_linear_infer,
     .run = dequantize_linear_run,
     .grad = GRADIENT(dequantize_linear_grad),
@@ -48,5 +56,6 @@ OPERATOR(dequantize_linear) = {
                    {"i8[2,3]:-100..100 f32[3]=0.02,0.5,1 i8[3]=0,1,-2", .no_grad = "ints"},
                    {"i32[2,3,2]:-1000..1000 f32[3]=0.02,0.5,1", "axis=1", .no_grad = "ints"},
                    {"i8[2,5]:-100..100 f32[2,3] i8[2,3]=0,1,-2,4,4,5", "axis=1 block_size=2", 21, .no_grad = "ints"},
-                   {"u8[5,3]:0..255 f32[2,3]", "axis=0 block_size=3", 21, .no_grad = "ints"}),
+                   {"u8[5,3]:0..255 f32[2,3]", "axis=0 block_size=3", 21, .no_grad = "ints"},
+                   {"u8[4]:0..255 f16[]=0.02", NULL, 19, .no_grad = "ints"}),
 };

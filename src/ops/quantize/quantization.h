@@ -18,5 +18,9 @@ Status quantization_infer(Node *n);
 typedef void QuantizationRow(const Node *n, size_t at, size_t scale_at, size_t step, size_t count);
 void quantization_each(const Node *n, QuantizationRow *row);
 
+/* Where the scale is no float32, or what is quantized: the same in float32, with casts around it. */
+bool quantization_composes(const Added *a);
+Status quantization_compose(Compose *c);
+
 /* A scale or zero point in a shape that broadcasts to x; NULL for blocks. */
 Value *quantization_along(Graph *g, const Node *n, Value *v);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/number.h"
+#include "kernels/tiny_float.h"
 #include "ops/quantize/quantization.h"
 
 static DType quantized_type(const Node *n) {
@@ -11,11 +12,18 @@ static DType quantized_type(const Node *n) {
                                                : DTYPE_UINT8;
 }
 
+/* Of 8 bits and fewer, as opsets from 19 on have them. */
+static bool is_small(DType type) { return tiny_is(type) || dtype_packed(type) > 1; }
+
 static Status quantize_linear_infer(Node *n) {
   DType type = quantized_type(n);
-  if (type < DTYPE_UINT8 || type > DTYPE_INT16)
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "its output is of type %s, we have integers of 8 and 16 bits",
+  if (type < DTYPE_UINT8 || (type > DTYPE_INT16 && !is_small(type)))
+    return node_fail(n, STATUS_UNSUPPORTED_OP,
+                     "its output is of type %s, we have integers of 16 bits and fewer and "
+                     "floats of 8 and fewer",
                      dtype_name(type));
+  if (node_int(n, "saturate", 1) == 0 && tiny_is(type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "saturate is 0, we give the largest number for those beyond it");
   TRY(node_want_float(n, 0));
   TRY(quantization_infer(n));
   return node_output(n, 0, type, &n->in[0]->shape);
@@ -24,13 +32,15 @@ static Status quantize_linear_infer(Node *n) {
 static void quantize_row(const Node *n, size_t at, size_t scale_at, size_t step, size_t count) {
   const float *x = in_f32(n, 0) + at, *scale = in_f32(n, 1) + scale_at;
   DType type = n->out[0]->type;
+  bool tiny = tiny_is(type);
   Numbers y, point = {{0}};
   for (size_t i = 0; i < count; i += NUMBERS) {
     size_t part = count - i < NUMBERS ? count - i : NUMBERS;
     if (has_in(n, 2)) numbers_load(&point, n->in[2]->data, type, scale_at + i * step, step, part);
     for (size_t k = 0; k < part; k++) {
-      float rounded = nearbyintf(x[i + k] / scale[(i + k) * step]);
-      y.floats[k] = (double)rounded + (has_in(n, 2) ? (double)point.ints[k] : 0);
+      float ratio = x[i + k] / scale[(i + k) * step];
+      if (tiny) y.floats[k] = (double)ratio + (has_in(n, 2) ? point.floats[k] : 0);
+      else y.floats[k] = (double)nearbyintf(ratio) + (has_in(n, 2) ? (double)point.ints[k] : 0);
     }
     numbers_store_floats(&y, n->out[0]->data, type, at + i, part);
   }
@@ -48,6 +58,8 @@ static Status quantize_linear_grad(Grad *g) {
   Value *scale = quantization_along(to, n, n->in[1]),
         *point = has_in(n, 2) ? quantization_along(to, n, n->in[2]) : NULL;
   if (!scale) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient is not written for blocks");
+  if (is_small(type))
+    return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient is not written for %s", dtype_name(type));
   if (!g->want[0]) return STATUS_OK;
   Value *q = emit(to, "Round", emit(to, "Div", n->in[0], scale));
   if (point) q = emit(to, "Add", q, emit_with(to, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), point));
@@ -62,6 +74,8 @@ OPERATOR(quantize_linear) = {
     .since = {10, 13, 19, 21},
     .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_STRAIGHT_THROUGH | OP_STEPS,
+    .compose = quantization_compose,
+    .composes = quantization_composes,
     .infer = quantize_linear_infer,
     .run = quantize_linear_run,
     .grad = GRADIENT(quantize_linear_grad),
@@ -72,5 +86,8 @@ OPERATOR(quantize_linear) = {
                    {"f32[2,5]:-3..3 f32[2,3]=0.02,0.5,1,0.03,0.1,0.4", "axis=1 block_size=2 output_dtype=3", 21,
                     .no_grad = "steps"},
                    {"f32[3,2]:-3..3 f32[2,2]=0.02,0.5,1,0.03 u8[2,2]=3,0,0,9", "axis=0 block_size=2", 21,
-                    .no_grad = "steps"}),
+                    .no_grad = "steps"},
+                   {"f32[6]:-9..9 f32[]=0.5", "output_dtype=22", 21, .no_grad = "steps"},
+                   {"f32[6]:-900..900 f32[]=0.5", "output_dtype=17", 21, .no_grad = "steps"},
+                   {"f16[6]:-9..9 f16[]=0.5 u8[]=3", NULL, 19, .no_grad = "steps"}),
 };
