@@ -21,13 +21,14 @@ const MISSED = 0.05;
 /**
  * @param {TrainingSession} session @param {{ inputs: Feeds, labels?: Feeds }} data @param {CalibrateOptions} [options]
  * @param {string} [where]
+ * @param {ArrayLike<number>[]} [known] the scores, where they have been computed
  * @returns {Promise<Calibrated>}
  */
-export async function calibrate(session, data, options = {}, where = 'calibrate') {
+export async function calibrate(session, data, options = {}, where = 'calibrate', known = undefined) {
   checkKeys(where, options, ['unknown']);
   const missed = missedOf(options.unknown, where);
   const labels = labelsOf(where, data, Infinity);
-  const rows = await rowsOf(where, session, data.inputs, labels.length);
+  const rows = known ?? (await rowsOf(where, session, data.inputs, labels.length));
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)
     throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${rows[0].length - 1}`);

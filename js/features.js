@@ -8,6 +8,8 @@ import { Tensor } from './tensor.js';
 /** @import { Ask, NumberOutputs, Features } from './protocol.js' */
 /** @import { Reader } from './data.js' */
 
+/** Of the options of a fit: features that were computed before it. */
+export const SHARED = Symbol('shared features');
 /** Kept at most, unless it is said otherwise. */
 export const MOST_BYTES = 256 * 2 ** 20;
 /** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
@@ -34,8 +36,8 @@ export async function featuresOf(ask, reader, options, { limit, rest, evaluation
   return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
 }
 
-/** @param {Ask} ask */
-async function namesOf(ask) {
+/** What they are called, and what takes them. @param {Ask} ask */
+export async function namesOf(ask) {
   try {
     return /** @type {Features} */ (await ask('describe', ['features']));
   } catch (error) {
@@ -99,12 +101,20 @@ async function isTheSame(ask, reader, examples, kept, { signal }) {
   const outputs = await ask('runFeatures', batch.feeds, [batch.feeds.buffer], signal);
   return kept.every(([name, { data }]) => {
     const again = outputs[name].data;
-    const row = again.length / batch.examples;
-    let most = 0;
-    for (const x of data) most = Math.max(most, Math.abs(Number(x)));
-    return again.every(
-      (/** @type {any} */ x, /** @type {number} */ i) =>
-        Math.abs(Number(x) - Number(data[order[Math.floor(i / row)] * row + (i % row)])) <= ROUNDING * most,
-    );
+    return isRounding(data, again.length / batch.examples, order, again);
   });
+}
+
+/**
+ * Whether these rows, computed again beside others, are what they were but for rounding.
+ * @param {TypedArray} data @param {number} row elements of one
+ * @param {ArrayLike<number>} order which they are @param {TypedArray} again
+ */
+export function isRounding(data, row, order, again) {
+  let most = 0;
+  for (const x of data) most = Math.max(most, Math.abs(Number(x)));
+  return again.every(
+    (/** @type {any} */ x, /** @type {number} */ i) =>
+      Math.abs(Number(x) - Number(data[order[Math.floor(i / row)] * row + (i % row)])) <= ROUNDING * most,
+  );
 }

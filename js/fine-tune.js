@@ -5,10 +5,13 @@
 
 import { checkBudget } from './budget.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
+import { SHARED } from './features.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { later } from './later.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
-import { TrainingSession } from './session.js';
+import { namesIn } from './opening.js';
+import { INSIDE, TrainingSession } from './session.js';
+import { SharedFeatures } from './shared-features.js';
 import { readSource } from './source.js';
 import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './tuning-checkpoint.js';
 
@@ -88,6 +91,8 @@ class Tuning {
   #named;
   #options;
   #begun;
+  /** @type {SharedFeatures | undefined} */
+  #shared;
   /** @type {FineTunePhase[]} */
   #phases = [];
 
@@ -124,19 +129,17 @@ class Tuning {
     checkBatch(this.session, all);
     const [train, heldOut] = split(all, classes.length, validation, seed);
     const replay = this.#options.replay && replayOf(this.#options, classes, train, seed);
-    if (head !== false) await this.session.initializeHead(fed(train));
     const judged = { heldOut, replay: replay?.judged };
-    const judging = performance.now();
-    const [before, kept] = [await scoresOf(this.session, judged), await weightsOf(this.session)];
-    const judgingMs = performance.now() - judging;
     const whole = replay?.learned ?? train;
+    if (head !== false) await this.#beginHead(train, whole, judged);
+    const judging = performance.now();
+    const [before, kept] = [await this.#scoresOf(judged), await weightsOf(this.session)];
+    const judgingMs = performance.now() - judging;
     const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
     const removed = alone ? await checkpoint?.removeOthers() : 0;
     await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
-    const { after, share, reason } = await take(this.session, kept, before, judged, {
-      classes: classes.length,
-      accept,
-    });
+    const limits = { classes: classes.length, accept };
+    const { after, share, reason } = await take(this.session, kept, before, judged, limits, this.#shared);
     const calibration = heldOut && (await this.#calibrate(heldOut));
     const saved = await checkpoint?.saveLast(this.session);
     const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
@@ -160,10 +163,36 @@ class Tuning {
     };
   }
 
+  /**
+   * By class means. What the layers below give of each example is computed here, once for all that follows; the person's
+   * are the first of those that are learned.
+   * @param {Examples} train @param {Examples} whole @param {{ heldOut?: Examples, replay?: Examples }} judged
+   */
+  async #beginHead(train, whole, judged) {
+    const { signal, augment } = this.#options;
+    const sets = [whole, ...Object.values(judged).flatMap((examples) => examples ?? [])];
+    this.#shared = augment
+      ? undefined
+      : await SharedFeatures.of(this.session, sets, { signal, onFeatures: this.#tell });
+    const { initializeHead } = await later(() => import('./head.js'));
+    await initializeHead(this.session, namesIn(this.session[INSIDE].info.eval?.head), fed(train), (name) =>
+      this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length),
+    );
+  }
+
+  /** @param {import('./types.js').FeatureEvent} event */
+  #tell = ({ done, examples }) => this.#options.onProgress?.({ phase: 'features', done, of: examples });
+
+  /** @param {{ heldOut?: Examples, replay?: Examples }} examples */
+  #scoresOf(examples) {
+    return scoresOf(this.session, examples, this.#shared);
+  }
+
   /** @param {Examples} heldOut */
   async #calibrate(heldOut) {
     const { calibrate } = await later(() => import('./calibration.js'));
-    return await calibrate(this.session, fed(heldOut), { unknown: this.#options.unknown }, 'fineTune');
+    const scores = await this.#shared?.scoresOf(this.session, heldOut);
+    return await calibrate(this.session, fed(heldOut), { unknown: this.#options.unknown }, 'fineTune', scores);
   }
 
   /** @param {(Examples | undefined)[]} examples @param {readonly string[]} classes */
@@ -210,12 +239,14 @@ class Tuning {
     checkSignal(this.#options.signal);
     const begun = performance.now();
     await this.session.setTrainable(plan.trains);
-    const [kept, first] = [await weightsOf(this.session), await scoresOf(this.session, { heldOut })];
+    const [kept, first] = [await weightsOf(this.session), await this.#scoresOf({ heldOut })];
     if (from) await this.#goOnFrom(from);
     const augment = augmentOf(this.session, this.#options);
-    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), augment, checkpoint, resume: Boolean(from) };
+    const shared = this.#shared && { [SHARED]: { features: this.#shared, training: train, heldOut } };
+    const how = { augment, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
+    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...how };
     const history = await this.session.fit(fed(train), fit);
-    const last = await scoresOf(this.session, { heldOut });
+    const last = await this.#scoresOf({ heldOut });
     const improved = !heldOut || Number(last.heldOut?.loss) <= Number(first.heldOut?.loss);
     if (!improved) await this.session.loadParametersBuffer(kept, false);
     return { name: plan.name, improved, history, ms: performance.now() - begun };
@@ -354,7 +385,6 @@ function fitOf({ name, lr, epochs }, train, heldOut, options, leftMs) {
       validation: fed(heldOut),
       earlyStopping: { patience, monitor: 'val_loss', restoreBest: true },
     }),
-    onFeatures: ({ done, examples }) => onProgress?.({ phase: 'features', done, of: examples }),
     onEpoch: (/** @type {EpochEvent} */ { epoch, metrics }) =>
       onProgress?.({ phase: name, done: epoch + 1, of: epochs, metrics }),
     onCheckpoint,

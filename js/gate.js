@@ -5,6 +5,7 @@ import { fed } from './person.js';
 /** @import { FineTuneOptions, FineTuneScores } from './types.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @import { Examples } from './person.js' */
+/** @import { SharedFeatures } from './shared-features.js' */
 
 /**
  * Where all of the new weights would make something worse, the share of them that is taken is found by so many
@@ -27,13 +28,15 @@ export async function weightsOf(session) {
 
 /**
  * @param {TrainingSession} session @param {{ heldOut?: Examples, replay?: Examples }} data
+ * @param {SharedFeatures} [shared]
  * @returns {Promise<FineTuneScores>}
  */
-export async function scoresOf(session, data) {
+export async function scoresOf(session, data, shared) {
   /** @type {Record<string, Record<string, number>>} */
   const scores = {};
   for (const [name, examples] of Object.entries(data))
-    if (examples) scores[name] = await session.evaluate(fed(examples), { batchSize: 32 });
+    if (examples)
+      scores[name] = await (shared?.evaluate(session, examples) ?? session.evaluate(fed(examples), { batchSize: 32 }));
   return scores;
 }
 
@@ -42,11 +45,11 @@ export async function scoresOf(session, data) {
  * al., "Robust fine-tuning of zero-shot models", 2022); else the old ones.
  * @param {TrainingSession} session @param {Uint8Array} kept @param {FineTuneScores} before
  * @param {{ heldOut?: Examples, replay?: Examples }} judged
- * @param {Parameters<typeof worse>[2]} limits
+ * @param {Parameters<typeof worse>[2]} limits @param {SharedFeatures} [shared]
  */
-export async function take(session, kept, before, judged, limits) {
+export async function take(session, kept, before, judged, limits, shared) {
   const [old, now] = [floatsOf(kept), floatsOf(await weightsOf(session))];
-  const after = await scoresOf(session, judged);
+  const after = await scoresOf(session, judged, shared);
   const reason = worse(before, after, limits);
   if (!reason) return { after, share: 1, reason };
   const mix = async (/** @type {number} */ share) => {
@@ -57,7 +60,7 @@ export async function take(session, kept, before, judged, limits) {
   let best = { after, share: 0, reason };
   for (let step = 0.5, share = 0.5, i = 0; i < HALVINGS && !far; i++) {
     await mix(share);
-    const scores = await scoresOf(session, judged);
+    const scores = await scoresOf(session, judged, shared);
     const fits = !worse(before, scores, limits);
     if (fits) best = { after: scores, share, reason };
     step /= 2;

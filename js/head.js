@@ -21,14 +21,15 @@ export const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
  * @param {TrainingSession} session
  * @param {readonly string[] | null} head names of its features, weight and bias
  * @param {{ inputs: Feeds, labels?: Feeds }} data
+ * @param {(features: string) => Float32Array[] | undefined} [known] where they have been computed
  */
-export async function initializeHead(session, head, data) {
+export async function initializeHead(session, head, data, known) {
   const [features, weight, bias] = head ?? [];
   const shape = session.parameters.find(({ name }) => name === weight)?.dims;
   const classes = session.classNames?.length;
   if (!shape || !classes) throw invalid('initializeHead: the model has no head of ours: make it by option head');
   const labels = labelsOf('initializeHead', data, classes);
-  const rows = await rowsOf('initializeHead', session, data.inputs, labels.length, features);
+  const rows = known?.(features) ?? (await rowsOf('initializeHead', session, data.inputs, labels.length, features));
   const [w, b] = weightsOf(rows, labels, classes);
   await session.setParameter(weight, new Tensor('float32', w, shape));
   await session.setParameter(bias, new Tensor('float32', b, [classes]));

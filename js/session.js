@@ -20,6 +20,8 @@ import { bind, check, pack, Tensor } from './tensor.js';
 /** @import { Client } from './client.js' */
 /** @import { Place } from './place.js' */
 
+/** What other parts of the package work with: how the engine is asked, and what it has told. */
+export const INSIDE = Symbol();
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
 export class TrainingSession {
@@ -67,6 +69,10 @@ export class TrainingSession {
       const place = loaded.fit ? await later(() => import('./place.js')) : undefined;
       return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit));
     });
+  }
+
+  get [INSIDE]() {
+    return { ask: this.#ask, info: this.#info };
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */

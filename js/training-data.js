@@ -1,12 +1,15 @@
 /** What a fit trains on: the examples, or the features that are kept of them, shuffled and augmented. */
 
 import { permutation } from './data.js';
-import { featuresOf, MOST_BYTES } from './features.js';
+import { featuresOf, MOST_BYTES, SHARED } from './features.js';
 
 /** @import { FitOptions } from './types.js' */
 /** @import { Ask } from './protocol.js' */
 /** @import { Batches, Reader } from './data.js' */
 /** @import { openAugmenter } from './augment.js' */
+/** @import { Examples } from './person.js' */
+/** @import { SharedFeatures } from './shared-features.js' */
+/** @typedef {{ features: SharedFeatures, training: Examples, heldOut?: Examples }} Shared */
 
 export class TrainingData {
   /** As they were given. */
@@ -42,9 +45,12 @@ export class TrainingData {
 
   /**
    * Where the lower layers are frozen, later epochs need not compute them again.
-   * @param {Ask} ask @param {FitOptions} options @param {() => Promise<boolean>} [rest] whether to give up
+   * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options
+   * @param {() => Promise<boolean>} [rest] whether to give up
    */
   async keepFeatures(ask, options, rest) {
+    const { [SHARED]: shared } = options;
+    if (shared && (await this.#takeShared(ask, shared))) return shared.features.told;
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
     const limit = cacheFeatures === true ? MOST_BYTES : cacheFeatures.maxBytes;
@@ -52,6 +58,15 @@ export class TrainingData {
     if (!found) return undefined;
     this.#reader = found.reader;
     return { ...found.features, ...(await this.#keepEvaluated(ask, options, found.features, { limit, rest })) };
+  }
+
+  /** @param {Ask} ask @param {Shared} shared */
+  async #takeShared(ask, { features, training, heldOut }) {
+    const reader = await features.exchange(ask, this.#whole, training);
+    const held = this.#heldOut && heldOut && (await features.exchange(ask, this.#heldOut.whole, heldOut));
+    if (reader) this.#reader = reader;
+    if (this.#heldOut && held) this.#heldOut.reader = held;
+    return reader !== undefined;
   }
 
   /**

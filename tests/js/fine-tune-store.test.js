@@ -143,8 +143,8 @@ test('a sample is forgotten: the weights are to the bit those of a training that
   const row = 256 * 4;
   assert.deepEqual(
     [was, is],
-    [(24 + 20 + 6) * row, (23 + 19 + 6) * row],
-    'of what is learned or held out, and of nothing else',
+    [(24 + 20 + 6 + 20) * row, (23 + 19 + 6 + 20) * row],
+    'of what is learned, held out or judges, and of nothing else',
   );
   const fresh = await store.versions('person');
   assert.ok(before.length > 0 && fresh.length > 0);

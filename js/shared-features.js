@@ -1,0 +1,174 @@
+/** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
+
+import { openData } from './data.js';
+import { checkSignal } from './errors.js';
+import { evaluate } from './evaluate.js';
+import { isRounding, MOST_BYTES, namesOf } from './features.js';
+import { measuresOf } from './metrics.js';
+import { fed } from './person.js';
+import { INSIDE } from './session.js';
+import { bind, pack, Tensor } from './tensor.js';
+
+/** @import { FeatureEvent, Feeds, History, NumberType } from './types.js' */
+/** @import { Ask, GraphInfo } from './protocol.js' */
+/** @import { Examples } from './person.js' */
+/** @import { Batch, Reader } from './data.js' */
+/** @import { TrainingSession } from './session.js' */
+/** @typedef {Map<Examples, [string, Tensor][]>} Kept */
+
+/** Examples that go through the lower layers at a time; of fewer than four the last bits are others. */
+const [BATCH, FEWEST] = [16, 4];
+/** Examples of an evaluation at a time, as of the gate without them. */
+const EVALUATED = 32;
+
+export class SharedFeatures {
+  #kept;
+  /** What `history.features` tells. */
+  told;
+
+  /** @param {Kept} kept @param {NonNullable<History['features']>} told */
+  constructor(kept, told) {
+    this.#kept = kept;
+    this.told = told;
+  }
+
+  /**
+   * @param {TrainingSession} session @param {Examples[]} sets
+   * @param {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown }} options
+   * @returns {Promise<SharedFeatures | undefined>} undefined: there are none, or they cannot be kept
+   */
+  static async of(session, sets, options) {
+    const begun = performance.now();
+    const { features: values, evaluates } = await namesOf(session[INSIDE].ask);
+    const all = evaluates ? await compute(session, sets, options) : undefined;
+    if (!all) return undefined;
+    const kept = new Map();
+    let from = 0;
+    for (const set of sets) {
+      const to = from + set.labels.length;
+      kept.set(
+        set,
+        all.map(([name, tensor]) => [name, rows(tensor, from, to)]),
+      );
+      from = to;
+    }
+    const bytes = all.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
+    return new SharedFeatures(kept, { values, bytes, ms: performance.now() - begun });
+  }
+
+  /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
+  rowsOf(examples, name) {
+    const [, tensor] = this.#kept.get(examples)?.find(([own]) => own === name) ?? [];
+    return tensor?.dims.length === 2 ? rowsIn(tensor) : undefined;
+  }
+
+  /**
+   * The same examples, told by their features; undefined where the session's are others, for other layers train.
+   * @param {Ask} ask @param {Reader} reader @param {Examples} examples
+   */
+  async exchange(ask, reader, examples) {
+    const { features, inputs } = await namesOf(ask);
+    const kept = this.#kept.get(examples);
+    if (!kept || String(features) !== String(kept.map(([name]) => name))) return undefined;
+    return reader.exchange?.(inputs, kept);
+  }
+
+  /** Mean loss and metrics. @param {TrainingSession} session @param {Examples} examples */
+  async evaluate(session, examples) {
+    const { ask, info } = session[INSIDE];
+    const data = fed(examples);
+    const { inputs } = /** @type {GraphInfo} */ (info.eval);
+    const reader = openData(data, inputs, EVALUATED, measuresOf(info).pair?.label);
+    const exchanged = await this.exchange(ask, reader, examples);
+    return await evaluate({ ask, info }, data, { batchSize: EVALUATED }, exchanged);
+  }
+
+  /**
+   * The scores of each example.
+   * @param {TrainingSession} session @param {Examples} examples
+   * @returns {Promise<Float32Array[] | undefined>}
+   */
+  async scoresOf(session, examples) {
+    const { ask, info } = session[INSIDE];
+    const reader = openData(fed(examples), /** @type {GraphInfo} */ (info.eval).inputs, EVALUATED);
+    const exchanged = await this.exchange(ask, reader, examples);
+    if (!exchanged) return undefined;
+    const scores = [];
+    for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
+      const outputs = await ask('run', { graph: 'eval', feeds, fetches: info.predict.slice(0, 1) }, [feeds.buffer]);
+      scores.push(...rowsIn(/** @type {any} */ (Object.values(outputs)[0])));
+    }
+    return scores;
+  }
+}
+
+/**
+ * In batches of one size. The last has some examples once more, beside others: where the layers mix the examples of a
+ * batch, these are another then, and nothing is kept.
+ * @param {TrainingSession} session @param {Examples[]} sets
+ * @param {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown }} options
+ * @returns {Promise<[string, Tensor][] | undefined>}
+ */
+async function compute(session, sets, { signal, onFeatures }) {
+  const { ask, info } = session[INSIDE];
+  const { inputs } = /** @type {GraphInfo} */ (info.train);
+  const places = sets.flatMap((set) => set.labels.map((_, row) => ({ set, row })));
+  const examples = places.length;
+  const count = Math.max(2, Math.ceil((examples + FEWEST) / BATCH));
+  const size = Math.max(FEWEST, Math.ceil((examples + FEWEST) / count));
+  const again = Array.from({ length: size * count - examples }, (_, i) => (i >> 1) % examples);
+  const whole = [...places, ...again.map((at) => places[at])];
+  /** @type {[string, Tensor][] | undefined} */
+  let kept;
+  for (let from = 0; from < whole.length; from += size) {
+    checkSignal(signal);
+    const feeds = pack(bind(gather(whole.slice(from, from + size)), inputs));
+    const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
+    if (outputs.some(([, { dims }]) => dims[0] !== size)) return undefined;
+    const bytes = outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / size) * examples, 0);
+    if (bytes > MOST_BYTES) return undefined;
+    kept ??= outputs.map(([name, { type, data, dims }]) => {
+      const Data = /** @type {any} */ (data.constructor);
+      const room = new Data((data.length / size) * whole.length);
+      return [name, new Tensor(/** @type {NumberType} */ (type), room, [whole.length, ...dims.slice(1)])];
+    });
+    kept.forEach(([, { data }], i) => {
+      const part = outputs[i][1].data;
+      data.set(/** @type {any} */ (part), (part.length / size) * from);
+    });
+    await onFeatures?.({ done: Math.min(examples, from + size), examples, bytes });
+  }
+  const first = kept?.map(([name, tensor]) => /** @type {[string, Tensor]} */ ([name, rows(tensor, 0, examples)]));
+  const isSame = kept?.every(([, { data, dims }], i) => {
+    const row = data.length / dims[0];
+    const { data: once } = /** @type {[string, Tensor][]} */ (first)[i][1];
+    return isRounding(once, row, again, /** @type {any} */ (data).subarray(examples * row));
+  });
+  return isSame ? first : undefined;
+}
+
+/** @param {{ set: Examples, row: number }[]} places */
+function gather(places) {
+  const [{ set }] = places;
+  const tensors = Object.entries(set.inputs).map(([name, { type, data: first, dims }]) => {
+    const data = /** @type {any} */ (first);
+    const each = data.length / dims[0];
+    const all = new data.constructor(each * places.length);
+    places.forEach(({ set, row }, i) => {
+      const own = /** @type {any} */ (set.inputs[name].data);
+      all.set(own.subarray(row * each, (row + 1) * each), i * each);
+    });
+    return [name, new Tensor(/** @type {any} */ (type), all, [places.length, ...dims.slice(1)])];
+  });
+  return /** @type {Feeds} */ (Object.fromEntries(tensors));
+}
+
+/** A view of some of them. @param {Tensor} tensor @param {number} from @param {number} to */
+function rows({ type, data, dims }, from, to) {
+  const each = data.length / dims[0];
+  return new Tensor(type, /** @type {any} */ (data).subarray(from * each, to * each), [to - from, ...dims.slice(1)]);
+}
+
+/** @param {{ data: any, dims: readonly number[] }} tensor @returns {Float32Array[]} */
+const rowsIn = ({ data, dims: [count] }) =>
+  Array.from({ length: count }, (_, i) => data.subarray((i * data.length) / count, ((i + 1) * data.length) / count));
