@@ -164,7 +164,7 @@ export class TrainingSession {
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#fitting = true;
     const here = new Error();
-    const session = { ask: this.#ask, info: this.#info, seed: this.#seed };
+    const session = { ...this[INSIDE], seed: this.#seed };
     try {
       const { fit, Place } = await withData();
       this.#place ??= new Place();
@@ -181,10 +181,9 @@ export class TrainingSession {
     this.#eval();
     this.#needLoss('evaluate');
     const here = new Error();
-    const session = { ask: this.#ask, info: this.#info };
     try {
       const { evaluate } = await withData();
-      return await evaluate(session, data, options);
+      return await evaluate(this[INSIDE], data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
