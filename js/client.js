@@ -191,10 +191,10 @@ export class Client {
   async release(options = {}) {
     checkKeys('release', options, ['signal']);
     const { signal } = options;
-    this.#ended ??= new TrainletError('released', 'the session was released and cannot be used any more');
+    this.#ended ??= new TrainletError('released', 'the session was released');
     const end = () =>
       this.end(
-        new TrainletError('released', 'the session was released, and its worker ended, before this was answered'),
+        new TrainletError('released', 'the session was released before this was answered'),
       );
     this.#released ??= this.#finish(end);
     if (signal?.aborted) end();

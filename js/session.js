@@ -92,7 +92,7 @@ export class TrainingSession {
   /** @param {Feeds} feeds @param {RunOptions} [options] */
   async forward(feeds, options) {
     if (!this.#forward)
-      throw invalid("forward: the training model has its loss inside; make the artifacts with the loss 'outside'");
+      throw invalid("forward: the loss is inside the training model; make artifacts with the loss 'outside'");
     return await this.#forward({ ask: this.#ask, tensorsOf, withSignal }, this.#info, feeds, options);
   }
 
@@ -135,7 +135,7 @@ export class TrainingSession {
   async setTrainable(patterns) {
     if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
       throw invalid("setTrainable: wanted an array of at least one name or pattern, as ['head.*']");
-    if (this.#fitting) throw invalid('setTrainable: a fit is running, which must end first');
+    if (this.#fitting) throw invalid('setTrainable: a fit of this session is running already');
     this.#info = await this.#ask('setTrainable', [...patterns]);
     this.#place?.forgetBest();
     this.parameters = frozen(this.#info.parameters);
