@@ -3,6 +3,7 @@
 
 #include "graph/dims.h"
 #include "kernels/strided.h"
+#include "graph/second_output.h"
 #include "graph/upgrade.h"
 
 typedef struct SplitParams {
@@ -87,7 +88,7 @@ Status split_grad(Grad *g) {
   Value **parts = ARENA_ARRAY(g->graph->arena, Value *, n->out_count);
   if (!parts) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < n->out_count; i++) {
-    if (!n->out[i]) return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is left out, its gradient needs it there", i);
+    if (!n->out[i]) TRY(output_want(g->node, i, "unread"));
     parts[i] = g->dy[i] ? g->dy[i] : emit(g->graph, "ConstantOfShape", emit_shape(g->graph, n->out[i]));
   }
   g->dx[0] = emit_first(g->graph, "Concat", ATTRS(attr_of_int("axis", p->axis)), parts, n->out_count);
