@@ -791,8 +791,9 @@ export interface ArtifactOptions extends EngineOptions {
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
    * masks, constant tables and means of the inputs, of which
    * `warnings` names those left out. Where PyTorch's exporter notes that something is a parameter, a buffer or a
-   * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not. To train
-   * more than the default, name all of it: `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)`
+   * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not; of what it
+   * computed (rows looked up or repeated, a tied weight transposed) it notes of which, and that decides as well. To
+   * train more than the default, name all of it: `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)`
    * and the others. Running statistics never train, nor does what is not finite: that is left out where
    * a pattern with `*` or `?` matches it, and `invalid-argument` by its own name.
    */

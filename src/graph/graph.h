@@ -70,6 +70,7 @@ typedef struct Value {
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
   Told told;
+  const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
   struct Value
       *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
   const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what

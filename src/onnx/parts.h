@@ -16,6 +16,7 @@ typedef struct OnnxReader {
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
 Status onnx_outputs_read(OnnxReader *r);
+Status onnx_told_read(OnnxReader *r);                  /* Value.told, of initializers read before */
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
 
 /* ai.onnx.preview.training's Gradient. */

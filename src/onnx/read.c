@@ -408,22 +408,11 @@ static void read_folded(Reader *r, const Onnx__NodeProto *n) {
   }
 }
 
-/* It also notes which initializers were parameters, which buffers or constants, of those that it took as they were. */
-static void read_told(Reader *r, const Onnx__ValueInfoProto *from) {
-  for (size_t i = 0; i < from->n_metadata_props; i++) {
-    const Onnx__StringStringEntryProto *note = from->metadata_props[i];
-    if (!note->key || !note->value || strcmp(note->key, "pkg.torch.export.graph_signature.InputSpec.kind") != 0)
-      continue;
-    Value *v = has_name(from->name) ? graph_find(r->graph, from->name) : NULL;
-    if (v) v->told = strcmp(note->value, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  }
-}
-
 Status onnx_body_read(Reader *r) {
   TRY(check_ops(r));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
-  for (size_t i = 0; i < r->from->n_value_info; i++) read_told(r, r->from->value_info[i]);
+  TRY(onnx_told_read(r));
   for (size_t i = 0; i < r->from->n_node; i++) {
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);

@@ -15,6 +15,7 @@
 #include "passes/passes.h"
 #include "graph/backward.h"
 #include "train/artifacts.h"
+#include "train/computed.h"
 #include "train/free_batch.h"
 #include "train/gradients.h"
 #include "train/mode.h"
@@ -96,7 +97,8 @@ static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
                      "loading this file in place has failed before: it must be written again");
   forget_model(a);
   a->model = a->constants.first ? read_bound(a, model, bytes) : read_model(a, model, bytes, false);
-  bool good = a->model && check_is_plain(a->model) == STATUS_OK && a->error.status == STATUS_OK && !budget_missed();
+  bool good = a->model && check_is_plain(a->model) == STATUS_OK && computed_undo(a->model) == STATUS_OK &&
+              a->error.status == STATUS_OK && !budget_missed();
   if (file) external_settle(file, good, false);
   if (!good) forget_model(a);
   return good ? STATUS_OK : STATUS_INTERNAL;

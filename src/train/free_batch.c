@@ -31,6 +31,10 @@ static const char off_axis[] = " ArgMax ArgMin Concat DequantizeLinear Gather Ga
 /* these where it is before their axis. */
 static const char before_axis[] = " Flatten LayerNormalization RMSNormalization SimplifiedLayerNormalization ";
 
+/* Of those anywhere, these broadcast their operands. */
+static const char elementwise[] = " Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less "
+                                  "LessOrEqual Max Mean Min Mod Mul Or PRelu Pow Sub Sum Where Xor ";
+
 static bool is_among(const Node *n, const char *names) {
   size_t length = strlen(n->op->name);
   for (const char *at = names; (at = strstr(at, n->op->name)); at++)
@@ -160,15 +164,32 @@ static Value *batch_count(Free *f) {
   return f->count;
 }
 
+/* Whether an Expand has repeated its input along the axis. */
+static bool is_expanded(const Value *v, int axis) {
+  const Node *n = v->producer;
+  if (!n || !is_among(n, " Expand ")) return false;
+  int at = axis - (v->shape.rank - n->in[0]->shape.rank);
+  return at < 0 || n->in[0]->shape.dim[at] == 1;
+}
+
 /* Whether a constant's parts along an axis are all the same. */
 static bool is_uniform(const Value *v, int axis) {
-  const char *bytes = known_data((Value *)(uintptr_t)v);
+  if (is_expanded(v, axis)) return true;
+  const char *bytes = v->kind == VALUE_CONSTANT ? v->data : known_data((Value *)(uintptr_t)v);
   size_t outer = shape_span(&v->shape, 0, axis),
          part = shape_span(&v->shape, axis + 1, v->shape.rank) * dtype_bytes(v->type),
          count = (size_t)v->shape.dim[axis];
   for (size_t i = 0; bytes && i < outer * count; i++)
     if (memcmp(bytes + i * part, bytes + i / count * count * part, part) != 0) return false;
   return bytes != NULL;
+}
+
+/* Once instead of once for each example of the batch; NULL where that is not the same. */
+static Value *first_of(Free *f, Value *v, int axis) {
+  Graph *g = f->g;
+  if (v->index >= f->original || f->fed[v->index] || v->shape.dim[axis] != f->size || !is_uniform(v, axis)) return NULL;
+  return emit(g, "Slice", v, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){1}, 1),
+              emit_ints(g, (int64_t[]){axis}, 1));
 }
 
 /* What is the same for every example and was there once, or once for each of the batch. */
@@ -178,10 +199,7 @@ static bool repeat(Free *f, Value **v, int axis) {
   const int64_t ones[RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
   int rank = old->shape.rank, count = 0;
   if (old->index >= f->original || f->fed[old->index] || axis >= rank) return false;
-  if (old->shape.dim[axis] != 1 && (old->shape.dim[axis] != f->size || !is_uniform(old, axis))) return false;
-  if (old->shape.dim[axis] != 1)
-    old = emit(g, "Slice", old, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){1}, 1),
-               emit_ints(g, (int64_t[]){axis}, 1));
+  if (old->shape.dim[axis] != 1 && !(old = first_of(f, old, axis))) return false;
   if (axis > 0) parts[count++] = emit_ints(g, ones, axis);
   parts[count++] = batch_count(f);
   if (axis < rank - 1) parts[count++] = emit_ints(g, ones, rank - 1 - axis);
@@ -204,7 +222,30 @@ static bool repeat_states(Free *f, Node *n) {
   return repeat_others(f, n, 5, axis);
 }
 
+/* Operands that are the same for every example, as masks are, are broadcast. */
+static bool broadcast(Free *f, Node *n, const Value *v) {
+  int from_last = v->shape.rank - axis_of(v);
+  for (int i = 0; i < n->in_count; i++) {
+    Value *other = n->in[i];
+    int axis = other && axis_of(other) == NO_AXIS ? other->shape.rank - from_last : -1;
+    if (axis >= 0 && other->shape.dim[axis] != 1 && !(n->in[i] = first_of(f, other, axis))) return false;
+  }
+  return true;
+}
+
+/* The shape to which an exporter wrote that examples are expanded: 1 leaves a dim as it is. */
+static bool expand(Free *f, Node *n, const Value *v) {
+  const Dim *to = v == n->in[0] && is_number(n->in[1]) ? known_of(n->in[1]) : NULL;
+  int64_t dims[RANK_MAX];
+  int rank = n->out[0]->shape.rank, axis = rank - (v->shape.rank - axis_of(v));
+  if (!to || n->in[1]->shape.rank != 1 || n->in[1]->shape.dim[0] != rank) return true;
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? 1 : to[i];
+  return (n->in[1] = emit_ints(f->g, dims, rank)) != NULL;
+}
+
 static bool adapt(Free *f, Node *n, const Value *v) {
+  if (is_among(n, elementwise)) return broadcast(f, n, v);
+  if (is_among(n, " Expand ")) return expand(f, n, v);
   if (is_among(n, " Reshape ") && v != n->in[0]) return true;
   if (is_among(n, " Reshape ")) return reshape(f, n, &n->out[0]->shape);
   if (is_among(n, " Concat ")) return repeat_others(f, n, 0, axis_of(v));

@@ -1,0 +1,120 @@
+#include "train/computed.h"
+
+#include <string.h>
+
+#include "ops/ops.h"
+#include "train/mode.h"
+
+static Status out_of_memory(Graph *m) {
+  return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for parameters that the exporter computed");
+}
+
+static void read_instead(Node *n, const Value *v, Value *other) {
+  for (int k = 0; k < n->in_count; k++)
+    if (n->in[k] == v) n->in[k] = other;
+}
+
+/* ---- tied weights ---- */
+
+static bool is_transposed(const Value *v, const Value *of) {
+  if (v->shape.rank != 2 || of->shape.rank != 2 || v->shape.dim[0] != of->shape.dim[1] ||
+      v->shape.dim[1] != of->shape.dim[0])
+    return false;
+  const float *x = v->data, *y = of->data;
+  size_t rows = (size_t)v->shape.dim[0], columns = (size_t)v->shape.dim[1];
+  for (size_t i = 0; x && y && i < rows; i++)
+    for (size_t k = 0; k < columns; k++)
+      if (memcmp(&x[i * columns + k], &y[k * rows + i], sizeof *x) != 0) return false;
+  return x && y;
+}
+
+/* The node that was added last goes before all others. */
+static void put_first(Graph *m) {
+  Node *last = m->nodes[m->node_count - 1];
+  memmove(m->nodes + 1, m->nodes, (size_t)(m->node_count - 1) * sizeof *m->nodes);
+  m->nodes[0] = last;
+}
+
+static Status tie(Graph *m, Value *v, Value *to) {
+  Value *transposed = emit(m, "Transpose", to);
+  if (!transposed) return out_of_memory(m);
+  put_first(m);
+  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, transposed);
+  v->initializer = false; /* nothing reads it */
+  return STATUS_OK;
+}
+
+/* ---- repeated rows ---- */
+
+static bool is_repeated(const Value *v, int axis) {
+  size_t outer = shape_span(&v->shape, 0, axis), count = (size_t)v->shape.dim[axis],
+         part = shape_span(&v->shape, axis + 1, v->shape.rank) * sizeof(float);
+  const char *x = v->data;
+  for (size_t i = 0; i < outer * count; i++)
+    if (memcmp(x + i * part, x + i / count * count * part, part) != 0) return false;
+  return count > 1;
+}
+
+/* The first of the parts along an axis. */
+static bool keep_first(Graph *m, Value *v, int axis) {
+  size_t outer = shape_span(&v->shape, 0, axis), count = (size_t)v->shape.dim[axis],
+         part = shape_span(&v->shape, axis + 1, v->shape.rank) * sizeof(float);
+  char *kept = arena_alloc(m->arena, outer * part);
+  for (size_t i = 0; kept && i < outer; i++) memcpy(kept + i * part, (char *)v->data + i * count * part, part);
+  v->shape.dim[axis] = 1;
+  return (v->data = kept) != NULL;
+}
+
+/* Whether the node, elementwise, broadcasts its operand to what that was: its other one has all dims. */
+static bool broadcasts(const Node *n, const Value *v, const Shape *was) {
+  if (n->op != &op_add && n->op != &op_sub && n->op != &op_mul && n->op != &op_div) return false;
+  const Value *other = n->in[0] == v ? n->in[1] : n->in[0];
+  int more = other->shape.rank - was->rank;
+  return other != v && more >= 0 &&
+         memcmp(&other->shape.dim[more], was->dim, (size_t)was->rank * sizeof *was->dim) == 0;
+}
+
+/* Elements that are all equal say nothing of what was repeated. */
+static bool is_uniform(const Value *v) {
+  const float *x = v->data;
+  for (size_t i = 1; i < shape_elements(&v->shape); i++)
+    if (x[i] != x[0]) return false;
+  return true;
+}
+
+static Status expand(Graph *m, Value *v, const Shape *was) {
+  Value *whole = NULL;
+  int count = m->node_count;
+  for (int i = 0; i < count; i++) {
+    Node *n = m->nodes[i + (whole != NULL)]; /* which stands before all others */
+    bool reads = false;
+    for (int k = 0; k < n->in_count; k++) reads |= n->in[k] == v;
+    if (!reads || broadcasts(n, v, was)) continue;
+    if (!whole) {
+      whole = emit(m, "Expand", v, emit_ints(m, was->dim, was->rank));
+      if (!whole) return out_of_memory(m);
+      put_first(m);
+    }
+    read_instead(n, v, whole);
+  }
+  return STATUS_OK;
+}
+
+static Status reduce(Graph *m, Value *v) {
+  Shape was = v->shape;
+  for (int axis = 0; axis < was.rank && !is_uniform(v); axis++)
+    if (is_repeated(v, axis) && !keep_first(m, v, axis)) return out_of_memory(m);
+  return shape_equal(&was, &v->shape) ? STATUS_OK : expand(m, v, &was);
+}
+
+Status computed_undo(Graph *m) {
+  int count = m->value_count; /* what is added here comes after them */
+  for (int i = 0; i < count; i++) {
+    Value *v = m->values[i];
+    if (!v->computed_from || !mode_is_parameter(v)) continue;
+    Value *from = graph_find(m, v->computed_from);
+    bool tied = from && from != v && mode_is_parameter(from) && is_transposed(v, from);
+    TRY(tied ? tie(m, v, from) : reduce(m, v));
+  }
+  return STATUS_OK;
+}

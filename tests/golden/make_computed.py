@@ -1,0 +1,96 @@
+"""Makes computed/: networks of whose parameters PyTorch's exporter by dynamo computes constants, as it does by default:
+a tied weight transposed, rows of embeddings, a class token repeated. computed.json has losses of five steps in PyTorch.
+
+It needs a PyTorch newer than Debian's, from PyPI:
+  python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript
+  build/venv/bin/python tests/golden/make_computed.py
+"""
+
+import json
+import pathlib
+import warnings
+
+import onnx
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+FOLDER = pathlib.Path(__file__).parent
+STEPS, LR = 5, 0.1
+KEPT = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from",
+        "pkg.torch.export.ExportedProgram.graph_signature")
+
+
+class Words(nn.Module):
+    """Learned places, one kind of all words as BERT has two, a mask, and the embedding again as the last layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.word, self.place, self.kind = nn.Embedding(9, 8), nn.Embedding(7, 8), nn.Embedding(2, 8)
+        self.mix, self.last = nn.Linear(8, 8), nn.Linear(8, 9, bias=False)
+        self.last.weight = self.word.weight
+        self.register_buffer("wave", torch.sin(torch.arange(40.0).reshape(5, 8)))
+
+    def forward(self, ids):
+        batch, length = ids.shape
+        places = self.place(torch.arange(length).expand(batch, -1))
+        x = self.word(ids) + self.kind(torch.zeros_like(ids[:1])) + places + 0.1 * self.wave
+        mask = torch.triu(torch.full((length, length), -9.0), 1).expand(batch, -1, -1)
+        x = x + ((x @ x.transpose(1, 2) + mask).softmax(-1) @ torch.tanh(self.mix(x)))
+        return self.last(x)
+
+
+class Patches(nn.Module):
+    """A class token before the patches of each picture."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch, self.last = nn.Conv2d(1, 8, 3, stride=3), nn.Linear(8, 3)
+        self.token, self.place = nn.Parameter(torch.randn(1, 1, 8)), nn.Parameter(torch.randn(1, 5, 8))
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(x.size(0), -1, -1), x], 1) + self.place
+        return self.last((x @ x.transpose(1, 2)).softmax(-1) @ x)[:, 0]
+
+
+def export(net, x, file):
+    torch.onnx.export(net, (x,), str(file), input_names=["x"], output_names=["y"], verbose=False, external_data=False)
+    model = onnx.load(file)  # the exporter notes the lines of Python, with this machine's folders
+    noted = [model.graph, *model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output]
+    for value in noted:
+        kept = [(note.key, note.value) for note in value.metadata_props if note.key in KEPT]
+        del value.metadata_props[:]
+        for key, text in kept:
+            value.metadata_props.add(key=key, value=text)
+        value.doc_string = ""
+    onnx.save(model, file)
+
+
+def losses(net, x, target):
+    optimizer, found = torch.optim.SGD(net.train().parameters(), lr=LR), []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = F.mse_loss(net(x), target)
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def main():
+    warnings.simplefilter("ignore")
+    (FOLDER / "computed").mkdir(exist_ok=True)
+    numbers = {"lr": LR}
+    for name, network, x in (("words", Words, torch.randint(0, 9, (3, 5))), ("patches", Patches, torch.randn(3, 1, 6, 6))):
+        torch.manual_seed(1)
+        net = network().eval()
+        for batch in (1, 2):
+            export(net, x[:batch], FOLDER / f"computed/{name}_{batch}.onnx")
+        target = torch.randn_like(net(x))
+        numbers[name] = {"x": x.flatten().tolist(), "xDims": list(x.shape), "target": target.flatten().tolist(),
+                         "yDims": list(target.shape), "losses": losses(net, x, target)}
+    (FOLDER / "computed.json").write_text(json.dumps(numbers) + "\n")
+
+
+main()
