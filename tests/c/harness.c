@@ -60,11 +60,17 @@ static void run_op(const void *argument) {
   if (covered > covered_before) test_note(", %d golden", covered - covered_before);
 }
 
+/* Their attributes are lists of strings, or tensors, which no case can have: tests/js/ml.test.js and ONNX's own run
+ * them. */
+static bool has_no_cases(const Op *op) {
+  return op == &op_yield || op == &op_category_mapper || op == &op_tree_ensemble;
+}
+
 /* An operator without cases runs at least in another one's gradient; a YieldOp's place in a program is empty. */
 static void every_operator_ran(const void *argument) {
   (void)argument;
   for (int i = 0; op_at(i); i++)
-    check(op_at(i)->compose || op_at(i) == &op_yield || machine_has_run(op_at(i)),
+    check(op_at(i)->compose || has_no_cases(op_at(i)) || machine_has_run(op_at(i)),
           "%s: no case and no gradient runs it", op_at(i)->name);
 }
 

@@ -51,6 +51,7 @@ static void cast_map_run(const Node *n) {
   if (sparse) fill(n);
   else select_best(order, in_count(n, 0), in_count(n, 0), before, keys);
   for (size_t i = 0; i < in_count(n, 0); i++) {
+    if ((sparse ? i : order[i]) >= in_count(n, 1)) continue; /* made by hand, keys and values may differ in number */
     size_t from = sparse ? i : order[i], to = sparse ? (size_t)keys[i] : i;
     if (to < out_count(n, 0))
       memcpy((char *)n->out[0]->data + to * bytes, (const char *)n->in[1]->data + from * bytes, bytes);

@@ -19,6 +19,8 @@ static Status dict_vectorizer_infer(Node *n) {
   if (n->in[0]->type != words.type)
     return node_invalid(n, "the keys of '%.64s' are %s, the vocabulary is %s", n->in[0]->name,
                         dtype_name(n->in[0]->type), dtype_name(words.type));
+  if (n->in[0]->shape.rank != 1 || n->in[1]->shape.rank != 1)
+    return node_invalid(n, "the keys and values of '%.64s' are no lists", n->in[0]->name);
   TRY(lookup_make(n, words.type, words.data, words.count, p));
   Shape y = SHAPE(1, (Dim)words.count);
   return node_output(n, 0, n->in[1]->type, &y);
@@ -28,7 +30,8 @@ static void dict_vectorizer_run(const Node *n) {
   const Lookup *p = n->params;
   size_t bytes = dtype_bytes(n->in[1]->type);
   memset(n->out[0]->data, 0, value_bytes(n->out[0]));
-  for (size_t i = 0; i < in_count(n, 0); i++) {
+  size_t count = in_count(n, 0) < in_count(n, 1) ? in_count(n, 0) : in_count(n, 1); /* made by hand, they may differ */
+  for (size_t i = 0; i < count; i++) {
     int64_t at = lookup_find(p, n->in[0]->data, n->in[0]->type, i);
     if (at >= 0) memcpy((char *)n->out[0]->data + (size_t)at * bytes, (char *)n->in[1]->data + i * bytes, bytes);
   }
