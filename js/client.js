@@ -192,10 +192,7 @@ export class Client {
     checkKeys('release', options, ['signal']);
     const { signal } = options;
     this.#ended ??= new TrainletError('released', 'the session was released');
-    const end = () =>
-      this.end(
-        new TrainletError('released', 'the session was released before this was answered'),
-      );
+    const end = () => this.end(new TrainletError('released', 'the session was released before this was answered'));
     this.#released ??= this.#finish(end);
     if (signal?.aborted) end();
     signal?.addEventListener('abort', end);

@@ -136,7 +136,7 @@ test('bad choices are refused in a sentence', async (t) => {
   let refused;
   await session.fit([feeds, feeds], {
     onBatch: () => {
-      refused ??= assert.rejects(session.setTrainable(['fc.*']), /a fit is running/);
+      refused ??= assert.rejects(session.setTrainable(['fc.*']), /a fit of this session is running/);
     },
   });
   await refused;
