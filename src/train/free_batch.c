@@ -92,7 +92,8 @@ typedef struct Free {
   Dim batch;      /* the symbol */
   int64_t size;   /* what it was */
   int original;   /* values of the model itself */
-  bool *fed;      /* by a value's index: it depends on what is fed */
+  bool *fed;      /* by a value's index: it depends on what is fed, */
+  bool *learned;  /* on what may train, whose contents must not be looked at (Value.settled) */
   Value *count;   /* int64 (1): the batch; NULL until it is needed */
   Merged *merged; /* with an outer part above 1 */
   int merged_count, merged_capacity;
@@ -164,17 +165,26 @@ static Value *batch_count(Free *f) {
   return f->count;
 }
 
-/* Whether an Expand has repeated its input along the axis. */
-static bool is_expanded(const Value *v, int axis) {
-  const Node *n = v->producer;
-  if (!n || !is_among(n, " Expand ")) return false;
+static bool is_uniform(const Free *f, const Value *v, int axis);
+
+/* Rows of a table by indices, which are the same. */
+static bool is_gathered(const Free *f, const Node *n, int axis) {
+  const Value *at = n->in[1];
+  return is_among(n, " Gather ") && own_axis(n, n->in[0]->shape.rank) == 0 && axis < at->shape.rank &&
+         !f->learned[at->index] && is_uniform(f, at, axis);
+}
+
+/* An Expand has repeated its input along the axis. */
+static bool is_expanded(const Node *n, const Value *v, int axis) {
+  if (!is_among(n, " Expand ")) return false;
   int at = axis - (v->shape.rank - n->in[0]->shape.rank);
   return at < 0 || n->in[0]->shape.dim[at] == 1;
 }
 
 /* Whether a constant's parts along an axis are all the same. */
-static bool is_uniform(const Value *v, int axis) {
-  if (is_expanded(v, axis)) return true;
+static bool is_uniform(const Free *f, const Value *v, int axis) {
+  if (v->producer && (is_expanded(v->producer, v, axis) || is_gathered(f, v->producer, axis))) return true;
+  if (v->producer && f->learned[v->index]) return false;
   const char *bytes = v->kind == VALUE_CONSTANT ? v->data : known_data((Value *)(uintptr_t)v);
   size_t outer = shape_span(&v->shape, 0, axis),
          part = shape_span(&v->shape, axis + 1, v->shape.rank) * dtype_bytes(v->type),
@@ -187,7 +197,8 @@ static bool is_uniform(const Value *v, int axis) {
 /* Once instead of once for each example of the batch; NULL where that is not the same. */
 static Value *first_of(Free *f, Value *v, int axis) {
   Graph *g = f->g;
-  if (v->index >= f->original || f->fed[v->index] || v->shape.dim[axis] != f->size || !is_uniform(v, axis)) return NULL;
+  if (v->index >= f->original || f->fed[v->index] || v->shape.dim[axis] != f->size || !is_uniform(f, v, axis))
+    return NULL;
   return emit(g, "Slice", v, emit_ints(g, (int64_t[]){0}, 1), emit_ints(g, (int64_t[]){1}, 1),
               emit_ints(g, (int64_t[]){axis}, 1));
 }
@@ -281,7 +292,10 @@ static bool free_node(Free *f, Node *n) {
   Shape was = {0};
   for (int i = 0; i < n->in_count; i++)
     for (int k = 0; n->in[i] && n->in[i]->index < f->original && k < n->out_count; k++)
-      if (n->out[k]) f->fed[n->out[k]->index] |= f->fed[n->in[i]->index];
+      if (n->out[k]) {
+        f->fed[n->out[k]->index] |= f->fed[n->in[i]->index];
+        f->learned[n->out[k]->index] |= f->learned[n->in[i]->index];
+      }
   if (v && n->out[0]) was = n->out[0]->shape;
   if (v && !(keeps_apart(n, v) && adapt(f, n, v))) return false;
   for (int i = 0; i < n->out_count; i++)
@@ -311,7 +325,13 @@ static const Node *walk(Free *f) {
 /* Changes the graph, whole or up to the node that is returned. */
 static const Node *free_all(Graph *g, int64_t size) {
   Free f = {.g = g, .size = size, .original = g->value_count, .batch = graph_symbol(g, "batch")};
-  if (!(f.fed = ARENA_ARRAY(g->arena, bool, g->value_count))) return g->nodes[0];
+  f.fed = ARENA_ARRAY(g->arena, bool, g->value_count);
+  f.learned = ARENA_ARRAY(g->arena, bool, g->value_count);
+  if (!f.fed || !f.learned) return g->nodes[0];
+  for (int i = 0; i < g->value_count; i++) {
+    const Value *v = g->values[i];
+    f.learned[i] = v->kind == VALUE_CONSTANT && v->initializer && dtype_is_float(v->type);
+  }
   for (int i = 0; i < g->input_count; i++) {
     Value *v = g->inputs[i];
     f.fed[v->index] = true;

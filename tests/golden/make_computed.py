@@ -29,12 +29,14 @@ class Words(nn.Module):
         self.word, self.place, self.kind = nn.Embedding(9, 8), nn.Embedding(7, 8), nn.Embedding(2, 8)
         self.mix, self.last = nn.Linear(8, 8), nn.Linear(8, 9, bias=False)
         self.last.weight = self.word.weight
+        self.register_buffer("kinds", torch.zeros(1, 1100, dtype=torch.long))  # too large to be computed with
         self.register_buffer("wave", torch.sin(torch.arange(40.0).reshape(5, 8)))
 
     def forward(self, ids):
         batch, length = ids.shape
+        kinds = self.kinds.expand(batch, -1).gather(1, torch.arange(length).expand(batch, -1))
         places = self.place(torch.arange(length).expand(batch, -1))
-        x = self.word(ids) + self.kind(torch.zeros_like(ids[:1])) + places + 0.1 * self.wave
+        x = self.word(ids) + self.kind(kinds) + places + 0.1 * self.wave
         mask = torch.triu(torch.full((length, length), -9.0), 1).expand(batch, -1, -1)
         x = x + ((x @ x.transpose(1, 2) + mask).softmax(-1) @ torch.tanh(self.mix(x)))
         return self.last(x)
