@@ -61,8 +61,9 @@ export class FakeEngine {
   load() {
     return { info: INFO, properties: [], limits: { propertyName: 1024, propertyText: 1 << 24 }, fit: this.fit };
   }
-  features() {
-    return { features: [], inputs: [] };
+  /** It has no features, which is all that a fit asks for. */
+  describe() {
+    return { features: [], inputs: [], evaluates: false };
   }
 
   getPosition() {
