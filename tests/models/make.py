@@ -1,0 +1,191 @@
+"""Exports the models of the zoo as their frameworks do by default, and notes what the frameworks themselves compute.
+
+  make.py FOLDER [NAME...]    a folder a model: model.onnx, and case.json with inputs, outputs and losses
+  make.py --list              names, one a line
+"""
+
+import base64
+import copy
+import json
+import pathlib
+import re
+import sys
+import time
+import traceback
+import warnings
+
+import numpy as np
+import onnx
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+
+from zoo import language, sequences, vision
+
+STEPS, RATES = 5, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+KINDS = {"PyTorch: pictures": vision.MODELS, "PyTorch: signals, tables and others": sequences.MODELS,
+         "transformers and diffusers": language.MODELS}
+
+
+def slug(name):
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def packed(tensor):
+    """A tensor as JSON has it: its type, its dims, its bytes in base64."""
+    array = np.ascontiguousarray(tensor.detach().numpy() if isinstance(tensor, torch.Tensor) else tensor)
+    return {"type": str(array.dtype), "dims": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}
+
+
+def settle(net, inputs):
+    """Weights as of a network that has learned something: no zeros and ones that are equal, statistics of a batch."""
+    for parameter in net.parameters():
+        if parameter.dim() < 2 or parameter.std() == 0:
+            parameter.data += 0.02 * torch.randn_like(parameter)
+    norms = [m for m in net.modules() if isinstance(m, NORMS)]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # the mean of all batches
+    with torch.no_grad():
+        for _ in range(2 if norms else 0):
+            net.train()(*inputs)
+    for norm in norms:
+        norm.momentum = 0.1
+
+
+def export(case, net, inputs, file):
+    net.train(case.training)
+    if case.exporter == "dynamo":
+        torch.onnx.export(net, inputs, str(file), verbose=False, optimize=case.optimize)
+    else:
+        mode = torch.onnx.TrainingMode.TRAINING if case.training else torch.onnx.TrainingMode.EVAL
+        more = {"do_constant_folding": False} if case.training else {}
+        torch.onnx.export(net, inputs, str(file), dynamo=False, training=mode, **more)
+
+
+def labels_of(case, output):
+    """A class for each place that has scores."""
+    classes = output.shape[case.axis]
+    shape = [d for i, d in enumerate(output.shape) if i != case.axis % output.dim()]
+    return torch.randint(0, classes, shape)
+
+
+def loss_of(case, output, target):
+    if case.loss == "mse":
+        return F.mse_loss(output, target)
+    return F.cross_entropy(output.movedim(case.axis, 1) if output.dim() > 2 else output, target)
+
+
+NORMS = (nn.modules.batchnorm._BatchNorm,)
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+
+
+def folded(net, inputs):
+    """The network with each BatchNorm folded that comes right after a convolution or a linear layer."""
+    made_by, pairs = {}, []
+    hooks = [m.register_forward_hook(lambda m, _, y: made_by.update({id(y): (m, y)})) for m in net.modules()
+             if isinstance(m, LAYERS)]
+    hooks += [m.register_forward_pre_hook(lambda m, x: pairs.append((made_by.get(id(x[0]), (None,))[0], m)))
+              for m in net.modules() if isinstance(m, NORMS)]
+    with torch.no_grad():
+        net.eval()(*inputs)
+    for hook in hooks:
+        hook.remove()
+    for layer, norm in pairs:
+        if layer is not None:
+            one = (fuse_linear_bn_eval(layer, norm) if isinstance(layer, nn.Linear) else
+                   fuse_conv_bn_eval(layer, norm, isinstance(layer, nn.ConvTranspose2d)))
+            replace(net, layer, one)
+            replace(net, norm, nn.Identity())
+    return net
+
+
+def replace(net, old, new):
+    for module in net.modules():
+        for name, child in module.named_children():
+            if child is old:
+                setattr(module, name, new)
+
+
+def twin_of(net, model, inputs):
+    """What the file says, in PyTorch: BatchNorms that the exporter folded are folded, the others learn."""
+    left = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
+    norms = sum(isinstance(m, NORMS) for m in net.modules())
+    twin = copy.deepcopy(net)
+    twin = folded(twin, inputs) if left < norms else twin
+    return twin.requires_grad_(True).train()  # also biases that folding made
+
+
+def steps(case, twin, inputs, target, lr):
+    """Losses of some steps, and the output in evaluation after them."""
+    rule = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[case.optimizer]
+    optimizer, losses = rule(twin.parameters(), lr=lr), []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(case, twin(*inputs), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    with torch.no_grad():
+        return losses, twin.eval()(*inputs)
+
+
+def trained(case, twin, inputs, target):
+    """By the highest rate with which the loss only falls, and not to nothing: beyond it a last bit grows to anything."""
+    for lr in RATES:
+        losses, after = steps(case, copy.deepcopy(twin).train(), inputs, target, lr)
+        if all(a > b for a, b in zip(losses, losses[1:])) and losses[-1] > losses[0] / 4:
+            return lr, losses, after
+    raise ValueError(f"no rate of {RATES} makes the loss fall: {losses}")
+
+
+def make(name, case, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(1)
+    net = case.build()
+    inputs = case.inputs(case.batch)
+    settle(net, inputs)
+    export(case, net, inputs, folder / "model.onnx")
+    model = onnx.load(folder / "model.onnx")
+    onnx.save_model(model, folder / "model.onnx")  # weights beside it, as dynamo writes them, go into it
+    (folder / "error.txt").unlink(missing_ok=True)
+    (folder / "model.onnx.data").unlink(missing_ok=True)
+    with torch.no_grad():
+        output = net.eval()(*inputs)  # an inference session takes a file in training mode as one in evaluation, too
+    target = torch.randn_like(output) if case.loss == "mse" else labels_of(case, output)
+    lr, losses, after = trained(case, twin_of(net, model, inputs), inputs, target)
+    fed = [value.name for value in model.graph.input]
+    by_name = dict(zip(fed, inputs)) if len(fed) == len(inputs) else None
+    if by_name is None:
+        raise ValueError(f"the file has the inputs {fed} for {len(inputs)} tensors")
+    opset = {o.domain or "ai.onnx": o.version for o in model.opset_import}
+    note = {"name": name, "exporter": case.exporter, "training": case.training, "loss": case.loss, "axis": case.axis,
+            "optimizer": {"type": case.optimizer, "lr": lr}, "opset": opset,
+            "inputs": {k: packed(v) for k, v in by_name.items()}, "output": packed(output), "target": packed(target),
+            "losses": losses, "after": packed(after)}
+    (folder / "case.json").write_text(json.dumps(note))
+
+
+def main():
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    if sys.argv[1:] == ["--list"]:
+        print(json.dumps({kind: {name: slug(name) for name in models} for kind, models in KINDS.items()}))
+        return
+    folder, names = pathlib.Path(sys.argv[1]), set(sys.argv[2:])
+    for models in KINDS.values():
+        for name, case in models.items():
+            if names and slug(name) not in names:
+                continue
+            started = time.time()
+            try:
+                make(name, case, folder / slug(name))
+                print(f"{name}: {time.time() - started:.1f} s", flush=True)
+            except Exception as error:  # told on the page
+                (folder / slug(name)).mkdir(parents=True, exist_ok=True)
+                (folder / slug(name) / "error.txt").write_text(traceback.format_exc())
+                print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+
+
+main()

@@ -1,0 +1,40 @@
+// Why a model of the zoo does not pass whole: what its exporter has changed, so that what trains is not what trains in
+// PyTorch, or what makes its steps no yardstick.
+
+const LEFT_OUT = 'the exporter does not say what is learned: `warnings` names what does not train';
+const computed = (what, from) =>
+  `the exporter computed ${what} from ${from}, which trains as it is; \`optimize=False\` keeps the parameter`;
+
+const UNSTEADY =
+  'with random weights and two pictures a batch its steps are unsteady: in PyTorch too, a change of the last bit grows';
+const TRAINING_MODE =
+  'in training mode an inference session normalizes by the batch too, as in onnxruntime-web; the steps are the same';
+
+export const REASONS = {
+  'ResNet-18, script, training mode': TRAINING_MODE,
+  'Sensors, script, training mode': TRAINING_MODE,
+  ...Object.fromEntries(
+    [
+      'ResNet-50',
+      'ResNeXt-50',
+      'MobileNetV2',
+      'MobileNetV2, script',
+      'EfficientNetV2-S',
+      'DenseNet-121',
+      'MNASNet',
+      'RegNet',
+      'GoogLeNet',
+      'DeepLabV3',
+      'FCN',
+    ].flatMap((name) => [name, `${name}, optimize=False`].map((one) => [one, UNSTEADY])),
+  ),
+  CLIP: computed('the scale of the scores', 'its logarithm'),
+  Mamba: computed('A', 'A_log'),
+  RWKV: computed('each decay', 'its logarithm'),
+  T5: 'the exporter looked a few learned distances up for all pairs of positions, which train apart; `optimize=False` keeps them',
+  'TCN with weight norm': computed('the weights', 'their directions and lengths'),
+  'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
+  'RNN, two layers both ways':
+    'the exporter split a bias for the first step, which trains apart; `optimize=False` keeps it',
+  'ViT, script': LEFT_OUT,
+};

@@ -1,0 +1,97 @@
+// The models of the zoo, one after another: exported by today's frameworks in a Python environment of their own, checked
+// here (check.js), told in docs/models.md (page.js).
+//
+//   npm run models [-- NAME...] [-- --keep]    NAME as in build/models; --keep: what is exported already is not again
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure, root, runMain, say } from '../../wasm/tools.mjs';
+import { isWhole, writePage } from './page.js';
+import { REASONS } from './reasons.js';
+
+const here = join(root, 'tests/models');
+const folder = join(root, 'build/models');
+const python = join(root, 'build/models-venv/bin/python');
+const USAGE = `Usage: npm run models -- [NAME...] [--keep]
+Exports the models of tests/models/zoo (all, or those named), compares what Trainlet makes of them with their
+frameworks, and writes docs/models.md where all were run. It needs Python 3.10 or newer with venv, and some gigabytes
+for PyTorch. --keep: models that are exported already are not exported again.`;
+
+function run(program, args, options = {}) {
+  const done = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
+  if (done.error) throw new Failure(`${program}: ${done.error.message}`);
+  return done;
+}
+
+function setUp() {
+  const wanted = readFileSync(join(here, 'requirements.txt'), 'utf8');
+  const mark = join(root, 'build/models-venv/installed.txt');
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return wanted;
+  say('Installing PyTorch and others from PyPI into build/models-venv …');
+  const venv = run('python3', ['-m', 'venv', join(root, 'build/models-venv')]);
+  if (venv.status !== 0)
+    throw new Failure(`python3 -m venv failed (on Debian: apt-get install python3-venv):\n${venv.stderr}`);
+  const pip = run(python, ['-m', 'pip', 'install', '--quiet', '--requirement', join(here, 'requirements.txt')]);
+  if (pip.status !== 0) throw new Failure(`pip install failed:\n${pip.stderr.slice(-2000)}`);
+  writeFileSync(mark, wanted);
+  return wanted;
+}
+
+/** What a model of a folder comes to; why it has no numbers, where that is so. */
+function check(name, slug) {
+  const reason = REASONS[name];
+  const at = join(folder, slug);
+  if (existsSync(join(at, 'error.txt')))
+    return {
+      exporter: '',
+      reason: reason ?? `not exported: ${readFileSync(join(at, 'error.txt'), 'utf8').trim().split('\n').at(-1)}`,
+    };
+  const done = run(process.execPath, [join(here, 'check.js'), at], { timeout: 300_000 });
+  if (done.status !== 0) return { exporter: '', reason: `check.js failed: ${done.stderr.trim().slice(0, 300)}` };
+  const found = JSON.parse(done.stdout);
+  const failed = Object.entries(found).find(([key]) => key.endsWith('Error'));
+  return { ...found, reason: failed ? failed[1] : (reason ?? 'the numbers differ') };
+}
+
+function export_(names, keeps) {
+  const wanted = names.filter((slug) => !(keeps && existsSync(join(folder, slug, 'case.json'))));
+  if (!wanted.length) return;
+  say(`Exporting ${wanted.length} models …`);
+  const made = run(python, ['-B', join(here, 'make.py'), folder, ...wanted], { stdio: ['ignore', 'pipe', 'ignore'] });
+  writeFileSync(join(folder, 'make.log'), made.stdout);
+  if (made.status !== 0) throw new Failure(`make.py failed; see ${join(folder, 'make.log')}`);
+}
+
+runMain(() => {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) return say(USAGE);
+  const chosen = args.filter((arg) => !arg.startsWith('--'));
+  const unknown = args.find((arg) => arg.startsWith('--') && arg !== '--keep');
+  if (unknown) throw new Failure(`there is no option ${unknown}\n${USAGE}`);
+  mkdirSync(folder, { recursive: true });
+  const versions = setUp()
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .join(', ')
+    .replaceAll('==', ' ');
+  const kinds = JSON.parse(
+    run(python, ['-B', join(here, 'make.py'), '--list'], { stdio: ['ignore', 'pipe', 'ignore'] }).stdout,
+  );
+  const all = Object.values(kinds).flatMap((models) => Object.values(models));
+  const missing = chosen.find((slug) => !all.includes(slug));
+  if (missing) throw new Failure(`there is no model ${missing}; there are ${all.join(', ')}`);
+  export_(chosen.length ? chosen : all, args.includes('--keep'));
+  const found = {};
+  for (const [kind, models] of Object.entries(kinds))
+    for (const [name, slug] of Object.entries(models)) {
+      if (chosen.length && !chosen.includes(slug)) continue;
+      found[kind] ??= {};
+      found[kind][name] = check(name, slug);
+      const { forward, loss, export: exported, reason } = found[kind][name];
+      const numbers = [forward, loss, exported].map((number) => number?.toExponential(0) ?? '–').join(' ');
+      say(isWhole(found[kind][name]) ? `  ${name}: ${numbers}` : `✗ ${name}: ${numbers} ${reason}`);
+    }
+  if (!chosen.length) writePage(join(root, 'docs/models.md'), found, versions);
+});
