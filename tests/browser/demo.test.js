@@ -208,6 +208,13 @@ visit('a tab closed while it learns goes on to the bit; a forgotten drawing leav
 
 test('flight mode: all of it works without a server', { timeout: 180_000 }, async () => {
   const own = await startServer({ port: 0 });
+  const asked = [];
+  let lately = 0;
+  const note = ({ request: { url } }) => {
+    lately = performance.now();
+    if (url !== '/sw.js') asked.push(url); // which the browser looks for by itself
+  };
+  subscribe('http.server.request.start', note);
   const v = await Visitor.arrive(browser, own.url, { serviceWorkers: 'allow' });
   try {
     await v.page.waitForFunction(() => document.querySelector('#flight').textContent === 'Ready.', null, {
@@ -218,9 +225,10 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     await v.page.click('nav a[href="./pictures/"]');
     await v.page.waitForURL('**/pictures/');
     while (!(await v.page.evaluate(keepsPictures))) await v.page.waitForTimeout(200);
-    await own.close();
+    while (performance.now() - lately < 1000) await v.page.waitForTimeout(200);
     await v.context.setOffline(true);
     const failed = [];
+    asked.length = 0;
     v.page.on('requestfailed', (request) => failed.push(request.url()));
     await v.page.reload();
     assert.match(await v.page.title(), /pictures/);
@@ -232,7 +240,7 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     await v.reads('♥');
     await v.page.click('#code');
     await v.page.waitForFunction(() => /session\.fit/.test(document.querySelector('#code-text').textContent));
-    assert.deepEqual([failed, v.complaints], [[], []]);
+    assert.deepEqual([failed, asked, v.complaints], [[], [], []], 'nothing was asked of the server, which was there');
     const devtools = await v.context.newCDPSession(v.page);
     const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
     assert.deepEqual(
@@ -240,7 +248,9 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
       ['in-incognito'], // as every test is
     );
   } finally {
+    unsubscribe('http.server.request.start', note);
     await v.leave();
+    await own.close();
   }
 });
 
