@@ -23,8 +23,10 @@ import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
  * @typedef {object} Reader
  * @property {number} [examples] unknown of a stream, like the next two
  * @property {number} [batches]
- * @property {number} [fingerprint]
+ * @property {number} [bytes] of all examples
+ * @property {number} [fingerprint] found when it is first asked for
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
+ * @property {(rows: Uint32Array) => PackedFeeds} [feedsOf] of these examples
  * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
  * tensors of these names and by more
  * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
@@ -95,9 +97,10 @@ export function tensorsOf(data, inputs, classWeight) {
  * @param {[string, Taken][]} tensors
  * @param {number} batchSize
  * @param {Wanted} wanted
+ * @param {() => number} [fingerprint]
  * @returns {Reader}
  */
-function openArrays(tensors, batchSize, wanted) {
+function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerprintOf(tensors))) {
   const examples = tensors[0][1].dims[0];
   const batches = Math.ceil(examples / batchSize);
 
@@ -107,18 +110,27 @@ function openArrays(tensors, batchSize, wanted) {
       yield gather(tensors, order, i * batchSize, Math.min(examples, (i + 1) * batchSize), wanted);
     }
   }
-  const fingerprint = fingerprintOf(tensors);
-  /** @param {readonly string[]} kept @param {[string, Taken][]} more */
-  const exchange = (kept, more) => ({
-    ...openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted),
-    fingerprint,
-  });
   return {
     examples,
     batches,
-    fingerprint,
-    exchange,
+    bytes: tensors.reduce((sum, [, { data }]) => sum + data.byteLength, 0),
+    get fingerprint() {
+      return fingerprint();
+    },
+    feedsOf: (rows) => gather(tensors, rows, 0, rows.length, {}).feeds,
+    exchange: (kept, more) =>
+      openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted, fingerprint),
     read: (order, from) => /** @type {Batches} */ (read(order, from)),
+  };
+}
+
+/** @param {() => number} find */
+function once(find) {
+  /** @type {number | undefined} */
+  let found;
+  return () => {
+    found ??= find();
+    return found;
   };
 }
 

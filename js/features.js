@@ -1,11 +1,10 @@
 /** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
 
-import { close, permutation } from './data.js';
 import { checkSignal, TrainletError } from './errors.js';
 import { Tensor } from './tensor.js';
 
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
-/** @import { Ask, NumberOutputs, Features } from './protocol.js' */
+/** @import { Ask, Features, NumberOutputs, PackedFeeds } from './protocol.js' */
 /** @import { Reader } from './data.js' */
 
 /** Of the options of a fit: features that were computed before it. */
@@ -14,6 +13,10 @@ export const SHARED = Symbol('shared features');
 export const MOST_BYTES = 256 * 2 ** 20;
 /** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
 const ROUNDING = 1e-4;
+/** Examples that go through the lower layers at a time at least: of fewer the last bits are others. */
+const FEWEST = 4;
+/** Of inputs at a time: more would take more room, and no less time. */
+const BATCH_BYTES = 2 ** 20;
 
 /**
  * @param {Ask} ask
@@ -25,16 +28,20 @@ const ROUNDING = 1e-4;
  * features, or they cannot be kept
  */
 export async function featuresOf(ask, reader, options, { limit, rest, evaluation = false }) {
-  const { examples, exchange } = reader;
-  if (!examples || !exchange) return undefined;
+  const { examples, feedsOf, bytes: inputBytes = 0, exchange } = reader;
+  if (!examples || !feedsOf || !exchange) return undefined;
   const begun = performance.now();
   const { features: values, inputs, evaluates } = await namesOf(ask);
   const wanted = evaluation ? evaluates : values.length > 0;
-  const kept = wanted ? await compute(ask, reader, examples, options, { limit, rest }) : undefined;
-  if (!kept || !(await isTheSame(ask, reader, examples, kept, options))) return undefined;
-  const bytes = kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
+  const of = { feedsOf, examples, inputBytes };
+  const kept = wanted ? await compute(ask, of, options, { limit, rest }) : undefined;
+  if (!kept) return undefined;
+  const bytes = bytesIn(kept);
   return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
 }
+
+/** @param {[string, Tensor][]} kept */
+export const bytesIn = (kept) => kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
 
 /** What they are called, and what takes them. @param {Ask} ask */
 export async function namesOf(ask) {
@@ -48,37 +55,47 @@ export async function namesOf(ask) {
 }
 
 /**
- * @param {Ask} ask @param {Reader} reader @param {number} examples @param {FitOptions} options
+ * In batches of one size, for which one program does. The last has some examples once more, beside others: where the
+ * layers mix the examples of a batch, these are another then, and nothing is kept.
+ * @param {Ask} ask
+ * @param {{ feedsOf: (rows: Uint32Array) => PackedFeeds, examples: number, inputBytes: number }} of
+ * @param {Pick<FitOptions, 'batchSize' | 'signal' | 'onFeatures'>} options
  * @param {{ limit: number, rest?: () => Promise<boolean> }} how
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
-async function compute(ask, reader, examples, { signal, onFeatures }, { limit, rest }) {
+export async function compute(ask, { feedsOf, examples, inputBytes }, options, { limit, rest }) {
+  const { batchSize = 32, signal, onFeatures } = options;
+  const size = sizeFor(examples, Math.min(batchSize, Math.floor((BATCH_BYTES * examples) / (inputBytes || 1))));
+  const whole = Math.ceil((examples + FEWEST) / size) * size;
+  const again = (/** @type {number} */ i) => (i >> 1) % examples;
+  const rows = Uint32Array.from({ length: whole }, (_, i) => (i < examples ? i : again(i - examples)));
   /** @type {[string, Tensor][] | undefined} */
   let kept;
-  let done = 0;
-  let bytes = 0;
-  const batches = reader.read(undefined, 0);
-  try {
-    for (let next = await batches.next(); !next.done; next = await batches.next()) {
-      checkSignal(signal);
-      if (await rest?.()) return undefined;
-      const { feeds, examples: count } = next.value;
-      const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
-      if (outputs.some(([, { dims }]) => dims[0] !== count)) return undefined;
-      bytes ||= outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / count) * examples, 0);
-      if (bytes > limit) return undefined;
-      kept ??= outputs.map(([name, output]) => [name, roomFor(output, examples)]);
-      kept.forEach(([, { data }], i) => {
-        const part = outputs[i][1].data;
-        data.set(/** @type {any} */ (part), (part.length / count) * done);
-      });
-      done += count;
-      await onFeatures?.({ done, examples, bytes });
-    }
-  } finally {
-    close(batches);
+  for (let from = 0; from < whole; from += size) {
+    checkSignal(signal);
+    if (await rest?.()) return undefined;
+    const feeds = feedsOf(rows.subarray(from, from + size));
+    const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
+    if (outputs.some(([, { dims }]) => dims[0] !== size)) return undefined;
+    const bytes = outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / size) * examples, 0);
+    if (bytes > limit) return undefined;
+    kept ??= outputs.map(([name, output]) => [name, roomFor(output, whole)]);
+    kept.forEach(([, { data }], i) => {
+      const part = outputs[i][1].data;
+      data.set(/** @type {any} */ (part), (part.length / size) * from);
+    });
+    await onFeatures?.({ done: Math.min(examples, from + size), examples, bytes });
   }
-  return kept;
+  return kept?.every(([, tensor]) => isTheSame(tensor, rows, examples))
+    ? kept.map(([name, tensor]) => [name, rowsOf(tensor, 0, examples)])
+    : undefined;
+}
+
+/** Two batches at least, so that the examples of the last are beside others. @param {number} examples @param {number} most */
+function sizeFor(examples, most) {
+  const all = examples + FEWEST;
+  const count = Math.max(2, Math.ceil(all / Math.max(1, most)));
+  return Math.max(FEWEST, Math.ceil(all / count));
 }
 
 /** @param {NumberOutputs[string]} output of one batch @param {number} examples */
@@ -89,32 +106,22 @@ function roomFor({ type, data, dims }, examples) {
 }
 
 /**
- * Whether a batch of other examples side by side gives the same, as it does not where the frozen layers mix them.
- * @param {Ask} ask @param {Reader} reader @param {number} examples @param {[string, Tensor][]} kept
- * @param {FitOptions} options
+ * Whether the rows after the first, computed again beside others, are what they were but for rounding.
+ * @param {Tensor} tensor @param {Uint32Array} rows which example each is @param {number} examples
  */
-async function isTheSame(ask, reader, examples, kept, { signal }) {
-  const order = permutation(examples, 1, 0);
-  const batches = reader.read(order, 0);
-  const { value: batch } = await batches.next();
-  close(batches);
-  const outputs = await ask('runFeatures', batch.feeds, [batch.feeds.buffer], signal);
-  return kept.every(([name, { data }]) => {
-    const again = outputs[name].data;
-    return isRounding(data, again.length / batch.examples, order, again);
-  });
+function isTheSame({ data, dims }, rows, examples) {
+  const each = data.length / dims[0];
+  const at = (/** @type {number} */ i) => Number(data[i]);
+  let most = 0;
+  for (let i = 0; i < examples * each; i++) most = Math.max(most, Math.abs(at(i)));
+  for (let row = examples; row < rows.length; row++)
+    for (let i = 0; i < each; i++)
+      if (!(Math.abs(at(row * each + i) - at(rows[row] * each + i)) <= ROUNDING * most)) return false;
+  return true;
 }
 
-/**
- * Whether these rows, computed again beside others, are what they were but for rounding.
- * @param {TypedArray} data @param {number} row elements of one
- * @param {ArrayLike<number>} order which they are @param {TypedArray} again
- */
-export function isRounding(data, row, order, again) {
-  let most = 0;
-  for (const x of data) most = Math.max(most, Math.abs(Number(x)));
-  return again.every(
-    (/** @type {any} */ x, /** @type {number} */ i) =>
-      Math.abs(Number(x) - Number(data[order[Math.floor(i / row)] * row + (i % row)])) <= ROUNDING * most,
-  );
+/** A view of some of them. @param {Tensor} tensor @param {number} from @param {number} to */
+export function rowsOf({ type, data, dims }, from, to) {
+  const each = data.length / dims[0];
+  return new Tensor(type, /** @type {any} */ (data).subarray(from * each, to * each), [to - from, ...dims.slice(1)]);
 }

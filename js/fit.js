@@ -178,14 +178,16 @@ class Fit {
 
   /** What a checkpoint says of the fit from now on. @param {Position} position */
   #mark(position) {
-    const { examples, fingerprint } = this.#train;
-    if (!examples) return;
+    const train = this.#train;
+    if (!train.examples) return;
     this.#place.standing = {
       position,
       step: this.#step,
       tally: this.#tally.sums,
       measured: this.#tally.measured,
-      data: fingerprint,
+      get data() {
+        return train.fingerprint; // for who saves it
+      },
       best: this.#earlyStopping.best,
       plateau: this.#plateau?.sums,
     };
@@ -226,7 +228,7 @@ class Fit {
       this.#saver.end();
       // a session that is gone has said so
       if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
-      this.#place.settle();
+      this.#place.end();
     }
   }
 

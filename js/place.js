@@ -67,6 +67,12 @@ export class Place {
     if (frozen) this.isAsFrozen = false;
   }
 
+  /** The fit's own data are let go of: what a checkpoint says of them is found out now. */
+  end() {
+    if (this.standing) this.standing = { ...this.standing };
+    this.settle();
+  }
+
   settle() {
     this.busy = false;
     for (const go of this.#waiting.splice(0)) go();

@@ -1,23 +1,22 @@
 /** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
 
 import { openData } from './data.js';
-import { checkSignal } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { isRounding, MOST_BYTES, namesOf } from './features.js';
+import { bytesIn, compute as featuresIn, MOST_BYTES, namesOf, rowsOf } from './features.js';
 import { measuresOf } from './metrics.js';
 import { fed } from './person.js';
 import { INSIDE } from './session.js';
 import { bind, pack, Tensor } from './tensor.js';
 
-/** @import { FeatureEvent, Feeds, History, NumberType } from './types.js' */
+/** @import { FeatureEvent, Feeds, History } from './types.js' */
 /** @import { Ask, GraphInfo } from './protocol.js' */
 /** @import { Examples } from './person.js' */
 /** @import { Batch, Reader } from './data.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @typedef {Map<Examples, [string, Tensor][]>} Kept */
 
-/** Examples that go through the lower layers at a time; of fewer than four the last bits are others. */
-const [BATCH, FEWEST] = [16, 4];
+/** Examples that go through the lower layers at a time. */
+const BATCH = 16;
 /** Examples of an evaluation at a time, as of the gate without them. */
 const EVALUATED = 32;
 
@@ -48,12 +47,11 @@ export class SharedFeatures {
       const to = from + set.labels.length;
       kept.set(
         set,
-        all.map(([name, tensor]) => [name, rows(tensor, from, to)]),
+        all.map(([name, tensor]) => [name, rowsOf(tensor, from, to)]),
       );
       from = to;
     }
-    const bytes = all.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
-    return new SharedFeatures(kept, { values, bytes, ms: performance.now() - begun });
+    return new SharedFeatures(kept, { values, bytes: bytesIn(all), ms: performance.now() - begun });
   }
 
   /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
@@ -103,48 +101,21 @@ export class SharedFeatures {
 }
 
 /**
- * In batches of one size. The last has some examples once more, beside others: where the layers mix the examples of a
- * batch, these are another then, and nothing is kept.
+ * Of all of them, one set after the other.
  * @param {TrainingSession} session @param {Examples[]} sets
  * @param {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown }} options
- * @returns {Promise<[string, Tensor][] | undefined>}
  */
-async function compute(session, sets, { signal, onFeatures }) {
+function compute(session, sets, options) {
   const { ask, info } = session[INSIDE];
   const { inputs } = /** @type {GraphInfo} */ (info.train);
   const places = sets.flatMap((set) => set.labels.map((_, row) => ({ set, row })));
-  const examples = places.length;
-  const count = Math.max(2, Math.ceil((examples + FEWEST) / BATCH));
-  const size = Math.max(FEWEST, Math.ceil((examples + FEWEST) / count));
-  const again = Array.from({ length: size * count - examples }, (_, i) => (i >> 1) % examples);
-  const whole = [...places, ...again.map((at) => places[at])];
-  /** @type {[string, Tensor][] | undefined} */
-  let kept;
-  for (let from = 0; from < whole.length; from += size) {
-    checkSignal(signal);
-    const feeds = pack(bind(gather(whole.slice(from, from + size)), inputs));
-    const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
-    if (outputs.some(([, { dims }]) => dims[0] !== size)) return undefined;
-    const bytes = outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / size) * examples, 0);
-    if (bytes > MOST_BYTES) return undefined;
-    kept ??= outputs.map(([name, { type, data, dims }]) => {
-      const Data = /** @type {any} */ (data.constructor);
-      const room = new Data((data.length / size) * whole.length);
-      return [name, new Tensor(/** @type {NumberType} */ (type), room, [whole.length, ...dims.slice(1)])];
-    });
-    kept.forEach(([, { data }], i) => {
-      const part = outputs[i][1].data;
-      data.set(/** @type {any} */ (part), (part.length / size) * from);
-    });
-    await onFeatures?.({ done: Math.min(examples, from + size), examples, bytes });
-  }
-  const first = kept?.map(([name, tensor]) => /** @type {[string, Tensor]} */ ([name, rows(tensor, 0, examples)]));
-  const isSame = kept?.every(([, { data, dims }], i) => {
-    const row = data.length / dims[0];
-    const { data: once } = /** @type {[string, Tensor][]} */ (first)[i][1];
-    return isRounding(once, row, again, /** @type {any} */ (data).subarray(examples * row));
-  });
-  return isSame ? first : undefined;
+  const inputBytes = sets
+    .flatMap((set) => Object.values(set.inputs))
+    .reduce((sum, { data }) => sum + /** @type {any} */ (data).byteLength, 0);
+  const feedsOf = (/** @type {Uint32Array} */ rows) =>
+    pack(bind(gather(Array.from(rows, (row) => places[row])), inputs));
+  const of = { feedsOf, examples: places.length, inputBytes };
+  return featuresIn(ask, of, { ...options, batchSize: BATCH }, { limit: MOST_BYTES });
 }
 
 /** @param {{ set: Examples, row: number }[]} places */
@@ -161,12 +132,6 @@ function gather(places) {
     return [name, new Tensor(/** @type {any} */ (type), all, [places.length, ...dims.slice(1)])];
   });
   return /** @type {Feeds} */ (Object.fromEntries(tensors));
-}
-
-/** A view of some of them. @param {Tensor} tensor @param {number} from @param {number} to */
-function rows({ type, data, dims }, from, to) {
-  const each = data.length / dims[0];
-  return new Tensor(type, /** @type {any} */ (data).subarray(from * each, to * each), [to - from, ...dims.slice(1)]);
 }
 
 /** @param {{ data: any, dims: readonly number[] }} tensor @returns {Float32Array[]} */
