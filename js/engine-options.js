@@ -32,9 +32,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(where, options, [...more, ...ENGINE_KEYS]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkExternal(`${where}: externalData`, options.externalData);
-  const { constants = {} } = options;
-  if (typeof constants !== 'object' || constants === null || Array.isArray(constants))
-    throw invalid(`${where}: constants must be an object of numbers or tensors by name, as { sr: 16000n }`);
+  checkObject(`${where}: constants`, options.constants);
   const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
   const isCount = Number.isInteger(threads) && Number(threads) >= 1;
   if (threads !== 'auto' && !isCount)

@@ -30,7 +30,7 @@ export const ARRAYS = Object.freeze({
  * @returns {any} false where there is none
  */
 export const arrayOf = (type) =>
-  /^u?int[24]$|^float[48]e\dm\d\w*$/.test(type)
+  /^u?int[24]$|^float(4e2m1|8e(8m0|5m2(fnuz)?|4m3fn(uz)?))$/.test(type)
     ? Uint8Array
     : Object.hasOwn(ARRAYS, type) && ARRAYS[/** @type {keyof typeof ARRAYS} */ (type)];
 

@@ -169,7 +169,7 @@ test('constants: what cannot be is refused in a sentence', async () => {
     [{ condition: 1n }, "constants: input 'condition' is bool (), not int64 ()"],
     [{ x: 1 }, /input 'x' is float32 \(.*3\), not float32 \(\)/],
     [{ condition: 'yes' }, /'condition' must be a tensor/],
-    [7, /constants must be an object/],
+    [7, /constants: wanted an object, not 7/],
   ])
     for (const act of [InferenceSession.create, generateArtifacts])
       await assert.rejects(act(model, { ...LIMITS, constants }), { code: /invalid-(argument|feed)/, message });

@@ -59,6 +59,7 @@ test('what does not fit is refused in one sentence', () => {
   refused(() => new Tensor('float32', ['1']), /the string '1'/);
   refused(() => new Tensor('float16', [1]), /bits/);
   refused(() => new Tensor('complex64', [1]), /no tensor type 'complex64'/);
+  refused(() => new Tensor('complex64', new Uint8Array(1)), /no tensor type 'complex64'/);
   refused(() => new Tensor('string', ['a', 1]), /element 1 of the string tensor cannot be 1/);
   refused(
     () => new Tensor('string', ['a\0b']),
@@ -66,6 +67,13 @@ test('what does not fit is refused in one sentence', () => {
   );
   refused(() => new Tensor('string', new Uint8Array(2)), /its data must be an array, not Uint8Array/);
   refused(() => new Tensor('string', ['a'], [2]), /dims \[2\] make 2 elements, but the data has 1/);
+});
+
+test('a type of few bits is one of ONNX, or refused', () => {
+  const real = 'uint2 int2 uint4 int4 float4e2m1 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8e8m0';
+  for (const type of real.split(' ')) assert.equal(new Tensor(type, new Uint8Array(1)).type, type);
+  for (const type of ['float8e9m9', 'float4e4m3fn', 'float8e5m2fn', 'float8e5m2uz', 'float8e8m0fn', 'xint4', 'uint40'])
+    refused(() => new Tensor(type, new Uint8Array(1)), new RegExp(`the tensor: there is no tensor type '${type}'`));
 });
 
 test('feeds are bound by name', () => {
