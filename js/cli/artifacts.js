@@ -15,7 +15,7 @@ import {
 import { modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
-import { complain, say } from './terminal.js';
+import { say, warn } from './terminal.js';
 
 /**
  * @import { ArtifactOptions, ArtifactSources, EngineOptions, HeadOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
@@ -222,7 +222,7 @@ export async function makeArtifacts(model, options, engine) {
     additionalOutputs: first ?? options.additionalOutputs,
     ...engine,
   });
-  if (!options.ortFormat) for (const warning of made.warnings) complain(`warning: ${warning}`);
+  if (!options.ortFormat) warn(made.warnings);
   return made;
 }
 

@@ -3,6 +3,7 @@
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { arrayOf, sizeOf } from '../tensor.js';
 import { trainingAt } from './files.js';
+import { warn } from './terminal.js';
 import { trainingStep } from './training-step.js';
 
 /** @import { NodeTimes, NumberType, EngineOptions, ValueInfo } from '../types.js' */
@@ -21,6 +22,7 @@ export async function bench(place, { batch, steps, nodes }, options) {
     ? await TrainingSession.create(training.artifacts, options)
     : await InferenceSession.create(place, options);
   try {
+    warn(session.warnings);
     const feeds = randomFeeds(session instanceof TrainingSession ? session.trainingInputs : session.inputs, batch);
     const run = session instanceof TrainingSession ? () => trainingStep(session, feeds) : () => session.run(feeds);
     await time(run, WARM_UP);

@@ -18,7 +18,7 @@ import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError } from './run-main.js';
 import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
-import { complain, say } from './terminal.js';
+import { complain, say, warn } from './terminal.js';
 
 /**
  * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
@@ -198,6 +198,7 @@ function formatOf({ format }) {
 async function withSession(artifacts, work, options) {
   const session = await TrainingSession.create(artifacts, options);
   try {
+    warn(session.warnings);
     return await work(session);
   } finally {
     await session.release();
@@ -227,7 +228,7 @@ async function inspect(place, values) {
 async function inspectModel(model, options, batch, values) {
   const session = await InferenceSession.create(model, options);
   try {
-    for (const warning of session.warnings) complain(`warning: ${warning}`);
+    warn(session.warnings);
     const run = () => session.run(randomFeeds(session.inputs, batch));
     if (values.graph) return await showGraph(run, () => session.getGraphText());
     showValues('input', session.inputs);

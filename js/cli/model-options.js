@@ -3,6 +3,7 @@
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { externalDataOf, trainingAt } from './files.js';
 import { UsageError } from './run-main.js';
+import { warn } from './terminal.js';
 
 /** @import { EngineOptions, NumberType, Tensor as Constant, ValueInfo } from '../types.js' */
 /** @typedef {import('./commands.js').Values} Values */
@@ -35,6 +36,7 @@ export async function inputsAt(place, options) {
     ? await TrainingSession.create(training.artifacts)
     : await InferenceSession.create(place, options);
   await session.release();
+  warn(session.warnings);
   return session instanceof TrainingSession ? session.trainingInputs : session.inputs;
 }
 

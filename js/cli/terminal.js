@@ -26,3 +26,12 @@ export const say = (line) => {
 export const complain = (line) => {
   process.stderr.write(`${printable(line)}\n`);
 };
+
+/** @type {Set<string>} */
+const warned = new Set();
+
+/** Each sentence once, however many sessions a command opens of the same model. @param {readonly string[]} sentences */
+export const warn = (sentences) => {
+  for (const sentence of sentences) if (!warned.has(sentence)) complain(`warning: ${sentence}`);
+  for (const sentence of sentences) warned.add(sentence);
+};

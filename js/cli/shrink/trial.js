@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { Core } from '../../core.js';
 import { instanceFor, seenBy } from '../../engine.js';
 import { arrayOf, pack, sizeOf } from '../../tensor.js';
+import { warn } from '../terminal.js';
 
 /** @import { Kind } from './keep.js' */
 /** @import { Outputs, Part, SessionInfo } from '../../protocol.js' */
@@ -39,6 +40,7 @@ export async function tryOut(module, subject, wanted) {
   const made = await instanceFor({ module, threads: 1 });
   const core = new Core(made.instance, made.pool);
   const { info } = load(core, subject, subject.parts);
+  warn(info.warnings);
   const outcome = info.train ? train(core, info, wanted) : infer(core, info, wanted);
   if (info.train && wanted.isKept('save-checkpoint')) {
     const checkpoint = core.save({ optimizerState: true, format: 'trainlet', fit: '' });
