@@ -4,10 +4,11 @@
  * Weights that are made of constants are computed while planning. Others are computed in every run, so they must be
  * fewer than the numbers that are saved. */
 #include "passes/rewrite.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
 
 static bool uses_given_statistics(const Node *n) {
-  return n->op == &op_batch_normalization && (n->version < 14 || !node_int(n, "training_mode", 0)) && n->out_count >= 1;
+  return n->op == &op_batch_normalization && !batch_norm_trains(n) && !has_out(n, 1) && !has_out(n, 2);
 }
 
 static bool is_constant(const Node *from, const Node *bn) {

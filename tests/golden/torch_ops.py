@@ -425,7 +425,7 @@ OPS = {
     "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
     "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True) if x[0].dim() > 2 else x[0].clone()],
-    "BatchNormalization": lambda x, a: batch_norm(x, a, a.get("training_mode", 0))[:3],
+    "BatchNormalization": lambda x, a, opset, outputs: batch_norm(x, a, a.get("training_mode", 0) if opset >= 14 else outputs > 1)[:outputs],
     "BatchNormInternal": lambda x, a: batch_norm(x, a, True),
     "Flatten": flatten, "Reshape": reshape, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
     "Transpose": lambda x, a: [x[0].permute(a.get("perm", list(range(x[0].dim()))[::-1]))],

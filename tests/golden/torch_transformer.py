@@ -1,4 +1,6 @@
 """What PyTorch gives for the operators of transformers and of ONNX Runtime's optimizer, from their descriptions; by domain and name."""
+import math
+
 import torch
 from torch.nn import functional as F
 
@@ -23,7 +25,8 @@ def attend(q, k, v, scale, softcap=0.0, hidden=None, bias=None):
     masked = capped if bias is None else capped + bias
     if hidden is not None:
         masked = masked.masked_fill(hidden, float("-inf"))
-    shares = masked.softmax(-1)
+    blind = (masked == -math.inf).all(-1, keepdim=True)  # a query that sees no key gives 0
+    shares = masked.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
     y = torch.stack([shares[:, i] @ v[:, i // group] for i in range(q.shape[1])], 1)
     return y, [scores, capped, masked, shares]
 
@@ -49,6 +52,12 @@ def attention_onnx(x, a):
         before = (lengths - q.shape[2])[:, None, None, None]
     if a.get("is_causal", 0):
         hidden = either(hidden, later(q, k, before))
+    if a.get("left_window_size", -1) >= 0:
+        hidden = either(hidden, ~later(q, k, before - a["left_window_size"] - 1))
+    if a.get("right_window_size", -1) >= 0:
+        hidden = either(hidden, later(q, k, before + a["right_window_size"]))
+    if mask is not None and mask.shape[-1] < k.shape[2]:
+        mask = F.pad(mask, (0, k.shape[2] - mask.shape[-1]), value=-math.inf if mask.is_floating_point() else False)
     bias = mask if mask is not None and mask.is_floating_point() else None
     if mask is not None and bias is None:
         hidden = either(hidden, ~mask)

@@ -8,6 +8,10 @@
  */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
 
+/* Whether a BatchNormalization takes the statistics of its batch: from opset 14 on its training_mode says so, before
+ * that more outputs than Y. */
+bool batch_norm_trains(const Node *n);
+
 /* Refuses an empty batch: it has no statistics. */
 Status batch_norm_check_batch(const Node *n);
 

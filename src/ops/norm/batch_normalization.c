@@ -1,9 +1,10 @@
-/* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, with given mean and var; from opset 14
- * on, training_mode takes them from the batch and outputs the updated running statistics. The gradient is for given
- * statistics:
- *   dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε);
- *   dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
+/* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, with given mean and var, or in training
+ * with those of the batch; then it outputs the updated running statistics, and before opset 14 also the batch's mean
+ * and 1 / √(var + ε), as in ONNX Runtime. The gradient is for given statistics: dx = dy · a,  a = scale / √(var + ε);
+ * dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε); dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
 #include <math.h>
+#include <string.h>
+
 #include "ops/norm/batch_norm.h"
 
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels) {
@@ -27,6 +28,10 @@ Status batch_norm_check_batch(const Node *n) {
   char text[SHAPE_TEXT];
   if (!shape_count(&n->in[0]->shape, &count) || count > 0) return STATUS_OK;
   return node_invalid(n, "X is %s: nothing to take the statistics of", shape_print(&n->in[0]->shape, text));
+}
+
+bool batch_norm_trains(const Node *n) {
+  return n->version >= 14 ? node_int(n, "training_mode", 0) != 0 : n->out_count > 1;
 }
 
 typedef struct Train {
@@ -60,16 +65,13 @@ void batch_norm_train(const Node *n, const BatchNormOutputs *out) {
 static Status batch_normalization_infer(Node *n) {
   Shape channels;
   TRY(batch_norm_check(n, 0, 1, 4, &channels));
-  bool training = n->version >= 14 && node_int(n, "training_mode", 0) != 0;
   if (node_int(n, "spatial", 1) == 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "spatial = 0 (statistics of every pixel) is not supported");
-  for (int i = 1; i < n->out_count; i++)
-    if (has_out(n, i) && (!training || i > 2))
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "output %d is wanted, outside of training_mode there is only Y", i);
-  if (training) TRY(batch_norm_check_batch(n));
-  TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
-  TRY(node_output(n, 1, DTYPE_FLOAT32, &channels));
-  return node_output(n, 2, DTYPE_FLOAT32, &channels);
+  if (n->version >= 14 && n->out_count > 3)
+    return node_invalid(n, "has at most 3 outputs from opset 14 on, %d are asked for", n->out_count);
+  if (batch_norm_trains(n)) TRY(batch_norm_check_batch(n));
+  for (int i = 1; i < n->out_count; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &channels));
+  return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
 static void given_statistics(void *context, size_t from, size_t to) {
@@ -83,14 +85,16 @@ static void given_statistics(void *context, size_t from, size_t to) {
                   y + c * channel.pixels);
 }
 
+/* The eval models of ONNX Runtime want the running statistics too: they are those given. */
 static void batch_normalization_run(const Node *n) {
-  if (n->version < 14 || node_int(n, "training_mode", 0) == 0) {
-    batch_norm_channels(n, 0, given_statistics, (void *)n);
+  if (batch_norm_trains(n)) {
+    batch_norm_train(
+        n, &(BatchNormOutputs){out_f32(n, 0), out_f32_if(n, 1), out_f32_if(n, 2), out_f32_if(n, 3), out_f32_if(n, 4)});
     return;
   }
-  batch_norm_train(n, &(BatchNormOutputs){.y = out_f32(n, 0),
-                                          .running_mean = has_out(n, 1) ? out_f32(n, 1) : NULL,
-                                          .running_var = has_out(n, 2) ? out_f32(n, 2) : NULL});
+  batch_norm_channels(n, 0, given_statistics, (void *)n);
+  for (int i = 1; i < 3; i++)
+    if (has_out(n, i)) memcpy(n->out[i]->data, n->in[2 + i]->data, value_bytes(n->out[i]));
 }
 
 static Value *sum_of_channels(Graph *g, Value *v) {
@@ -104,7 +108,7 @@ static Status batch_normalization_grad(Grad *grad) {
   Graph *g = grad->graph;
   Node *n = grad->node;
   Value *x = n->in[0], *scale = n->in[1], *mean = n->in[3], *var = n->in[4], *dy = grad->dy[0];
-  if (n->version >= 14 && node_int(n, "training_mode", 0) != 0)
+  if (batch_norm_trains(n))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "training_mode has a gradient as BatchNormInternal only");
   if (!dy) return STATUS_OK;
   int64_t stretch[RANK_MAX] = {-1, 1, 1, 1, 1, 1, 1, 1}; /* (C) to (C, 1, …): in line with x's dim 1 */
@@ -142,5 +146,8 @@ OPERATOR(batch_normalization) = {
                     3, "training goes through BatchNormInternal"},
                    {"f32[3,2,5] f32[2] f32[2] f32[2] f32[2]:0.5..2", "training_mode=1", 15, 1,
                     "training goes through BatchNormInternal"},
+                   {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "momentum=0.75", 9, 5,
+                    "training goes through BatchNormInternal"},
+                   {"f32[3,2,3,4] f32[2] f32[2] f32[2] f32[2]:0.5..2", "", 15, 3},
                    {"f32[2,3,1,2,1,1,2,1] f32[3] f32[3] f32[3] f32[3]:0.5..2"}),
 };
