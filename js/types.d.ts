@@ -809,7 +809,8 @@ export interface ArtifactOptions extends EngineOptions {
   /**
    * For a BatchNormalization whose scale and bias do not train. `frozen` (the default): it uses its running statistics
    * and leaves them alone, as in Keras. `update`: it uses the batch's statistics and keeps moving the running ones, as
-   * in PyTorch's train(). Dropout is off where there are weights before it of which none trains.
+   * in PyTorch's train(). Dropout is off where there are weights before it of which none trains. The running variance
+   * follows the batch's over n, as ONNX and ONNX Runtime have it, where PyTorch takes n - 1.
    */
   batchNorm?: 'frozen' | 'update';
   /**
