@@ -21,8 +21,9 @@ import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
  * @typedef {{ done?: boolean, value: Batch }} Next
  * @typedef {{ next(): Next | Promise<Next>, return?(value?: any): unknown }} Batches
  * @typedef {object} Reader
- * @property {number} [examples] unknown of a stream, like the next two
+ * @property {number} [examples] unknown of a stream, like the next three
  * @property {number} [batches]
+ * @property {number} [batchSize]
  * @property {number} [bytes] of all examples
  * @property {number} [fingerprint] found when it is first asked for
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
@@ -44,6 +45,12 @@ const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}
 
 /** @param {unknown} data @returns {data is Arrays} */
 export const isArrays = (data) => typeof data === 'object' && data !== null && 'inputs' in data;
+
+/** Names of what says nothing of what an example is: labels and weights. @param {Dataset} data @param {readonly ValueInfo[]} inputs */
+export const namesBeside = (data, inputs) => [
+  ...(isArrays(data) ? Object.keys(data.labels ?? {}) : []),
+  ...inputs.filter(({ labels, sampleWeight }) => labels || sampleWeight).map(({ name }) => name),
+];
 
 /**
  * @param {Dataset} data
@@ -113,6 +120,7 @@ function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerp
   return {
     examples,
     batches,
+    batchSize,
     bytes: tensors.reduce((sum, [, { data }]) => sum + data.byteLength, 0),
     get fingerprint() {
       return fingerprint();

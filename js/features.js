@@ -6,38 +6,71 @@ import { Tensor } from './tensor.js';
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
 /** @import { Ask, Features, NumberOutputs, PackedFeeds } from './protocol.js' */
 /** @import { Reader } from './data.js' */
+/** @import { FeatureStore } from './feature-store.js' */
+/** @import { Found } from './stored-features.js' */
 
 /** Of the options of a fit: features that were computed before it. */
 export const SHARED = Symbol('shared features');
-/** Kept at most, unless it is said otherwise. */
-export const MOST_BYTES = 256 * 2 ** 20;
+/** Kept in memory at most, unless it is said otherwise. */
+const MOST_BYTES = 256 * 2 ** 20;
 /** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
 const ROUNDING = 1e-4;
-/** Examples that go through the lower layers at a time at least: of fewer the last bits are others. */
-const FEWEST = 4;
-/** Of inputs at a time: more would take more room, and no less time. */
-const BATCH_BYTES = 2 ** 20;
+/** So many examples at least go through the lower layers once more, beside others. */
+export const AGAIN = 4;
+/**
+ * Examples that go through the lower layers at a time, and where their inputs take more than so many bytes, for more would
+ * take more room, and no less time. How many examples there are does not count: in a batch of another size the last bits
+ * may be others.
+ */
+const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
+
+/**
+ * @typedef {object} Wanted examples whose features are
+ * @property {number} examples
+ * @property {(rows: Uint32Array) => PackedFeeds} feedsOf
+ * @property {number} inputBytes
+ * @typedef {object} How
+ * @property {number} limit bytes
+ * @property {FeatureStore} [store] that has them, or is to have them
+ * @property {readonly string[]} [labels] names of what says nothing of what an example is
+ * @property {() => Promise<boolean>} [rest] between batches, whether to give up
+ * @property {() => boolean} [isAsFrozen] no weight that they depend on was set meanwhile
+ * @property {boolean} [evaluation] the reader is of what is evaluated
+ * @typedef {NonNullable<History['features']>} Told
+ */
 
 /**
  * @param {Ask} ask
  * @param {Reader} reader
  * @param {FitOptions} options
- * @param {{ limit: number, rest?: () => Promise<boolean>, evaluation?: boolean }} how `limit` in bytes; `rest`, between
- * batches, says whether to give up; `evaluation`: the reader is of what is evaluated
- * @returns {Promise<{ reader: Reader, features: NonNullable<History['features']> } | undefined>} undefined: there are no
+ * @param {How} how
+ * @returns {Promise<{ reader: Reader, features: Told, saved?: Found['saved'] } | undefined>} undefined: there are no
  * features, or they cannot be kept
  */
-export async function featuresOf(ask, reader, options, { limit, rest, evaluation = false }) {
+export async function featuresOf(ask, reader, options, how) {
   const { examples, feedsOf, bytes: inputBytes = 0, exchange } = reader;
   if (!examples || !feedsOf || !exchange) return undefined;
   const begun = performance.now();
   const { features: values, inputs, evaluates } = await namesOf(ask);
-  const wanted = evaluation ? evaluates : values.length > 0;
+  const wanted = how.evaluation ? evaluates : values.length > 0;
+  const tell = (/** @type {number} */ bytes) => ({ values, bytes, ms: performance.now() - begun });
   const of = { feedsOf, examples, inputBytes };
-  const kept = wanted ? await compute(ask, of, options, { limit, rest }) : undefined;
-  if (!kept) return undefined;
-  const bytes = bytesIn(kept);
-  return { reader: exchange(inputs, kept), features: { values, bytes, ms: performance.now() - begun } };
+  const given = { ...how, ...options, streams: inputs.length > 0 };
+  const stored = wanted && evaluates ? await how.store?.gather(ask, of, values, given) : undefined;
+  if (stored) {
+    const { tensors, stream, bytes, origins, saved } = stored;
+    const told = { ...tell(bytes), store: origins };
+    const kept = tensors ? exchange(inputs, tensors) : stream?.(reader, exchange(inputs, []));
+    return { reader: kept ?? reader, features: told, saved };
+  }
+  const kept = wanted ? await compute(ask, of, options, how) : undefined;
+  return kept && { reader: exchange(inputs, kept), features: tell(bytesIn(kept)) };
+}
+
+/** How much memory `cacheFeatures` gives, and what a store has. @param {FitOptions['cacheFeatures']} cacheFeatures */
+export function wishOf(cacheFeatures) {
+  const { maxBytes: limit = MOST_BYTES, store } = typeof cacheFeatures === 'object' ? cacheFeatures : {};
+  return { limit, store: /** @type {FeatureStore | undefined} */ (store) };
 }
 
 /** @param {[string, Tensor][]} kept */
@@ -55,18 +88,16 @@ export async function namesOf(ask) {
 }
 
 /**
- * In batches of one size, for which one program does. The last has some examples once more, beside others: where the
+ * In two batches of one size at least, for which one program does. The last has some examples once more, beside others: where the
  * layers mix the examples of a batch, these are another then, and nothing is kept.
- * @param {Ask} ask
- * @param {{ feedsOf: (rows: Uint32Array) => PackedFeeds, examples: number, inputBytes: number }} of
- * @param {Pick<FitOptions, 'batchSize' | 'signal' | 'onFeatures'>} options
- * @param {{ limit: number, rest?: () => Promise<boolean> }} how
+ * @param {Ask} ask @param {Wanted} of @param {Pick<FitOptions, 'signal' | 'onFeatures'>} options
+ * @param {Pick<How, 'limit' | 'rest'>} how
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
-export async function compute(ask, { feedsOf, examples, inputBytes }, options, { limit, rest }) {
-  const { batchSize = 32, signal, onFeatures } = options;
-  const size = sizeFor(examples, Math.min(batchSize, Math.floor((BATCH_BYTES * examples) / (inputBytes || 1))));
-  const whole = Math.ceil((examples + FEWEST) / size) * size;
+export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) {
+  const { feedsOf, examples } = of;
+  const size = batchOf(of);
+  const whole = Math.max(2, Math.ceil((examples + AGAIN) / size)) * size;
   const again = (/** @type {number} */ i) => (i >> 1) % examples;
   const rows = Uint32Array.from({ length: whole }, (_, i) => (i < examples ? i : again(i - examples)));
   /** @type {[string, Tensor][] | undefined} */
@@ -91,12 +122,8 @@ export async function compute(ask, { feedsOf, examples, inputBytes }, options, {
     : undefined;
 }
 
-/** Two batches at least, so that the examples of the last are beside others. @param {number} examples @param {number} most */
-function sizeFor(examples, most) {
-  const all = examples + FEWEST;
-  const count = Math.max(2, Math.ceil(all / Math.max(1, most)));
-  return Math.max(FEWEST, Math.ceil(all / count));
-}
+/** How many at a time. @param {Wanted} of */
+export const batchOf = ({ examples, inputBytes }) => ((BATCH * inputBytes) / examples > BATCH_BYTES ? FEWER : BATCH);
 
 /** @param {NumberOutputs[string]} output of one batch @param {number} examples */
 function roomFor({ type, data, dims }, examples) {

@@ -6,6 +6,7 @@
 import { checkBudget } from './budget.js';
 import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
 import { SHARED } from './features.js';
+import { checkCacheFeatures } from './fit-options.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { later } from './later.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
@@ -32,6 +33,7 @@ const KEYS = /** @type {const} */ ([
   'replay',
   'accept',
   'unknown',
+  'cacheFeatures',
   'checkpoint',
   'budget',
   'engine',
@@ -153,12 +155,14 @@ class Tuning {
       after,
       ...(calibration && { calibration }),
     };
+    await this.#shared?.settle();
+    const features = this.#shared && { features: this.#shared.told };
     const ms = performance.now() - this.#begun;
     return {
       key: checkpoint?.key,
       removed,
       session: this.session,
-      report: { ...judgement, phases: this.#phases, ...(saved && { checkpoint: saved }), ms },
+      report: { ...judgement, phases: this.#phases, ...features, ...(saved && { checkpoint: saved }), ms },
       rollback: () => this.session.loadParametersBuffer(kept, false),
     };
   }
@@ -169,11 +173,11 @@ class Tuning {
    * @param {Examples} train @param {Examples} whole @param {{ heldOut?: Examples, replay?: Examples }} judged
    */
   async #beginHead(train, whole, judged) {
-    const { signal, augment } = this.#options;
+    const { signal, augment, cacheFeatures } = this.#options;
     const sets = [whole, ...Object.values(judged).flatMap((examples) => examples ?? [])];
-    this.#shared = augment
-      ? undefined
-      : await SharedFeatures.of(this.session, sets, { signal, onFeatures: this.#tell });
+    const how = { signal, cacheFeatures, onFeatures: this.#tell };
+    const isOff = augment || cacheFeatures === false;
+    this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, how);
     const { initializeHead } = await later(() => import('./head.js'));
     await initializeHead(this.session, namesIn(this.session[INSIDE].info.eval?.head), fed(train), (name) =>
       this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length),
@@ -181,7 +185,8 @@ class Tuning {
   }
 
   /** @param {import('./types.js').FeatureEvent} event */
-  #tell = ({ done, examples }) => this.#options.onProgress?.({ phase: 'features', done, of: examples });
+  #tell = ({ done, examples, store }) =>
+    this.#options.onProgress?.({ phase: 'features', done, of: examples, ...(store && { store }) });
 
   /** @param {{ heldOut?: Examples, replay?: Examples }} examples */
   #scoresOf(examples) {
@@ -243,7 +248,8 @@ class Tuning {
     if (from) await this.#goOnFrom(from);
     const augment = augmentOf(this.session, this.#options);
     const shared = this.#shared && { [SHARED]: { features: this.#shared, training: train, heldOut } };
-    const how = { augment, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
+    const { cacheFeatures } = this.#options;
+    const how = { augment, cacheFeatures, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
     const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...how };
     const history = await this.session.fit(fed(train), fit);
     const last = await this.#scoresOf({ heldOut });
@@ -289,6 +295,7 @@ export function check(options) {
   checkKeys('fineTune: replay', options.replay, ['inputs', 'labels', 'ratio']);
   checkBudget('fineTune', options.budget);
   checkWish(options.checkpoint);
+  checkCacheFeatures('fineTune: cacheFeatures', options.cacheFeatures);
   checkKeys('fineTune: accept', options.accept, ['lossRise', 'replayDrop']);
   const { epochs = 1, batchSize = 16, lastLayers = 1, patience = 8, validation = 0, lr = 1, anchor = 0 } = options;
   checkWhole('fineTune: epochs', epochs, 1);

@@ -1,7 +1,7 @@
 /** What a fit may be told, and what of it is refused. */
 
 import { isArrays } from './data.js';
-import { checkKeys, checkWhole, invalid } from './errors.js';
+import { checkKeys, checkWhole, invalid, nameOf } from './errors.js';
 
 /** @import { Dataset, FitOptions } from './types.js' */
 
@@ -37,6 +37,7 @@ export const FIT_KEYS = /** @type {const} */ ([
 export const EMA_DECAY = 0.999;
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
 export const EMA_KEYS = /** @type {const} */ (['decay']);
+export const CACHE_KEYS = /** @type {const} */ (['maxBytes', 'store']);
 export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs']);
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {
@@ -64,10 +65,7 @@ export function checkFitOptions(data, options) {
   const { decay = EMA_DECAY } = ema ?? {};
   if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${decay}`);
   checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
-  if (!['boolean', 'undefined'].includes(typeof cacheFeatures)) {
-    checkKeys('cacheFeatures', /** @type {object} */ (cacheFeatures), ['maxBytes']);
-    checkWhole('cacheFeatures: maxBytes', /** @type {any} */ (cacheFeatures).maxBytes, 0);
-  }
+  checkCacheFeatures('cacheFeatures', cacheFeatures);
   if (!['throw', 'stop', 'skip'].includes(onNaN))
     throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
   const stray = isArrays(data)
@@ -76,4 +74,14 @@ export function checkFitOptions(data, options) {
         (key) => options[key] !== undefined && options[key] !== false,
       );
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
+}
+
+/** @param {string} where @param {unknown} given */
+export function checkCacheFeatures(where, given) {
+  if (['boolean', 'undefined'].includes(typeof given)) return;
+  checkKeys(where, /** @type {object} */ (given), CACHE_KEYS);
+  const { maxBytes = 0, store } = /** @type {any} */ (given);
+  checkWhole(`${where}: maxBytes`, maxBytes, 0);
+  if (store !== undefined && !store?.gather)
+    throw invalid(`${where}: store is what FeatureStore.open gives, not ${nameOf(store)}`);
 }

@@ -5,7 +5,7 @@
 
 import { openAugmenter } from './augment.js';
 import { openBudget } from './budget.js';
-import { close, isArrays, openData } from './data.js';
+import { close, namesBeside, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
@@ -109,11 +109,10 @@ class Fit {
     const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
-    const weights = byIndex(classWeight, graph.classes);
-    const reader = openData(training, graph.inputs, batchSize, own?.label, weights);
-    const labels = isArrays(training) ? Object.keys(training.labels ?? {}) : [];
+    const reader = openData(training, graph.inputs, batchSize, own?.label, byIndex(classWeight, graph.classes));
+    const beside = namesBeside(data, graph.inputs);
     const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
-    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, labels), held);
+    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, beside), held, beside);
     this.#batches = this.#train.batches;
   }
 
@@ -126,13 +125,12 @@ class Fit {
       ask('getLearningRate', undefined),
     ]);
     this.#place.isAsFrozen = true;
-    const features = await this.#train.keepFeatures(ask, this.#options, this.#budget && this.#rest);
-    if (features) this.#history.features = features;
-    const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0 } = this.#options;
+    const rest = this.#budget && this.#rest;
+    Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
+    const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
     const continues = this.#canContinue(position) && (await this.#hasSameData(position));
-    const { schedule, ema } = this.#options;
     if (typeof schedule === 'object' && schedule?.type === 'plateau')
       this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
     await (continues ? this.#continue(position) : this.#leavePlace('forget'));
@@ -218,7 +216,7 @@ class Fit {
   async run() {
     try {
       await this.#runEpochs();
-      return this.#history;
+      return await this.#train.settle(this.#history);
     } catch (error) {
       // a session that is gone has said so
       if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});

@@ -26,14 +26,20 @@ export async function forgetSamples(makers, model, store, ids, options = {}) {
   const replay = options.replay && leaveOut('fineTune: replay', options.replay, there);
   const versions = there.length ? ((await checkpoint?.store.versions(checkpoint.name)) ?? []) : [];
   if (there.length) await checkpoint?.store.delete(checkpoint.name);
+  const features = await deleteFeatures(options.cacheFeatures, there);
   for (const id of all) await store.delete(id);
   const data = await dataOf(store, options.classes);
   const { key, removed = 0, ...tuned } = await tune(makers, model, data, { ...options, replay: replay?.data }, true);
-  const left = [...(await samplesLeft(store, there, data)), ...(await versionsLeft(checkpoint, key))];
+  const left = [
+    ...(await samplesLeft(store, there, data)),
+    ...(await versionsLeft(checkpoint, key)),
+    ...(await featuresLeft(options.cacheFeatures, there)),
+  ];
   const forgotten = {
     samples: there.map(({ id }) => id),
     checkpoints: versions.length + removed,
     replay: replay?.rows ?? 0,
+    ...(features !== undefined && { features }),
     left,
   };
   return { ...tuned, report: { ...tuned.report, forgotten } };
@@ -78,4 +84,25 @@ async function versionsLeft(checkpoint, key) {
   return versions
     .filter(({ meta }) => /** @type {any} */ (meta)?.fineTune?.key !== key)
     .map(({ version }) => `version ${version} of checkpoint '${checkpoint?.name}' was saved by another call`);
+}
+
+/**
+ * @param {FineTuneOptions['cacheFeatures']} cacheFeatures @param {StoredSample[]} gone
+ * @returns {Promise<number | undefined>} how many of theirs there were; undefined: there is no store of them
+ */
+async function deleteFeatures(cacheFeatures, gone) {
+  const { store } = typeof cacheFeatures === 'object' ? cacheFeatures : {};
+  let count = 0;
+  for (const { inputs } of gone) count += Number(await store?.delete(inputs));
+  return store && count;
+}
+
+/**
+ * Another that has the same inputs has the same features. @param {FineTuneOptions['cacheFeatures']} cacheFeatures
+ * @param {StoredSample[]} gone
+ */
+async function featuresLeft(cacheFeatures, gone) {
+  const { store } = typeof cacheFeatures === 'object' ? cacheFeatures : {};
+  const there = await Promise.all(gone.map(async ({ id, inputs }) => ((await store?.has(inputs)) ? id : [])));
+  return there.flat().map((id) => `the store of features has those of sample '${id}' again`);
 }

@@ -2,6 +2,7 @@
 
 export { compactArtifacts, fineTune, forgetSamples, generateArtifacts, parametersOf } from './artifacts.js';
 export { TrainletError } from './errors.js';
+export { FeatureStore } from './feature-store.js';
 export { InferenceSession } from './inference.js';
 export { SampleStore } from './sample-store.js';
 export { TrainingSession } from './session.js';

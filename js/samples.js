@@ -14,32 +14,39 @@ import { guard, openRoom } from './versions.js';
 /** @import { Entry } from './sample-file.js' */
 /** @import { Noted } from './sample.js' */
 
-export const STORE_KEYS = /** @type {const} */ (['name', 'directory', 'maxSamples', 'maxBytes']);
+export const STORE_KEYS = /** @type {const} */ (['name', 'directory', 'maxSamples', 'maxBytes', 'features']);
 const MOST = { maxSamples: 10_000, maxBytes: 2 ** 28 };
 
 /** @param {SampleStoreOptions} options */
 export async function openSamples(options) {
   checkKeys('SampleStore.open', options, STORE_KEYS);
-  const { name = 'samples', directory, maxSamples = MOST.maxSamples, maxBytes = MOST.maxBytes } = options;
+  const { name = 'samples', directory, maxSamples = MOST.maxSamples, maxBytes = MOST.maxBytes, features } = options;
   if (typeof name !== 'string' || !/^[\w-]{1,100}$/.test(name))
     throw invalid(`a store's name has 1 to 100 letters, digits, - and _, not ${nameOf(name)}`);
   checkWhole('maxSamples', maxSamples, 1);
   checkWhole('maxBytes', maxBytes, 1);
+  if (features !== undefined && !(/** @type {any} */ (features)?.gather))
+    throw invalid(`SampleStore.open: features is what FeatureStore.open gives, not ${nameOf(features)}`);
   const usual = { database: `trainlet-samples-${name}`, directory: `samples/${name}` };
   const room = await openRoom({ directory: directory && `${directory}/${name}` }, usual);
-  return new Samples(room, { maxSamples, maxBytes });
+  return new Samples(room, { maxSamples, maxBytes }, features);
 }
 
 export class Samples {
   #room;
   #most;
+  #features;
   /** Writes go one after the other. @type {Promise<unknown>} */
   #turn = Promise.resolve();
 
-  /** @param {Room} room @param {{ maxSamples: number, maxBytes: number }} most */
-  constructor(room, most) {
+  /**
+   * @param {Room} room @param {{ maxSamples: number, maxBytes: number }} most
+   * @param {SampleStoreOptions['features']} [features]
+   */
+  constructor(room, most, features) {
     this.#room = room;
     this.#most = most;
+    this.#features = features;
   }
 
   /** @param {Sample} sample */
@@ -86,9 +93,17 @@ export class Samples {
     checkId(id);
     return await this.#write(`sample '${id}' could not be deleted`, async () => {
       const there = (await this.#room.versions(id)).length > 0;
+      if (there) await this.#deleteFeatures(id);
       if (there) await this.#room.delete(id);
       return there;
     });
+  }
+
+  /** Before the sample itself, so that after a kill it is done again; of one that is damaged, whichever those are. */
+  async #deleteFeatures(/** @type {string} */ id) {
+    if (!this.#features) return;
+    const found = await this.#read(id).catch(() => undefined);
+    await (found ? this.#features.delete(unpackSample(found.record, found.bytes)) : this.#features.clear());
   }
 
   async classes() {

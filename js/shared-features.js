@@ -2,44 +2,54 @@
 
 import { openData } from './data.js';
 import { evaluate } from './evaluate.js';
-import { bytesIn, compute as featuresIn, MOST_BYTES, namesOf, rowsOf } from './features.js';
+import { bytesIn, compute, namesOf, rowsOf, wishOf } from './features.js';
 import { measuresOf } from './metrics.js';
 import { fed } from './person.js';
 import { INSIDE } from './session.js';
 import { bind, pack, Tensor } from './tensor.js';
 
-/** @import { FeatureEvent, Feeds, History } from './types.js' */
+/** @import { FeatureEvent, Feeds, FitOptions, History } from './types.js' */
 /** @import { Ask, GraphInfo } from './protocol.js' */
 /** @import { Examples } from './person.js' */
 /** @import { Batch, Reader } from './data.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @typedef {Map<Examples, [string, Tensor][]>} Kept */
+/**
+ * @typedef {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown,
+ * cacheFeatures?: FitOptions['cacheFeatures'] }} Options
+ */
 
-/** Examples that go through the lower layers at a time. */
-const BATCH = 16;
 /** Examples of an evaluation at a time, as of the gate without them. */
 const EVALUATED = 32;
 
 export class SharedFeatures {
   #kept;
+  #saved;
   /** What `history.features` tells. */
   told;
 
-  /** @param {Kept} kept @param {NonNullable<History['features']>} told */
-  constructor(kept, told) {
+  /**
+   * @param {Kept} kept @param {NonNullable<History['features']>} told
+   * @param {Promise<import('./errors.js').TrainletError | undefined>} [saved]
+   */
+  constructor(kept, told, saved) {
     this.#kept = kept;
     this.told = told;
+    this.#saved = saved;
   }
 
   /**
-   * @param {TrainingSession} session @param {Examples[]} sets
-   * @param {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown }} options
+   * @param {TrainingSession} session @param {Examples[]} sets @param {Options} options
    * @returns {Promise<SharedFeatures | undefined>} undefined: there are none, or they cannot be kept
    */
   static async of(session, sets, options) {
     const begun = performance.now();
-    const { features: values, evaluates } = await namesOf(session[INSIDE].ask);
-    const all = evaluates ? await compute(session, sets, options) : undefined;
+    const { ask } = session[INSIDE];
+    const { features: values, evaluates } = await namesOf(ask);
+    if (!evaluates) return undefined;
+    const [of, { store, limit }] = [wantedOf(session, sets), wishOf(options.cacheFeatures)];
+    const stored = await store?.gather(ask, of, values, { ...options, limit });
+    const all = stored?.tensors ?? (await compute(ask, of, options, { limit }));
     if (!all) return undefined;
     const kept = new Map();
     let from = 0;
@@ -51,7 +61,14 @@ export class SharedFeatures {
       );
       from = to;
     }
-    return new SharedFeatures(kept, { values, bytes: bytesIn(all), ms: performance.now() - begun });
+    const told = { values, bytes: bytesIn(all), ms: performance.now() - begun };
+    return new SharedFeatures(kept, { ...told, ...(stored && { store: stored.origins }) }, stored?.saved);
+  }
+
+  /** Waits until they are stored, and says why not all of them were. */
+  async settle() {
+    const error = await this.#saved;
+    if (error && this.told.store) Object.assign(this.told.store, { error });
   }
 
   /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
@@ -100,22 +117,16 @@ export class SharedFeatures {
   }
 }
 
-/**
- * Of all of them, one set after the other.
- * @param {TrainingSession} session @param {Examples[]} sets
- * @param {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown }} options
- */
-function compute(session, sets, options) {
-  const { ask, info } = session[INSIDE];
-  const { inputs } = /** @type {GraphInfo} */ (info.train);
+/** @param {TrainingSession} session @param {Examples[]} sets */
+function wantedOf(session, sets) {
+  const { inputs } = /** @type {GraphInfo} */ (session[INSIDE].info.train);
   const places = sets.flatMap((set) => set.labels.map((_, row) => ({ set, row })));
   const inputBytes = sets
     .flatMap((set) => Object.values(set.inputs))
     .reduce((sum, { data }) => sum + /** @type {any} */ (data).byteLength, 0);
   const feedsOf = (/** @type {Uint32Array} */ rows) =>
     pack(bind(gather(Array.from(rows, (row) => places[row])), inputs));
-  const of = { feedsOf, examples: places.length, inputBytes };
-  return featuresIn(ask, of, { ...options, batchSize: BATCH }, { limit: MOST_BYTES });
+  return { feedsOf, examples: places.length, inputBytes };
 }
 
 /** @param {{ set: Examples, row: number }[]} places */

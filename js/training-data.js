@@ -1,9 +1,12 @@
 /** What a fit trains on: the examples, or the features that are kept of them, shuffled and augmented. */
 
 import { permutation } from './data.js';
-import { featuresOf, MOST_BYTES, SHARED } from './features.js';
+import { featuresOf, SHARED, wishOf } from './features.js';
 
-/** @import { FitOptions } from './types.js' */
+/** @import { FeatureOrigins, FitOptions, History } from './types.js' */
+/** @import { TrainletError } from './errors.js' */
+/** @import { How, Told } from './features.js' */
+/** @import { Place } from './place.js' */
 /** @import { Ask } from './protocol.js' */
 /** @import { Batches, Reader } from './data.js' */
 /** @import { openAugmenter } from './augment.js' */
@@ -17,14 +20,22 @@ export class TrainingData {
   #reader;
   #augmenter;
 
+  #labels;
+
   /** @type {{ whole: Reader, reader: Reader } | undefined} */
   #heldOut;
+  /** What a store of features has not acknowledged yet. @type {Promise<TrainletError | undefined>[]} */
+  #saving = [];
 
-  /** @param {Reader} reader @param {ReturnType<typeof openAugmenter>} augmenter @param {Reader} [heldOut] */
-  constructor(reader, augmenter, heldOut) {
+  /**
+   * @param {Reader} reader @param {ReturnType<typeof openAugmenter>} augmenter @param {Reader} [heldOut]
+   * @param {readonly string[]} [labels] names of what says nothing of what an example is
+   */
+  constructor(reader, augmenter, heldOut, labels = []) {
     this.#whole = reader;
     this.#reader = reader;
     this.#augmenter = augmenter;
+    this.#labels = labels;
     this.#heldOut = heldOut && { whole: heldOut, reader: heldOut };
   }
 
@@ -45,19 +56,32 @@ export class TrainingData {
 
   /**
    * Where the lower layers are frozen, later epochs need not compute them again.
-   * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options
+   * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options @param {Place} place
    * @param {() => Promise<boolean>} [rest] whether to give up
+   * @returns {Promise<Pick<History, 'features'> | undefined>}
    */
-  async keepFeatures(ask, options, rest) {
+  async keepFeatures(ask, options, place, rest) {
     const { [SHARED]: shared } = options;
-    if (shared && (await this.#takeShared(ask, shared))) return shared.features.told;
+    if (shared && (await this.#takeShared(ask, shared))) return { features: shared.features.told };
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
-    const limit = cacheFeatures === true ? MOST_BYTES : cacheFeatures.maxBytes;
-    const found = await featuresOf(ask, this.#whole, options, { limit, rest });
+    const how = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen: () => place.isAsFrozen };
+    const found = await featuresOf(ask, this.#whole, options, how);
     if (!found) return undefined;
     this.#reader = found.reader;
-    return { ...found.features, ...(await this.#keepEvaluated(ask, options, found.features, { limit, rest })) };
+    this.#saving.push(found.saved ?? Promise.resolve(undefined));
+    return { features: { ...found.features, ...(await this.#keepEvaluated(ask, options, found.features, how)) } };
+  }
+
+  /**
+   * Waits until features are stored, and says why not all of them were.
+   * @template {Pick<History, 'features'>} H
+   * @param {H} history
+   */
+  async settle(history) {
+    const error = (await Promise.all(this.#saving)).find((failure) => failure);
+    if (error && history.features?.store) Object.assign(history.features.store, { error });
+    return history;
   }
 
   /** @param {Ask} ask @param {Shared} shared */
@@ -70,17 +94,20 @@ export class TrainingData {
   }
 
   /**
-   * Those of what is evaluated, where there is room for them too; bytes and time are of both then.
-   * @param {Ask} ask @param {FitOptions} options @param {{ bytes: number, ms: number }} before
-   * @param {{ limit: number, rest?: () => Promise<boolean> }} how
+   * Those of what is evaluated, where there is room for them too; what is told is of both then.
+   * @param {Ask} ask @param {FitOptions} options @param {Told} before @param {How} how
+   * @returns {Promise<Partial<Told> | undefined>}
    */
-  async #keepEvaluated(ask, options, { bytes, ms }, { limit, rest }) {
+  async #keepEvaluated(ask, options, { bytes, ms, store }, how) {
     const held = this.#heldOut;
-    const how = { limit: limit - bytes, rest, evaluation: true };
-    const found = held && (await featuresOf(ask, held.whole, { ...options, onFeatures: undefined }, how));
+    const left = { ...how, limit: how.limit - bytes, evaluation: true };
+    const found = held && (await featuresOf(ask, held.whole, { ...options, onFeatures: undefined }, left));
     if (!found) return undefined;
     held.reader = found.reader;
-    return { bytes: bytes + found.features.bytes, ms: ms + found.features.ms };
+    this.#saving.push(found.saved ?? Promise.resolve(undefined));
+    const { features: own } = found;
+    const origins = store && own.store && { store: sum(store, own.store) };
+    return { bytes: bytes + own.bytes, ms: ms + own.ms, ...origins };
   }
 
   /** The layers that computed them are other ones now. */
@@ -107,3 +134,10 @@ export class TrainingData {
     this.#augmenter?.close();
   }
 }
+
+/** @param {FeatureOrigins} a @param {FeatureOrigins} b */
+const sum = (a, b) => ({
+  computed: a.computed + b.computed,
+  fromMemory: a.fromMemory + b.fromMemory,
+  fromStorage: a.fromStorage + b.fromStorage,
+});

@@ -935,6 +935,12 @@ export interface FineTuneOptions {
    * unless they are asked for: it takes seconds, and who comes back to the tab wants it done.
    */
   budget?: Budget;
+  /**
+   * As of `fit`: with a `store`, what the layers below a new head give of each example is kept for the next call, in
+   * another session of the page as well. The same call with and without it gives the same to the bit. `report.features`
+   * tells how many were computed.
+   */
+  cacheFeatures?: FitOptions['cacheFeatures'];
   engine?: EngineOptions;
   /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
   onProgress?: (progress: FineTuneProgress) => unknown;
@@ -950,6 +956,8 @@ export interface FineTuneProgress {
   readonly of: number;
   /** Of the epoch. */
   readonly metrics?: Readonly<Record<string, number>>;
+  /** Of features, where there is a store of them. */
+  readonly store?: FeatureOrigins;
 }
 
 export interface FineTunePhase {
@@ -984,6 +992,8 @@ export interface FineTuneReport {
   /** Of the scores on what is held out; absent where nothing is. */
   readonly calibration?: Calibrated;
   readonly phases: readonly FineTunePhase[];
+  /** Below a new head, for all of the call. */
+  readonly features?: KeptFeatures;
   /**
    * Where there is a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
    * only the session has it.
@@ -1020,9 +1030,12 @@ export interface ForgetReport extends FineTuneReport {
     readonly checkpoints: number;
     /** How many of the replay samples were one of them, and were left out. */
     readonly replay: number;
+    /** Of how many of them features were removed, counted for each base; absent without a store of features. */
+    readonly features?: number;
     /**
      * What was still found of them when all was done, a sentence each; empty: nothing. A sample that was imported again
-     * meanwhile, another that has the same inputs, a version that another call has saved under that name.
+     * meanwhile, another that has the same inputs, a version that another call has saved under that name, features of
+     * the same inputs.
      */
     readonly left: readonly string[];
   };
@@ -1035,7 +1048,7 @@ export interface Forgotten extends FineTuned {
  * "Forget this example": deletes the samples from the store, every version of the `checkpoint` that may have learned
  * from them, and leaves them out of `replay`; then the samples that are left are learned anew, from the model as it was
  * before any of them. The weights are to the bit those of a `fineTune` that never saw what is forgotten. Features are
- * kept only while a fit runs, in memory.
+ * removed from the store of `cacheFeatures`; without one they are kept only while a fit runs, in memory.
  * ```js
  * const options = { checkpoint: { store: checkpoints, name: 'signs' } };
  * const { session, report } = await forgetSamples('model.onnx', store, id, options);
@@ -1527,8 +1540,15 @@ export interface FitOptions {
    * an example's features are not the same each time, as with `augment` or below a Dropout that is on, or depend on the
    * other examples of a batch. Losses are the same to the bit, but for the last bits where a batch has fewer than four
    * examples. `history.features` tells of it.
+   *
+   * With a `store` they outlive the call and the page: an example that was there before, with the same inputs and the
+   * same frozen layers, is not computed again, and what is more than `maxBytes` of memory (default 268,435,456) is read
+   * from the store in each epoch. Whatever the fit's batches are, eight examples are computed at a time then; some that
+   * the store has are computed once more beside those that it has not, and if these are not the same to the bit, as of
+   * another version of the engine, all are computed anew. A store that is full, fails or says nothing for 5 s does
+   * not end the fit: `history.features.store.error` says why what was computed is not kept.
    */
-  cacheFeatures?: boolean | { maxBytes: number };
+  cacheFeatures?: boolean | CacheFeatures;
   /**
    * Changes the batches of the training, not those of `validation`, in a worker of its own, while the batch before
    * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the
@@ -1710,6 +1730,20 @@ export interface CheckpointEvent {
   readonly retryMs?: number;
 }
 
+export interface CacheFeatures {
+  /** Of memory, in bytes. */
+  maxBytes?: number;
+  store?: FeatureStore;
+}
+
+/** Of how many examples the features were computed, and of how many they came from a store. */
+export interface FeatureOrigins {
+  readonly computed: number;
+  /** The store had them in memory, from a call before. */
+  readonly fromMemory: number;
+  readonly fromStorage: number;
+}
+
 /** Features that are kept of examples. */
 export interface FeatureEvent {
   /** The examples whose features have been computed, and how many there are. */
@@ -1717,14 +1751,28 @@ export interface FeatureEvent {
   readonly examples: number;
   /** What the features of all examples that are trained on take. */
   readonly bytes: number;
+  /** Where there is a store: of those that are done. */
+  readonly store?: FeatureOrigins;
+}
+
+/**
+ * Features that were computed once: the names of the values, what they take, and the time they took, those of held-out
+ * examples with them.
+ */
+export interface KeptFeatures {
+  readonly values: readonly string[];
+  readonly bytes: number;
+  readonly ms: number;
+  /**
+   * Where a store had them or was to have them; absent where it could not: the engine was shrunk and has no
+   * `exportModel`, or features depend on the other examples of a batch in their last bits. `error`: why not all that
+   * was computed is in the store's storage (`quota-exceeded`, `store-failed`), or what it has could not be read.
+   */
+  readonly store?: FeatureOrigins & { readonly error?: TrainletError };
 }
 
 export interface History {
-  /**
-   * Features that were computed once: the names of the values, what they take, and the time they took, those of
-   * held-out examples with them.
-   */
-  readonly features?: { readonly values: readonly string[]; readonly bytes: number; readonly ms: number };
+  readonly features?: KeptFeatures;
   readonly epochs: readonly EpochEvent[];
   /** Optimizer steps done by this call. */
   readonly steps: number;
@@ -1797,6 +1845,8 @@ export interface SampleStoreOptions {
   maxSamples?: number;
   /** Of the samples' tensors; in Node of their files. Default 268,435,456, 256 MB. */
   maxBytes?: number;
+  /** A store from which `delete` removes the features of the sample as well. Default: none. */
+  features?: FeatureStore;
 }
 
 /** An example of one person: its tensors by the names of the model's inputs, and what it is. */
@@ -1872,6 +1922,45 @@ export class SampleStore {
    * true.
    */
   persist(): Promise<boolean>;
+}
+
+export interface FeatureStoreOptions {
+  /** Letters, digits, - and _; stores of different names are apart. Default `features`. */
+  name?: string;
+  /** In Node, the folder that has a folder of the store's name. Default `features`. */
+  directory?: string;
+  /** Of the storage; what was not used for longest is removed for what comes. Default 536,870,912, 512 MB. */
+  maxBytes?: number;
+  /** Of what was used last, which is in memory as well. Default 67,108,864, 64 MB. */
+  maxMemoryBytes?: number;
+}
+
+/**
+ * What frozen layers compute of examples, kept from call to call and from day to day: in IndexedDB in browsers, in Node
+ * in a folder. It is found by a hash of an example's inputs and one of the frozen layers, their weights with them, and
+ * has a checksum: what is damaged is computed again. Several tabs or processes may have the same store.
+ *
+ *     const features = await FeatureStore.open({ name: 'signs' });
+ *     const { report } = await fineTune(model, await store.dataset(), { cacheFeatures: { store: features } });
+ *     console.log(report.features.store); // { computed: 1, fromMemory: 0, fromStorage: 60 }
+ *
+ * Errors: `invalid-argument`, `store-failed`, `unsupported-browser` (a page that is not served by https or from
+ * localhost).
+ */
+export class FeatureStore {
+  private constructor();
+  static open(options?: FeatureStoreOptions): Promise<FeatureStore>;
+  /** Whether there is anything of one of these examples, a row each, by the names of the model's inputs. */
+  has(inputs: Readonly<Record<string, TensorLike>>): Promise<boolean>;
+  /**
+   * Removes what there is of these examples, a row each, of whatever layers. Resolves with how many were removed, when
+   * they are gone from the storage. Another tab that is open may have them in memory until its next call.
+   */
+  delete(inputs: Readonly<Record<string, TensorLike>>): Promise<number>;
+  /** Of the storage: of how many examples it has features, and what they take. */
+  total(): Promise<{ examples: number; bytes: number }>;
+  /** Removes all of them. */
+  clear(): Promise<void>;
 }
 
 export type ErrorCode =

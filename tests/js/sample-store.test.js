@@ -242,7 +242,10 @@ function behaves(open) {
     for (const [options, message] of [
       [{ name: '..' }, /^a store's name has 1 to 100 letters, digits, - and _, not '\.\.'$/],
       [{ maxSamples: 0 }, /^maxSamples must be a whole number of at least 1, not 0$/],
-      [{ keep: 2 }, /^SampleStore\.open: there is no option 'keep'; it knows name, directory, maxSamples, maxBytes$/],
+      [
+        { keep: 2 },
+        /^SampleStore\.open: there is no option 'keep'; it knows name, directory, maxSamples, maxBytes, features$/,
+      ],
     ])
       await refused(open(options), 'invalid-argument', message);
   });
