@@ -1221,9 +1221,10 @@ export class TrainingSession {
   initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
   /**
    * Gives artifacts of this session with more classes in an output: what a trained head knows stays, and the new classes
-   * are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores the same;
-   * the new classes' optimizer state is zero, as if their weights had never had a gradient. The session itself stays as
-   * it is, until it is released.
+   * are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores the same to
+   * the bit (but of an output of one class, whose scores may differ by 1.3e-5: for more the additions have another
+   * order); the new classes' optimizer state is zero, as if their weights had never had a gradient. The session itself
+   * stays as it is, until it is released.
    * ```js
    * const artifacts = await session.extendOutput('scores', ['heart', 'star'], { examples });
    * const wider = await TrainingSession.create(artifacts);

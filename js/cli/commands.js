@@ -8,6 +8,7 @@ import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, makeArtifacts } from './ar
 import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
+import { EXTEND_HELP, EXTEND_OPTIONS, runExtend } from './extend.js';
 import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
 import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
@@ -115,6 +116,13 @@ ${DATA_HELP}
     help: FINE_TUNE_HELP,
     options: { ...FINE_TUNE_OPTIONS, ...MODEL_OPTIONS, ...FORCE },
     run: runFineTune,
+  },
+  extend: {
+    about: 'more classes in a classifier that is being trained',
+    takes: 'DIR or COMPACT',
+    help: EXTEND_HELP,
+    options: { ...EXTEND_OPTIONS, ...FORCE },
+    run: runExtend,
   },
   eval: {
     about: 'loss and accuracy of a training directory or a compact file on data',

@@ -1,6 +1,6 @@
 /** `trainlet fine-tune`: a person's few examples on a pretrained classifier, with the words of fineTune. */
 
-import { fineTune } from '../index.js';
+import { FeatureStore, fineTune } from '../index.js';
 import { readArrays } from './arrays.js';
 import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { checkPlaces, writeWhole } from './files.js';
@@ -38,6 +38,7 @@ ${DATA_HELP}
   --validation SHARE   of each class, held out (0.2)
   --patience N         epochs without a better loss on what is held out (8)
   --seed N             (0)
+  --cache-features DIR what the layers below a new head give of each example is kept there for the next time
   --json               the report as JSON
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again
@@ -62,6 +63,7 @@ export const FINE_TUNE_OPTIONS = {
   validation: { type: 'string' },
   patience: { type: 'string' },
   seed: { type: 'string' },
+  'cache-features': { type: 'string' },
   json: { type: 'boolean' },
   out: { type: 'string', short: 'o' },
 };
@@ -86,9 +88,9 @@ export async function runFineTune(model, values) {
     ...examplesOf(await readArrays(values.replay, 'train', wanted, reading)),
     ratio: number('replay-ratio', values['replay-ratio'], { least: 0, most: 1 }),
   };
-  const { session, report } = await stoppable((signal) =>
-    fineTune(model, data, { ...options, classes, replay, engine, signal, onProgress: values.json ? undefined : tell }),
-  );
+  const cacheFeatures = await cacheIn(values['cache-features']);
+  const more = { classes, replay, engine, cacheFeatures, onProgress: values.json ? undefined : tell };
+  const { session, report } = await stoppable((signal) => fineTune(model, data, { ...options, ...more, signal }));
   try {
     if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
     else sayReport(report);
@@ -127,6 +129,9 @@ function optionsIn(values) {
   };
 }
 
+/** @param {string} [directory] @returns {Promise<FineTuneOptions['cacheFeatures']>} */
+const cacheIn = async (directory) => (directory ? { store: await FeatureStore.open({ directory }) } : undefined);
+
 /** @param {Values} values */
 const augmentIn = ({ augment, layout }) =>
   augment === 'none' ? false : augment && { steps: augment.split(','), layout };
@@ -154,8 +159,10 @@ const textOf = (scores) =>
     .join(', ');
 
 /** @param {FineTuneReport} report */
-function sayReport({ share, reason, before, after, examples, ms }) {
+function sayReport({ share, reason, before, after, examples, features, ms }) {
   say(`${examples.trained} examples learned, ${examples.heldOut} held out, in ${duration(ms)}`);
+  if (features?.store) say(`features: ${features.store.computed} computed, ${features.store.fromStorage} there before`);
+  if (features?.store?.error) complain(`features are not kept: ${features.store.error.message}`);
   if (examples.heldOut || before.replay) {
     say(`before: ${textOf(before)}`);
     say(`after:  ${textOf(after)}`);

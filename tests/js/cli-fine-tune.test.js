@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -94,4 +94,15 @@ test('wrong usage is told before anything is read', async () => {
     assert.match(stderr, message);
     assert.equal(code, 2, stderr);
   }
+});
+
+test('--cache-features keeps what is computed for the next time', async () => {
+  const options = ['--cache-features', at('features'), '--epochs', '2', '--force'];
+  const [first, second] = [
+    await fineTune(...options, '-o', at('first.onnx')),
+    await fineTune(...options, '-o', at('second.onnx')),
+  ];
+  assert.match(first.stdout, /^features: 60 computed, 0 there before$/m);
+  assert.match(second.stdout, /^features: 0 computed, 60 there before$/m);
+  assert.deepEqual(await readFile(at('first.onnx')), await readFile(at('second.onnx')));
 });
