@@ -63,9 +63,12 @@ static bool first_of(const Parameters *p, const char *list, Span *name) {
   return false;
 }
 
+static const char *kind_of(const Onnx__ValueInfoProto *from) {
+  return note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.export.graph_signature.InputSpec.kind");
+}
+
 static Status read_value(const OnnxReader *r, const Parameters *p, const Onnx__ValueInfoProto *from) {
-  const char *kind = note_of(from->metadata_props, from->n_metadata_props,
-                             "pkg.torch.export.graph_signature.InputSpec.kind");
+  const char *kind = kind_of(from);
   const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   Span name;
@@ -81,9 +84,21 @@ static Status read_value(const OnnxReader *r, const Parameters *p, const Onnx__V
            : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
 }
 
+/* Keras on PyTorch hands its variables over as constants: where none is told a parameter, a constant may be one. */
+static void doubt_constants(const OnnxReader *r) {
+  for (int i = 0; i < r->graph->value_count; i++)
+    if (r->graph->values[i]->told == TOLD_PARAMETER) return;
+  for (size_t i = 0; i < r->from->n_value_info; i++) {
+    const char *kind = kind_of(r->from->value_info[i]), *name = r->from->value_info[i]->name;
+    Value *v = name && !(kind && strcmp(kind, "BUFFER") == 0) ? graph_find(r->graph, name) : NULL;
+    if (v) v->told = TOLD_NOTHING;
+  }
+}
+
 Status onnx_told_read(OnnxReader *r) {
   Parameters p;
   TRY(read_parameters(r, &p));
   for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, &p, r->from->value_info[i]));
+  doubt_constants(r);
   return STATUS_OK;
 }

@@ -137,15 +137,16 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
         s.example->name, read_as_name(s.as), s.readers, s.copies);
 }
 
-/* PyTorch's TorchScript exporter names weights so that it computed; its exporter by dynamo says what it did. */
+/* PyTorch's TorchScript exporter names so what it computed, a bias only where it folded; its exporter by dynamo says
+ * what it did. */
 static const Value *find_folded(const TrainletArtifacts *a, const bool *trained) {
   static const char made[] = "onnx::Conv_";
   const Value *first = a->model->folded ? graph_find(a->model, a->model->folded) : NULL;
   if (first) return trained[first->index] ? first : NULL;
   for (int i = a->model->node_count - 1; i >= 0; i--) {
     const Node *n = a->model->nodes[i];
-    const Value *w = n->op == &op_conv ? n->in[1] : NULL;
-    if (w && trained[w->index] && strncmp(w->name, made, strlen(made)) == 0) first = w;
+    const Value *w = n->op == &op_conv ? n->in[1] : NULL, *bias = w && n->in_count > 2 ? n->in[2] : NULL;
+    if (bias && trained[w->index] && strncmp(bias->name, made, strlen(made)) == 0) first = w;
   }
   return first;
 }

@@ -52,6 +52,16 @@ static bool is_along_axis(const Shape *p, const Shape *x) {
   return fits && (long_axes == 1 || (long_axes == 0 && single));
 }
 
+/* A product whose features are laid out along several axes, as the heads of an attention, has a bias of these. */
+static bool is_bias_of_heads(const Reader *r, const Shape *p, const Value *x) {
+  const Node *n = x->producer;
+  while (n && n->op->flags & OP_VIEW) n = n->in[0]->producer;
+  if (!n || n == x->producer || n->op != &op_mat_mul || !r->alone[n->in[1]->index]) return false;
+  const Shape *w = &n->in[1]->shape;
+  size_t count;
+  return p->rank < x->shape.rank && shape_count(p, &count) && w->dim[w->rank - 1] == (Dim)count;
+}
+
 static ReadAs as_of(const Reader *r, const Node *n, int i) {
   const Op *op = n->op;
   const Value *v = n->in[i];
@@ -60,7 +70,9 @@ static ReadAs as_of(const Reader *r, const Node *n, int i) {
   if (!is_bit(op->biases | op->scales, i) || v->shape.rank == 0) return READ_OPERAND;
   if (op->flags & OP_ALONG_AXIS) {
     const Value *x = n->in[!i];
-    if (r->alone[x->index] || !r->deep[x->index] || !is_along_axis(&v->shape, &x->shape)) return READ_OPERAND;
+    if (r->alone[x->index] || !r->deep[x->index]) return READ_OPERAND;
+    if (!is_along_axis(&v->shape, &x->shape) && !(is_bit(op->biases, i) && is_bias_of_heads(r, &v->shape, x)))
+      return READ_OPERAND;
   }
   return is_bit(op->biases, i) ? READ_BIAS : READ_SCALE;
 }

@@ -6,11 +6,12 @@
 static Status check_groups(const Node *n, const Shape *x, const Shape *w) {
   int64_t groups = node_int(n, "group", 1);
   Dim channels = x->dim[1], features = w->dim[0], each = w->dim[1];
-  if (!dim_is_number(channels) || !dim_is_number(features) || !dim_is_number(each))
+  if (!dim_is_number(features) || !dim_is_number(each))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "the numbers of channels must be known before the run");
   if (groups < 1 || features < 1 || each < 1 || features % groups)
     return node_invalid(n, "group is %lld, it must divide the %lld output channels of W", (long long)groups,
                         (long long)features);
+  if (!dim_is_number(channels)) return STATUS_OK; /* as those of a Pad, until its widths are known */
   if (each > channels || channels % each || channels / each != groups)
     return node_invalid(n, "X has %lld channels, W wants %lld in each of %lld groups", (long long)channels,
                         (long long)each, (long long)groups);

@@ -9,9 +9,12 @@ static Status slice_infer(Node *n) {
   TRY(slice_read(n, 1, &x->shape, s));
   TRY(node_output(n, 0, x->type, &s->shape));
   Dim part[64];
-  if (!x->known || x->shape.rank != 1 || !dim_is_number(s->shape.dim[0]) || s->shape.dim[0] > 64) return STATUS_OK;
-  for (int i = 0; i < s->shape.dim[0]; i++) part[i] = x->known[s->start[0] + i * s->step[0]];
-  node_output_known(n, 0, part, (int)s->shape.dim[0]);
+  size_t count;
+  ptrdiff_t at;
+  if (!x->known || !shape_count(&s->shape, &count) || count > 64) return STATUS_OK;
+  Strided layout = slice_layout(s, &x->shape, &at);
+  strided_copy(part, x->known + at, layout, sizeof *part);
+  node_output_known(n, 0, part, (int)count);
   return STATUS_OK;
 }
 

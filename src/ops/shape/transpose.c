@@ -15,19 +15,7 @@ static Status transpose_perm(const Node *n, int perm[RANK_MAX]) {
   return STATUS_OK;
 }
 
-static Status transpose_infer(Node *n) {
-  const Value *x = n->in[0];
-  int *perm = node_params(n, RANK_MAX * sizeof(int));
-  if (!perm) return STATUS_OUT_OF_MEMORY;
-  TRY(transpose_perm(n, perm));
-  Shape y = {.rank = x->shape.rank};
-  for (int i = 0; i < y.rank; i++) y.dim[i] = x->shape.dim[perm[i]];
-  TRY(node_output(n, 0, x->type, &y));
-  if (x->known && y.rank <= 1) node_output_known(n, 0, x->known, (int)shape_elements(&y));
-  return STATUS_OK;
-}
-
-static void transpose_run(const Node *n) {
+static Strided transpose_layout(const Node *n) {
   const int *perm = n->params;
   const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
   size_t from[RANK_MAX], to[RANK_MAX];
@@ -36,7 +24,27 @@ static void transpose_run(const Node *n) {
   Strided s = {.rank = y->rank};
   for (int i = 0; i < y->rank; i++)
     s.dim[i] = (StridedDim){(size_t)y->dim[i], (ptrdiff_t)to[i], (ptrdiff_t)from[perm[i]]};
-  strided_copy(n->out[0]->data, n->in[0]->data, s, dtype_bytes(n->out[0]->type));
+  return s;
+}
+
+static Status transpose_infer(Node *n) {
+  const Value *x = n->in[0];
+  int *perm = node_params(n, RANK_MAX * sizeof(int));
+  if (!perm) return STATUS_OUT_OF_MEMORY;
+  TRY(transpose_perm(n, perm));
+  Shape y = {.rank = x->shape.rank};
+  for (int i = 0; i < y.rank; i++) y.dim[i] = x->shape.dim[perm[i]];
+  TRY(node_output(n, 0, x->type, &y));
+  Dim moved[64];
+  size_t count;
+  if (!x->known || !shape_count(&y, &count) || count > 64) return STATUS_OK;
+  strided_copy(moved, x->known, transpose_layout(n), sizeof *moved);
+  node_output_known(n, 0, moved, (int)count);
+  return STATUS_OK;
+}
+
+static void transpose_run(const Node *n) {
+  strided_copy(n->out[0]->data, n->in[0]->data, transpose_layout(n), dtype_bytes(n->out[0]->type));
 }
 
 static Status transpose_grad(Grad *g) {
