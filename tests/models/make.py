@@ -4,45 +4,36 @@
   make.py --list              names, one a line
 """
 
-import base64
 import copy
 import json
 import pathlib
-import re
 import sys
 import time
 import traceback
 import warnings
 
-import numpy as np
 import onnx
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
-from zoo import language, sequences, vision
+from zoo import classic, keras3, language, runtime, sequences, variants, vision
+from zoo.note import STEPS, opsets, packed, slug, with_best_rate
 
-STEPS, RATES = 5, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 KINDS = {"PyTorch: pictures": vision.MODELS, "PyTorch: signals, tables and others": sequences.MODELS,
-         "transformers and diffusers": language.MODELS}
-
-
-def slug(name):
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def packed(tensor):
-    """A tensor as JSON has it: its type, its dims, its bytes in base64."""
-    array = np.ascontiguousarray(tensor.detach().numpy() if isinstance(tensor, torch.Tensor) else tensor)
-    return {"type": str(array.dtype), "dims": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}
+         "transformers and diffusers": language.MODELS, "Keras 3": keras3.MODELS,
+         "scikit-learn, LightGBM and XGBoost": classic.MODELS, "Quantized and halved": variants.MODELS,
+         "ONNX Runtime's artifacts": runtime.MODELS}
 
 
 def settle(net, inputs):
     """Weights as of a network that has learned something: no zeros and ones that are equal, statistics of a batch."""
     for parameter in net.parameters():
-        if parameter.dim() < 2 or parameter.std() == 0:
+        if parameter.is_floating_point() and (parameter.dim() < 2 or parameter.std() == 0):
             parameter.data += 0.02 * torch.randn_like(parameter)
+    if isinstance(net, keras3.keras.Model):
+        return keras3.settle(net)
     norms = [m for m in net.modules() if isinstance(m, NORMS)]
     for norm in norms:
         norm.reset_running_stats()
@@ -56,7 +47,9 @@ def settle(net, inputs):
 
 def export(case, net, inputs, file):
     net.train(case.training)
-    if case.exporter == "dynamo":
+    if case.exporter.startswith("keras"):
+        keras3.export(net, inputs, file, case.exporter)
+    elif case.exporter == "dynamo":
         torch.onnx.export(net, inputs, str(file), verbose=False, optimize=case.optimize)
     else:
         mode = torch.onnx.TrainingMode.TRAINING if case.training else torch.onnx.TrainingMode.EVAL
@@ -110,11 +103,18 @@ def replace(net, old, new):
 
 def twin_of(net, model, inputs):
     """What the file says, in PyTorch: BatchNorms that the exporter folded are folded, the others learn."""
+    if isinstance(net, keras3.keras.Model):
+        return keras3.twin(net)
     left = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
     norms = sum(isinstance(m, NORMS) for m in net.modules())
     twin = copy.deepcopy(net)
     twin = folded(twin, inputs) if left < norms else twin
     return twin.requires_grad_(True).train()  # also biases that folding made
+
+
+def called(net, inputs):
+    """Keras takes several inputs as a list."""
+    return net(list(inputs)) if isinstance(net, keras3.keras.Model) and len(inputs) > 1 else net(*inputs)
 
 
 def steps(case, twin, inputs, target, lr):
@@ -123,21 +123,12 @@ def steps(case, twin, inputs, target, lr):
     optimizer, losses = rule(twin.parameters(), lr=lr), []
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss = loss_of(case, twin(*inputs), target)
+        loss = loss_of(case, called(twin, inputs), target)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     with torch.no_grad():
-        return losses, twin.eval()(*inputs)
-
-
-def trained(case, twin, inputs, target):
-    """By the highest rate with which the loss only falls, and not to nothing: beyond it a last bit grows to anything."""
-    for lr in RATES:
-        losses, after = steps(case, copy.deepcopy(twin).train(), inputs, target, lr)
-        if all(a > b for a, b in zip(losses, losses[1:])) and losses[-1] > losses[0] / 4:
-            return lr, losses, after
-    raise ValueError(f"no rate of {RATES} makes the loss fall: {losses}")
+        return losses, called(twin.eval(), inputs)
 
 
 def make(name, case, folder):
@@ -149,22 +140,40 @@ def make(name, case, folder):
     export(case, net, inputs, folder / "model.onnx")
     model = onnx.load(folder / "model.onnx")
     onnx.save_model(model, folder / "model.onnx")  # weights beside it, as dynamo writes them, go into it
-    (folder / "error.txt").unlink(missing_ok=True)
     (folder / "model.onnx.data").unlink(missing_ok=True)
     with torch.no_grad():
-        output = net.eval()(*inputs)  # an inference session takes a file in training mode as one in evaluation, too
+        output = called(net.eval(), inputs)  # an inference session takes a file in training mode as one in evaluation, too
     target = torch.randn_like(output) if case.loss == "mse" else labels_of(case, output)
-    lr, losses, after = trained(case, twin_of(net, model, inputs), inputs, target)
+    twin = twin_of(net, model, inputs)
+    lr, losses, after = with_best_rate(lambda lr: steps(case, copy.deepcopy(twin).train(), inputs, target, lr))
     fed = [value.name for value in model.graph.input]
     by_name = dict(zip(fed, inputs)) if len(fed) == len(inputs) else None
     if by_name is None:
         raise ValueError(f"the file has the inputs {fed} for {len(inputs)} tensors")
-    opset = {o.domain or "ai.onnx": o.version for o in model.opset_import}
     note = {"name": name, "exporter": case.exporter, "training": case.training, "loss": case.loss, "axis": case.axis,
-            "optimizer": {"type": case.optimizer, "lr": lr}, "opset": opset,
+            "optimizer": {"type": case.optimizer, "lr": lr}, "opset": opsets(model),
             "inputs": {k: packed(v) for k, v in by_name.items()}, "output": packed(output), "target": packed(target),
             "losses": losses, "after": packed(after)}
     (folder / "case.json").write_text(json.dumps(note))
+
+
+ALL = {name: case for models in KINDS.values() for name, case in models.items()}
+
+
+def tell(name, folder):
+    """Makes one and says so; what it is made of is made first."""
+    case, started = ALL[name], time.time()
+    base = getattr(case, "base", None)
+    if base and not (folder.parent / slug(base) / "case.json").exists():
+        tell(base, folder.parent / slug(base))
+    try:
+        case.make(name, folder) if hasattr(case, "make") else make(name, case, folder)
+        (folder / "error.txt").unlink(missing_ok=True)
+        print(f"{name}: {time.time() - started:.1f} s", flush=True)
+    except Exception as error:  # told on the page
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "error.txt").write_text(traceback.format_exc())
+        print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
 
 
 def main():
@@ -174,18 +183,8 @@ def main():
         print(json.dumps({kind: {name: slug(name) for name in models} for kind, models in KINDS.items()}))
         return
     folder, names = pathlib.Path(sys.argv[1]), set(sys.argv[2:])
-    for models in KINDS.values():
-        for name, case in models.items():
-            if names and slug(name) not in names:
-                continue
-            started = time.time()
-            try:
-                make(name, case, folder / slug(name))
-                print(f"{name}: {time.time() - started:.1f} s", flush=True)
-            except Exception as error:  # told on the page
-                (folder / slug(name)).mkdir(parents=True, exist_ok=True)
-                (folder / slug(name) / "error.txt").write_text(traceback.format_exc())
-                print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-
+    for name in ALL:
+        if not names or slug(name) in names:
+            tell(name, folder / slug(name))
 
 main()

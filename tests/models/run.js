@@ -13,15 +13,23 @@ import { REASONS } from './reasons.js';
 const here = join(root, 'tests/models');
 const folder = join(root, 'build/models');
 const python = join(root, 'build/models-venv/bin/python');
+const TOOL = 'onnxruntime-training-cpu==1.19.2';
 const USAGE = `Usage: npm run models -- [NAME...] [--keep]
 Exports the models of tests/models/zoo (all, or those named), compares what Trainlet makes of them with their
-frameworks, and writes docs/models.md where all were run. It needs Python 3.10 or newer with venv, and some gigabytes
+frameworks, and writes docs/models.md of what was found last of each, once all were run. It needs Python 3.10 or newer with venv, and some gigabytes
 for PyTorch. --keep: models that are exported already are not exported again.`;
 
 function run(program, args, options = {}) {
   const done = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
   if (done.error) throw new Failure(`${program}: ${done.error.message}`);
   return done;
+}
+
+/** ONNX Runtime's tool of 1.19, the last, in a folder of its own; there is none for the newest Pythons. */
+function setUpTool() {
+  const args = ['install', '--quiet', '--upgrade', '--no-deps', '--target', join(root, 'build/models-ort'), TOOL];
+  const pip = run(python, ['-m', 'pip', ...args]);
+  if (pip.status !== 0) say(`${TOOL} cannot be installed, so its artifacts are left out:\n${pip.stderr.slice(-500)}`);
 }
 
 function setUp() {
@@ -34,8 +42,15 @@ function setUp() {
     throw new Failure(`python3 -m venv failed (on Debian: apt-get install python3-venv):\n${venv.stderr}`);
   const pip = run(python, ['-m', 'pip', 'install', '--quiet', '--requirement', join(here, 'requirements.txt')]);
   if (pip.status !== 0) throw new Failure(`pip install failed:\n${pip.stderr.slice(-2000)}`);
+  setUpTool();
   writeFileSync(mark, wanted);
   return wanted;
+}
+
+/** What a model of a folder came to when it was checked last; undefined: it never was. */
+function lastFound(slug) {
+  const file = join(folder, slug, 'found.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }
 
 /** What a model of a folder comes to; why it has no numbers, where that is so. */
@@ -63,6 +78,14 @@ function export_(names, keeps) {
   if (made.status !== 0) throw new Failure(`make.py failed; see ${join(folder, 'make.log')}`);
 }
 
+function tell(name, found) {
+  const { forward, loss, falls, export: exported, reason, untrained } = found;
+  const numbers = [forward, loss, exported].map((number) => number?.toExponential(0) ?? '–').join(' ');
+  const more = [falls ? 'the loss falls' : '', untrained].filter(Boolean).join(' ');
+  say(isWhole(found) ? `  ${name}: ${numbers} ${more}` : `✗ ${name}: ${numbers} ${reason}`);
+  return found;
+}
+
 runMain(() => {
   const args = process.argv.slice(2);
   if (args.includes('--help')) return say(USAGE);
@@ -84,14 +107,14 @@ runMain(() => {
   if (missing) throw new Failure(`there is no model ${missing}; there are ${all.join(', ')}`);
   export_(chosen.length ? chosen : all, args.includes('--keep'));
   const found = {};
+  let complete = true;
   for (const [kind, models] of Object.entries(kinds))
     for (const [name, slug] of Object.entries(models)) {
-      if (chosen.length && !chosen.includes(slug)) continue;
-      found[kind] ??= {};
-      found[kind][name] = check(name, slug);
-      const { forward, loss, export: exported, reason } = found[kind][name];
-      const numbers = [forward, loss, exported].map((number) => number?.toExponential(0) ?? '–').join(' ');
-      say(isWhole(found[kind][name]) ? `  ${name}: ${numbers}` : `✗ ${name}: ${numbers} ${reason}`);
+      const isChosen = !chosen.length || chosen.includes(slug);
+      const one = isChosen ? tell(name, check(name, slug)) : lastFound(slug);
+      if (isChosen) writeFileSync(join(folder, slug, 'found.json'), JSON.stringify(one));
+      complete &&= one !== undefined;
+      found[kind] = { ...found[kind], [name]: one };
     }
-  if (!chosen.length) writePage(join(root, 'docs/models.md'), found, versions);
+  if (complete) writePage(join(root, 'docs/models.md'), found, versions);
 });

@@ -15,7 +15,7 @@ class Case:
     inputs: Callable[[int], tuple]
     loss: str = "mse"  # or cross-entropy: of the scores' last axis, or of axis 1 where `axis` is 1
     axis: int = -1
-    exporter: str = "dynamo"  # or script
+    exporter: str = "dynamo"  # or script; keras, or "keras, dynamo" where all shapes are fixed
     training: bool = False  # exported in training mode
     batch: int = 2
     optimizer: str = "adamw"  # or sgd: networks of many layers and random weights turn the last bit of an Adam into any
