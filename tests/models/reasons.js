@@ -10,7 +10,13 @@ const UNSTEADY =
 const TRAINING_MODE =
   'in training mode an inference session normalizes by the batch too, as in onnxruntime-web; the steps are the same';
 
+const OWN_LSTM =
+  "the quantizer writes an operator of ONNX Runtime's own, DynamicQuantizeLSTM; static quantization keeps LSTM";
+
 export const REASONS = {
+  'LSTM, two layers both ways, int8, dynamic': OWN_LSTM,
+  'Sensors: CNN and LSTM, int8, dynamic': OWN_LSTM,
+  'GPT-2, int8, dynamic': 'no gradient goes through rounded activations, and what is left of it lets its loss rise',
   'ResNet-18, script, training mode': TRAINING_MODE,
   'Sensors, script, training mode': TRAINING_MODE,
   ...Object.fromEntries(
