@@ -27,6 +27,8 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: what a change costs
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
+  --operators [NAME …]  instead of the rows: operators alone, at three sizes, in Node beside onnxruntime-web; those whose name contains NAME
+                      (tests/bench/operator_rows.js); with --json as JSON
 `;
 
 const PLACES = {
@@ -37,7 +39,8 @@ const PLACES = {
 };
 
 function optionsOf() {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       help: { type: 'boolean' },
       only: { type: 'string' },
@@ -47,8 +50,14 @@ function optionsOf() {
       threads: { type: 'string', default: '1' },
       scaling: { type: 'boolean' },
       beside: { type: 'string' },
+      operators: { type: 'boolean' },
+      json: { type: 'boolean' },
     },
   });
+  if (positionals.length && !values.operators)
+    throw new RangeError(
+      `'${positionals[0]}' is not understood: rows are named by --only, operators behind --operators.`,
+    );
   const all = values.scaling ? Object.keys(SCALING) : taskNames;
   const rows = values.only?.split(',') ?? all;
   const known = (what, names, choices) =>
@@ -63,7 +72,7 @@ function optionsOf() {
   const threads = Number(values.threads);
   const asked = { 'trainlet-alone': threads > 1, 'trainlet-beside': values.beside !== undefined };
   const wanted = (name) => asked[name] ?? (isOurs(name) || peers.includes('all') || peers.includes(name));
-  return { ...values, rows, where, rounds: Number(values.rounds), threads, wanted };
+  return { ...values, words: positionals, rows, where, rounds: Number(values.rounds), threads, wanted };
 }
 
 /** Brings the package of another checkout to where pages of ours can load it. @param {string} folder */
@@ -155,9 +164,16 @@ async function benchScaling(options, context) {
   return rows;
 }
 
+async function operators({ words, rounds, json }) {
+  await installPeers();
+  const { benchOperators, disagrees } = await import('./operators.js');
+  if ((await benchOperators(words, { rounds, json })).some(disagrees)) process.exitCode = 1;
+}
+
 async function main() {
   const options = optionsOf();
   if (options.help) return console.log(HELP);
+  if (options.operators) return await operators(options);
   if (options.beside !== undefined) bringBeside(options.beside);
   options.hasPeers = Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name));
   if (options.hasPeers) await installPeers();

@@ -77,10 +77,20 @@ const MODULES = {
   'memory-copy': () => moduleOf(0, [...i32(COPIED), ...i32(0), ...get(0), 0xfc, 0x0a, 0, 0, 0x43, 0, 0, 0x80, 0x3f]),
 };
 
-export async function open(_, { contender }) {
+async function functionOf(contender) {
   const bytes = MODULES[contender]();
   if (!WebAssembly.validate(bytes)) throw new Error('this engine does not know the instructions');
-  const { instance } = await WebAssembly.instantiate(bytes);
+  return (await WebAssembly.instantiate(bytes)).instance.exports.f;
+}
+
+/** A function that copies so many bytes within a wasm memory. @param {number} bytes at most COPIED */
+export async function copyBytes(bytes) {
+  const copy = await functionOf('memory-copy');
+  return () => copy(bytes);
+}
+
+export async function open(_, { contender }) {
+  const run = await functionOf(contender);
   const argument = contender === 'memory-copy' ? COPIED : LOOPS;
-  return { step: async () => instance.exports.f(argument) };
+  return { step: async () => run(argument) };
 }
