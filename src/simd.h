@@ -16,6 +16,10 @@ typedef float f32x4 __attribute__((vector_size(16)));
 typedef int32_t i32x4 __attribute__((vector_size(16)));
 typedef float f32x4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef int64_t i64x2 __attribute__((vector_size(16)));
+typedef float f32x2 __attribute__((vector_size(8)));
+
 static inline f32x4 f32x4_load(const float *p) { return *(const f32x4_unaligned *)p; }
 static inline void f32x4_store(float *p, f32x4 v) { *(f32x4_unaligned *)p = v; }
 static inline f32x4 f32x4_splat(float x) { return (f32x4){x, x, x, x}; }
@@ -31,6 +35,16 @@ static inline f32x4 f32x4_madd(f32x4 a, f32x4 b, f32x4 c) {
 /* mask lane -1 takes a, 0 takes b. */
 static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b) {
   return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask));
+}
+/* Whether a lane of a mask is set. */
+static inline int i32x4_any(i32x4 mask) {
+#if defined(__wasm_simd128__)
+  return wasm_v128_any_true((v128_t)mask);
+#elif defined(__SSE4_1__)
+  return _mm_movemask_ps((__m128)mask);
+#else
+  return mask[0] | mask[1] | mask[2] | mask[3];
+#endif
 }
 static inline f32x4 f32x4_abs(f32x4 v) { return (f32x4)((i32x4)v & i32x4_splat(0x7fffffff)); }
 /* a if a > b else b: NaN in either operand gives b. */
@@ -74,6 +88,26 @@ static inline f32x4 f32x4_nearest(f32x4 v) {
   return v;
 #endif
 }
+static inline f32x4 f32x4_floor(f32x4 v) {
+#if defined(__wasm_simd128__)
+  return (f32x4)wasm_f32x4_floor((v128_t)v);
+#elif defined(__SSE4_1__)
+  return (f32x4)_mm_floor_ps((__m128)v);
+#else
+  for (int i = 0; i < 4; i++) v[i] = floorf(v[i]);
+  return v;
+#endif
+}
+static inline f32x4 f32x4_ceil(f32x4 v) {
+#if defined(__wasm_simd128__)
+  return (f32x4)wasm_f32x4_ceil((v128_t)v);
+#elif defined(__SSE4_1__)
+  return (f32x4)_mm_ceil_ps((__m128)v);
+#else
+  for (int i = 0; i < 4; i++) v[i] = ceilf(v[i]);
+  return v;
+#endif
+}
 /* Float to int32, values known to be in range. */
 static inline i32x4 f32x4_to_i32(f32x4 v) {
 #if defined(__wasm_simd128__)
@@ -83,6 +117,12 @@ static inline i32x4 f32x4_to_i32(f32x4 v) {
 #else
   return __builtin_convertvector(v, i32x4);
 #endif
+}
+/* Lanes 0 and 1, or 2 and 3; and back. */
+static inline f64x2 f32x4_low(f32x4 v) { return __builtin_convertvector((f32x2){v[0], v[1]}, f64x2); }
+static inline f64x2 f32x4_high(f32x4 v) { return __builtin_convertvector((f32x2){v[2], v[3]}, f64x2); }
+static inline f32x4 f32x4_of_halves(f64x2 low, f64x2 high) {
+  return (f32x4){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
 }
 static inline f32x4 i32x4_to_f32(i32x4 v) { return __builtin_convertvector(v, f32x4); }
 /* ((a0 + a2) + (a1 + a3)): the same order everywhere. */

@@ -169,6 +169,22 @@ void broadcast_fold_run(const Node *n, BroadcastRow *row) {
   else fold_broadcast(n, row);
 }
 
+/* ---- rows by fours ---- */
+
+const float *broadcast_rest(float fours[4], const float *x, size_t rest) {
+  f32x4_store(fours, f32x4_load_up_to(x, rest));
+  return fours;
+}
+
+const float *broadcast_stay(float fours[4], const float *x) {
+  f32x4_store(fours, f32x4_splat(*x));
+  return fours;
+}
+
+void broadcast_end(float *y, const float fours[4], size_t count) {
+  for (size_t i = count & ~(size_t)3; i < count; i++) y[i] = fours[i & 3];
+}
+
 /* ---- infer ---- */
 
 Status broadcast_infer(Node *n, DType type) {

@@ -32,28 +32,50 @@ static inline Dim broadcast_known_at(const Node *n, int input, int i) {
   return n->in[input]->known[in_count(n, input) == 1 ? 0 : i];
 }
 
-/* Defines the row `name`: y = EXPR of the four floats x. */
+/* The last one to three elements of a row, the first of them again behind them: no lane computes with numbers that are
+ * not in the data. */
+const float *broadcast_rest(float fours[4], const float *x, size_t rest);
+/* Puts the last one to three of `count` results to their places. */
+void broadcast_end(float *y, const float fours[4], size_t count);
+/* An operand that stays, as four. */
+const float *broadcast_stay(float fours[4], const float *x);
+
+/* Defines the row `name`: y = EXPR of the four floats x. What is left in the end goes through the same loop, which is
+ * there once: most operators have no shorter way than to be loaded with the page. */
 #define BROADCAST_ROW_1(name, EXPR)                                                                                    \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
     const float *x_ = in[0];                                                                                           \
-    float *y = y_;                                                                                                     \
-    for (size_t i = 0; i < count; i += 4) {                                                                            \
-      f32x4 x = f32x4_load_up_to(x_ + i, count - i);                                                                   \
-      f32x4_store_up_to(y + i, EXPR, count - i);                                                                       \
+    float *y = y_, fours[4];                                                                                           \
+    for (size_t end = count & ~(size_t)3;; end = 4) {                                                                  \
+      for (size_t i = 0; i < end; i += 4) {                                                                            \
+        f32x4 x = f32x4_load(x_ + i);                                                                                  \
+        f32x4_store(y + i, EXPR);                                                                                      \
+      }                                                                                                                \
+      if (y == fours || !(count & 3)) break;                                                                           \
+      x_ = broadcast_rest(fours, x_ + end, count & 3);                                                                 \
+      y = fours;                                                                                                       \
     }                                                                                                                  \
+    if (count & 3) broadcast_end(y_, fours, count);                                                                    \
   }
 
 /* Defines the row `name`: y = EXPR of the four floats a and the four floats b. */
 #define BROADCAST_ROW_2(name, EXPR)                                                                                    \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
-    const float *a_ = in[0], *b_ = in[1];                                                                              \
-    float *y = y_;                                                                                                     \
-    f32x4 a = f32x4_splat(*a_), b = f32x4_splat(*b_);                                                                  \
-    for (size_t i = 0; i < count; i += 4) {                                                                            \
-      if (moves & 1) a = f32x4_load_up_to(a_ + i, count - i);                                                          \
-      if (moves & 2) b = f32x4_load_up_to(b_ + i, count - i);                                                          \
-      f32x4_store_up_to(y + i, EXPR, count - i);                                                                       \
+    float *y = y_, fours[3][4];                                                                                        \
+    const float *a_ = moves & 1 ? in[0] : broadcast_stay(fours[0], in[0]);                                             \
+    const float *b_ = moves & 2 ? in[1] : broadcast_stay(fours[1], in[1]);                                             \
+    size_t step_a = moves & 1 ? 4 : 0, step_b = moves & 2 ? 4 : 0;                                                     \
+    for (size_t end = count & ~(size_t)3;; end = 4) {                                                                  \
+      for (size_t i = 0; i < end; i += 4, a_ += step_a, b_ += step_b) {                                                \
+        f32x4 a = f32x4_load(a_), b = f32x4_load(b_);                                                                  \
+        f32x4_store(y + i, EXPR);                                                                                      \
+      }                                                                                                                \
+      if (y == fours[2] || !(count & 3)) break;                                                                        \
+      if (step_a) a_ = broadcast_rest(fours[0], a_, count & 3);                                                        \
+      if (step_b) b_ = broadcast_rest(fours[1], b_, count & 3);                                                        \
+      y = fours[2];                                                                                                    \
     }                                                                                                                  \
+    if (count & 3) broadcast_end(y_, fours[2], count);                                                                 \
   }
 
 /* Defines the row `name`, an element at a time: Out = EXPR of In a and In b. */

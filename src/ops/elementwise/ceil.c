@@ -2,7 +2,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 static double ceil_floats(double a, double b) { return ceil(a); }
-BROADCAST_ROW_1(ceil_row, f32x4_nearest(x) + f32x4_select(f32x4_nearest(x) < x, f32x4_splat(1), f32x4_splat(0)))
+BROADCAST_ROW_1(ceil_row, f32x4_ceil(x))
 
 OPERATOR(ceil) = {
     .name = "Ceil",

@@ -2,7 +2,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 static double floor_floats(double a, double b) { return floor(a); }
-BROADCAST_ROW_1(floor_row, f32x4_nearest(x) - f32x4_select(f32x4_nearest(x) > x, f32x4_splat(1), f32x4_splat(0)))
+BROADCAST_ROW_1(floor_row, f32x4_floor(x))
 
 OPERATOR(floor) = {
     .name = "Floor",

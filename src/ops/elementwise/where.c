@@ -1,5 +1,7 @@
 /* Where: y = condition ? a : b, with NumPy broadcasting.  da = dy where the condition holds, else 0; db the other way
  * round. */
+#include <string.h>
+
 #include "ops/elementwise/broadcast.h"
 
 static void where_known(Node *n) {
@@ -31,8 +33,23 @@ static Status where_infer(Node *n) {
   }
 WHERE_ROW(row_1, uint8_t)
 WHERE_ROW(row_2, uint16_t)
-WHERE_ROW(row_4, uint32_t)
 WHERE_ROW(row_8, uint64_t)
+
+typedef uint8_t u8x4 __attribute__((vector_size(4), aligned(1), may_alias));
+
+/* Four of 32 bits at once. */
+static void row_4(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {
+  const uint8_t *condition = in[0];
+  float *y = y_, fours[2][4];
+  const float *a = moves & 2 ? in[1] : broadcast_stay(fours[0], in[1]);
+  const float *b = moves & 4 ? in[2] : broadcast_stay(fours[1], in[2]);
+  size_t step_c = moves & 1, step_a = moves >> 1 & 1, step_b = moves >> 2 & 1, i = 0;
+  for (; step_c && i + 4 <= count; i += 4) {
+    i32x4 none = __builtin_convertvector(*(const u8x4 *)(condition + i), i32x4) == 0;
+    f32x4_store(y + i, f32x4_select(none, f32x4_load(b + i * step_b), f32x4_load(a + i * step_a)));
+  }
+  for (; i < count; i++) memcpy(y + i, condition[i * step_c] ? a + i * step_a : b + i * step_b, sizeof *y);
+}
 
 static void where_run(const Node *n) {
   size_t bytes = dtype_bytes(n->out[0]->type);
