@@ -11,26 +11,30 @@ static Status pow_infer(Node *n) {
   return broadcast_infer(n, n->in[0]->type);
 }
 
-/* x^e for 0 < x < inf in double, rounded to float once at the end (0.51 ulp): the same bits on every machine.
- * x = 2^k·m;  log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!. */
-static float pow_positive(double x, double e) {
-  const double log2_terms = 8, exp_terms = 11, scale = 2.8853900817779268, ln2 = 0.6931471805599453;
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  int64_t k = (int64_t)(bits - 0x3fe6a09e667f3bcdu) >> 52;
-  bits -= (uint64_t)k << 52;
-  double m;
-  memcpy(&m, &bits, sizeof m);
-  double s = (m - 1) / (m + 1), series = 0;
-  for (double i = log2_terms; i >= 0; i--) series = series * s * s + 1 / (2 * i + 1);
-  double t = e * ((double)k + s * scale * series);
-  t = t > 200 ? 200 : t < -200 ? -200 : t;
-  int64_t whole = (int64_t)(t < 0 ? t - 0.5 : t + 0.5);
-  double f = (t - (double)whole) * ln2, y = 1;
-  for (double i = exp_terms; i >= 1; i--) y = 1 + y * f / i;
-  bits = (uint64_t)(whole + 1023) << 52;
-  memcpy(&m, &bits, sizeof m);
-  return (float)(y * m);
+/* x^e of two doubles, 0 < x < inf, rounded to float once in the end (0.51 ulp): the same bits on every machine.
+ * x = 2^k·m;  log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!.
+ * Even and odd terms are added up apart, so that they need not wait for each other. */
+static f64x2 power_of_two(f64x2 x, f64x2 e) {
+  const double scale = 2.8853900817779268, ln2 = 0.6931471805599453, shift = 0x1.8p52; /* whose last bits are free */
+  i64x2 exponent = ((i64x2)x - 0x3fe6a09e667f3bcd) >> 52;                              /* the bits of √½ */
+  f64x2 k = (f64x2)(exponent + 0x4338000000000000) - shift, m = (f64x2)((i64x2)x - (exponent << 52));
+  f64x2 s = (m - 1.0) / (m + 1.0), z = s * s, w = z * z, limit = {200, 200};
+  f64x2 even = ((w * (1.0 / 13) + 1.0 / 9) * w + 1.0 / 5) * w + 1.0, odd = (w * (1.0 / 11) + 1.0 / 7) * w + 1.0 / 3;
+  f64x2 t = e * (k + s * scale * (odd * z + even));
+  t = (f64x2)(((i64x2)t & (t < limit)) | ((i64x2)limit & ~(t < limit)));
+  t = (f64x2)(((i64x2)t & (t > -limit)) | ((i64x2)-limit & ~(t > -limit)));
+  f64x2 shifted = t + shift, f = (t - (shifted - shift)) * ln2, g = f * f;
+  even = (((g * (1.0 / 40320) + 1.0 / 720) * g + 1.0 / 24) * g + 0.5) * g + 1.0;
+  odd = (((g * (1.0 / 362880) + 1.0 / 5040) * g + 1.0 / 120) * g + 1.0 / 6) * g + 1.0;
+  return (odd * f + even) * (f64x2)(((i64x2)shifted + 1023) << 52);
+}
+
+/* The same of four, or of one. */
+static f32x4 powers_positive(f32x4 x, f32x4 e) {
+  return f32x4_of_halves(power_of_two(f32x4_low(x), f32x4_low(e)), power_of_two(f32x4_high(x), f32x4_high(e)));
+}
+static float pow_positive(float x, float e) {
+  return (float)power_of_two((f64x2){(double)x, (double)x}, (f64x2){(double)e, (double)e})[0];
 }
 
 static bool is_odd(float e) { return fabsf(e) < 0x1p24f && (float)(int32_t)e == e && ((int32_t)e & 1); }
@@ -45,6 +49,13 @@ static float pow_one(float x, float e) {
   float y = a == 0 || a == INFINITY ? ((a == 0) == (e > 0) ? 0 : INFINITY) : pow_positive(a, e);
   if (!signbit(x)) return y;
   return is_odd(e) ? -y : x == 0 || a == INFINITY || is_integer(e) ? y : NAN;
+}
+
+static f32x4 pow_four(f32x4 x, f32x4 e) {
+  i32x4 plain = (x > f32x4_splat(0)) & (x < f32x4_splat(INFINITY)) & (f32x4_abs(e) < f32x4_splat(INFINITY));
+  if (!i32x4_any(~plain)) return powers_positive(x, e);
+  for (int k = 0; k < 4; k++) x[k] = pow_one(x[k], e[k]);
+  return x;
 }
 
 static float exponent_at(const void *e, DType type, size_t i) {
@@ -66,8 +77,13 @@ static void pow_row(const Node *n, void *y, const void *const *in, unsigned move
     known(n, y, in, 1, count);
     return;
   }
-  for (size_t i = 0; i < count; i++)
-    ((float *)y)[i] = pow_one(((const float *)in[0])[moves & 1 ? i : 0], exponent_at(in[1], type, moves & 2 ? i : 0));
+  f32x4 x = f32x4_splat(*(const float *)in[0]), es = f32x4_splat(e);
+  for (size_t i = 0; i < count; i += 4) {
+    if (moves & 1) x = f32x4_load_up_to((const float *)in[0] + i, count - i);
+    if (moves & 2)
+      for (size_t k = 0; k < 4; k++) es[k] = exponent_at(in[1], type, i + (k < count - i ? k : 0));
+    f32x4_store_up_to((float *)y + i, pow_four(x, es), count - i);
+  }
 }
 
 /* x^e for whole x and e ≥ 0 by squaring, wrapping as all ints do. */
