@@ -32,36 +32,32 @@ double reduce_sum_row(const float *x, size_t n) {
 
 enum { GRAIN = 32 * 1024 }; /* the fewest elements that are worth waking a thread */
 enum {
-  STRIP = 16,
+  STRIP = 64,
   ROWS = 128
-}; /* vectors side by side; rows added up before they join the total, to keep it accurate */
+}; /* columns that a thread takes; rows added up before they join the total, to keep it
+    * accurate */
+enum { PANEL = 512 }; /* columns whose sums stay in the nearest cache */
 
-/* y[c] += Σ over rows of x[row·step + c] for up to STRIP × 4 columns */
-static void sum_strip(const float *x, size_t rows, size_t step, size_t columns, float *y) {
-  size_t vectors = (columns + 3) / 4;
-  for (size_t row = 0; row < rows; row += ROWS) {
-    size_t end = rows - row < ROWS ? rows : row + ROWS;
-    f32x4 sum[STRIP] = {{0}};
-    for (size_t r = row; r < end; r++)
-      for (size_t v = 0; v < vectors; v++) sum[v] += f32x4_load_up_to(x + r * step + 4 * v, columns - 4 * v);
-    for (size_t v = 0; v < vectors; v++) {
-      f32x4 total = f32x4_load_up_to(y + 4 * v, columns - 4 * v);
-      f32x4_store_up_to(y + 4 * v, total + sum[v], columns - 4 * v);
-    }
+/* sum[c] += x[c] + x[step + c] + … over `rows` ≤ 4 rows, one after the other */
+static void add_rows(const float *x, size_t rows, size_t step, size_t columns, float *sum) {
+  size_t c = 0;
+  for (; rows == 4 && c + 4 <= columns; c += 4) {
+    f32x4 s = f32x4_load(sum + c) + f32x4_load(x + c);
+    s = s + f32x4_load(x + step + c) + f32x4_load(x + 2 * step + c) + f32x4_load(x + 3 * step + c);
+    f32x4_store(sum + c, s);
   }
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = c; i < columns; i++) sum[i] += x[r * step + i];
 }
 
-enum { WIDE = 8 }; /* vectors that stay in registers */
-
-/* The same for WIDE × 4 columns exactly. */
-static void sum_wide_strip(const float *x, size_t rows, size_t step, float *y) {
+/* y[c] += Σ over rows of x[row·step + c] for up to PANEL columns */
+static void sum_panel(const float *x, size_t rows, size_t step, size_t columns, float *y) {
+  float sum[PANEL];
   for (size_t row = 0; row < rows; row += ROWS) {
     size_t end = rows - row < ROWS ? rows : row + ROWS;
-    f32x4 sum[WIDE] = {{0}};
-    const float *at = x + row * step;
-    for (size_t r = row; r < end; r++, at += step)
-      for (size_t v = 0; v < WIDE; v++) sum[v] += f32x4_load(at + 4 * v);
-    for (size_t v = 0; v < WIDE; v++) f32x4_store(y + 4 * v, f32x4_load(y + 4 * v) + sum[v]);
+    memset(sum, 0, columns * sizeof *sum);
+    for (size_t r = row; r < end; r += 4) add_rows(x + r * step, end - r < 4 ? end - r : 4, step, columns, sum);
+    for (size_t c = 0; c < columns; c++) y[c] += sum[c];
   }
 }
 
@@ -71,18 +67,18 @@ typedef struct Columns {
   float *y;
 } Columns;
 
-/* Strips from … to of 4 · STRIP columns. */
+/* Strips from … to of STRIP columns. */
 static void sum_strips(void *context, size_t from, size_t to) {
   const Columns *s = context;
-  size_t c = from * 4 * STRIP, end = to * 4 * STRIP < s->columns ? to * 4 * STRIP : s->columns;
-  for (; c + 4 * WIDE <= end; c += 4 * WIDE) sum_wide_strip(s->x + c, s->rows, s->columns, s->y + c);
-  if (c < end) sum_strip(s->x + c, s->rows, s->columns, end - c, s->y + c);
+  size_t end = to * STRIP < s->columns ? to * STRIP : s->columns;
+  for (size_t c = from * STRIP; c < end; c += PANEL)
+    sum_panel(s->x + c, s->rows, s->columns, end - c < PANEL ? end - c : PANEL, s->y + c);
 }
 
 static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
   Columns s = {x, rows, columns, y};
-  size_t each = rows * 4 * STRIP;
-  threads_split((columns + 4 * STRIP - 1) / (4 * STRIP), GRAIN / (each + 1) + 1, sum_strips, &s);
+  size_t each = rows * STRIP;
+  threads_split((columns + STRIP - 1) / STRIP, GRAIN / (each + 1) + 1, sum_strips, &s);
 }
 
 /* ---- merged dims ---- */

@@ -1,27 +1,61 @@
 /* Reduce fold: walks the rows of x, and y with strides of 0 along the reduced dims. */
 #include "ops/reduce/reduce_fold.h"
 
+#include <math.h>
+
 #include "ops/reduce/reduce.h"
 
-void reduce_fold(const Shape *shape, unsigned axes, const float *x, const float *center, float *y, FoldRow *row) {
-  size_t stride[RANK_MAX], index[RANK_MAX] = {0}, step = 1, at = 0;
-  int last = shape->rank - 1;
-  if (shape_elements(shape) == 0) return;
-  for (int d = last; d >= 0; d--) {
-    stride[d] = axes >> d & 1 ? 0 : step;
-    if (!(axes >> d & 1)) step *= (size_t)shape->dim[d];
+f32x4 reduce_fold_load(const float *x, size_t i, size_t n, float first) {
+  f32x4 v = f32x4_splat(first);
+  if (n - i >= 4) return f32x4_load(x + i);
+  for (size_t k = 0; k < n - i; k++) v[k] = x[i + k];
+  return v;
+}
+
+void reduce_fold_store(float *y, size_t i, size_t n, f32x4 v) {
+  for (size_t k = 0; k < n - i; k++) y[i + k] = v[k];
+}
+
+/* Dims of 1 dropped, neighbours of one kind merged, so that rows are long; dim 0 is the innermost. */
+typedef struct Folded {
+  int rank;
+  size_t dim[RANK_MAX + 1], stride[RANK_MAX + 1]; /* of y; 0 along what is reduced */
+} Folded;
+
+static Folded folded(const Shape *shape, unsigned axes) {
+  Folded f = {.rank = 1, .dim = {1}};
+  size_t step = 1;
+  for (int d = shape->rank - 1; d >= 0; d--) {
+    size_t size = (size_t)shape->dim[d];
+    bool reduced = axes >> d & 1;
+    if (size == 1) continue;
+    if (f.dim[f.rank - 1] == 1) f.stride[f.rank - 1] = reduced ? 0 : step;
+    else if ((f.stride[f.rank - 1] == 0) != reduced) f.dim[f.rank] = 1, f.stride[f.rank++] = reduced ? 0 : step;
+    f.dim[f.rank - 1] *= size;
+    if (!reduced) step *= size;
   }
-  size_t n = last < 0 ? 1 : (size_t)shape->dim[last];
-  for (;; x += n) {
-    row(x, center ? center + at : NULL, y + at, last < 0 ? 0 : stride[last], n);
-    int d = last - 1;
-    for (; d >= 0; d--) {
-      at += stride[d];
-      if (++index[d] < (size_t)shape->dim[d]) break;
-      at -= stride[d] * index[d];
+  return f;
+}
+
+FOLD_ROW(largest, -INFINITY, f32x4_select((b > a) | (b != b), b, a), f32x4_select((b > a) | (b != b), b, a))
+void reduce_fold_max(const float *x, const float *center, float *y, size_t step, size_t n) {
+  largest(x, center, y, step, n);
+}
+
+void reduce_fold(const Shape *shape, unsigned axes, const float *x, const float *center, float *y, FoldRow *row) {
+  size_t index[RANK_MAX + 1] = {0}, at = 0;
+  if (shape_elements(shape) == 0) return;
+  Folded f = folded(shape, axes);
+  for (;; x += f.dim[0]) {
+    row(x, center ? center + at : NULL, y + at, f.stride[0], f.dim[0]);
+    int d = 1;
+    for (; d < f.rank; d++) {
+      at += f.stride[d];
+      if (++index[d] < f.dim[d]) break;
+      at -= f.stride[d] * index[d];
       index[d] = 0;
     }
-    if (d < 0) return;
+    if (d >= f.rank) return;
   }
 }
 

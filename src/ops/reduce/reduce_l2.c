@@ -7,7 +7,7 @@
 static double square_floats(double a, double x) { return a + x * x; }
 static int64_t square_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x * (uint64_t)x); }
 
-FOLD_ROW(reduce_l2_row, a + b * b)
+FOLD_ROW(reduce_l2_row, 0, a + b * b, a + b)
 
 /* Of integers the root is cut. */
 static void roots_of_numbers(const Node *n) {

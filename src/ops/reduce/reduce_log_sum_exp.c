@@ -17,8 +17,6 @@ static Status reduce_log_sum_exp_infer(Node *n) {
   return STATUS_OK;
 }
 
-FOLD_ROW(max_row, b > a || b != b ? b : a)
-
 static void exp_row(const float *x, const float *center, float *y, size_t step, size_t n) {
   for (size_t i = 0; i < n; i += 4) {
     f32x4 v = f32x4_load_up_to(x + i, n - i);
@@ -37,7 +35,7 @@ static void reduce_log_sum_exp_run(const Node *n) {
   float *y = out_f32(n, 0), *max = n->scratch;
   size_t count = out_count(n, 0);
   for (size_t i = 0; i < count; i++) max[i] = -INFINITY, y[i] = 0;
-  reduce_fold(shape, axes, in_f32(n, 0), NULL, max, max_row);
+  reduce_fold(shape, axes, in_f32(n, 0), NULL, max, reduce_fold_max);
   for (size_t i = 0; i < count; i++) max[i] = isfinite(max[i]) ? max[i] : 0; /* all -inf: log 0, not inf - inf */
   reduce_fold(shape, axes, in_f32(n, 0), max, y, exp_row);
   for (size_t i = 0; i < count; i += 4)

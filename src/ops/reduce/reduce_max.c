@@ -5,7 +5,6 @@
 #include "ops/reduce/reduce_numbers.h"
 
 EXTREME(>)
-FOLD_ROW(reduce_max_row, b > a || b != b ? b : a)
 
 OPERATOR(reduce_max) = {
     .name = "ReduceMax",
@@ -14,7 +13,7 @@ OPERATOR(reduce_max) = {
     .flags = OP_FLOAT64,
     .infer = reduce_numbers_infer,
     .run = reduce_numbers_run,
-    .own = &(const ReduceNumbers){-INFINITY, reduce_max_row, extreme_floats, extreme_ints, extreme_naturals, true},
+    .own = &(const ReduceNumbers){-INFINITY, reduce_fold_max, extreme_floats, extreme_ints, extreme_naturals, true},
     .grad = GRADIENT(reduce_fold_gradient),
     .cases = CASES({"f32[2,3,4]", "axes=[1]"}, {"f32[3,5]", "axes=[-1] keepdims=0"}, {"f32[2,3,4]", "keepdims=0"},
                    {"f32[2,3,4] i64[2]=0,2", NULL, 18}, {"f32[2,3]", "noop_with_empty_axes=1", 18},

@@ -5,7 +5,7 @@
 #include "ops/reduce/reduce_numbers.h"
 
 EXTREME(<)
-FOLD_ROW(reduce_min_row, b < a || b != b ? b : a)
+FOLD_ROW(reduce_min_row, INFINITY, f32x4_select((b < a) | (b != b), b, a), f32x4_select((b < a) | (b != b), b, a))
 
 OPERATOR(reduce_min) = {
     .name = "ReduceMin",

@@ -4,7 +4,7 @@
 
 static double prod_floats(double a, double b) { return a * b; }
 static int64_t prod_ints(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-FOLD_ROW(prod_row, a *b)
+FOLD_ROW(prod_row, 1, a *b, a *b)
 
 /* The same reduction of another x, spread over x's shape again. */
 static Value *spread(Grad *grad, const char *op, Value *x) {
