@@ -21,18 +21,45 @@ static float window_sum(const float *x, const Window *w, const PoolView *v) {
   return sum;
 }
 
+/* The sums of windows j … j + 3; `stride` and `kernel` may be numbers that the compiler knows. */
+static inline f32x4 four_sums(const float *x, const Window *w, const PoolView *v, size_t j, size_t stride,
+                              size_t kernel) {
+  size_t column = j * stride - w->pad[1], dilation = w->dilation[1];
+  f32x4 sum = f32x4_splat(0);
+  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
+      for (size_t k = 0; k < kernel; k++)
+        sum += pool_lanes(x + (d * w->in[0] + i) * w->in[1] + column + k * dilation, stride);
+  return sum;
+}
+
+/* The windows that have all of their columns on the input have the same count, that of `view`. */
+static void row_by_fours(const float *x, const Window *w, const PoolView *view, PoolRange fours, float *y) {
+  size_t stride = w->stride[1], kernel = w->kernel[1];
+  for (size_t j = fours.from; j < fours.to; j += 4) {
+    size_t at = j + 4 <= fours.to ? j : fours.to - 4;
+    f32x4 sum = kernel == 3 && stride == 1 ? four_sums(x, w, view, at, 1, 3)
+                                           : four_sums(x, w, view, at, stride, kernel);
+    f32x4_store(y + at, sum / view->count);
+  }
+}
+
 static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Pool *pool = n->params;
   const float *x = in_f32(n, 0) + from * pool_in(pool);
   float *y = out_f32(n, 0) + from * pool_out(pool);
+  PoolRange fours = pool_by_fours(pool);
+  size_t columns = pool->window.out[1];
   for (size_t plane = from; plane < to; plane++, x += pool_in(pool))
     for (size_t row = 0; row < pool->depth.out[0] * pool->window.out[0]; row++) {
       PoolView view = average_pool_row(pool, row);
-      for (size_t j = 0; j < pool->window.out[1]; j++) {
+      for (size_t j = 0; j < columns; j++) {
         average_pool_column(pool, j, &view);
-        *y++ = window_sum(x, &pool->window, &view) / view.count;
+        if (j == fours.from && j < fours.to) row_by_fours(x, &pool->window, &view, fours, y), j = fours.to - 1;
+        else y[j] = window_sum(x, &pool->window, &view) / view.count;
       }
+      y += columns;
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "graph/second_output.h"
 #include "ops/pool/pool.h"
-#include "simd.h"
+#include "kernels/vector_math.h"
 #include "threads.h"
 
 static Status max_pool_infer(Node *n) {
@@ -40,11 +40,6 @@ static inline void take_larger(f32x4 *best, i32x4 *offset, f32x4 x, int32_t x_of
   *offset = (i32x4_splat(x_offset) & larger) | (*offset & ~larger);
 }
 
-/* p[0], p[stride], p[2 · stride], p[3 · stride] */
-static inline f32x4 lanes(const float *p, size_t stride) {
-  return stride == 1 ? f32x4_load(p) : __builtin_shufflevector(f32x4_load(p), f32x4_load(p + 3), 0, 2, 5, 7);
-}
-
 typedef struct Row {
   PoolRange depths, rows;
   size_t start; /* of the plane in X */
@@ -54,34 +49,66 @@ typedef struct Row {
 static void four_windows(const Window *w, const Row *r, const float *x, size_t j, float *y, int64_t *indices) {
   size_t width = w->in[1], stride = w->stride[1], column = j * stride - w->pad[1],
          first = (r->depths.from * w->in[0] + r->rows.from) * width + column;
-  f32x4 best = lanes(x + first, stride);
+  f32x4 best = pool_lanes(x + first, stride);
   i32x4 offset = i32x4_splat((int32_t)first);
   for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
     for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step)
       for (size_t k = 0, at = i * width + column; k < w->kernel[1]; k++, at += w->dilation[1])
-        take_larger(&best, &offset, lanes(x + at, stride), (int32_t)at);
+        take_larger(&best, &offset, pool_lanes(x + at, stride), (int32_t)at);
   f32x4_store(y + j, best);
   int64_t step = (int64_t)stride;
   i64x4 place = {0, step, 2 * step, 3 * step};
   if (indices) *(i64x4 *)(indices + j) = __builtin_convertvector(offset, i64x4) + place + (int64_t)r->start;
 }
 
-/* The windows that are done four at a time: at least four, or none where this is not possible. */
-static PoolRange by_fours(const Pool *pool) {
-  const Window *w = &pool->window;
-  size_t extent = (w->kernel[1] - 1) * w->dilation[1] + 1, stride = w->stride[1], end = w->in[1] + w->pad[1];
-  if (stride > 2 || end < extent || pool_in(pool) > INT32_MAX) return (PoolRange){0};
-  size_t from = (w->pad[1] + stride - 1) / stride, to = (end - extent) / stride + 1;
-  if (to > w->out[1]) to = w->out[1];
-  return to >= from + 4 ? (PoolRange){.from = from, .to = to} : (PoolRange){0};
+/* ---- values alone: the largest of each column first, then of columns ---- */
+
+enum { COLUMNS = 2048 };
+
+static inline f32x4 larger_of(f32x4 best, f32x4 x) { return f32x4_select((x > best) | (x != x), x, best); }
+
+/* largest[c] of all the rows that a row of windows sees. */
+static void columns_run(const Window *w, const Row *r, const float *x, float *largest) {
+  size_t width = w->in[1];
+  for (size_t c = 0; c < width; c += 4) {
+    f32x4 best = f32x4_splat(-INFINITY);
+    for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
+      for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step)
+        best = larger_of(best, f32x4_load_up_to(x + i * width + c, width - c));
+    f32x4_store(largest + c, best);
+  }
 }
 
-/* One output row of any window, rows counted over the depth. `indices` may be NULL. The last four windows may overlap
- * those before. */
+static void values_run(const Window *w, const Row *r, PoolRange fours, const float *x, float *y) {
+  float column[COLUMNS + 4];
+  size_t stride = w->stride[1];
+  columns_run(w, r, x, column);
+  for (size_t j = fours.from; j < fours.to; j += 4) {
+    size_t at = j + 4 <= fours.to ? j : fours.to - 4;
+    const float *from = column + at * stride - w->pad[1];
+    f32x4 best = pool_lanes(from, stride);
+    for (size_t k = 1; k < w->kernel[1]; k++) best = larger_of(best, pool_lanes(from + k * w->dilation[1], stride));
+    f32x4_store(y + at, best);
+  }
+  for (size_t j = 0; j < w->out[1]; j++) {
+    if (j == fours.from && j < fours.to) j = fours.to;
+    if (j == w->out[1]) return;
+    PoolRange c = pool_range(w, 1, j);
+    y[j] = column[c.from];
+    for (; c.from < c.to; c.from += c.step)
+      if (beats(column[c.from], y[j])) y[j] = column[c.from];
+  }
+}
+
+/* One output row of any window, rows counted over the depth. `indices` may be NULL. */
 static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t row, size_t plane, float *y,
                     int64_t *indices) {
   const Window *w = &pool->window;
   Row r = {pool_range(&pool->depth, 0, row / w->out[0]), pool_range(w, 0, row % w->out[0]), plane * pool_in(pool)};
+  if (!indices && w->in[1] <= COLUMNS) {
+    values_run(w, &r, fours, x, y);
+    return;
+  }
   for (size_t j = fours.from; j < fours.to; j += 4)
     four_windows(w, &r, x, j + 4 <= fours.to ? j : fours.to - 4, y, indices);
   for (size_t j = 0; j < w->out[1]; j++) {
@@ -144,7 +171,7 @@ static void run_planes(void *context, size_t from, size_t to) {
   const Pool *pool = n->params;
   size_t columns = pool->window.out[1];
   bool two = is_two_by_two(pool) && columns >= 4, turned = has_out(n, 1) && node_int(n, "storage_order", 0) != 0;
-  PoolRange fours = by_fours(pool);
+  PoolRange fours = pool_by_fours(pool);
   for (size_t plane = from; plane < to; plane++) {
     const float *x = in_f32(n, 0) + plane * pool_in(pool);
     for (size_t i = 0; i < pool->depth.out[0] * pool->window.out[0]; i++) {

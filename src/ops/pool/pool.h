@@ -1,6 +1,7 @@
 /* What the pools share: the checks, the window, and what of the input an output sees. */
 #pragma once
 #include "ops/conv/window.h"
+#include "simd.h"
 
 typedef struct Pool {
   Window window, depth; /* depth: along its axis 0, of three spatial dims */
@@ -30,6 +31,14 @@ static inline PoolRange pool_range(const Window *w, int a, size_t at) {
   size_t to = end <= pad ? 0 : end - pad;
   return (PoolRange){from, to < w->in[a] ? to : w->in[a], step};
 }
+
+/* p[0], p[stride], p[2 · stride], p[3 · stride], for a stride of 1 or 2 */
+static inline f32x4 pool_lanes(const float *p, size_t stride) {
+  return stride == 1 ? f32x4_load(p) : __builtin_shufflevector(f32x4_load(p), f32x4_load(p + 3), 0, 2, 5, 7);
+}
+/* The windows of a row that are done four at a time, side by side: at least four, or none where this is not possible.
+ * They begin one or two columns apart and have all of their columns on the input. */
+PoolRange pool_by_fours(const Pool *pool);
 
 double pool_work(const Node *n);
 double pool_gradient_work(const Node *n);
