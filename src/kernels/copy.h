@@ -4,12 +4,15 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Bytes that do not overlap. */
+void copy_bytes(void *to, const void *from, size_t bytes);
+
 static inline void copy_element(void *to, const void *from, size_t bytes) {
   switch (bytes) {
     case 1: memcpy(to, from, 1); break;
     case 2: memcpy(to, from, 2); break;
     case 4: memcpy(to, from, 4); break;
     case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, bytes);
+    default: copy_bytes(to, from, bytes);
   }
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "simd.h"
 #include "threads.h"
 
@@ -14,9 +15,6 @@ typedef uint8_t u8_any __attribute__((may_alias));
 typedef uint16_t u16_any __attribute__((may_alias));
 typedef uint32_t u32_any __attribute__((may_alias));
 typedef uint64_t u64_any __attribute__((may_alias));
-
-/* Below this, calling memcpy costs more than the loop. */
-enum { LINE_BYTES = 64 };
 
 #define COPY_LINE(Type)                                                                                                \
   do {                                                                                                                 \
@@ -26,8 +24,8 @@ enum { LINE_BYTES = 64 };
   } while (0)
 
 static void copy_line(void *to, const void *from, StridedDim d, size_t item) {
-  if (d.to == 1 && d.from == 1 && d.count * item >= LINE_BYTES) {
-    memcpy(to, from, d.count * item);
+  if (d.to == 1 && d.from == 1) {
+    copy_bytes(to, from, d.count * item);
     return;
   }
   switch (item) {

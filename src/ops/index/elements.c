@@ -18,18 +18,22 @@ Status elements_infer(Node *n, const Shape *data, int indices, Dim axis) {
 
 int elements_axis(const Node *n) { return *(const int *)n->params; }
 
-void elements_each(const Node *n, const Shape *data, int indices, ElementsVisit *visit) {
+void elements_each(const Node *n, const Shape *data, int indices, ElementsLine *visit) {
   const Value *at = n->in[indices];
-  size_t stride[RANK_MAX], index[RANK_MAX] = {0}, count = shape_elements(&at->shape), line = 0;
-  int axis = elements_axis(n);
+  const Shape *shape = &at->shape;
+  size_t stride[RANK_MAX], index[RANK_MAX] = {0}, count = shape_elements(shape);
+  int axis = elements_axis(n), last = shape->rank - 1;
   shape_strides(data, stride);
-  for (size_t i = 0; i < count; i++) {
-    int64_t k = index_wrap(index_at(at, i), data->dim[axis]);
-    visit(n, i, k < 0 ? -1 : (ptrdiff_t)(line + (size_t)k * stride[axis]));
-    for (int d = at->shape.rank - 1; d >= 0; d--) { /* `line` is where the element's own line begins */
-      if (d != axis) line += stride[d];
-      if (++index[d] < (size_t)at->shape.dim[d]) break;
-      if (d != axis) line -= stride[d] * index[d];
+  ElementsRun run = {
+      .count = (size_t)shape->dim[last], .step = last == axis ? 0 : 1, .stride = stride[axis], .size = data->dim[axis]};
+  for (; run.from < count; run.from += run.count) {
+    if (at->type == DTYPE_INT64) run.wide = (const int64_t *)at->data + run.from;
+    else run.narrow = (const int32_t *)at->data + run.from;
+    visit(n, &run);
+    for (int d = last - 1; d >= 0; d--) {
+      if (d != axis) run.line += stride[d];
+      if (++index[d] < (size_t)shape->dim[d]) break;
+      if (d != axis) run.line -= stride[d] * index[d];
       index[d] = 0;
     }
   }

@@ -3,10 +3,26 @@
 #pragma once
 #include "ops/index/index.h"
 
-/* Element i of the indices names element `at` of the data; -1 when it is out of range. */
-typedef void ElementsVisit(const Node *n, size_t i, ptrdiff_t at);
+/* A row of the indices, along their last dim. */
+typedef struct ElementsRun {
+  const int64_t *wide; /* the indices, or else NULL and */
+  const int32_t *narrow;
+  size_t from, count; /* elements from … from + count - 1 of the indices */
+  size_t line, step;  /* the first one's own line of the data begins at `line`, the next one's `step` behind it */
+  size_t stride;      /* between the elements of a line */
+  int64_t size;       /* of a line */
+} ElementsRun;
+
+/* The element of the data that is named by the row's element i; -1 when it is out of range. */
+static inline ptrdiff_t elements_at(const ElementsRun *r, size_t i) {
+  int64_t k = r->wide ? r->wide[i] : r->narrow[i];
+  if (k < 0) k += r->size;
+  return (uint64_t)k < (uint64_t)r->size ? (ptrdiff_t)(r->line + i * r->step + (size_t)k * r->stride) : -1;
+}
+
+typedef void ElementsLine(const Node *n, const ElementsRun *run);
 
 /* Checks input `indices` against the data's shape; params. */
 Status elements_infer(Node *n, const Shape *data, int indices, Dim axis);
 int elements_axis(const Node *n);
-void elements_each(const Node *n, const Shape *data, int indices, ElementsVisit *visit);
+void elements_each(const Node *n, const Shape *data, int indices, ElementsLine *visit);

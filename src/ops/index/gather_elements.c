@@ -13,15 +13,29 @@ static Status gather_elements_infer(Node *n) {
   return node_output(n, 0, type, &n->in[1]->shape);
 }
 
-static void pick(const Node *n, size_t i, ptrdiff_t at) {
+static void pick(const Node *n, const ElementsRun *run) {
   size_t item = dtype_bytes(n->in[0]->type);
-  char *to = (char *)n->out[0]->data + i * item;
-  if (at >= 0) copy_element(to, (const char *)n->in[0]->data + (size_t)at * item, item);
-  else if (n->in[0]->type == DTYPE_FLOAT32) *(float *)to = NAN;
-  else memset(to, 0, item);
+  char *to = (char *)n->out[0]->data + run->from * item;
+  for (size_t i = 0; i < run->count; i++, to += item) {
+    ptrdiff_t at = elements_at(run, i);
+    if (at >= 0) copy_element(to, (const char *)n->in[0]->data + (size_t)at * item, item);
+    else memset(to, 0, item);
+  }
 }
 
-static void gather_elements_run(const Node *n) { elements_each(n, &n->in[0]->shape, 1, pick); }
+static void pick_floats(const Node *n, const ElementsRun *run) {
+  const ElementsRun r = *run; /* that it does not change, the compiler sees of a copy alone */
+  const float *x = in_f32(n, 0);
+  float *to = out_f32(n, 0) + r.from;
+  for (size_t i = 0; i < r.count; i++) {
+    ptrdiff_t at = elements_at(&r, i);
+    to[i] = at < 0 ? NAN : x[at];
+  }
+}
+
+static void gather_elements_run(const Node *n) {
+  elements_each(n, &n->in[0]->shape, 1, n->in[0]->type == DTYPE_FLOAT32 ? pick_floats : pick);
+}
 
 static Status gather_elements_grad(Grad *g) {
   Node *n = g->node;

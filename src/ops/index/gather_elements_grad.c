@@ -22,8 +22,14 @@ static Status gather_elements_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &dx);
 }
 
-static void add(const Node *n, size_t i, ptrdiff_t at) {
-  if (at >= 0) out_f32(n, 0)[at] += in_f32(n, 0)[i];
+static void add(const Node *n, const ElementsRun *run) {
+  const ElementsRun r = *run;
+  const float *dy = in_f32(n, 0) + r.from;
+  float *dx = out_f32(n, 0);
+  for (size_t i = 0; i < r.count; i++) {
+    ptrdiff_t at = elements_at(&r, i);
+    if (at >= 0) dx[at] += dy[i];
+  }
 }
 
 static void gather_elements_grad_run(const Node *n) {

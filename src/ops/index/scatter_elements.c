@@ -2,6 +2,7 @@
  * line separately. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "ops/index/elements.h"
 #include "graph/same_shape.h"
 #include "ops/index/scatter_reduction.h"
@@ -14,15 +15,23 @@ static Status scatter_elements_infer(Node *n) {
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
-static void put(const Node *n, size_t i, ptrdiff_t at) {
+static void put(const Node *n, const ElementsRun *run) {
+  const ElementsRun r = *run; /* that it does not change, the compiler sees of a copy alone */
   size_t item = dtype_bytes(n->in[0]->type);
-  if (at >= 0)
-    scatter_row(SCATTER_NONE, (char *)n->out[0]->data + (size_t)at * item, (const char *)n->in[2]->data + i * item, 1,
-                item);
+  const char *from = (const char *)n->in[2]->data + r.from * item;
+  char *to = n->out[0]->data;
+  for (size_t i = 0; i < r.count; i++, from += item) {
+    ptrdiff_t at = elements_at(&r, i);
+    if (at >= 0) copy_element(to + (size_t)at * item, from, item);
+  }
 }
 
-static void reduce(const Node *n, size_t i, ptrdiff_t at) {
-  if (at >= 0) scatter_row(scatter_kind(n), out_f32(n, 0) + at, in_f32(n, 2) + i, 1, sizeof(float));
+static void reduce(const Node *n, const ElementsRun *run) {
+  ScatterKind kind = scatter_kind(n);
+  for (size_t i = 0; i < run->count; i++) {
+    ptrdiff_t at = elements_at(run, i);
+    if (at >= 0) scatter_row(kind, out_f32(n, 0) + at, in_f32(n, 2) + run->from + i, 1, sizeof(float));
+  }
 }
 
 static void scatter_elements_run(const Node *n) {

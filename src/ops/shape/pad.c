@@ -126,6 +126,20 @@ static int64_t source_of(PadMode mode, int64_t i, int64_t begin, int64_t size) {
   return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at;
 }
 
+/* A row of the last dim: its frame element by element, x between them as it is. */
+static void repeat_row(const Pad *p, char *to, const char *from, int last, int64_t size, int64_t padded, size_t item) {
+  int64_t begin = p->begin[last], first = begin > 0 ? begin : 0, end = begin + size < padded ? begin + size : padded;
+  if (first > padded) first = padded;
+  if (end < first) end = first;
+  for (int64_t i = 0; i < padded; i++) {
+    if (i == first && i < end) {
+      copy_bytes(to + (size_t)first * item, from + (size_t)(first - begin) * item, (size_t)(end - first) * item);
+      i = end;
+    }
+    if (i < padded) copy_element(to + (size_t)i * item, from + (size_t)source_of(p->mode, i, begin, size) * item, item);
+  }
+}
+
 static void run_repeating(const Node *n, const Pad *p) {
   const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
   size_t stride[RANK_MAX], item = dtype_bytes(n->in[0]->type), count = out_count(n, 0);
@@ -137,9 +151,8 @@ static void run_repeating(const Node *n, const Pad *p) {
   while (last >= 0 && count) {
     size_t row = 0;
     for (int d = 0; d < last; d++) row += (size_t)source_of(p->mode, index[d], p->begin[d], x->dim[d]) * stride[d];
-    const char *from = (const char *)n->in[0]->data + row * item;
-    for (int64_t i = 0; i < y->dim[last]; i++, to += item)
-      copy_element(to, from + (size_t)source_of(p->mode, i, p->begin[last], x->dim[last]) * item, item);
+    repeat_row(p, to, (const char *)n->in[0]->data + row * item, last, x->dim[last], y->dim[last], item);
+    to += (size_t)y->dim[last] * item;
     int d = last - 1;
     while (d >= 0 && ++index[d] == y->dim[d]) index[d--] = 0;
     if (d < 0) return;
