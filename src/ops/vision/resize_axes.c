@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/copy.h"
+#include "simd.h"
 #include "threads.h"
 
 typedef struct Rule {
@@ -198,6 +200,12 @@ static bool changes_nothing(const ResizeAxis *t) {
   return t->in == t->out;
 }
 
+static bool doubles(const ResizeAxis *t) {
+  for (size_t o = 0; o < t->out; o++)
+    if (t->index[o] != (int32_t)(o / 2)) return false;
+  return t->taps == 1 && t->out == 2 * t->in;
+}
+
 static Status make_axis(Node *n, const Rule *r, const Along *along, int a, ResizeAxis *t) {
   size_t cells;
   if ((t->in == 0 && t->out) || t->in > INT32_MAX)
@@ -214,6 +222,7 @@ static Status make_axis(Node *n, const Rule *r, const Along *along, int a, Resiz
   for (size_t o = 0; o < t->out; o++)
     fill_place(r, t, place_of(r, along, t, o), start, shrink, t->index + o * t->taps, t->weight + o * t->taps);
   t->same = changes_nothing(t);
+  t->twice = doubles(t);
   return STATUS_OK;
 }
 
@@ -227,6 +236,7 @@ Status resize_read(Node *n, const Shape *x, int first, Shape *y, Resize **out) {
   Resize *r = *out = NODE_PARAMS(n, Resize);
   if (!r) return STATUS_OUT_OF_MEMORY;
   r->rank = x->rank;
+  r->picks = rule.mode == NEAREST;
   r->outside = node_float(n, "extrapolation_value", 0);
   for (int a = 0; a < x->rank; a++) {
     r->axis[a] = (ResizeAxis){.in = (size_t)x->dim[a], .out = (size_t)y->dim[a]};
@@ -245,6 +255,35 @@ typedef struct Step {
   float *to;
 } Step;
 
+/* Each of x twice, four by four; how many of x. */
+static size_t twice(const float *x, size_t count, float *y) {
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    f32x4 v = f32x4_load(x + i);
+    f32x4_store(y + 2 * i, __builtin_shufflevector(v, v, 0, 0, 1, 1));
+    f32x4_store(y + 2 * i + 4, __builtin_shufflevector(v, v, 2, 2, 3, 3));
+  }
+  return i;
+}
+
+/* Lines from … to - 1 along the last dim that changes, whose numbers lie side by side. */
+static void step_lines(void *context, size_t from, size_t to) {
+  const Step *s = context;
+  const ResizeAxis *t = s->axis;
+  for (size_t line = from; line < to; line++) {
+    const float *x = s->from + line * t->in, *weight = t->weight;
+    const int32_t *index = t->index;
+    float *y = s->to + line * t->out;
+    size_t done = t->twice ? 2 * twice(x, t->in, y) : 0;
+    index += done * t->taps, weight += done * t->taps;
+    for (size_t o = done; o < t->out; o++, index += t->taps, weight += t->taps) {
+      float sum = index[0] < 0 ? s->r->outside : weight[0] * x[index[0]];
+      for (size_t k = 1; k < t->taps && index[0] >= 0; k++) sum += weight[k] * x[index[k]];
+      y[o] = sum;
+    }
+  }
+}
+
 /* Rows from … to - 1 of (outer, out); a row is `inner` numbers. */
 static void step_forward(void *context, size_t from, size_t to) {
   const Step *s = context;
@@ -255,6 +294,10 @@ static void step_forward(void *context, size_t from, size_t to) {
     float *y = s->to + row * s->inner;
     if (index[0] < 0) {
       for (size_t i = 0; i < s->inner; i++) y[i] = s->r->outside;
+      continue;
+    }
+    if (s->r->picks) {
+      copy_bytes(y, x + (size_t)index[0] * s->inner, s->inner * sizeof *y);
       continue;
     }
     for (size_t i = 0; i < s->inner; i++) y[i] = weight[0] * x[(size_t)index[0] * s->inner + i];
@@ -277,21 +320,24 @@ static void step_gradient(void *context, size_t from, size_t to) {
   }
 }
 
-/* Numbers before axis a when the axes before it are resized, those behind not; and behind it. */
-static void around(const Resize *r, int a, size_t *outer, size_t *inner) {
+/* Numbers before axis a when the axes before it are resized, those behind not, or where the last is the first the other
+ * way round; and behind it. */
+static void around(const Resize *r, int a, bool last_first, size_t *outer, size_t *inner) {
   *outer = *inner = 1;
-  for (int i = 0; i < r->rank; i++) *(i < a ? outer : inner) *= i < a ? r->axis[i].out : i > a ? r->axis[i].in : 1;
+  for (int i = 0; i < r->rank; i++)
+    if (i != a) *(i < a ? outer : inner) *= (i < a) != last_first ? r->axis[i].out : r->axis[i].in;
 }
 
-/* The steps change between two buffers, of the largest value between two steps. */
+/* The steps change between two buffers, of the largest value between two steps, in either order. */
 static bool between(const Resize *r, size_t *floats) {
   size_t largest = 0;
-  for (int end = 1; end < r->rank; end++) {
-    size_t count = 1;
-    for (int i = 0; i < r->rank; i++)
-      if (!size_multiply(count, i < end ? r->axis[i].out : r->axis[i].in, &count)) return false;
-    if (count > largest) largest = count;
-  }
+  for (int end = 1; end < r->rank; end++)
+    for (int order = 0; order <= r->picks; order++) {
+      size_t count = 1;
+      for (int i = 0; i < r->rank; i++)
+        if (!size_multiply(count, (i < end) != order ? r->axis[i].out : r->axis[i].in, &count)) return false;
+      if (count > largest) largest = count;
+    }
   return *floats = (largest + 15) / 16 * 16, true;
 }
 
@@ -308,16 +354,17 @@ static void run(const Resize *r, const float *from, float *to, float *scratch, b
   size_t floats = 0, outer, inner, all = 1;
   between(r, &floats);
   for (int i = 0; i < r->rank; i++) {
-    int a = gradient ? r->rank - 1 - i : i;
+    int a = gradient || r->picks ? r->rank - 1 - i : i;
     if (!r->axis[a].same) axes[count++] = a;
     all *= r->axis[i].in;
   }
   if (!count) memcpy(to, from, all * sizeof *to);
   for (int i = 0; i < count; i++) {
-    around(r, axes[i], &outer, &inner);
+    around(r, axes[i], r->picks && !gradient, &outer, &inner);
     const ResizeAxis *t = &r->axis[axes[i]];
     Step s = {r, t, inner, from, i == count - 1 ? to : scratch + (i & 1 ? floats : 0)};
     if (gradient) threads_split(outer, threads_grain(t->taps * t->out * inner), step_gradient, &s);
+    else if (inner == 1) threads_split(outer, threads_grain(t->taps * t->out), step_lines, &s);
     else threads_split(outer * t->out, threads_grain(t->taps * inner), step_forward, &s);
     from = s.to;
   }
