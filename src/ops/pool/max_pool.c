@@ -5,7 +5,7 @@
 
 #include "graph/second_output.h"
 #include "ops/pool/pool.h"
-#include "kernels/vector_math.h"
+#include "simd.h"
 #include "threads.h"
 
 static Status max_pool_infer(Node *n) {
@@ -67,20 +67,32 @@ enum { COLUMNS = 2048 };
 
 static inline f32x4 larger_of(f32x4 best, f32x4 x) { return f32x4_select((x > best) | (x != x), x, best); }
 
+/* y = the larger of a and b; y may be a. */
+static void take_row(float *y, const float *a, const float *b, size_t width) {
+  size_t c = 0;
+  for (; c + 4 <= width; c += 4) f32x4_store(y + c, larger_of(f32x4_load(a + c), f32x4_load(b + c)));
+  for (; c < width; c++) y[c] = beats(b[c], a[c]) ? b[c] : a[c];
+}
+
 /* largest[c] of all the rows that a row of windows sees. */
 static void columns_run(const Window *w, const Row *r, const float *x, float *largest) {
   size_t width = w->in[1];
-  for (size_t c = 0; c < width; c += 4) {
-    f32x4 best = f32x4_splat(-INFINITY);
-    for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
-      for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step)
-        best = larger_of(best, f32x4_load_up_to(x + i * width + c, width - c));
-    f32x4_store(largest + c, best);
-  }
+  const float *first = NULL, *so_far = NULL;
+  for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
+    for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step) {
+      const float *row = x + i * width;
+      if (!first) {
+        first = row;
+        continue;
+      }
+      take_row(largest, so_far ? so_far : first, row, width);
+      so_far = largest;
+    }
+  if (!so_far) memcpy(largest, first, width * sizeof *largest);
 }
 
 static void values_run(const Window *w, const Row *r, PoolRange fours, const float *x, float *y) {
-  float column[COLUMNS + 4];
+  float column[COLUMNS];
   size_t stride = w->stride[1];
   columns_run(w, r, x, column);
   for (size_t j = fours.from; j < fours.to; j += 4) {
