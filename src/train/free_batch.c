@@ -10,74 +10,7 @@
 
 #include "graph/known.h"
 #include "graph/op.h"
-
-enum { NO_AXIS = -1, SEVERAL = -2 };
-
-/* By name, between spaces: these keep examples apart wherever the batch is, as their shapes show, */
-static const char anywhere[] =
-    " Abs Acos Acosh Add And Asin Asinh Atan Atanh BiasGelu BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast "
-    "CastLike Ceil Celu Clip Cos Cosh Div Dropout Elu Equal Erf Exp Expand FastGelu Floor FusedMatMul Gelu Gemm "
-    "Greater "
-    "GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log MatMul Max Mean Min Mish "
-    "Mod Mul Neg Not Or PRelu Pow QuickGelu Reciprocal ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
-    "ReduceProd ReduceSum Relu Reshape Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softplus Softsign Sqrt "
-    "Squeeze Sub Sum Tan Tanh Tile Transpose Unsqueeze Where Xor ";
-/* these where it is the first dim, */
-static const char first[] = " Attention AveragePool BatchNormalization Conv ConvTranspose GlobalAveragePool "
-                            "GlobalMaxPool MatMulNBits MaxPool Pad Resize ";
-/* these where it is another dim than their axis, */
-static const char off_axis[] = " ArgMax ArgMin Concat DequantizeLinear Gather GatherElements Hardmax LogSoftmax "
-                               "QuantizeLinear Softmax Split TopK ";
-/* these where it is before their axis. */
-static const char before_axis[] = " Flatten LayerNormalization RMSNormalization SimplifiedLayerNormalization ";
-
-/* Of those anywhere, these broadcast their operands. */
-static const char elementwise[] = " Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less "
-                                  "LessOrEqual Max Mean Min Mod Mul Or PRelu Pow Sub Sum Where Xor ";
-
-static bool is_among(const Node *n, const char *names) {
-  size_t length = strlen(n->op->name);
-  for (const char *at = names; (at = strstr(at, n->op->name)); at++)
-    if (at[-1] == ' ' && at[length] == ' ') return true;
-  return false;
-}
-
-static int axis_of(const Value *v) {
-  int axis = NO_AXIS;
-  for (int i = 0; i < v->shape.rank; i++)
-    if (dim_is_symbol(v->shape.dim[i])) axis = axis == NO_AXIS ? i : SEVERAL;
-  return axis;
-}
-
-static const Value *carrier(const Node *n) {
-  for (int i = 0; i < n->in_count; i++)
-    if (n->in[i] && axis_of(n->in[i]) != NO_AXIS) return n->in[i];
-  return NULL;
-}
-
-/* ---- which node keeps examples apart ---- */
-
-static bool is_recurrent(const Node *n) { return is_among(n, " LSTM GRU RNN "); }
-static int recurrent_batch(const Node *n) { return node_int(n, "layout", 0) ? 0 : 1; }
-
-static int own_axis(const Node *n, int rank) {
-  bool from_0 = is_among(n, " ArgMax ArgMin Gather GatherElements Split ");
-  bool from_1 = is_among(n, " DequantizeLinear Flatten QuantizeLinear ");
-  int64_t axis = node_int(n, "axis", from_0 ? 0 : from_1 ? 1 : -1);
-  return (int)(axis < 0 ? axis + rank : axis);
-}
-
-static bool keeps_apart(const Node *n, const Value *v) {
-  int axis = axis_of(v);
-  if (axis == SEVERAL) return false;
-  if (is_among(n, anywhere)) return true;
-  if (is_among(n, first)) return axis == 0;
-  if (is_recurrent(n)) return v == n->in[0] && axis == recurrent_batch(n) && !has_in(n, 4);
-  if (is_among(n, " Gather ") && v != n->in[0]) return true; /* of a table by the examples' indices */
-  if (is_among(n, " Gather ") && n->in[1] && axis_of(n->in[1]) != NO_AXIS) return false;
-  if (is_among(n, off_axis)) return axis != own_axis(n, v->shape.rank);
-  return is_among(n, before_axis) && axis < own_axis(n, v->shape.rank);
-}
+#include "train/batch_axis.h"
 
 /* ---- what was written as a number ---- */
 
@@ -89,13 +22,14 @@ typedef struct Merged {
 
 typedef struct Free {
   Graph *g;
-  Dim batch;      /* the symbol */
-  int64_t size;   /* what it was */
-  int original;   /* values of the model itself */
-  bool *fed;      /* by a value's index: it depends on what is fed, */
-  bool *learned;  /* on what may train, whose contents must not be looked at (Value.settled) */
-  Value *count;   /* int64 (1): the batch; NULL until it is needed */
-  Merged *merged; /* with an outer part above 1 */
+  Dim batch;        /* the symbol */
+  int64_t size;     /* what it was */
+  int original;     /* values of the model itself */
+  bool *fed;        /* by a value's index: it depends on what is fed, */
+  bool *learned;    /* on what may train, whose contents must not be looked at (Value.settled) */
+  size_t *elements; /* by a value's index: how many there were */
+  Value *count;     /* int64 (1): the batch; NULL until it is needed */
+  Merged *merged;   /* with an outer part above 1 */
   int merged_count, merged_capacity;
 } Free;
 
@@ -108,7 +42,7 @@ static bool is_number(const Value *v) {
 /* How many pieces of every example lie before the next example's: the dims before the batch's and the outer part of
  * that. */
 static int64_t pieces_of(const Free *f, const Value *v) {
-  int axis = axis_of(v);
+  int axis = batch_axis(v);
   int64_t pieces = (int64_t)shape_span(&v->shape, 0, axis);
   for (int i = 0; i < f->merged_count; i++)
     if (f->merged[i].dim == v->shape.dim[axis]) pieces *= f->merged[i].outer;
@@ -117,9 +51,9 @@ static int64_t pieces_of(const Free *f, const Value *v) {
 
 /* Whether these are the last dims of v, from the batch's on but one. */
 static bool has_rest(const Value *v, const Shape *to, int from) {
-  int rank = v->shape.rank - axis_of(v), rest = to->rank - from;
+  int rank = v->shape.rank - batch_axis(v), rest = to->rank - from;
   return rank == rest &&
-         memcmp(&v->shape.dim[axis_of(v) + 1], &to->dim[from + 1], (size_t)(rest - 1) * sizeof(Dim)) == 0;
+         memcmp(&v->shape.dim[batch_axis(v) + 1], &to->dim[from + 1], (size_t)(rest - 1) * sizeof(Dim)) == 0;
 }
 
 /* Which dim of the shape that v gets is the batch's: where what comes before has `pieces` elements there may be
@@ -159,7 +93,7 @@ static bool reshape(Free *f, Node *n, const Shape *to) {
 static Value *batch_count(Free *f) {
   Graph *g = f->g;
   for (int i = 0; i < g->input_count && !f->count; i++)
-    if (axis_of(g->inputs[i]) == 0)
+    if (batch_axis(g->inputs[i]) == 0)
       f->count = emit(g, "Slice", emit_shape(g, g->inputs[i]), emit_ints(g, (int64_t[]){0}, 1),
                       emit_ints(g, (int64_t[]){1}, 1));
   return f->count;
@@ -170,20 +104,28 @@ static bool is_uniform(const Free *f, const Value *v, int axis);
 /* Rows of a table by indices, which are the same. */
 static bool is_gathered(const Free *f, const Node *n, int axis) {
   const Value *at = n->in[1];
-  return is_among(n, " Gather ") && own_axis(n, n->in[0]->shape.rank) == 0 && axis < at->shape.rank &&
+  int own = batch_among(n, " Gather ") ? batch_own_axis(n, n->in[0]->shape.rank) : (int)node_int(n, "batch_dims", 0);
+  return batch_among(n, " Gather GatherND ") && own == 0 && axis < at->shape.rank - batch_among(n, " GatherND ") &&
          !f->learned[at->index] && is_uniform(f, at, axis);
 }
 
 /* An Expand has repeated its input along the axis. */
 static bool is_expanded(const Node *n, const Value *v, int axis) {
-  if (!is_among(n, " Expand ")) return false;
+  if (!batch_among(n, " Expand ")) return false;
   int at = axis - (v->shape.rank - n->in[0]->shape.rank);
   return at < 0 || n->in[0]->shape.dim[at] == 1;
+}
+
+static int axis_before(const Node *transpose, int axis) {
+  const Attr *perm = node_attr(transpose, "perm", ATTR_INTS);
+  return perm ? (int)perm->ints[axis] : transpose->in[0]->shape.rank - 1 - axis;
 }
 
 /* Whether a constant's parts along an axis are all the same. */
 static bool is_uniform(const Free *f, const Value *v, int axis) {
   if (v->producer && (is_expanded(v->producer, v, axis) || is_gathered(f, v->producer, axis))) return true;
+  if (v->producer && batch_among(v->producer, " Transpose "))
+    return is_uniform(f, v->producer->in[0], axis_before(v->producer, axis));
   if (v->producer && f->learned[v->index]) return false;
   const char *bytes = v->kind == VALUE_CONSTANT ? v->data : known_data((Value *)(uintptr_t)v);
   size_t outer = shape_span(&v->shape, 0, axis),
@@ -203,42 +145,50 @@ static Value *first_of(Free *f, Value *v, int axis) {
               emit_ints(g, (int64_t[]){axis}, 1));
 }
 
+/* These dims, with the batch at `axis`. */
+static Value *with_batch(Free *f, const int64_t *dims, int rank, int axis) {
+  Value *parts[3];
+  int count = 0;
+  if (axis > 0) parts[count++] = emit_ints(f->g, dims, axis);
+  parts[count++] = batch_count(f);
+  if (axis < rank - 1) parts[count++] = emit_ints(f->g, dims + axis + 1, rank - 1 - axis);
+  return emit_first(f->g, "Concat", ATTRS(attr_of_int("axis", 0)), parts, count);
+}
+
+static Value *repeated(Free *f, Value *once, int axis) {
+  const int64_t ones[RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+  return emit(f->g, "Expand", once, with_batch(f, ones, once->shape.rank, axis));
+}
+
 /* What is the same for every example and was there once, or once for each of the batch. */
 static bool repeat(Free *f, Value **v, int axis) {
-  Graph *g = f->g;
-  Value *old = *v, *parts[3];
-  const int64_t ones[RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
-  int rank = old->shape.rank, count = 0;
-  if (old->index >= f->original || f->fed[old->index] || axis >= rank) return false;
+  Value *old = *v;
+  if (old->index >= f->original || f->fed[old->index] || axis >= old->shape.rank) return false;
   if (old->shape.dim[axis] != 1 && !(old = first_of(f, old, axis))) return false;
-  if (axis > 0) parts[count++] = emit_ints(g, ones, axis);
-  parts[count++] = batch_count(f);
-  if (axis < rank - 1) parts[count++] = emit_ints(g, ones, rank - 1 - axis);
-  Value *shape = emit_first(g, "Concat", ATTRS(attr_of_int("axis", 0)), parts, count);
-  return (*v = emit(g, "Expand", old, shape)) != NULL;
+  return (*v = repeated(f, old, axis)) != NULL;
 }
 
 static bool repeat_others(Free *f, Node *n, int from, int axis) {
   for (int i = from; i < n->in_count; i++)
-    if (n->in[i] && axis_of(n->in[i]) == NO_AXIS && !repeat(f, &n->in[i], axis)) return false;
+    if (n->in[i] && batch_axis(n->in[i]) == NO_AXIS && !repeat(f, &n->in[i], axis)) return false;
   return true;
 }
 
 /* First states have the batch where the layer has it, or none: those that are fed may be of layers in their first dim.
  */
 static bool repeat_states(Free *f, Node *n) {
-  int axis = recurrent_batch(n);
+  int axis = batch_axis_of_layer(n);
   for (int i = 5; i < n->in_count; i++)
-    if (n->in[i] && axis_of(n->in[i]) != NO_AXIS && axis_of(n->in[i]) != axis) return false;
+    if (n->in[i] && batch_axis(n->in[i]) != NO_AXIS && batch_axis(n->in[i]) != axis) return false;
   return repeat_others(f, n, 5, axis);
 }
 
 /* Operands that are the same for every example, as masks are, are broadcast. */
 static bool broadcast(Free *f, Node *n, const Value *v) {
-  int from_last = v->shape.rank - axis_of(v);
+  int from_last = v->shape.rank - batch_axis(v);
   for (int i = 0; i < n->in_count; i++) {
     Value *other = n->in[i];
-    int axis = other && axis_of(other) == NO_AXIS ? other->shape.rank - from_last : -1;
+    int axis = other && batch_axis(other) == NO_AXIS ? other->shape.rank - from_last : -1;
     if (axis >= 0 && other->shape.dim[axis] != 1 && !(n->in[i] = first_of(f, other, axis))) return false;
   }
   return true;
@@ -248,19 +198,102 @@ static bool broadcast(Free *f, Node *n, const Value *v) {
 static bool expand(Free *f, Node *n, const Value *v) {
   const Dim *to = v == n->in[0] && is_number(n->in[1]) ? known_of(n->in[1]) : NULL;
   int64_t dims[RANK_MAX];
-  int rank = n->out[0]->shape.rank, axis = rank - (v->shape.rank - axis_of(v));
+  int rank = n->out[0]->shape.rank, axis = rank - (v->shape.rank - batch_axis(v));
   if (!to || n->in[1]->shape.rank != 1 || n->in[1]->shape.dim[0] != rank) return true;
   for (int i = 0; i < rank; i++) dims[i] = i == axis ? 1 : to[i];
   return (n->in[1] = emit_ints(f->g, dims, rank)) != NULL;
 }
 
-static bool adapt(Free *f, Node *n, const Value *v) {
-  if (is_among(n, elementwise)) return broadcast(f, n, v);
-  if (is_among(n, " Expand ")) return expand(f, n, v);
-  if (is_among(n, " Reshape ") && v != n->in[0]) return true;
-  if (is_among(n, " Reshape ")) return reshape(f, n, &n->out[0]->shape);
-  if (is_among(n, " Concat ")) return repeat_others(f, n, 0, axis_of(v));
-  if (is_recurrent(n)) return repeat_states(f, n);
+/* The sizes that an exporter wrote: the first is the batch's. */
+static bool resize(Free *f, Node *n) {
+  const Dim *sizes = has_in(n, 3) ? known_of(n->in[3]) : NULL;
+  int rank = n->in[0]->shape.rank;
+  if (!sizes || n->in[3]->shape.dim[0] != rank || sizes[0] != f->size || node_attr(n, "axes", ATTR_INTS)) return true;
+  return (n->in[3] = with_batch(f, sizes, rank, 0)) != NULL;
+}
+
+/* Node n is to be as `made`, the last one of the graph, which goes. */
+static bool become(Free *f, Node *n, Value *made) {
+  if (!made) return false;
+  const Node *m = made->producer;
+  n->op = m->op, n->version = m->version;
+  n->in = m->in, n->in_count = m->in_count;
+  n->attrs = m->attrs, n->attr_count = m->attr_count;
+  n->params = NULL;
+  f->g->node_count--;
+  return true;
+}
+
+static bool counts_up(Value *v, size_t count) {
+  const int64_t *numbers = v->type == DTYPE_INT64 && shape_elements(&v->shape) == count ? known_data(v) : NULL;
+  for (size_t i = 0; numbers && i < count; i++)
+    if (numbers[i] != (int64_t)i) return false;
+  return numbers != NULL;
+}
+
+/* All rows in their order, as an exporter writes a pool to 1 × 1: a Reshape. */
+static bool gather(Free *f, Node *n, Value *v) {
+  int rank = v->shape.rank, count = n->in[1]->shape.rank;
+  if (v != n->in[0] || batch_axis(v) != batch_own_axis(n, rank)) return true;
+  size_t rows = f->elements[v->index] / shape_span(&v->shape, 1, rank);
+  if (v->shape.dim[0] == f->batch || !counts_up(n->in[1], rows) || count + rank - 1 > RANK_MAX) return false;
+  int64_t dims[RANK_MAX];
+  for (int i = 0; i < count; i++) dims[i] = n->in[1]->shape.dim[i];
+  for (int i = 1; i < rank; i++) dims[count + i - 1] = v->shape.dim[i];
+  Shape to = {.rank = count + rank - 1};
+  memcpy(to.dim, dims, sizeof dims);
+  return become(f, n, emit(f->g, "Reshape", v, emit_ints(f->g, dims, to.rank))) && reshape(f, n, &to);
+}
+
+/* The indices of the first example but its own; NULL where it is not so that each example looks into itself alone, and
+ * all look alike:
+ *
+ *   (batch, …, k) with i at [i, …, 0] ─▶ (1, …, k - 1) */
+static Value *own_indices(Free *f, Value *indices) {
+  const int64_t *at = known_data(indices);
+  Shape once = indices->shape;
+  int depth = (int)once.dim[once.rank - 1];
+  size_t rows = shape_span(&once, 1, once.rank - 1), count = 0;
+  if (!at || indices->type != DTYPE_INT64 || once.rank < 2 || once.dim[0] != f->size || depth < 2) return NULL;
+  int64_t *kept = ARENA_ARRAY(f->g->arena, int64_t, rows *(size_t)depth);
+  for (size_t i = 0; kept && i < rows * (size_t)f->size; i++)
+    for (int k = 0; k < depth; k++) {
+      int64_t wanted = k == 0 ? (int64_t)(i / rows) : at[i % rows * (size_t)depth + (size_t)k];
+      if (at[i * (size_t)depth + (size_t)k] != wanted) return NULL;
+      if (k > 0 && i < rows) kept[count++] = wanted;
+    }
+  once.dim[0] = 1, once.dim[once.rank - 1] = depth - 1;
+  return kept ? graph_constant(f->g, graph_fresh_name(f->g, "indices"), DTYPE_INT64, &once, kept) : NULL;
+}
+
+static bool gather_nd(Free *f, Node *n, Value *v) {
+  int64_t batch_dims = node_int(n, "batch_dims", 0), depth = n->in[1]->shape.dim[n->in[1]->shape.rank - 1];
+  if (batch_axis(v) >= batch_dims + depth) return true;
+  Value *own = batch_axis(v) == 0 && batch_dims == 0 ? own_indices(f, n->in[1]) : NULL;
+  return own && become(f, n, emit_with(f->g, "GatherND", ATTRS(attr_of_int("batch_dims", 1)), v, repeated(f, own, 0)));
+}
+
+/* A constant that an exporter wrote once for each example, expanded to as many as there are. */
+static bool expand_constant(Free *f, Node *n) {
+  const Dim *to = known_of(n->in[1]);
+  Value *once = n->in[0];
+  int first = to ? (int)n->in[1]->shape.dim[0] - once->shape.rank : 0;
+  for (int i = 0; to && i < once->shape.rank; i++)
+    if (first + i >= 0 && dim_is_symbol(to[first + i]) && once->shape.dim[i] != 1)
+      return (n->in[0] = first_of(f, once, i)) != NULL;
+  return true;
+}
+
+static bool adapt(Free *f, Node *n, Value *v) {
+  if (batch_is_elementwise(n)) return broadcast(f, n, v);
+  if (batch_among(n, " Expand ")) return expand(f, n, v);
+  if (batch_among(n, " Reshape ") && v != n->in[0]) return true;
+  if (batch_among(n, " Reshape ")) return reshape(f, n, &n->out[0]->shape);
+  if (batch_among(n, " Resize ")) return resize(f, n);
+  if (batch_among(n, " Gather ")) return gather(f, n, v);
+  if (batch_among(n, " GatherND ") && v == n->in[0]) return gather_nd(f, n, v);
+  if (batch_among(n, " Concat GatherElements ScatterElements ")) return repeat_others(f, n, 0, batch_axis(v));
+  if (batch_is_recurrent(n)) return repeat_states(f, n);
   return true;
 }
 
@@ -278,17 +311,23 @@ static bool kept_batch(Free *f, Node *n, const Shape *was) {
   int i = 0;
   while (!n->out[i] && i < n->out_count - 1) i++;
   Value *v = n->out[i];
-  int axis = v ? axis_of(v) : NO_AXIS;
-  if (is_among(n, " Shape Size ")) return true;
+  int axis = v ? batch_axis(v) : NO_AXIS;
+  if (batch_among(n, " Shape Size ")) return true;
   if (axis < 0) return false;
-  if (!is_among(n, " Reshape Flatten ")) return has_symbol_of(n, v->shape.dim[axis]);
+  if (!batch_among(n, " Reshape Flatten ")) return has_symbol_of(n, v->shape.dim[axis]);
   int64_t before = (int64_t)shape_span(&v->shape, 0, axis), outer = before ? pieces_of(f, n->in[0]) / before : 0;
   if (was->dim[axis] == f->size) v->shape.dim[axis] = f->batch;
   return outer <= 1 || note_merged(f, v->shape.dim[axis], outer);
 }
 
+static bool is_fed(const Free *f, const Node *n) {
+  for (int i = 0; i < n->out_count; i++)
+    if (n->out[i] && f->fed[n->out[i]->index]) return true;
+  return false;
+}
+
 static bool free_node(Free *f, Node *n) {
-  const Value *v = carrier(n);
+  Value *v = batch_carrier(n);
   Shape was = {0};
   for (int i = 0; i < n->in_count; i++)
     for (int k = 0; n->in[i] && n->in[i]->index < f->original && k < n->out_count; k++)
@@ -296,10 +335,12 @@ static bool free_node(Free *f, Node *n) {
         f->fed[n->out[k]->index] |= f->fed[n->in[i]->index];
         f->learned[n->out[k]->index] |= f->learned[n->in[i]->index];
       }
+  if (!is_fed(f, n)) return true;
   if (v && n->out[0]) was = n->out[0]->shape;
-  if (v && !(keeps_apart(n, v) && adapt(f, n, v))) return false;
+  if (v && !(batch_keeps_apart(n, v) && adapt(f, n, v))) return false;
+  if (!v && batch_among(n, " Expand ") && !expand_constant(f, n)) return false;
   for (int i = 0; i < n->out_count; i++)
-    if (n->out[i]) n->out[i]->ahead = false, n->out[i]->data = NULL;
+    if (n->out[i]) n->out[i]->ahead = false, n->out[i]->data = NULL, n->out[i]->known = NULL;
   n->scratch_bytes = 0;
   return n->op->infer(n) == STATUS_OK && (!v || kept_batch(f, n, &was));
 }
@@ -327,9 +368,11 @@ static const Node *free_all(Graph *g, int64_t size) {
   Free f = {.g = g, .size = size, .original = g->value_count, .batch = graph_symbol(g, "batch")};
   f.fed = ARENA_ARRAY(g->arena, bool, g->value_count);
   f.learned = ARENA_ARRAY(g->arena, bool, g->value_count);
-  if (!f.fed || !f.learned) return g->nodes[0];
+  f.elements = ARENA_ARRAY(g->arena, size_t, g->value_count);
+  if (!f.fed || !f.learned || !f.elements) return g->nodes[0];
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];
+    f.elements[i] = shape_elements(&v->shape);
     f.learned[i] = v->kind == VALUE_CONSTANT && v->initializer && dtype_is_float(v->type);
   }
   for (int i = 0; i < g->input_count; i++) {
@@ -377,11 +420,12 @@ BatchFreed batch_free(Graph *g, const Node **why) {
   Graph *trial = values ? graph_clone(g, &arena, &missed, NULL, values, count) : NULL;
   const Node *at = trial ? free_all(trial, size) : NULL;
   for (int i = 0; i < g->output_count && trial && !at; i++)
-    if (axis_of(g->outputs[i]->twin) != 0) at = g->outputs[i]->twin->producer;
+    if (batch_axis(g->outputs[i]->twin) != 0) at = g->outputs[i]->twin->producer;
   bool good = trial && !at;
-  if (at)
-    for (int i = 0; i < g->node_count; i++)
-      if (g->nodes[i]->op == at->op && strcmp(g->nodes[i]->name, at->name) == 0) *why = g->nodes[i];
+  for (int i = 0; i < g->node_count && at; i++)
+    for (int k = 0; k < g->nodes[i]->out_count; k++)
+      if (g->nodes[i]->out[k] && g->nodes[i]->out[k]->twin && g->nodes[i]->out[k]->twin->producer == at)
+        *why = g->nodes[i];
   bool out = arena.failed || missed.status == STATUS_OUT_OF_MEMORY;
   arena_free(&arena);
   if (!good) return out ? BATCH_BROKEN : BATCH_KEPT;

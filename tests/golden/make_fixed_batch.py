@@ -1,19 +1,17 @@
 """Makes fixed_batch/: networks as PyTorch's two exporters write them by default, with the batch of the example in every
 shape; fixed_batch.json has the outputs of three examples, one at a time, and the losses of three steps on them together.
-
-It needs a PyTorch newer than Debian's, from PyPI:
-  python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript
-  build/venv/bin/python tests/golden/make_fixed_batch.py
+Run as todays_export.py says.
 """
 
 import json
 import pathlib
 import warnings
 
-import onnx
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from todays_export import export, losses, noted
 
 FOLDER = pathlib.Path(__file__).parent
 STEPS, LR, EXAMPLES = 3, 0.1, 3
@@ -111,6 +109,42 @@ class Recurrent(nn.Module):
         return self.last(self.gru(self.lstm(x)[0])[1][-1])
 
 
+class Pooled(nn.Module):
+    """Adaptive pools, whose windows are of several sizes or the whole picture, and a picture resized by its size."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Conv2d(1, 4, 3), nn.Linear(28, 3)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        part = F.interpolate(F.adaptive_avg_pool2d(x, (3, 3)), size=(4, 5), mode="bilinear")
+        whole = F.adaptive_avg_pool2d(part, 1)
+        return self.last(torch.cat([F.adaptive_avg_pool2d(part, (3, 2)).flatten(1), whole.flatten(1)], 1))
+
+
+class Masked(nn.Module):
+    """Words of which 0 pads: places are counted, keys are hidden as transformers indexes their mask, and a result is put
+    into zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.word, self.place = nn.Embedding(9, 8), nn.Embedding(7, 8)
+        self.mix, self.last = nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def forward(self, ids):
+        batch, length = ids.shape
+        mask = ids.ne(0)
+        x = self.word(ids) + self.place(mask.int().cumsum(1).long() * mask)
+        seen = mask[torch.arange(batch)[:, None, None], torch.arange(length)]
+        scores = (x @ x.transpose(1, 2)).masked_fill(~seen, -1e9)
+        x = scores.softmax(-1) @ torch.tanh(self.mix(x))
+        first = torch.zeros(batch, 2, 8)
+        first[:, 0] = x.mean(1)
+        first[:, 1] = x[:, -1]
+        return self.last(first).sum(1)
+
+
 class Together(nn.Module):
     """Not one example at a time: a softmax over the batch."""
 
@@ -124,33 +158,15 @@ class Together(nn.Module):
 
 NETWORKS = {"conv": (Conv, (1, 6, 6)), "shuffle": (Shuffle, (1, 6, 6)), "upsampled": (Upsampled, (1, 6, 6)),
             "transformer": (Transformer, (1, 6, 6)), "words": (Words, (6,)), "recurrent": (Recurrent, (7, 4)),
-            "together": (Together, (4,))}
+            "pooled": (Pooled, (1, 7, 7)), "masked": (Masked, (6,)), "together": (Together, (4,))}
+IDS = {"words", "masked"}
+KINDS = {"dynamo": {"dynamo": True, "external_data": False}, "script": {"dynamo": False},
+         "plain": {"dynamo": True, "external_data": False, "optimize": False}}
+OTHERS = {"pooled": "plain", "masked": "plain"}  # the older exporter has not all of their operators
 
 
 def draw(network, shape, count):
-    return torch.randint(0, 9, (count, *shape)) if network == "words" else torch.randn(count, *shape)
-
-
-def export(net, x, file, dynamo):
-    more = {"external_data": False} if dynamo else {}
-    torch.onnx.export(net, (x,), str(file), input_names=["x"], output_names=["y"], dynamo=dynamo, **more)
-    model = onnx.load(file)  # the exporter notes the lines of Python, with this machine's folders
-    for value in [*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output]:
-        del value.metadata_props[:]
-        value.doc_string = ""
-    del model.graph.value_info[:]
-    onnx.save(model, file)
-
-
-def losses(net, x, target):
-    optimizer, found = torch.optim.SGD(net.train().parameters(), lr=LR), []
-    for _ in range(STEPS):
-        optimizer.zero_grad()
-        loss = F.mse_loss(net(x), target)
-        loss.backward()
-        optimizer.step()
-        found.append(loss.item())
-    return found
+    return torch.randint(0, 9, (count, *shape)) if network in IDS else torch.randn(count, *shape)
 
 
 def main():
@@ -162,15 +178,14 @@ def main():
         net = network().eval()
         for parameter in net.parameters():  # those of zeros and ones are dropped, or made one, by an exporter
             parameter.data += 0.1 * torch.randn_like(parameter)
-        for batch, kind in ((1, "dynamo"), (1, "script"), (2, "dynamo")):
-            export(net, draw(name, shape, batch), FOLDER / f"fixed_batch/{name}_{kind}_{batch}.onnx", kind == "dynamo")
+        for batch, kind in ((1, "dynamo"), (1, OTHERS.get(name, "script")), (2, "dynamo")):
+            export(net, draw(name, shape, batch), FOLDER / f"fixed_batch/{name}_{kind}_{batch}.onnx", **KINDS[kind])
         x = draw(name, shape, EXAMPLES)
         with torch.no_grad():
             y = torch.cat([net(x[i:i + 1]) for i in range(EXAMPLES)])
         target = torch.randn_like(y)
-        numbers[name] = {"x": x.flatten().tolist(), "xDims": list(x.shape), "y": y.flatten().tolist(),
-                         "yDims": list(y.shape), "target": target.flatten().tolist(),
-                         "parameters": [name for name, _ in net.named_parameters()], "losses": losses(net, x, target)}
+        numbers[name] = noted(x, target, y=y.flatten().tolist(), parameters=[name for name, _ in net.named_parameters()],
+                              losses=losses(net, x, target, STEPS, LR))
     (FOLDER / "fixed_batch.json").write_text(json.dumps(numbers) + "\n")
 
 

@@ -21,12 +21,15 @@ const files = readdirSync(folder);
 const apart = files.filter((file) => networkOf(file) !== 'together');
 const together = files.filter((file) => networkOf(file) === 'together');
 
+/** Networks that take words. */
+const IDS = ['words', 'masked'];
+
 /** Without its BatchNorm a network learns otherwise. */
 const isFolded = (file) => file.startsWith('conv_dynamo');
 
 const float32 = (data, dims) => new Tensor('float32', Float32Array.from(data), dims);
 const examplesOf = ({ x, xDims }, name) =>
-  name === 'words' ? new Tensor('int64', BigInt64Array.from(x, BigInt), xDims) : float32(x, xDims);
+  IDS.includes(name) ? new Tensor('int64', BigInt64Array.from(x, BigInt), xDims) : float32(x, xDims);
 const isClose = (got, wanted, most, what) => {
   assert.equal(got.length, wanted.length, what);
   const worst = Math.max(...wanted.map((w, i) => Math.abs(got[i] - w)));
@@ -39,7 +42,7 @@ const trainedOf = async (file, { parameters }) =>
     .filter(({ name, trainable }) => trainable || parameters.includes(name))
     .map(({ name }) => name);
 
-test('there are networks of both kinds', () => assert.deepEqual([apart.length, together.length], [18, 3]));
+test('there are networks of both kinds', () => assert.deepEqual([apart.length, together.length], [24, 3]));
 
 for (const file of apart)
   test(`${file}: three examples at once, and three steps on them`, async () => {
@@ -137,4 +140,42 @@ test('first states that are fed have layers before the batch: it stays as it is'
   const weights = { wi: weight(1, 6, 3), wh: weight(1, 6, 2), first: int64(0) };
   const told = await warningsOf(nodes, weights, [value('x', 1, 5, 3), value('h0', 1, 1, 2)]);
   assert.match(told, /with a fixed batch, and GRU '[^']*' keeps that from being changed/);
+});
+
+test('indices that look into other examples, or not at all of them in order, keep the batch', async () => {
+  const picked = (/** @type {any} */ own, /** @type {number[]} */ ...indices) => {
+    const at = { type: 'int64', dims: [2, 1, 2], data: BigInt64Array.from(indices, BigInt) };
+    const nodes = [node('GatherND', ['x', 'at'], ['p']), node('MatMul', ['p', 'w'], ['y'])];
+    return generateArtifacts(
+      onnxFile({
+        name: 'g',
+        nodes,
+        weights: Object.entries({ at, w: weight(1, 2) }),
+        inputs: [value('x', 2, 3)],
+        outputs: [value('y', 2, 2)],
+        opset: 17,
+      }),
+      { ...HERE, loss: 'mse' },
+    ).then(({ warnings }) => assert.match(warnings.join('\n'), own ? /which is free now/ : /GatherND '.*' keeps that/));
+  };
+  await picked(true, 0, 2, 1, 2);
+  await picked(false, 0, 2, 0, 2);
+  await picked(false, 1, 2, 0, 2);
+  await picked(false, 0, 2, 1, 1);
+  const flat = (/** @type {number[]} */ ...order) =>
+    warningsOf(
+      [
+        node('Reshape', ['x', 'all'], ['flat']),
+        node('Gather', ['flat', 'order'], ['rows']),
+        node('MatMul', ['rows', 'w'], ['y']),
+      ],
+      {
+        all: int64(-1),
+        order: { type: 'int64', dims: [1, 3], data: BigInt64Array.from(order, BigInt) },
+        w: weight(3, 2),
+      },
+      [value('x', 1, 3)],
+    );
+  assert.match(await flat(0, 1, 2), /which is free now/);
+  assert.match(await flat(2, 1, 0), /Gather '.*' keeps that/);
 });
