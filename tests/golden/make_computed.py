@@ -1,24 +1,20 @@
 """Makes computed/: networks of whose parameters PyTorch's exporter by dynamo computes constants, as it does by default:
 a tied weight transposed, rows of embeddings, a class token repeated. computed.json has losses of five steps in PyTorch.
-
-It needs a PyTorch newer than Debian's, from PyPI:
-  python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript
-  build/venv/bin/python tests/golden/make_computed.py
+Run as todays_export.py says.
 """
 
 import json
 import pathlib
 import warnings
 
-import onnx
 import torch
 from torch import nn
-from torch.nn import functional as F
+
+from todays_export import export, losses, noted
 
 FOLDER = pathlib.Path(__file__).parent
 STEPS, LR = 5, 0.1
-KEPT = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from",
-        "pkg.torch.export.ExportedProgram.graph_signature")
+KEPT = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from")
 
 
 class Words(nn.Module):
@@ -56,30 +52,6 @@ class Patches(nn.Module):
         return self.last((x @ x.transpose(1, 2)).softmax(-1) @ x)[:, 0]
 
 
-def export(net, x, file):
-    torch.onnx.export(net, (x,), str(file), input_names=["x"], output_names=["y"], verbose=False, external_data=False)
-    model = onnx.load(file)  # the exporter notes the lines of Python, with this machine's folders
-    noted = [model.graph, *model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output]
-    for value in noted:
-        kept = [(note.key, note.value) for note in value.metadata_props if note.key in KEPT]
-        del value.metadata_props[:]
-        for key, text in kept:
-            value.metadata_props.add(key=key, value=text)
-        value.doc_string = ""
-    onnx.save(model, file)
-
-
-def losses(net, x, target):
-    optimizer, found = torch.optim.SGD(net.train().parameters(), lr=LR), []
-    for _ in range(STEPS):
-        optimizer.zero_grad()
-        loss = F.mse_loss(net(x), target)
-        loss.backward()
-        optimizer.step()
-        found.append(loss.item())
-    return found
-
-
 def main():
     warnings.simplefilter("ignore")
     (FOLDER / "computed").mkdir(exist_ok=True)
@@ -88,10 +60,9 @@ def main():
         torch.manual_seed(1)
         net = network().eval()
         for batch in (1, 2):
-            export(net, x[:batch], FOLDER / f"computed/{name}_{batch}.onnx")
+            export(net, x[:batch], FOLDER / f"computed/{name}_{batch}.onnx", KEPT, external_data=False)
         target = torch.randn_like(net(x))
-        numbers[name] = {"x": x.flatten().tolist(), "xDims": list(x.shape), "target": target.flatten().tolist(),
-                         "yDims": list(target.shape), "losses": losses(net, x, target)}
+        numbers[name] = noted(x, target, losses=losses(net, x, target, STEPS, LR))
     (FOLDER / "computed.json").write_text(json.dumps(numbers) + "\n")
 
 
