@@ -27,7 +27,7 @@ import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
  * @property {number} [bytes] of all examples
  * @property {number} [fingerprint] found when it is first asked for
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
- * @property {(rows: Uint32Array) => PackedFeeds} [feedsOf] of these examples
+ * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} [feedsOf] of these examples, in the room of as many
  * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
  * tensors of these names and by more
  * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
@@ -125,7 +125,7 @@ function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerp
     get fingerprint() {
       return fingerprint();
     },
-    feedsOf: (rows) => gather(tensors, rows, 0, rows.length, {}).feeds,
+    feedsOf: (rows, room = roomFor(tensors, rows.length)) => gather(tensors, rows, 0, rows.length, {}, room).feeds,
     exchange: (kept, more) =>
       openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted, fingerprint),
     read: (order, from) => /** @type {Batches} */ (read(order, from)),
@@ -142,6 +142,17 @@ function once(find) {
   };
 }
 
+/** @param {[string, Taken][]} tensors @param {number} examples of them */
+export const roomFor = (tensors, examples) =>
+  layout(
+    tensors.map(([name, { type, data, dims }]) => ({
+      name,
+      type,
+      dims: [examples, ...dims.slice(1)],
+      bytes: (data.byteLength / dims[0]) * examples,
+    })),
+  );
+
 /**
  * The rows from … to of the order, copied together.
  * @param {[string, Taken][]} tensors
@@ -149,21 +160,13 @@ function once(find) {
  * @param {number} from
  * @param {number} to
  * @param {Wanted} wanted
+ * @param {PackedFeeds} [feeds] where to
  * @returns {Batch}
  */
-function gather(tensors, order, from, to, wanted) {
+function gather(tensors, order, from, to, wanted, feeds = roomFor(tensors, to - from)) {
   for (const [name, tensor] of tensors) checkWhole(name, tensor);
-  const rows = tensors.map(([, { data, dims }]) => data.byteLength / dims[0]);
-  const feeds = layout(
-    tensors.map(([name, { type, dims }], i) => ({
-      name,
-      type,
-      dims: [to - from, ...dims.slice(1)],
-      bytes: rows[i] * (to - from),
-    })),
-  );
   tensors.forEach(([, { data }], i) => {
-    const row = rows[i];
+    const row = feeds.tensors[i].bytes / (to - from);
     const source = bytesOf(data);
     const target = new Uint8Array(feeds.buffer, feeds.tensors[i].offset, row * (to - from));
     if (!order) target.set(source.subarray(from * row, to * row));

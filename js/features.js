@@ -1,6 +1,7 @@
 /** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
 
 import { checkSignal, TrainletError } from './errors.js';
+import { isNode } from './platform.js';
 import { Tensor } from './tensor.js';
 
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
@@ -27,7 +28,7 @@ const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
 /**
  * @typedef {object} Wanted examples whose features are
  * @property {number} examples
- * @property {(rows: Uint32Array) => PackedFeeds} feedsOf
+ * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} feedsOf `room`: where as many were before
  * @property {number} inputBytes
  * @typedef {object} How
  * @property {number} limit bytes
@@ -88,8 +89,8 @@ export async function namesOf(ask) {
 }
 
 /**
- * In two batches of one size at least, for which one program does. The last has some examples once more, beside others: where the
- * layers mix the examples of a batch, these are another then, and nothing is kept.
+ * In two batches of one size at least, for which one program does. The last has some examples once more, beside others:
+ * where the layers mix the examples of a batch, these are another then, and nothing is kept.
  * @param {Ask} ask @param {Wanted} of @param {Pick<FitOptions, 'signal' | 'onFeatures'>} options
  * @param {Pick<How, 'limit' | 'rest'>} how
  * @returns {Promise<[string, Tensor][] | undefined>}
@@ -102,11 +103,15 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
   const rows = Uint32Array.from({ length: whole }, (_, i) => (i < examples ? i : again(i - examples)));
   /** @type {[string, Tensor][] | undefined} */
   let kept;
+  /** @type {PackedFeeds | undefined} */
+  let room;
   for (let from = 0; from < whole; from += size) {
     checkSignal(signal);
     if (await rest?.()) return undefined;
-    const feeds = feedsOf(rows.subarray(from, from + size));
-    const outputs = Object.entries(await ask('runFeatures', feeds, [feeds.buffer], signal));
+    const feeds = feedsOf(rows.subarray(from, from + size), room);
+    const travels = feeds === room ? [] : [feeds.buffer];
+    room ??= sharedRoom(feeds);
+    const outputs = Object.entries(await ask('runFeatures', feeds, travels, signal));
     if (outputs.some(([, { dims }]) => dims[0] !== size)) return undefined;
     const bytes = outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / size) * examples, 0);
     if (bytes > limit) return undefined;
@@ -124,6 +129,16 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
 
 /** How many at a time. @param {Wanted} of */
 export const batchOf = ({ examples, inputBytes }) => ((BATCH * inputBytes) / examples > BATCH_BYTES ? FEWER : BATCH);
+
+/**
+ * Where memory can be shared all further batches are put there: a buffer for each would be as much garbage as inputs.
+ * @param {PackedFeeds} feeds
+ */
+function sharedRoom(feeds) {
+  if (!isNode && !globalThis.crossOriginIsolated) return undefined;
+  const buffer = /** @type {any} */ (new SharedArrayBuffer(feeds.buffer.byteLength));
+  return { ...feeds, buffer };
+}
 
 /** @param {NumberOutputs[string]} output of one batch @param {number} examples */
 function roomFor({ type, data, dims }, examples) {

@@ -1,17 +1,18 @@
 /** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
 
-import { openData } from './data.js';
+import { openData, roomFor } from './data.js';
 import { evaluate } from './evaluate.js';
 import { bytesIn, compute, namesOf, rowsOf, wishOf } from './features.js';
 import { measuresOf } from './metrics.js';
 import { fed } from './person.js';
 import { INSIDE } from './session.js';
-import { bind, pack, Tensor } from './tensor.js';
+import { bind, bytesOf } from './tensor.js';
 
 /** @import { FeatureEvent, Feeds, FitOptions, History } from './types.js' */
-/** @import { Ask, GraphInfo } from './protocol.js' */
+/** @import { Ask, GraphInfo, PackedFeeds } from './protocol.js' */
 /** @import { Examples } from './person.js' */
-/** @import { Batch, Reader } from './data.js' */
+/** @import { Batch, Reader, Taken } from './data.js' */
+/** @import { Tensor } from './tensor.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @typedef {Map<Examples, [string, Tensor][]>} Kept */
 /**
@@ -120,29 +121,23 @@ export class SharedFeatures {
 /** @param {TrainingSession} session @param {Examples[]} sets */
 function wantedOf(session, sets) {
   const { inputs } = /** @type {GraphInfo} */ (session[INSIDE].info.train);
-  const places = sets.flatMap((set) => set.labels.map((_, row) => ({ set, row })));
-  const inputBytes = sets
-    .flatMap((set) => Object.values(set.inputs))
-    .reduce((sum, { data }) => sum + /** @type {any} */ (data).byteLength, 0);
-  const feedsOf = (/** @type {Uint32Array} */ rows) =>
-    pack(bind(gather(Array.from(rows, (row) => places[row])), inputs));
+  const bound = sets.map((set) => /** @type {[string, Taken][]} */ (bind(/** @type {Feeds} */ (set.inputs), inputs)));
+  const places = sets.flatMap((set, s) => set.labels.map((_, row) => ({ tensors: bound[s], row })));
+  const inputBytes = bound.flat().reduce((sum, [, { data }]) => sum + data.byteLength, 0);
+  const feedsOf = (/** @type {Uint32Array} */ rows, feeds = roomFor(bound[0], rows.length)) => {
+    rows.forEach((at, i) => copyRow(places[at], feeds, i));
+    return feeds;
+  };
   return { feedsOf, examples: places.length, inputBytes };
 }
 
-/** @param {{ set: Examples, row: number }[]} places */
-function gather(places) {
-  const [{ set }] = places;
-  const tensors = Object.entries(set.inputs).map(([name, { type, data: first, dims }]) => {
-    const data = /** @type {any} */ (first);
-    const each = data.length / dims[0];
-    const all = new data.constructor(each * places.length);
-    places.forEach(({ set, row }, i) => {
-      const own = /** @type {any} */ (set.inputs[name].data);
-      all.set(own.subarray(row * each, (row + 1) * each), i * each);
-    });
-    return [name, new Tensor(/** @type {any} */ (type), all, [places.length, ...dims.slice(1)])];
-  });
-  return /** @type {Feeds} */ (Object.fromEntries(tensors));
+/** @param {{ tensors: [string, Taken][], row: number }} place @param {PackedFeeds} feeds @param {number} i its row there */
+function copyRow({ tensors, row }, { tensors: places, buffer }, i) {
+  for (const { name, dims, offset, bytes } of places) {
+    const each = bytes / dims[0];
+    const [, { data }] = /** @type {[string, Taken]} */ (tensors.find(([own]) => own === name));
+    new Uint8Array(buffer, offset + i * each, each).set(bytesOf(data).subarray(row * each, (row + 1) * each));
+  }
 }
 
 /** @param {{ data: any, dims: readonly number[] }} tensor @returns {Float32Array[]} */
