@@ -81,7 +81,7 @@ function slice(where, name, tensor, from, to, examples) {
 function weightsOf(rows, labels, classes) {
   const count = rows[0].length;
   const middle = meanOf(rows, count);
-  const centred = rows.map((row) => Float64Array.from(row, (x, i) => x - middle[i]));
+  const centred = rows.map((row) => new Float64Array(row).map((x, i) => x - middle[i]));
   const groups = Array.from({ length: classes }, (_, c) => centred.filter((_, i) => labels[i] === c));
   const means = groups.map((group) => meanOf(group, count));
   const scale = scaleOf(centred, labels, groups, means);

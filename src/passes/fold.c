@@ -7,10 +7,11 @@
 #include "graph/work.h"
 #include "passes/passes.h"
 
-/* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. */
-enum { FOLD_BYTES_MAX = 1 << 16 };
+/* A constant may not grow the program much: Expand or ConstantOfShape of a large shape stays a node. Weights in float16
+ * become float32 until there are this many of them. */
+enum { FOLD_BYTES_MAX = 1 << 16, WIDENED_BYTES_MAX = 1 << 22 };
 
-static bool foldable(const Node *n) {
+static bool foldable(const Node *n, size_t *widened) {
   if (n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   size_t in_bytes = 0, out_bytes = 0;
   for (int i = 0; i < n->in_count; i++) {
@@ -19,7 +20,10 @@ static bool foldable(const Node *n) {
   }
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i]) out_bytes += value_bytes(n->out[i]);
-  return out_bytes <= FOLD_BYTES_MAX || out_bytes <= in_bytes;
+  if (out_bytes <= FOLD_BYTES_MAX || out_bytes <= in_bytes) return true;
+  if (out_bytes / 2 > in_bytes || out_bytes > WIDENED_BYTES_MAX - *widened) return false;
+  *widened += out_bytes;
+  return true;
 }
 
 /* Whether the contents of every output are known as numbers, whatever the inputs (as with the Shape of a fed
@@ -64,10 +68,11 @@ Status pass_fold(Graph *g) {
     if (g->values[i]->kind == VALUE_CONSTANT)
       g->work_ahead -= WORK_OF_ELEMENT * (double)shape_elements(&g->values[i]->shape);
   int kept = 0;
+  size_t widened = 0;
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     bool known = !(n->op->flags & (OP_RANDOM | OP_UPDATES)) && all_known(n);
-    if (known || (foldable(n) && work_may_go_ahead(n))) TRY(fold_node(n, known));
+    if (known || (foldable(n, &widened) && work_may_go_ahead(n))) TRY(fold_node(n, known));
     else g->nodes[kept++] = n;
   }
   g->node_count = kept;
