@@ -7,7 +7,6 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { Failure, findChromium, root } from '../../../wasm/tools.mjs';
 
 export const FOLDER = join(root, 'build/pictures');
@@ -131,6 +130,7 @@ function distinct(all) {
 
 async function main() {
   installPackages();
+  const { chromium } = await import('playwright-core'); // 25 MB that who only reads the glyphs does without
   const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox', '--disable-gpu'] });
   const page = await browser.newPage();
   const all = [...(await drawn(page, '"Noto Color Emoji"', emoji())), ...(await drawn(page, 'FontAwesome', icons()))];
