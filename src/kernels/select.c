@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-__attribute__((noinline)) static void sift_down(size_t *order, size_t at, size_t count, SelectBefore *before,
-                                                const void *context) {
+static void sift_down(size_t *order, size_t at, size_t count, SelectBefore *before, const void *context) {
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && before(context, order[child], order[child + 1])) child++;
     if (!before(context, order[at], order[child])) return;
@@ -15,30 +14,20 @@ __attribute__((noinline)) static void sift_down(size_t *order, size_t at, size_t
   }
 }
 
-void select_begin(size_t *order, size_t k, SelectBefore *before, const void *context) {
+void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, const void *context) {
   for (size_t i = 0; i < k; i++) order[i] = i;
   for (size_t i = k / 2; i-- > 0;) sift_down(order, i, k, before, context);
-}
-
-void select_instead(size_t *order, size_t k, size_t better, SelectBefore *before, const void *context) {
-  order[0] = better;
-  sift_down(order, 0, k, before, context);
-}
-
-void select_end(size_t *order, size_t k, SelectBefore *before, const void *context) {
+  for (size_t i = k; i < count && k; i++) {
+    if (!before(context, i, order[0])) continue;
+    order[0] = i;
+    sift_down(order, 0, k, before, context);
+  }
   for (size_t rest = k; rest-- > 1;) {
     size_t worst = order[0];
     order[0] = order[rest];
     order[rest] = worst;
     sift_down(order, 0, rest, before, context);
   }
-}
-
-void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, const void *context) {
-  select_begin(order, k, before, context);
-  for (size_t i = k; i < count && k; i++)
-    if (before(context, i, order[0])) select_instead(order, k, i, before, context);
-  select_end(order, k, before, context);
 }
 
 int select_levels(double count) {

@@ -8,10 +8,5 @@ typedef bool SelectBefore(const void *context, size_t a, size_t b);
 /* Sets order[0 … k-1] to the k places of 0 … count-1 that come before all others, sorted. */
 void select_best(size_t *order, size_t k, size_t count, SelectBefore *before, const void *context);
 
-/* The same in parts: of places 0 … k-1, order[0] being the worst; in its stead a better one; sorted in the end. */
-void select_begin(size_t *order, size_t k, SelectBefore *before, const void *context);
-void select_instead(size_t *order, size_t k, size_t better, SelectBefore *before, const void *context);
-void select_end(size_t *order, size_t k, SelectBefore *before, const void *context);
-
 /* About the logarithm of count to base 2: comparisons are as many for each that is held against the others. */
 int select_levels(double count);

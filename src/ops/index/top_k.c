@@ -37,7 +37,7 @@ static Status top_k_infer(Node *n) {
   Dim size = x->dim[p->axis];
   if (dim_is_number(size) && !dim_is_symbol(k) && (k < 0 || k > size))
     return node_invalid(n, "k is %lld, axis %d has %lld elements", (long long)k, p->axis, (long long)size);
-  if (dim_is_number(size)) n->scratch_bytes = (size_t)size * (sizeof(size_t) + sizeof(int64_t));
+  if (dim_is_number(size)) n->scratch_bytes = (size_t)size * 2 * sizeof(int64_t);
   Shape y = *x;
   y.dim[p->axis] = k;
   TRY(node_output(n, 0, n->in[0]->type, &y));
@@ -73,28 +73,50 @@ static void load_float_keys(const float *x, int32_t *key, size_t step, size_t co
       for (size_t k = 0; k < 4; k++) v[k] = x[(i + (k < count - i ? k : 0)) * step] + 0.0f;
     i32x4 bits = (i32x4)v ^ ((i32x4)v >> 31 & INT32_MAX), none = v != v;
     bits = (bits & ~none) | (i32x4_splat(INT32_MAX) & none);
-    f32x4_store_up_to((float *)key + i, (f32x4)(bits ^ turn), count - i);
+    f32x4_store((float *)key + i, (f32x4)(bits ^ turn)); /* there is room for as many of 64 bits */
   }
 }
 
-/* order[0 … k-1] of one line. Nearly all of a line only fail to be better than the worst of the best so far. */
-#define ORDER_LINE(name, Key)                                                                                          \
-  static bool name##_before(const void *keys, size_t a, size_t b) {                                                    \
-    const Key *key = keys;                                                                                             \
-    return key[a] > key[b] || (key[a] == key[b] && a < b);                                                             \
-  }                                                                                                                    \
-  static void name(size_t *order, size_t k, const Key *key, size_t count) {                                            \
-    select_begin(order, k, name##_before, key);                                                                        \
-    Key worst = key[order[0]];                                                                                         \
-    for (size_t i = k; i < count; i++) {                                                                               \
-      if (key[i] <= worst) continue;                                                                                   \
-      select_instead(order, k, i, name##_before, key);                                                                 \
-      worst = key[order[0]];                                                                                           \
-    }                                                                                                                  \
-    select_end(order, k, name##_before, key);                                                                          \
+static bool before(const void *keys, size_t a, size_t b) {
+  const int64_t *key = keys;
+  return key[a] > key[b] || (key[a] == key[b] && a < b);
+}
+
+/* Of float32 the k best are a heap, the worst of them on top; an entry is a key above the place, counted backwards. */
+
+static int64_t entry_of(const int32_t *key, size_t i) { return (int64_t)key[i] * (1LL << 32) + (uint32_t)~i; }
+
+static void sink(int64_t *heap, size_t at, size_t count) {
+  int64_t entry = heap[at];
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && heap[child + 1] < heap[child]) child++;
+    if (heap[child] >= entry) break;
+    heap[at] = heap[child];
   }
-ORDER_LINE(order_floats, int32_t)
-ORDER_LINE(order_numbers, int64_t)
+  heap[at] = entry;
+}
+
+/* The next key from i on that is better than the worst; nearly none is. */
+static size_t next_better(const int32_t *key, size_t i, size_t count, int32_t worst) {
+  while (i + 4 <= count && !i32x4_any((i32x4)f32x4_load((const float *)key + i) > worst)) i += 4;
+  while (i < count && key[i] <= worst) i++;
+  return i;
+}
+
+static void order_floats(int64_t *heap, size_t k, const int32_t *key, size_t count) {
+  for (size_t i = 0; i < k; i++) heap[i] = entry_of(key, i);
+  for (size_t i = k / 2; i-- > 0;) sink(heap, i, k);
+  for (size_t i = k; (i = next_better(key, i, count, (int32_t)(heap[0] >> 32))) < count; i++) {
+    heap[0] = entry_of(key, i);
+    sink(heap, 0, k);
+  }
+  for (size_t rest = k; rest-- > 1;) { /* the worst to the end */
+    int64_t worst = heap[0];
+    heap[0] = heap[rest];
+    heap[rest] = worst;
+    sink(heap, 0, rest);
+  }
+}
 
 static void top_k_run(const Node *n) {
   const TopK *p = n->params;
@@ -102,21 +124,22 @@ static void top_k_run(const Node *n) {
   size_t inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis], k = (size_t)y->dim[p->axis],
          item = dtype_bytes(n->in[0]->type);
   size_t lines = shape_span(x, 0, p->axis) * inner;
-  int64_t *key = n->scratch;
-  size_t *order = (size_t *)(key + count);
+  int64_t *key = n->scratch, *heap = key + count;
+  size_t *order = (size_t *)heap;
   for (size_t i = 0; i < lines && k; i++) {
     size_t from = i / inner * count * inner + i % inner, to = i / inner * k * inner + i % inner;
     if (n->in[0]->type == DTYPE_FLOAT32) {
       load_float_keys(in_f32(n, 0) + from, (int32_t *)key, inner, count, p->largest ? 0 : -1);
-      order_floats(order, k, (const int32_t *)key, count);
+      order_floats(heap, k, (const int32_t *)key, count);
     } else {
       load_keys(n, key, from, inner, count, p->largest ? 0 : -1);
-      order_numbers(order, k, key, count);
+      select_best(order, k, count, before, key);
     }
     for (size_t j = 0; j < k; j++) {
-      const char *best = (const char *)n->in[0]->data + (from + order[j] * inner) * item;
+      size_t place = n->in[0]->type == DTYPE_FLOAT32 ? (uint32_t)~heap[j] : order[j];
+      const char *best = (const char *)n->in[0]->data + (from + place * inner) * item;
       if (has_out(n, 0)) copy_element((char *)n->out[0]->data + (to + j * inner) * item, best, item);
-      if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[to + j * inner] = (int64_t)order[j];
+      if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[to + j * inner] = (int64_t)place;
     }
   }
 }
