@@ -8,6 +8,7 @@ import math
 import torch
 from torch.nn import functional as F
 
+from torch_newest import NEWEST
 from torch_recurrent import recurrent
 from torch_spatial import SPATIAL
 
@@ -411,6 +412,7 @@ def cast(x, a):
 OPS = {
     **{name: recurrent(name) for name in ("LSTM", "GRU", "RNN")},
     **SPATIAL,
+    **NEWEST,
     "Gemm": gemm, "FusedMatMul": fused_matmul, "MatMul": lambda x, a: [x[0] @ x[1]],
     "Add": fold(torch.add), "Sub": fold(torch.sub), "Mul": fold(torch.mul), "Div": lambda x, a: [
         x[0] / x[1] if x[0].is_floating_point() else torch.div(x[0], x[1], rounding_mode="trunc")],
