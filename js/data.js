@@ -46,7 +46,10 @@ const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}
 /** @param {unknown} data @returns {data is Arrays} */
 export const isArrays = (data) => typeof data === 'object' && data !== null && 'inputs' in data;
 
-/** Names of what says nothing of what an example is: labels and weights. @param {Dataset} data @param {readonly ValueInfo[]} inputs */
+/**
+ * Names of what says nothing of what an example is: labels and weights.
+ * @param {Dataset} data @param {readonly ValueInfo[]} inputs
+ */
 export const namesBeside = (data, inputs) => [
   ...(isArrays(data) ? Object.keys(data.labels ?? {}) : []),
   ...inputs.filter(({ labels, sampleWeight }) => labels || sampleWeight).map(({ name }) => name),

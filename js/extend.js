@@ -1,4 +1,4 @@
-/** More classes in an output that has been trained: the weights that they begin with, and the artifacts that have them. */
+/** More classes in an output that has been trained: the weights they begin with, and the artifacts that have them. */
 
 import { checkKeys, invalid } from './errors.js';
 import { DOUBT, dot, meanOf, rowsOf, SCALES } from './head.js';

@@ -168,8 +168,8 @@ class Tuning {
   }
 
   /**
-   * By class means. What the layers below give of each example is computed here, once for all that follows; the person's
-   * are the first of those that are learned.
+   * By class means. What the layers below give of each example is computed here, once for all that follows; the
+   * person's are the first of those that are learned.
    * @param {Examples} train @param {Examples} whole @param {{ heldOut?: Examples, replay?: Examples }} judged
    */
   async #beginHead(train, whole, judged) {

@@ -33,8 +33,8 @@ const LOOK_MS = 50;
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {StepOptions} [options]
- * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are asked
- * for, undefined: the graph's; the options there are; what makes tensors of what came back
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
+ * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
 export async function runGraph(

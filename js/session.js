@@ -10,8 +10,8 @@ import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions, ExportOptions, ExtendOptions, Feeds, Fetches,
- * FetchStructure, FitOptions } from './types.js'
+ * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
+ * ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js'
  */
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }

@@ -89,9 +89,10 @@ export type TypeOf<T> = T extends DataType
 
 /**
  * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
- * Uint8Array, float16 and bfloat16 a Uint16Array of bits, smaller floats a Uint8Array of them. A typed array is kept, not copied; an array of numbers is
- * converted, and refused where a value does not fit the type. Strings are held in an array and may contain no zero
- * characters and no lone surrogates; only an `InferenceSession` accepts them. `dims` defaults to `[data.length]`.
+ * Uint8Array, float16 and bfloat16 a Uint16Array of bits, smaller floats a Uint8Array of them. A typed array is kept,
+ * not copied; an array of numbers is converted, and refused where a value does not fit the type. Strings are held in an
+ * array and may contain no zero characters and no lone surrogates; only an `InferenceSession` accepts them. `dims`
+ * defaults to `[data.length]`.
  *
  * `Tensor<'float32'>` and `Tensor<Float32Array>` are the same; `Tensor` alone is a tensor of numbers of any type.
  */
@@ -262,8 +263,8 @@ export interface TensorLike {
 /**
  * Tensors by input name. The order of the keys does not matter, and null stands for an absent optional input. The
  * arrays are copied, never transferred. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds
- * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one. An input that is a
- * map takes a Map: its keys are strings, or bigints for int64, its values numbers, bigints for int64, or strings.
+ * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one. An input that
+ * is a map takes a Map: its keys are strings, or bigints for int64, its values numbers, bigints for int64, or strings.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 export type Feed =
@@ -789,13 +790,13 @@ export interface ArtifactOptions extends EngineOptions {
   /**
    * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
-   * masks, constant tables and means of the inputs, of which
-   * `warnings` names those left out. Where PyTorch's exporter notes that something is a parameter, a buffer or a
-   * constant, as `torch.onnx.export` with dynamo does, that decides: learned positions train, buffers do not; of what it
-   * computed (rows looked up or repeated, a tied weight transposed) it notes of which, and that decides as well. To
-   * train more than the default, name all of it: `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)`
-   * and the others. Running statistics never train, nor does what is not finite: that is left out where
-   * a pattern with `*` or `?` matches it, and `invalid-argument` by its own name.
+   * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter
+   * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
+   * learned positions train, buffers do not; of what it computed (rows looked up or repeated, a tied weight transposed)
+   * it notes of which, and that decides as well. To train more than the default, name all of it:
+   * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics never
+   * train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
+   * `invalid-argument` by its own name.
    */
   requiresGrad?: readonly string[];
   /** Globs over parameter names; they win over `requiresGrad`. */
@@ -1220,11 +1221,11 @@ export class TrainingSession {
    */
   initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
   /**
-   * Gives artifacts of this session with more classes in an output: what a trained head knows stays, and the new classes
-   * are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores the same to
-   * the bit (but of an output of one class, whose scores may differ by 1.3e-5: for more the additions have another
-   * order); the new classes' optimizer state is zero, as if their weights had never had a gradient. The session itself
-   * stays as it is, until it is released.
+   * Gives artifacts of this session with more classes in an output: what a trained head knows stays, and the new
+   * classes are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores
+   * the same to the bit (but of an output of one class, whose scores may differ by 1.3e-5: for more the additions have
+   * another order); the new classes' optimizer state is zero, as if their weights had never had a gradient. The session
+   * itself stays as it is, until it is released.
    * ```js
    * const artifacts = await session.extendOutput('scores', ['heart', 'star'], { examples });
    * const wider = await TrainingSession.create(artifacts);

@@ -56,7 +56,8 @@ def main():
     warnings.simplefilter("ignore")
     (FOLDER / "computed").mkdir(exist_ok=True)
     numbers = {"lr": LR}
-    for name, network, x in (("words", Words, torch.randint(0, 9, (3, 5))), ("patches", Patches, torch.randn(3, 1, 6, 6))):
+    networks = (("words", Words, torch.randint(0, 9, (3, 5))), ("patches", Patches, torch.randn(3, 1, 6, 6)))
+    for name, network, x in networks:
         torch.manual_seed(1)
         net = network().eval()
         for batch in (1, 2):

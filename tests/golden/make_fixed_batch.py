@@ -124,8 +124,8 @@ class Pooled(nn.Module):
 
 
 class Masked(nn.Module):
-    """Words of which 0 pads: places are counted, keys are hidden as transformers indexes their mask, and a result is put
-    into zeros."""
+    """Words of which 0 pads: places are counted, keys are hidden as transformers indexes their mask, and a result is
+    put into zeros."""
 
     def __init__(self):
         super().__init__()
@@ -184,7 +184,8 @@ def main():
         with torch.no_grad():
             y = torch.cat([net(x[i:i + 1]) for i in range(EXAMPLES)])
         target = torch.randn_like(y)
-        numbers[name] = noted(x, target, y=y.flatten().tolist(), parameters=[name for name, _ in net.named_parameters()],
+        names = [parameter for parameter, _ in net.named_parameters()]
+        numbers[name] = noted(x, target, y=y.flatten().tolist(), parameters=names,
                               losses=losses(net, x, target, STEPS, LR))
     (FOLDER / "fixed_batch.json").write_text(json.dumps(numbers) + "\n")
 

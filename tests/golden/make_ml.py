@@ -206,8 +206,8 @@ MODELS = {
     "xgboost_regressor": xgb(xgboost.XGBRegressor(**XGB), DIABETES),
 }
 del MODELS["lightgbm_category"]
-KEPT = ["logistic_names", "linear", "imputed", "columns", "dictionary", "tree", "forest", "isolation", "svc_probability",
-        "svr", "mlp", "neighbours", "lightgbm", "xgboost_binary", "boosted_regressor"]
+KEPT = ["logistic_names", "linear", "imputed", "columns", "dictionary", "tree", "forest", "isolation",
+        "svc_probability", "svr", "mlp", "neighbours", "lightgbm", "xgboost_binary", "boosted_regressor"]
 
 
 def tensor(x):

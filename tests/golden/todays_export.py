@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 
 def export(net, x, file, kept=(), **options):
-    """`kept`: keys of the exporter's notes at nodes and values that stay; others have this machine's folders in them."""
+    """`kept`: keys of the exporter's notes at nodes and values that stay; others have this machine's folders."""
     torch.onnx.export(net, (x,), str(file), input_names=["x"], output_names=["y"], verbose=False, **options)
     model = onnx.load(file)
     for value in [*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output]:

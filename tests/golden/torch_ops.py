@@ -193,6 +193,10 @@ def batch_norm(x, a, training):
     return [y, momentum * x[3] + (1 - momentum) * mean, momentum * x[4] + (1 - momentum) * var, mean, (var + eps).rsqrt()]
 
 
+def batch_normalization(x, a, opset, outputs):
+    return batch_norm(x, a, a.get("training_mode", 0) if opset >= 14 else outputs > 1)[:outputs]
+
+
 def reduce(f):
     def run(x, a):
         axes = ints(x[1]) if len(x) > 1 and x[1] is not None else a.get("axes", [])
@@ -427,7 +431,7 @@ OPS = {
     "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
     "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True) if x[0].dim() > 2 else x[0].clone()],
-    "BatchNormalization": lambda x, a, opset, outputs: batch_norm(x, a, a.get("training_mode", 0) if opset >= 14 else outputs > 1)[:outputs],
+    "BatchNormalization": batch_normalization,
     "BatchNormInternal": lambda x, a: batch_norm(x, a, True),
     "Flatten": flatten, "Reshape": reshape, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
     "Transpose": lambda x, a: [x[0].permute(a.get("perm", list(range(x[0].dim()))[::-1]))],

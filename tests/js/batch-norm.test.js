@@ -1,6 +1,6 @@
 /**
- * BatchNormalization in training: with the outputs that it has before opset 14, and in the eval models of ONNX Runtime's
- * own artifacts, which want its running statistics too.
+ * BatchNormalization in training: with the outputs that it has before opset 14, and in the eval models of ONNX
+ * Runtime's own artifacts, which want its running statistics too.
  */
 
 import assert from 'node:assert/strict';

@@ -151,7 +151,7 @@ test('examples of new classes alone, by name, are enough to begin; without any n
   assert.deepEqual(is.labels.data, was.labels.data);
 });
 
-test('what was learned is carried: steps, properties, what trains, averages, groups; a calibration is dropped', async (t) => {
+test('what was learned is carried: steps, properties, what trains, averages, groups; no calibration', async (t) => {
   const session = await headOf(t);
   session.properties.set('person', 'Ada');
   await session.setParameterGroups([{ params: ['head.*'], lrScale: 0.5, anchor: 0.1 }]);

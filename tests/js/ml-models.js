@@ -1,11 +1,14 @@
-/** Models of scikit-learn, LightGBM and XGBoost: run, and compared with what the framework and ONNX Runtime answered. */
+/** Models of scikit-learn, LightGBM and XGBoost: run, and compared with what framework and ONNX Runtime answered. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { InferenceSession, Tensor } from '../../js/index.js';
 
 /** @typedef {{ type: string, dims: number[], data: any[], map?: Record<string, number> }} Stored */
-/** @typedef {{ inputs: Record<string, Stored>, answers: Record<string, Stored>, runtime?: Record<string, Stored> }} Case */
+/**
+ * @typedef {{ inputs: Record<string, Stored>, answers: Record<string, Stored>,
+ *   runtime?: Record<string, Stored> }} Case
+ */
 
 /** @param {Stored} stored @returns {any} */
 function feedOf({ type, dims, data, map }) {
@@ -33,9 +36,13 @@ function compare(what, ours, theirs, tolerance) {
   });
 }
 
-/** Runs a model. @param {Uint8Array} bytes @param {Case} one @returns {Promise<Record<string, any>>} */
-export async function outputsOf(bytes, one) {
-  const session = await InferenceSession.create(bytes, { worker: false });
+/**
+ * Runs a model.
+ * @param {Uint8Array} bytes @param {Case} one @param {import('../../js/types.js').SessionOptions} [options]
+ * @returns {Promise<Record<string, any>>}
+ */
+export async function outputsOf(bytes, one, options) {
+  const session = await InferenceSession.create(bytes, { worker: false, ...options });
   try {
     return await session.run(Object.fromEntries(Object.entries(one.inputs).map(([name, x]) => [name, feedOf(x)])));
   } finally {

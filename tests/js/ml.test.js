@@ -189,7 +189,10 @@ test('words are encoded, mapped and counted as in onnxruntime-web', async () => 
 
 // ---- trees ----
 
-/** Trees of depth 3, of which node k leads to 2k + 1 and 2k + 2. @param {string} what @param {Record<string, any>} change */
+/**
+ * Trees of depth 3, of which node k leads to 2k + 1 and 2k + 2.
+ * @param {string} what @param {Record<string, any>} change
+ */
 function trees(what, change = {}) {
   const [TREES, SIZE, INNER] = [3, 15, 7];
   const modes = ['BRANCH_LEQ', 'BRANCH_LT', 'BRANCH_GTE', 'BRANCH_GT', 'BRANCH_EQ', 'BRANCH_NEQ'];

@@ -93,7 +93,10 @@ const text = (bytes) => new TextDecoder().decode(bytes);
 
 // ---- tensors ----
 
-/** By ONNX's number: our name, the class of its data, the field it lies in when it is not raw, bits below 8, and whether these are signed. */
+/**
+ * By ONNX's number: our name, the class of its data, the field it lies in when it is not raw, bits below 8, and whether
+ * these are signed.
+ */
 const TYPES = {
   1: ['float32', Float32Array, 4],
   2: ['uint8', Uint8Array, 5],

@@ -15,7 +15,11 @@ import type { GROUP_KEYS } from '../../js/session.js';
 import type { STORE_KEYS } from '../../js/samples.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/opening.js';
-import type { ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions, FeatureStoreOptions, FitOptions, ImageOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule, SessionOptions, StepOptions, ValidationSplit } from '../../js/types.js';
+import type {
+  ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
+  FeatureStoreOptions, FitOptions, ImageOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,
+  SessionOptions, StepOptions, ValidationSplit,
+} from '../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 type Names<List extends readonly string[], T> = Same<List[number], keyof T>;

@@ -1,7 +1,9 @@
 /* BatchNormalization: y = (x - mean) / √(var + ε) · scale + B for each channel, with given mean and var, or in training
  * with those of the batch; then it outputs the updated running statistics, and before opset 14 also the batch's mean
- * and 1 / √(var + ε), as in ONNX Runtime. The gradient is for given statistics: dx = dy · a,  a = scale / √(var + ε);
- * dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε); dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
+ * and 1 / √(var + ε), as in ONNX Runtime. The gradient is for given statistics:
+ *
+ *   dx = dy · a,  a = scale / √(var + ε);   dB = Σ dy;   dscale = Σ dy (x - mean) / √(var + ε);
+ *   dmean = - Σ dx;   dvar = - dscale · scale / (2 (var + ε)) */
 #include <math.h>
 #include <string.h>
 
