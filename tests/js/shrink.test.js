@@ -12,6 +12,7 @@ import { KINDS, keepNothing, merge, printKeep, readKeep } from '../../js/cli/shr
 import { Build } from '../../js/cli/shrink/shrink.js';
 import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
+import { outputsOf } from './ml-models.js';
 
 const model = readFileSync('tests/golden/mlp_small.onnx');
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-test-'));
@@ -148,6 +149,22 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
       return Object.values(outputs).map(({ data }) => [...data]);
     };
     assert.deepEqual(await run({ wasmBinary: readFileSync(at('voice/trainlet.wasm')) }), await run({}));
+  });
+
+  test('models of scikit-learn answer as on the whole engine: a tree, and a Scaler before a LinearClassifier', async () => {
+    const cases = JSON.parse(readFileSync('tests/golden/ml.json', 'utf8'));
+    const fileOf = (name) => `tests/golden/ml/${name}.onnx`;
+    const names = ['tree', 'logistic_names'];
+    const made = cli('shrink', ...names.map(fileOf), '--batch-size', '6', '-o', at('learn'));
+    assert.equal(made.status, 0, made.stderr);
+    const wasmBinary = readFileSync(at('learn/trainlet.wasm'));
+    assert.ok(wasmBinary.length < 0.2 * readFileSync('js/trainlet.wasm').length, made.stdout);
+    const answers = (name, options) => outputsOf(readFileSync(fileOf(name)), cases[name], { ...here, ...options });
+    for (const name of names) assert.deepEqual(await answers(name, { wasmBinary }), await answers(name));
+    await assert.rejects(answers('svr', { wasmBinary }), {
+      code: 'unsupported-op',
+      message: /^this build was shrunk for tree\.onnx, logistic_names\.onnx and has no operator .*SVMRegressor/,
+    });
   });
 
   test('without sentences it is smaller still, and errors have their code', async () => {
