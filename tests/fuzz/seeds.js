@@ -1,11 +1,12 @@
-// What the fuzz targets begin with: ONNX's backend cases, the golden models, and what training makes of these, in
-// build/fuzz/seeds.
+// What the fuzz targets begin with: ONNX's backend cases, Debian's and newer ones, the golden models, and what training
+// makes of these, in build/fuzz/seeds.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compactArtifacts, generateArtifacts, TrainingSession } from '../../js/index.js';
 import { remove, root } from '../../wasm/tools.mjs';
+import { packedCases } from '../onnx/packed.js';
 
 const CASES = '/usr/share/libonnx-testdata/data';
 const GOLDEN = join(root, 'tests/golden');
@@ -71,7 +72,9 @@ function modelFiles() {
     .map((kind) => join(CASES, kind))
     .filter(existsSync)
     .flatMap(filesIn);
-  return [...cases, ...filesIn(GOLDEN)].filter((file) => /\.(onnx|ort)$/.test(file)).map((file) => readFileSync(file));
+  const files = [...cases, ...filesIn(GOLDEN)].filter((file) => /\.(onnx|ort)$/.test(file));
+  const newer = packedCases().flatMap(({ read }) => read('model.onnx') ?? []);
+  return [...files.map((file) => readFileSync(file)), ...newer];
 }
 
 /** Artifacts of a network, its checkpoints and its exports. */
