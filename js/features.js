@@ -1,7 +1,6 @@
 /** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
 
 import { checkSignal, TrainletError } from './errors.js';
-import { isNode } from './platform.js';
 import { Tensor } from './tensor.js';
 
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
@@ -135,7 +134,7 @@ export const batchOf = ({ examples, inputBytes }) => ((BATCH * inputBytes) / exa
  * @param {PackedFeeds} feeds
  */
 function sharedRoom(feeds) {
-  if (!isNode && !globalThis.crossOriginIsolated) return undefined;
+  if (globalThis.crossOriginIsolated === false || !globalThis.SharedArrayBuffer) return undefined; // Node does not say it
   const buffer = /** @type {any} */ (new SharedArrayBuffer(feeds.buffer.byteLength));
   return { ...feeds, buffer };
 }
