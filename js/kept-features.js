@@ -19,6 +19,7 @@ export const FEATURE_STORE_KEYS = /** @type {const} */ (['name', 'directory', 'm
 const MOST = { maxBytes: 2 ** 29, maxMemoryBytes: 2 ** 26 };
 /** When packs that were not made last were used last. */
 const USED = 'used';
+const ALL = 'all';
 /** A storage that is silent for so long is gone on without: what it has can be computed. */
 const PATIENCE = 5;
 
@@ -47,6 +48,11 @@ export class KeptFeatures {
   #memory = new Map();
   /** Writes go one after the other. @type {Promise<unknown>} */
   #turn = Promise.resolve();
+  /**
+   * Contents, or ALL, in the order in which they were deleted: what began before must not bring them back.
+   * @type {string[]}
+   */
+  #deleted = [];
 
   /** @param {Room} room @param {{ maxBytes: number, maxMemoryBytes: number }} most */
   constructor(room, most) {
@@ -56,6 +62,11 @@ export class KeptFeatures {
 
   get maxBytes() {
     return this.#most.maxBytes;
+  }
+
+  /** How many times something was deleted so far. */
+  get deletions() {
+    return this.#deleted.length;
   }
 
   /**
@@ -101,30 +112,39 @@ export class KeptFeatures {
   /**
    * Keeps rows of features by their contents, beside those of the network that are there.
    * @param {string} base @param {readonly Output[]} outputs @param {ReadonlyMap<string, Uint8Array>} rows
-   * @param {readonly string[]} staying names of packs that no room is made of
-   * @param {TrainletError} [failed] why the storage is not asked
+   * @param {{ since: number, staying: readonly string[], failed?: TrainletError }} how `since`: deletions before they were
+   * computed; `staying`: names of packs that no room is made of; `failed`: why the storage is not asked
    * @returns {Promise<TrainletError | undefined>} why the storage did not take all of them: then memory has them
    */
-  async save(base, outputs, rows, staying, failed) {
-    if (failed) return await this.#store(packsFor(base, outputs, rows, this.#most.maxBytes), [], failed);
+  async save(base, outputs, rows, { since, staying, failed }) {
     return await this.#write(async () => {
-      const shelf = await this.shelf(base);
-      const own = shelf.packs.filter((pack) => sameOutputs(pack.outputs, outputs));
-      const known = new Set(own.flatMap((pack) => pack.rows));
-      const fresh = new Map([...rows].filter(([content]) => !known.has(content)));
-      if (!fresh.size) return undefined;
-      const small = [];
-      for (const listed of own) {
-        const found = shelf.isSmall(listed) && (await this.load(listed).catch(() => undefined));
-        if (found) small.push({ name: listed.name, rows: rowsIn(found.pack) });
-      }
-      const all = new Map([...small.flatMap(({ rows }) => [...rows]), ...fresh]);
-      const packs = packsFor(base, outputs, all, this.#most.maxBytes);
-      const gone = small.map(({ name }) => name);
-      const error = await this.#store(packs, [...gone, ...staying], shelf.error);
-      if (!error) await this.drop(gone).catch(() => {}); // they are in others too
-      return error;
+      const gone = new Set(this.#deleted.slice(since));
+      const wanted = new Map([...rows].filter(([content]) => !gone.has(content) && !gone.has(ALL)));
+      if (failed) return await this.#store(packsFor(base, outputs, wanted, this.#most.maxBytes), [], failed);
+      return await this.#saveBeside(await this.shelf(base), base, outputs, wanted, staying);
     });
+  }
+
+  /**
+   * @param {Shelf} shelf @param {string} base @param {readonly Output[]} outputs
+   * @param {ReadonlyMap<string, Uint8Array>} rows @param {readonly string[]} staying
+   */
+  async #saveBeside(shelf, base, outputs, rows, staying) {
+    const own = shelf.packs.filter((pack) => sameOutputs(pack.outputs, outputs));
+    const known = new Set(own.flatMap((pack) => pack.rows));
+    const fresh = new Map([...rows].filter(([content]) => !known.has(content)));
+    if (!fresh.size) return undefined;
+    const small = [];
+    for (const listed of own) {
+      const found = shelf.isSmall(listed) && (await this.load(listed).catch(() => undefined));
+      if (found) small.push({ name: listed.name, rows: rowsIn(found.pack) });
+    }
+    const all = new Map([...small.flatMap(({ rows }) => [...rows]), ...fresh]);
+    const packs = packsFor(base, outputs, all, this.#most.maxBytes);
+    const gone = small.map(({ name }) => name);
+    const error = await this.#store(packs, [...gone, ...staying], shelf.error);
+    if (!error) await this.drop(gone).catch(() => {}); // they are in others too
+    return error;
   }
 
   /**
@@ -203,6 +223,7 @@ export class KeptFeatures {
   /** @param {Readonly<Record<string, TensorLike>>} inputs */
   async delete(inputs) {
     const contents = await contentsIn('FeatureStore.delete', inputs);
+    this.#deleted.push(...contents);
     return await this.#write(() =>
       guard('features could not be deleted', async () => {
         let count = 0;
@@ -233,6 +254,7 @@ export class KeptFeatures {
   }
 
   async clear() {
+    this.#deleted.push(ALL);
     await this.#write(() =>
       guard('features could not be deleted', async () => {
         this.#memory.clear();

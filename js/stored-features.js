@@ -42,6 +42,7 @@ const AT_ONCE = 2 ** 20;
  * @returns {Promise<Found | undefined>} undefined: they cannot be stored, or not be kept at all
  */
 export async function storedFeatures(kept, ask, examples, values, how) {
+  const since = kept.deletions;
   const base = await baseOf(ask, values, batchOf(examples));
   if (!base) return undefined;
   /** @type {string[]} */
@@ -49,7 +50,7 @@ export async function storedFeatures(kept, ask, examples, values, how) {
   for (let i = 0; i < examples.examples; i++)
     contents.push(await contentIn(examples.feedsOf(Uint32Array.of(i)), how.labels ?? []));
   const gather = async (/** @type {Shelf} */ shelf) =>
-    await new Gathering(kept, ask, examples, how, base, contents, shelf).run();
+    await new Gathering(kept, ask, examples, how, { base, contents, since }, shelf).run();
   const shelf = await kept.shelf(base);
   const made = await gather(shelf);
   if (made !== 'others') return made;
@@ -93,6 +94,7 @@ class Gathering {
   #how;
   #base;
   #contents;
+  #since;
   #shelf;
   /** Examples at a time. */
   #size;
@@ -107,16 +109,17 @@ class Gathering {
   #origins = { computed: 0, fromMemory: 0, fromStorage: 0 };
 
   /**
-   * @param {KeptFeatures} kept @param {Ask} ask @param {Wanted} examples @param {How} how @param {string} base
-   * @param {string[]} contents @param {Shelf} shelf
+   * @param {KeptFeatures} kept @param {Ask} ask @param {Wanted} examples @param {How} how
+   * @param {{ base: string, contents: string[], since: number }} keys @param {Shelf} shelf
    */
-  constructor(kept, ask, examples, how, base, contents, shelf) {
+  constructor(kept, ask, examples, how, { base, contents, since }, shelf) {
     this.#kept = kept;
     this.#ask = ask;
     this.#examples = examples;
     this.#how = how;
     this.#base = base;
     this.#contents = contents;
+    this.#since = since;
     this.#shelf = shelf;
     this.#size = batchOf(examples);
     this.#outputs = shelf.outputs;
@@ -251,10 +254,10 @@ class Gathering {
 
   /** @param {string[]} used */
   async #save(used) {
-    const { error } = this.#shelf;
     const outputs = /** @type {Output[]} */ (this.#outputs);
     const staying = this.#fits ? used : this.#shelf.packs.map(({ name }) => name);
-    const failed = this.#fresh.size ? await this.#kept.save(this.#base, outputs, this.#fresh, staying, error) : error;
+    const how = { since: this.#since, staying, failed: this.#shelf.error };
+    const failed = this.#fresh.size ? await this.#kept.save(this.#base, outputs, this.#fresh, how) : how.failed;
     if (!failed && used.length) await this.#kept.touch(used);
     return failed;
   }

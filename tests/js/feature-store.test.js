@@ -250,6 +250,19 @@ function behaves(open, room) {
     assert.deepEqual([await features.has(second), (await features.total()).examples], [false, 12]);
     assert.equal(await samples.delete(ids[5]), false);
 
+    await features.clear();
+    let deleting;
+    const onProgress = ({ phase, done }) => {
+      if (phase === 'features' && done === 8) deleting = features.delete(second);
+    };
+    await tune(data, features, { onProgress });
+    await deleting;
+    assert.deepEqual(
+      [await features.has(second), (await features.total()).examples],
+      [false, 13],
+      'while it is computed',
+    );
+
     const { inputs: third, label } = await samples.get(ids[6]);
     await samples.add({ inputs: third, label });
     const { report: left } = await forgetSamples(model, samples, ids[6], options);
