@@ -44,6 +44,13 @@ class Viewer extends Visitor {
   }
 }
 
+/** Of how many pictures the page keeps what the backbone gives. */
+async function kept() {
+  const { FeatureStore } = await import('/js/index.js');
+  const store = await FeatureStore.open({ name: 'pictures' });
+  return (await store.total()).examples;
+}
+
 let server, browser, glyphs;
 before(async () => {
   mkdirSync(SHOTS, { recursive: true });
@@ -144,6 +151,10 @@ visit('a label that is wrong is among the misread, and gone when it is forgotten
   await v.page.waitForFunction((text) => !document.querySelector('#misread').textContent.includes(text), misread);
   await v.page.waitForFunction(() => /^Learned 24/.test(document.querySelector('#pace').textContent));
   assert.equal(await v.pictures(), 27);
+  assert.equal(await v.page.evaluate(kept), 24, 'features of those that are learned');
+  await v.card(0).locator('.thumbs button').nth(0).click();
+  await v.page.waitForFunction(() => /^Learned 23/.test(document.querySelector('#pace').textContent));
+  assert.equal(await v.page.evaluate(kept), 24, 'one is gone, and one that was tested is learned');
 });
 
 visit('examples are built in; a page that is opened again goes on; the file has the names', async (v) => {

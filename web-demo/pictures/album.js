@@ -1,7 +1,8 @@
 // The person's classes and pictures, kept in this browser: what is added is there when the page is opened again.
 
-import { SampleStore } from '../../js/index.js';
+import { FeatureStore, SampleStore } from '../../js/index.js';
 import { EXAMPLES } from './examples.js';
+import { batchOf } from './picture.js';
 
 /** @typedef {import('./picture.js').Picture} Picture */
 /** @typedef {{ id: string, picture: Picture, label: string }} Kept */
@@ -18,6 +19,8 @@ export class Album {
   pictures = [];
   /** @type {SampleStore} */
   #store;
+  /** @type {Promise<FeatureStore | undefined> | undefined} */
+  #features;
 
   /** @param {SampleStore} store */
   constructor(store) {
@@ -49,8 +52,16 @@ export class Album {
     this.#take(id, label, picture);
   }
 
+  /** What the backbone gives of the pictures; undefined where the browser keeps nothing. */
+  get features() {
+    this.#features ??= FeatureStore.open({ name: 'pictures' }).catch(() => undefined);
+    return this.#features;
+  }
+
   /** Gone from the storage too. @param {string} id */
   async forget(id) {
+    const gone = this.pictures.filter((kept) => kept.id === id).map(({ picture }) => picture);
+    if (gone.length) await (await this.features)?.delete({ image: batchOf(gone) });
     await this.#store.delete(id);
     this.pictures = this.pictures.filter((kept) => kept.id !== id);
   }

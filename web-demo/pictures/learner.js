@@ -22,7 +22,8 @@ export class Learner {
   }
 
   /**
-   * From the backbone each time, so nothing is left of a picture that is in the album no more.
+   * From the backbone each time, so nothing is left of a picture that is in the album no more; of those that were learned
+   * before, it need not be run again.
    * @param {Album} album @param {(done: number, of: number) => void} onProgress @returns {Promise<Lesson>}
    */
   async learn(album, onProgress) {
@@ -31,9 +32,11 @@ export class Learner {
     const indexOf = (/** @type {Kept} */ { label }) => classes.findIndex(({ id }) => id === label);
     const begun = performance.now();
     const data = { inputs: { image: batchOf(learned.map(({ picture }) => picture)) }, labels: learned.map(indexOf) };
+    const store = await album.features;
     const { session } = await fineTune(new URL('backbone.onnx', import.meta.url), data, {
       classes: classes.map(({ name }) => name),
       head: { at: 'features' },
+      cacheFeatures: store ? { store } : true,
       onProgress: ({ done, of }) => onProgress(done, of),
     });
     const ms = performance.now() - begun;
