@@ -119,7 +119,7 @@ export class Shelf {
   }
 
   /**
-   * Those of these that are there; a storage that fails is asked no more.
+   * Those of these that are there, which what is damaged is not from then on; a storage that fails is asked no more.
    * @param {Iterable<string>} contents
    * @returns {Promise<Map<string, { bytes: Uint8Array, fromMemory: boolean }>>}
    */
@@ -128,9 +128,9 @@ export class Shelf {
     const found = new Map();
     for (const listed of new Set([...wanted].map((content) => /** @type {Listed} */ (this.#places.get(content))))) {
       const loaded = await this.#load(listed);
-      if (!loaded) continue;
-      for (const [content, bytes] of rowsIn(loaded.pack))
-        if (wanted.has(content)) found.set(content, { bytes, fromMemory: loaded.fromMemory });
+      if (!loaded) for (const content of listed.rows) this.#places.delete(content);
+      for (const [content, bytes] of loaded ? rowsIn(loaded.pack) : [])
+        if (wanted.has(content)) found.set(content, { bytes, fromMemory: Boolean(loaded?.fromMemory) });
     }
     return found;
   }

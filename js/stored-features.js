@@ -47,8 +47,10 @@ export async function storedFeatures(kept, ask, examples, values, how) {
   if (!base) return undefined;
   /** @type {string[]} */
   const contents = [];
-  for (let i = 0; i < examples.examples; i++)
+  for (let i = 0; i < examples.examples; i++) {
+    checkSignal(how.signal);
     contents.push(await contentIn(examples.feedsOf(Uint32Array.of(i)), how.labels ?? []));
+  }
   const gather = async (/** @type {Shelf} */ shelf) =>
     await new Gathering(kept, ask, examples, how, { base, contents, since }, shelf).run();
   const shelf = await kept.shelf(base);
@@ -164,9 +166,11 @@ class Gathering {
 
   /** As many as are needed to see whether they are the same. @returns {Promise<string[]>} what it has not */
   async #takeSome() {
-    const there = [...this.#places.keys()].filter((content) => this.#shelf.has(content));
-    for (const [content, { bytes }] of await this.#shelf.rows(there.slice(0, this.#size)))
-      this.#rows.set(content, bytes);
+    const find = () => [...this.#places.keys()].filter((content) => this.#shelf.has(content));
+    for (let there = find(); there.length && !this.#rows.size; there = find())
+      for (const [content, { bytes }] of await this.#shelf.rows(there.slice(0, this.#size)))
+        this.#rows.set(content, bytes);
+    const there = find();
     this.#origins.fromStorage = there.reduce((sum, content) => sum + this.#timesOf(content), 0);
     return [...this.#places.keys()].filter((content) => !this.#shelf.has(content));
   }
