@@ -66,7 +66,7 @@ function check(name, slug) {
   if (done.status !== 0) return { exporter: '', reason: `check.js failed: ${done.stderr.trim().slice(0, 300)}` };
   const found = JSON.parse(done.stdout);
   const failed = Object.entries(found).find(([key]) => key.endsWith('Error'));
-  return { ...found, reason: failed ? failed[1] : (reason ?? 'the numbers differ') };
+  return { ...found, reason: reason ?? failed?.[1] ?? 'the numbers differ' };
 }
 
 function export_(names, keeps) {
