@@ -81,7 +81,7 @@ export async function train(files, note, timed) {
   await session.setLearningRate(note.optimizer.lr);
   for (let i = 0; i < 5; i++) losses.push((await session.step(feeds)).loss);
   const predicted = await session.predict(inputs, note.predicts);
-  const exported = await session.exportModel({ outputNames: note.predicts });
+  const exported = await session.exportModel({ outputs: note.predicts });
   const stepMs = timed ? await timed(() => session.step(feeds)) : undefined;
   await session.release();
   const first = Object.values(predicted)[0];
