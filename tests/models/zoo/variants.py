@@ -39,6 +39,11 @@ def halved(source, target, feeds):
     onnx.save_model(convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
 
 
+def has_weights(model):
+    """Whether weights of float32 are left, as an LSTM's, which are not quantized."""
+    return any(t.data_type == onnx.TensorProto.FLOAT and len(t.dims) > 1 for t in model.graph.initializer)
+
+
 @dataclass
 class Variant:
     """`base` by `way`; its answers are those of onnxruntime, its loss is to fall, for a rounded network has no autograd."""
@@ -64,7 +69,7 @@ class Variant:
         answers = session.run(None, feeds)
         noted |= {"name": name, "exporter": self.exporter, "opset": note.opsets(onnx.load(made)), "within": self.within,
                   "output": note.packed(np.asarray(answers[0])), "losses": None, "after": None,
-                  "untrained": self.untrained}
+                  "untrained": "" if has_weights(onnx.load(made)) else self.untrained}
         (folder / "case.json").write_text(json.dumps(noted))
 
 
