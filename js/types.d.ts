@@ -638,8 +638,8 @@ export interface MemoryPlan {
   /** All that the session has taken so far, including models and plans: this is what `maxMemoryBytes` limits. */
   readonly takenBytes: number;
   /**
-   * Frozen weights rearranged for convolutions: a second copy, made where that is faster and `maxMemoryBytes` leaves
-   * room.
+   * Frozen weights rearranged for convolutions and for products of few rows: a second copy, made where that is faster
+   * and `maxMemoryBytes` leaves room; of large weights at most 256 MB.
    */
   readonly packedBytes: number;
 }

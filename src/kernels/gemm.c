@@ -10,9 +10,11 @@
 enum {
   ROWS = TILE_ROWS,
   COLUMNS = 8,
+  PAIR_COLUMNS = 16, /* of panels packed ahead: a cache line, so that a single row reads one stream into four sums */
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
+  CACHED = 1 << 19,    /* floats of B that the caches hold from run to run */
   DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
                           rows that are far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
@@ -32,7 +34,7 @@ static size_t panel_row(size_t rows, size_t panels, size_t panel) {
 }
 
 /* Blocks have nearly equal depth too: 400 is 200 + 200, because a short last one would hardly be worth its stores. */
-static size_t block_depth(size_t depth) {
+size_t gemm_block_depth(size_t depth) {
   size_t blocks = ceil_div(depth, DEPTH_BLOCK);
   return blocks ? ceil_div(depth, blocks) : 0;
 }
@@ -151,6 +153,22 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
+/* One row times two panels side by side: the sums of one would wait for each other. */
+static void row_run(const Tile *t) {
+  f32x4 sum[4] = {0};
+  const float *a = t->a, *b = t->b;
+  for (size_t k = 0; k < t->depth; k++, b += PAIR_COLUMNS) {
+    f32x4 ak = f32x4_splat(a[k]);
+    for (size_t i = 0; i < 4; i++) sum[i] = f32x4_madd(ak, f32x4_load(b + 4 * i), sum[i]);
+  }
+  f32x4 least = f32x4_splat(t->clamp ? t->low : -INFINITY), most = f32x4_splat(t->clamp ? t->high : INFINITY);
+  for (size_t i = 0; i < 4; i++) {
+    f32x4 v = t->alpha * sum[i];
+    if (t->d) v += t->beta * (t->d_column_stride ? f32x4_load(t->d + 4 * i) : f32x4_splat(*t->d));
+    f32x4_store(t->c + 4 * i, f32x4_min(most, f32x4_max(least, v)));
+  }
+}
+
 /* A tile across the edge of C, or from one group of columns to the next: it is computed separately, on a D gathered
  * beforehand, and its elements are then stored one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, const Tile *t, size_t column, size_t columns) {
@@ -184,6 +202,16 @@ typedef struct Block {
   bool direct; /* B is read in place; only a panel across its end is packed */
 } Block;
 
+size_t gemm_packed_b_floats(size_t columns, size_t depth) {
+  return ceil_div(columns, PAIR_COLUMNS) * PAIR_COLUMNS * depth;
+}
+
+/* Of what gemm_pack_b made. */
+static const float *packed_panel(const Gemm *g, const Block *block, size_t column) {
+  return g->packed_b + gemm_packed_b_floats(g->columns, block->k) +
+         column / PAIR_COLUMNS * PAIR_COLUMNS * block->depth + column % PAIR_COLUMNS;
+}
+
 static void block_run(const Gemm *g, const Block *block) {
   Tile t = {.depth = block->depth, .alpha = g->alpha, .beta = g->beta, .c_stride = g->c_row_stride};
   const float *d = g->d;
@@ -206,6 +234,14 @@ static void block_run(const Gemm *g, const Block *block) {
     t.b = !packed ? g->b.data + column + block->k * g->b.k_stride : block->b + (block->direct ? 0 : j * block->depth);
     t.b_stride = packed ? COLUMNS : g->b.k_stride;
     t.a = block->a;
+    if (g->packed_b) t.b = packed_panel(g, block, column), t.b_stride = PAIR_COLUMNS;
+    if (g->packed_b && g->rows == 1 && column % PAIR_COLUMNS == 0 && j + PAIR_COLUMNS <= block->columns) {
+      t.c = g->c + column;
+      t.d = d ? d + column * t.d_column_stride : NULL;
+      row_run(&t);
+      j += COLUMNS;
+      continue;
+    }
     for (size_t p = block->from; p < block->to; p++) {
       size_t row = panel_row(g->rows, block->panels, p), rows = panel_row(g->rows, block->panels, p + 1) - row;
       t.c = g->c + row * g->c_row_stride;
@@ -232,9 +268,30 @@ static void pack_rows(const GemmSource *a, size_t rows, size_t panels, size_t fr
 }
 
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) {
-  size_t panels = panel_count(rows), block = block_depth(depth);
+  size_t panels = panel_count(rows), block = gemm_block_depth(depth);
   for (size_t k = 0; k < depth; k += block)
     pack_rows(a, rows, panels, 0, panels, k, size_min(block, depth - k), packed + k * rows);
+}
+
+/* Blocks of depth, in each the panels of all columns, two side by side. */
+void gemm_pack_b(const GemmSource *b, size_t columns, size_t depth, float *packed) {
+  float panel[COLUMNS * DEPTH_BLOCK];
+  size_t step = gemm_block_depth(depth);
+  for (size_t from = 0; from < depth; from += step) {
+    size_t block = size_min(step, depth - from);
+    for (size_t j = 0; j < columns; j += COLUMNS) {
+      float *to = packed + j / PAIR_COLUMNS * PAIR_COLUMNS * block + j % PAIR_COLUMNS;
+      gemm_pack_panel(b, j, size_min(COLUMNS, columns - j), COLUMNS, from, block, panel);
+      for (size_t k = 0; k < block; k++) memcpy(to + k * PAIR_COLUMNS, panel + k * COLUMNS, COLUMNS * sizeof(float));
+    }
+    packed += gemm_packed_b_floats(columns, block);
+  }
+}
+
+/* Few rows, for which B comes from memory: packed it is read as one stream. */
+bool gemm_packing_pays(const Gemm *g) {
+  bool few = g->rows <= DIRECT_PANELS * TILE_ROWS && (uint64_t)g->columns * g->depth > CACHED;
+  return few && !g->group && (!gemm_is_vector(g) || gemm_vector_is_as_tile(g));
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
@@ -257,8 +314,9 @@ typedef struct Part {
 /* One block of depth of one block of columns, for all rows of the part. */
 static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
   bool is_panel = g->b.k_stride == COLUMNS, seldom_read = part->to - part->from <= DIRECT_PANELS;
-  block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table;
-  pack_columns(g, &block, packed_b);
+  block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table &&
+                 !g->packed_b;
+  if (!g->packed_b) pack_columns(g, &block, packed_b);
   block.b = packed_b;
   block.panels = panel_count(g->rows);
   for (block.from = part->from; block.from < part->to; block.from = block.to) {
@@ -278,12 +336,12 @@ static size_t packed_b_floats(size_t columns, size_t depth) {
 }
 
 static void part_run(const Gemm *g, const Part *part, float *scratch) {
-  float *packed_a = scratch + packed_b_floats(part->columns, block_depth(g->depth));
+  float *packed_a = scratch + (g->packed_b ? 0 : packed_b_floats(part->columns, gemm_block_depth(g->depth)));
   size_t end = part->column + part->columns;
   for (size_t column = part->column; column < end; column += COLUMN_BLOCK) {
     Block block = {.column = column, .columns = size_min(COLUMN_BLOCK, end - column)};
     do { /* once even for a depth of 0: then C = beta · D */
-      block.depth = size_min(block_depth(g->depth), g->depth - block.k);
+      block.depth = size_min(gemm_block_depth(g->depth), g->depth - block.k);
       blocks_run(g, part, block, scratch, packed_a);
       block.k += block.depth;
     } while (block.k < g->depth);
@@ -292,7 +350,7 @@ static void part_run(const Gemm *g, const Part *part, float *scratch) {
 
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth) {
   size_t most = size_min(depth,
-                         DEPTH_BLOCK); /* not block_depth, which is less for a depth of 400 than for one of 300 */
+                         DEPTH_BLOCK); /* not gemm_block_depth, which is less for a depth of 400 than for one of 300 */
   size_t packed_a = size_min(rows, ROWS * ROW_BLOCK) * most;
   return (sizeof(float) * (packed_b_floats(columns, most) + packed_a) + 63) & ~(size_t)63;
 }
@@ -327,7 +385,14 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
-size_t gemm_bytes(const Gemm *g) { return is_vector(g) ? 0 : gemm_scratch_bytes(g->rows, g->columns, g->depth); }
+/* What few rows take if B is packed ahead. */
+static size_t few_rows_bytes(const Gemm *g) {
+  return gemm_packing_pays(g) ? gemm_scratch_bytes(g->rows, 0, g->depth) : 0;
+}
+
+size_t gemm_bytes(const Gemm *g) {
+  return is_vector(g) ? few_rows_bytes(g) : gemm_scratch_bytes(g->rows, g->columns, g->depth);
+}
 
 /* For each part a thread packs the other operand again, so there are no more parts than threads. This does not affect
  * the result: an element is added up in the same order wherever it is. */
@@ -337,7 +402,7 @@ static Parts parts_of(const Gemm *g, void *scratch) {
   size_t units = p.by_rows ? panel_count(g->rows) : ceil_div(g->columns, COLUMNS);
   if (p.count > worth) p.count = worth ? (size_t)worth : 1;
   p.count = size_min(p.count, units);
-  p.thread_bytes = gemm_alone_bytes(g->packed_a ? 0 : g->rows, g->columns, g->depth);
+  p.thread_bytes = gemm_alone_bytes(g->packed_a ? 0 : g->rows, g->packed_b ? 0 : g->columns, g->depth);
   return p;
 }
 

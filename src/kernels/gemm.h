@@ -23,17 +23,17 @@ typedef struct GemmSource {
 typedef struct Gemm {
   size_t rows, columns, depth;
   GemmSource a, b;
-  const float *packed_a; /* what gemm_pack_a made of `a`; NULL: packed on the way */
+  const float *packed_a, *packed_b; /* what gemm_pack_a made of `a`, gemm_pack_b of `b`; NULL: packed on the way */
   float alpha, beta;
   const float *d; /* D (rows × columns) by its strides; NULL: 0. It may be C itself */
   size_t d_row_stride;
-  size_t d_column_stride; /* 0 or 1 */
   float *c;
   size_t c_row_stride;
   /* Column j of C (and of a D with column stride 1) is at (j / group) · group_stride + j % group: the images of a
    * batch. 0 is one group of all columns. */
   size_t group, group_stride;
-  bool clamp; /* C is kept in low … high (Relu is 0 … inf); NaN stays NaN */
+  bool d_column_stride; /* 0 or 1 */
+  bool clamp;           /* C is kept in low … high (Relu is 0 … inf); NaN stays NaN */
   float low, high;
 } Gemm;
 
@@ -45,7 +45,7 @@ static inline float gemm_clamp(const Gemm *g, float v) {
 
 /* On all threads. Scratch grows with each size, to about 1.4 MB a thread; rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
-size_t gemm_bytes(const Gemm *g); /* of just this product, whose addresses need not be there: few rows take none */
+size_t gemm_bytes(const Gemm *g); /* of just this product, whose addresses need not be there: few rows take little */
 void gemm_run(const Gemm *g, void *scratch);
 
 /* In the calling thread, for callers that split their work themselves. The same bits. */
@@ -58,6 +58,12 @@ void gemm_set_rows(size_t rows);
 
 /* A packed once for many products; `packed` holds rows · depth floats. */
 void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);
+/* The same of B; `packed` holds depth · columns floats, these rounded up to a multiple of 16. Products of it must have
+ * no group. */
+size_t gemm_packed_b_floats(size_t columns, size_t depth);
+void gemm_pack_b(const GemmSource *b, size_t columns, size_t depth, float *packed);
+/* Whether a product that is run again and again with the same B gains by packing it once, and the bits stay. */
+bool gemm_packing_pays(const Gemm *g);
 
 /* Matrices in rows of `lda`, `ldb` floats, transposed or not: the operands of BLAS. */
 static inline GemmSource gemm_a(const float *a, size_t lda, bool transposed) {

@@ -13,3 +13,6 @@
 /* packed[k · width + i] = element (line + i, from + k) of the source, 0 for count ≤ i < width; width ≤ 8. */
 void gemm_pack_panel(const GemmSource *source, size_t line, size_t count, size_t width, size_t from, size_t depth,
                      float *packed);
+
+/* Depth is summed up in blocks of so many, the last of what is left. */
+size_t gemm_block_depth(size_t depth);

@@ -1,14 +1,17 @@
 /* Products of few rows: for each row, rows of B are added up, or dot products are taken along them. */
 #include "kernels/gemm_vector.h"
+#include "kernels/gemm_pack.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
 #include "way.h"
 
 enum {
-  FEW = 3,          /* rows; from 4 on the packed tile is faster */
-  CHUNK = 512,      /* columns summed at a time, 2 KB */
+  FEW = 3,          /* rows; from 4 on the packed tile is faster, */
+  FEW_OF_LARGE = 8, /* unless B comes from memory: then the tile, which reads 32 bytes of a row, waits for each */
   CACHED = 1 << 19, /* floats of B that the caches hold from step to step */
+  CHUNK = 2048, /* columns summed at a time: rows of B are read in runs of 8 KB, which the processor fetches ahead */
+  SHORT_CHUNK = 512, /* 2 KB, on the stack */
   PART_WORK =
       1 << 16, /* the fewest multiplications, with as many floats read or written, that are worth waking a thread */
 };
@@ -27,39 +30,81 @@ static Gemm turned(const Gemm *g) {
 
 static bool is_rows(const Gemm *g) {
   if (g->a.k_table || g->a.line_table || g->b.k_table || g->b.line_table) return false;
-  bool few = g->rows <= FEW || g->depth == 1;
-  return few && (g->b.line_stride == 1 || (g->b.k_stride == 1 && g->a.k_stride == 1));
+  if (g->b.line_stride == 1) return g->rows <= FEW || g->depth == 1;
+  return g->rows <= FEW && g->b.k_stride == 1 && g->a.k_stride == 1;
 }
 
 /* A product with one column is treated as one with a single row if it has the same layout in memory. */
 static bool is_column(const Gemm *g) {
   Gemm t = turned(g);
-  return g->columns == 1 && g->c_row_stride == 1 && is_rows(&t);
+  return g->columns == 1 && g->c_row_stride == 1 && (!g->d || g->d_row_stride <= 1) && is_rows(&t);
 }
 
 bool gemm_is_vector(const Gemm *g) {
-  if (g->packed_a || g->group || g->depth == 0) return false;
+  if (g->packed_a || g->packed_b || g->group || g->depth == 0) return false;
   return is_rows(g) || is_column(g);
 }
 
-/* sum[j] = Σk a[k] B[k][j], four rows of B at a time */
-static void add_rows(const Gemm *g, const float *a, const float *b, size_t count, float *sum) {
-  size_t step = g->a.k_stride, stride = g->b.k_stride, k = 1;
-  for (size_t j = 0; j < count; j++) sum[j] = a[0] * b[j];
-  for (; k + 4 <= g->depth; k += 4) {
-    float a0 = a[k * step], a1 = a[(k + 1) * step], a2 = a[(k + 2) * step], a3 = a[(k + 3) * step];
-    const float *b0 = b + k * stride, *b1 = b0 + stride, *b2 = b1 + stride, *b3 = b2 + stride;
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4) {
-      f32x4 pair = f32x4_madd(f32x4_splat(a1), f32x4_load(b1 + j),
-                              f32x4_madd(f32x4_splat(a0), f32x4_load(b0 + j), f32x4_load(sum + j)));
-      f32x4_store(sum + j, f32x4_madd(f32x4_splat(a3), f32x4_load(b3 + j),
-                                      f32x4_madd(f32x4_splat(a2), f32x4_load(b2 + j), pair)));
+bool gemm_vector_is_as_tile(const Gemm *g) { return is_rows(g) && g->b.line_stride == 1 && g->depth > 1; }
+
+/* Rows of sums, `stride` floats apart. */
+typedef struct Sums {
+  float *data;
+  size_t stride;
+} Sums;
+
+static inline f32x4 load_some(const float *p, size_t count) {
+  return (f32x4){p[0], count > 1 ? p[1] : 0, count > 2 ? p[2] : 0, 0};
+}
+
+/* sum[i][j] += Σk a[i][k] B[k][j] for a constant number of rows, 1 or 2, and of k, which are added one by one; the same
+ * arithmetic for the last columns. */
+static inline __attribute__((always_inline)) void add_terms(const int rows, const int terms, const GemmSource *a,
+                                                            const float *b, size_t stride, size_t count, Sums sums) {
+  f32x4 factor[2][8];
+  float *sum = sums.data, *next = sum + sums.stride;
+  for (int i = 0; i < rows; i++)
+    for (int k = 0; k < terms; k++)
+      factor[i][k] = f32x4_splat(a->data[(size_t)i * a->line_stride + (size_t)k * a->k_stride]);
+  size_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    f32x4 one = f32x4_load(sum + j), two = rows > 1 ? f32x4_load(next + j) : one;
+    for (int k = 0; k < terms; k++) {
+      f32x4 bk = f32x4_load(b + (size_t)k * stride + j);
+      one = f32x4_madd(factor[0][k], bk, one);
+      if (rows > 1) two = f32x4_madd(factor[1][k], bk, two);
     }
-    for (; j < count; j++) sum[j] = sum[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+    f32x4_store(sum + j, one);
+    if (rows > 1) f32x4_store(next + j, two);
   }
-  for (; k < g->depth; k++)
-    for (size_t j = 0; j < count; j++) sum[j] += a[k * step] * b[k * stride + j];
+  if (j == count) return;
+  for (int i = 0; i < rows; i++) {
+    float *to = i ? next : sum;
+    f32x4 last = f32x4_load(to + j);
+    for (int k = 0; k < terms; k++)
+      last = f32x4_madd(factor[i][k], load_some(b + (size_t)k * stride + j, count - j), last);
+    f32x4_store(to + j, last);
+  }
+}
+
+/* sum[i][j] = Σk a[i][k] B[k][j], some rows of B at a time, for all rows of A while the first cache holds them. */
+static void add_rows(const Gemm *g, const float *b, size_t count, Sums sums) {
+  size_t stride = g->b.k_stride, terms;
+  memset(sums.data, 0, g->rows * sums.stride * sizeof(float));
+  for (size_t k = 0; k < g->depth; k += terms, b += terms * stride) {
+    size_t left = g->depth - k;
+    terms = left >= 8 && g->rows == 1 ? 8 : left >= 4 ? 4 : 1;
+    for (size_t i = 0; i < g->rows; i += 2) {
+      GemmSource a = {g->a.data + i * g->a.line_stride + k * g->a.k_stride, g->a.line_stride, g->a.k_stride};
+      Sums to = {sums.data + i * sums.stride, sums.stride};
+      bool pair = i + 1 < g->rows;
+      if (terms == 8) add_terms(1, 8, &a, b, stride, count, to);
+      else if (terms == 4 && pair) add_terms(2, 4, &a, b, stride, count, to);
+      else if (terms == 4) add_terms(1, 4, &a, b, stride, count, to);
+      else if (pair) add_terms(2, 1, &a, b, stride, count, to);
+      else add_terms(1, 1, &a, b, stride, count, to);
+    }
+  }
 }
 
 /* sum[i] = Σk a[k] b[i · stride + k] for a constant number of rows of Bᵀ; the order of the sum is the same for any
@@ -81,13 +126,24 @@ static inline __attribute__((always_inline)) void dots(const int rows, const flo
   }
 }
 
-/* sum[j] = Σk a[k] Bᵀ[j][k]; two rows at a time need fewer loads, but from memory one stream is fetched faster than
- * two. */
-static void dot_rows(const Gemm *g, const float *a, const float *b, size_t count, float *sum) {
-  size_t stride = g->b.line_stride, j = 0;
-  bool in_cache = (uint64_t)g->columns * g->depth <= CACHED;
-  for (; j + 2 <= count && in_cache; j += 2) dots(2, a, b + j * stride, stride, g->depth, sum + j);
-  for (; j < count; j++) dots(1, a, b + j * stride, stride, g->depth, sum + j);
+/* sum[i][j] = Σk a[i][k] Bᵀ[j][k]. Two at a time need fewer loads: two rows of A, or else of Bᵀ, unless that comes from
+ * memory, of which one stream is fetched faster than two. */
+static void dot_rows(const Gemm *g, const float *b, size_t count, Sums sums) {
+  size_t line = g->a.line_stride, stride = g->b.line_stride, j = 0;
+  bool pairs = g->rows == 1 && (uint64_t)g->columns * g->depth <= CACHED;
+  for (; j + 2 <= count && pairs; j += 2) dots(2, g->a.data, b + j * stride, stride, g->depth, sums.data + j);
+  for (; j < count; j++)
+    for (size_t i = 0; i < g->rows; i += 2) {
+      const float *a = g->a.data + i * line, *bj = b + j * stride;
+      float sum[2], *to = sums.data + i * sums.stride + j;
+      if (i + 1 == g->rows) {
+        dots(1, a, bj, 0, g->depth, to);
+      } else {
+        dots(2, bj, a, line, g->depth, sum);
+        to[0] = sum[0];
+        to[sums.stride] = sum[1];
+      }
+    }
 }
 
 /* c[j] = alpha · scale · sum[j] + beta · d[j], clamped */
@@ -113,26 +169,51 @@ static void scaled_row(float factor, const float *b, size_t count, float *c) {
   for (; j < count; j++) c[j] = factor * b[j];
 }
 
-/* Row i of C, columns from … from + count. */
-static void chunk_run(const Gemm *g, size_t i, size_t from, size_t count) {
-  float sum[CHUNK];
-  const float *a = g->a.data + i * g->a.line_stride, *b = g->b.data + from * g->b.line_stride;
-  float *c = g->c + i * g->c_row_stride + from;
+/* Row i of an outer product, columns from … from + count. */
+static void outer_run(const Gemm *g, size_t i, size_t from, size_t count) {
+  float a = g->a.data[i * g->a.line_stride], *c = g->c + i * g->c_row_stride + from;
+  const float *b = g->b.data + from;
   const float *d = g->d ? g->d + i * g->d_row_stride + from * g->d_column_stride : NULL;
-  if (g->depth == 1 && g->b.line_stride == 1) {
-    if (!d && !g->clamp) scaled_row(g->alpha * *a, b, count, c);
-    else store_row(g, *a, b, d, count, c);
-    return;
-  }
-  if (g->b.line_stride == 1) add_rows(g, a, b, count, sum);
-  else dot_rows(g, a, b, count, sum);
-  store_row(g, 1, sum, d, count, c);
+  if (!d && !g->clamp) scaled_row(g->alpha * a, b, count, c);
+  else store_row(g, a, b, d, count, c);
 }
 
-/* ---- on all threads: rows times chunks of columns ---- */
+/* Columns from … from + count of sums over a block of depth, which the next is added to. */
+static void block_run(const Gemm *g, size_t from, size_t count, bool last) {
+  float data[CHUNK];
+  Sums sums = {data, (count + 3) / 4 * 4};
+  const float *b = g->b.data + from * g->b.line_stride;
+  Gemm as = *g;
+  as.clamp = g->clamp && last;
+  if (g->b.line_stride == 1) add_rows(g, b, count, sums);
+  else dot_rows(g, b, count, sums);
+  for (size_t i = 0; i < g->rows; i++) {
+    const float *d = g->d ? g->d + i * g->d_row_stride + from * g->d_column_stride : NULL;
+    store_row(&as, 1, data + i * sums.stride, d, count, g->c + i * g->c_row_stride + from);
+  }
+}
+
+/* Rows of B are added up in blocks as the tile does it, so that it gives the same bits. */
+static void chunk_run(const Gemm *g, size_t from, size_t count) {
+  Gemm block = *g;
+  size_t depth = g->b.line_stride == 1 ? gemm_block_depth(g->depth) : g->depth;
+  for (size_t k = 0; k < g->depth; k += depth) {
+    block.depth = size_min(depth, g->depth - k);
+    block_run(&block, from, count, k + depth >= g->depth);
+    block.a.data += depth * g->a.k_stride;
+    block.b.data += depth * g->b.k_stride;
+    block.d = g->c;
+    block.beta = 1;
+    block.d_row_stride = g->c_row_stride;
+    block.d_column_stride = 1;
+  }
+}
+
+/* ---- on all threads: chunks of columns, of all rows at once or, of an outer product, of each ---- */
 
 typedef struct Rows {
   const Gemm *gemm;
+  bool outer;
   size_t parts, across; /* chunks of columns in a row */
   size_t columns;       /* in a chunk */
 } Rows;
@@ -140,21 +221,22 @@ typedef struct Rows {
 static void run_part(void *context, size_t part, int thread) {
   const Rows *r = context;
   const Gemm *g = r->gemm;
-  size_t items = g->rows * r->across, end = items * (part + 1) / r->parts;
+  size_t items = (r->outer ? g->rows : 1) * r->across, end = items * (part + 1) / r->parts;
   for (size_t item = items * part / r->parts; item < end; item++) {
-    size_t from = item % r->across * r->columns, left = g->columns - from;
-    chunk_run(g, item / r->across, from, left < r->columns ? left : r->columns);
+    size_t from = item % r->across * r->columns, count = size_min(r->columns, g->columns - from);
+    if (r->outer) outer_run(g, item / r->across, from, count);
+    else chunk_run(g, from, count);
   }
 }
 
 static void rows_run(const Gemm *g) {
-  size_t threads = (size_t)threads_count(), columns = CHUNK;
+  Rows r = {.gemm = g, .outer = g->depth == 1 && g->b.line_stride == 1, .parts = (size_t)threads_count()};
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
-  Rows r = {.gemm = g, .parts = threads < worth ? threads : worth ? (size_t)worth : 1};
-  while (columns > 32 && g->rows * ceil_div(g->columns, columns) < 2 * r.parts) columns /= 2;
-  r.columns = r.parts > 1 ? columns : CHUNK;
-  r.across = (g->columns + r.columns - 1) / r.columns;
-  if (r.parts > g->rows * r.across) r.parts = g->rows * r.across;
+  if (r.parts > worth) r.parts = worth ? (size_t)worth : 1;
+  size_t lines = r.outer ? g->rows : 1, share = ceil_div(g->columns, ceil_div(r.parts, lines));
+  r.columns = size_min(ceil_div(share, 16) * 16, r.outer ? CHUNK : CHUNK / g->rows / 16 * 16);
+  r.across = ceil_div(g->columns, r.columns);
+  r.parts = size_min(r.parts, lines * r.across);
   threads_run(r.parts, run_part, &r);
 }
 

@@ -1,14 +1,16 @@
-/* Packed: weights that no step changes, in the form that a convolution's product reads. They are packed once for all
- * programs of a session.
+/* Packed: weights that no step changes, in the form that a convolution's or another product reads. They are packed once
+ * for all programs of a session.
  *
- *   frozen parameter or initializer ─ conv_pack_weights ─▶ PackedWeights ◀─ Conv nodes of every program
+ *   frozen parameter or initializer ─ pack ─▶ PackedWeights ◀─ Conv, MatMul and Gemm nodes of every program
  */
 #pragma once
 #include "graph/graph.h"
 #include "kernels/conv.h"
+#include "kernels/gemm.h"
 
 typedef struct PackedWeights {
-  Conv conv; /* whose weights they are */
+  Conv conv; /* whose weights they are, or */
+  Gemm gemm; /* whose B, if it has columns */
   const float *w;
   float *data;
   struct PackedWeights *next;
@@ -21,8 +23,8 @@ typedef struct PackedStore {
   bool stale; /* a parameter was written since */
 } PackedStore;
 
-/* Lets the convolutions of a bound graph read packed weights where these are fixed, packing pays, and they fit in
- * `room` bytes. */
+/* Lets the convolutions and products of a bound graph read packed weights where these are fixed, packing pays, and they
+ * fit in `room` bytes. */
 void packed_take(PackedStore *s, Graph *g, double room);
 /* Packs again what is stale. */
 void packed_refresh(PackedStore *s);
