@@ -20,7 +20,8 @@ export async function hashOf(bytes) {
 }
 
 /**
- * Of one example. @param {readonly { name: string, type: string, dims: readonly number[], bytes: Uint8Array }[]} tensors
+ * Of one example. @param {readonly { name: string, type: string, dims: readonly number[], bytes: Uint8Array }[]}
+ * tensors
  */
 async function contentOf(tensors) {
   const sorted = [...tensors].sort((a, b) => (a.name < b.name ? -1 : 1));

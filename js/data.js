@@ -27,7 +27,8 @@ import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
  * @property {number} [bytes] of all examples
  * @property {number} [fingerprint] found when it is first asked for
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
- * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} [feedsOf] of these examples, in the room of as many
+ * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} [feedsOf] of these examples, in the room of as
+ * many
  * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
  * tensors of these names and by more
  * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays

@@ -26,8 +26,10 @@ export const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/;
 const [LARGEST, SHARE] = [2 ** 20, 1 / 8];
 
 /** @param {string} base */
-const newName = (base) =>
-  `${base}-${Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+function newName(base) {
+  const random = crypto.getRandomValues(new Uint8Array(8));
+  return `${base}-${Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
 
 /** @param {readonly Output[]} outputs */
 export const bytesOfRow = (outputs) =>

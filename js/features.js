@@ -18,9 +18,9 @@ const ROUNDING = 1e-4;
 /** So many examples at least go through the lower layers once more, beside others. */
 export const AGAIN = 4;
 /**
- * Examples that go through the lower layers at a time, and where their inputs take more than so many bytes, for more would
- * take more room, and no less time. How many examples there are does not count: in a batch of another size the last bits
- * may be others.
+ * Examples that go through the lower layers at a time, and where their inputs take more than so many bytes, for more
+ * would take more room, and no less time. How many examples there are does not count: in a batch of another size the
+ * last bits may be others.
  */
 const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
 
@@ -134,7 +134,7 @@ export const batchOf = ({ examples, inputBytes }) => ((BATCH * inputBytes) / exa
  * @param {PackedFeeds} feeds
  */
 function sharedRoom(feeds) {
-  if (globalThis.crossOriginIsolated === false || !globalThis.SharedArrayBuffer) return undefined; // Node does not say it
+  if (globalThis.crossOriginIsolated === false || !globalThis.SharedArrayBuffer) return undefined; // Node is silent
   const buffer = /** @type {any} */ (new SharedArrayBuffer(feeds.buffer.byteLength));
   return { ...feeds, buffer };
 }

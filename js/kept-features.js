@@ -112,8 +112,8 @@ export class KeptFeatures {
   /**
    * Keeps rows of features by their contents, beside those of the network that are there.
    * @param {string} base @param {readonly Output[]} outputs @param {ReadonlyMap<string, Uint8Array>} rows
-   * @param {{ since: number, staying: readonly string[], failed?: TrainletError }} how `since`: deletions before they were
-   * computed; `staying`: names of packs that no room is made of; `failed`: why the storage is not asked
+   * @param {{ since: number, staying: readonly string[], failed?: TrainletError }} how `since`: deletions before they
+   * were computed; `staying`: names of packs that no room is made of; `failed`: why the storage is not asked
    * @returns {Promise<TrainletError | undefined>} why the storage did not take all of them: then memory has them
    */
   async save(base, outputs, rows, { since, staying, failed }) {
@@ -238,7 +238,10 @@ export class KeptFeatures {
     );
   }
 
-  /** Those rows of a pack, as another; if that fails they are computed again. @param {Listed} listed @param {Set<string>} staying */
+  /**
+   * Those rows of a pack, as another; if that fails they are computed again. @param {Listed} listed
+   * @param {Set<string>} staying
+   */
   async #keepOnly(listed, staying) {
     const found = staying.size ? await this.load(listed).catch(() => undefined) : undefined;
     await this.drop([listed.name]);

@@ -8,9 +8,9 @@
 /**
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
- * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number | null)[],
- * measured?: Record<string, number[]> }}
- * Standing `data`: the fingerprint of the data set; `plateau`: what the schedule has seen
+ * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number |
+ * null)[], measured?: Record<string, number[]> }} Standing `data`: the fingerprint of the data set; `plateau`: what the
+ * schedule has seen
  */
 
 export class Place {

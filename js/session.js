@@ -14,8 +14,8 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js'
  */
 /**
- * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike, TrainingSessionOptions }
- * from './types.js' */
+ * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike,
+ * TrainingSessionOptions } from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
 /** @import { Place } from './place.js' */

@@ -131,7 +131,9 @@ function wantedOf(session, sets) {
   return { feedsOf, examples: places.length, inputBytes };
 }
 
-/** @param {{ tensors: [string, Taken][], row: number }} place @param {PackedFeeds} feeds @param {number} i its row there */
+/**
+ * @param {{ tensors: [string, Taken][], row: number }} place @param {PackedFeeds} feeds @param {number} i its row there
+ */
 function copyRow({ tensors, row }, { tensors: places, buffer }, i) {
   for (const { name, dims, offset, bytes } of places) {
     const each = bytes / dims[0];

@@ -97,7 +97,10 @@ export const randomFeeds = (inputs, batch) =>
     inputs.map((input) => [input.name, input.sequence ? [randomTensor(input, batch)] : randomTensor(input, batch)]),
   );
 
-/** Floats around 0; integers, which may be classes or indices, are 0; weights of examples are 1. @param {ValueInfo} input @param {number} batch */
+/**
+ * Floats around 0; integers, which may be classes or indices, are 0; weights of examples are 1.
+ * @param {ValueInfo} input @param {number} batch
+ */
 function randomTensor({ type, dims, sampleWeight }, batch) {
   const shape = dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? batch : 1));
   if (type === 'string') return new Tensor('string', Array(sizeOf(shape)).fill(''), shape);

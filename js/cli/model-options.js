@@ -1,4 +1,6 @@
-/** Options that go with a model wherever one is read: files that it keeps data in, and inputs that are always the same. */
+/**
+ * Options that go with a model wherever one is read: files that it keeps data in, and inputs that are always the same.
+ */
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { externalDataOf, trainingAt } from './files.js';

@@ -1,4 +1,5 @@
-// The rows of the benchmark of operators: a line each, which makes of a size the inputs of one operator, with the attributes that networks give it.
+// The rows of the benchmark of operators: a line each, which makes of a size the inputs of one operator, with the
+// attributes that networks give it.
 //
 //   name: (n) => [operator, inputs, attributes, more]      n floats of data, a power of two from 2^13 on
 //   more: opset (18), outputs (1), rank of the output if not the first input's, flops (else it counts bytes)

@@ -1,4 +1,5 @@
-// The benchmark of operators: each alone, at three sizes, ours beside onnxruntime-web, in turns in one process of one thread.
+// The benchmark of operators: each alone, at three sizes, ours beside onnxruntime-web, in turns in one process of one
+// thread.
 //
 // A model holds the operator several times over, so that a run is long beside its call; of each result one element is
 // taken. What the same model takes without the operator (feeds, calls, the elements) is measured in turns too, and
@@ -26,7 +27,9 @@ const node = (op, inputs, outputs, attributes) =>
   );
 const list = (...numbers) => ({ type: 'int64', dims: [numbers.length], data: BigInt64Array.from(numbers, BigInt) });
 
-/** The first element of a value, taken at once, so that its bytes are free for the next; and such elements side by side. */
+/**
+ * The first element of a value, taken at once, so that its bytes are free for the next; and such elements side by side.
+ */
 const corner = (value, rank, name) => node('Slice', [value, `zeros${rank}`, `ones${rank}`], [`${name}_corner`], {});
 const joined = (names, output) =>
   node(
@@ -36,7 +39,10 @@ const joined = (names, output) =>
     { axis: 0 },
   );
 
-/** What a model is made of: `copies` times the operator, or none and only the corners of its input; `whole` results, or their corners. */
+/**
+ * What a model is made of: `copies` times the operator, or none and only the corners of its input; `whole` results, or
+ * their corners.
+ */
 function modelOf(
   [op, inputs, attributes, { opset = 18, outputs = 1, rank } = {}],
   { copies, without = false, whole = false },
@@ -202,7 +208,10 @@ function rowsOf(words) {
   return chosen;
 }
 
-/** Measures and prints; gives back the rows. @param {string[]} words @param {{ rounds: number, json?: boolean, where?: string }} options */
+/**
+ * Measures and prints; gives back the rows. @param {string[]} words
+ * @param {{ rounds: number, json?: boolean, where?: string }} options
+ */
 export async function benchOperators(words, { rounds, json = false }) {
   const names = rowsOf(words);
   if (Number(process.versions.node.split('.')[0]) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd');

@@ -62,8 +62,8 @@ const featuresOf = ({ data: { data, dims } }) =>
   tf.tidy(() => forward(tf, graph, { ...arrays, image: tf.transpose(tf.tensor(data, dims), toLast(4)) }));
 
 /**
- * A linear layer of zeros, label smoothing, Adam: until it reads as much right as is wanted; the test takes no time. The
- * batches are the same as those of `fit`.
+ * A linear layer of zeros, label smoothing, Adam: until it reads as much right as is wanted; the test takes no time.
+ * The batches are the same as those of `fit`.
  */
 async function theirs(train, test, classes, wanted, seed) {
   const watch = stopwatch();

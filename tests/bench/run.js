@@ -27,8 +27,8 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: what a change costs
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
-  --operators [NAME …]  instead of the rows: operators alone, at three sizes, in Node beside onnxruntime-web; those whose name contains NAME
-                      (tests/bench/operator_rows.js); with --json as JSON
+  --operators [NAME …]  instead of the rows: operators alone, at three sizes, in Node beside onnxruntime-web;
+                      those whose name contains NAME (tests/bench/operator_rows.js); with --json as JSON
 `;
 
 const PLACES = {

@@ -1,5 +1,5 @@
-// What a FeatureStore spares who comes back: fineTune on sixty pictures, and in another session on these and one more, with
-// a store and without.
+// What a FeatureStore spares who comes back: fineTune on sixty pictures, and in another session on these and one more,
+// with a store and without.
 //
 //   node tests/bench/tomorrow.js
 

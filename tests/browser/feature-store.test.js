@@ -13,7 +13,9 @@ const script = `
   import { FeatureStore, fineTune, Tensor } from './js/index.js';
   const model = './tests/golden/resnet_folded.onnx';
   const ask = (path, body) => fetch('/talk/' + path, { method: 'POST', body: JSON.stringify(body ?? null) });
-  const rowsOf = (at) => new Tensor('float32', Float32Array.from({ length: 784 * at.length }, (_, i) => Math.sin((1 + at[Math.floor(i / 784)]) * (i % 784))), [at.length, 1, 28, 28]);
+  const wave = (at, i) => Math.sin((1 + at[Math.floor(i / 784)]) * (i % 784));
+  const rowsOf = (at) =>
+    new Tensor('float32', Float32Array.from({ length: 784 * at.length }, (_, i) => wave(at, i)), [at.length, 1, 28, 28]);
   const dataOf = (from, to) => {
     const at = Array.from({ length: to - from }, (_, i) => from + i);
     return { inputs: { input: rowsOf(at) }, labels: at.map((i) => (i < 20 ? 'ab'[i % 2] : 'c')) };
@@ -58,8 +60,10 @@ const script = `
       return await work.tune({ to });
     },
     async both() {
-      const tabs = await Promise.all([0, 1].map(async (i) => tune(dataOf(6 * i, 12 + 6 * i), await FeatureStore.open({ name: 'both' }))));
-      return { errors: tabs.map(({ from }) => String(from.error)), after: (await tune(dataOf(0, 18), await FeatureStore.open({ name: 'both' }))).from };
+      const open = () => FeatureStore.open({ name: 'both' });
+      const tabs = await Promise.all([0, 1].map(async (i) => tune(dataOf(6 * i, 12 + 6 * i), await open())));
+      const { from } = await tune(dataOf(0, 18), await open());
+      return { errors: tabs.map((tab) => String(tab.from.error)), after: from };
     },
     async forget({ at }) {
       const lone = await FeatureStore.open({ name: 'lone' });

@@ -1,5 +1,5 @@
-// What frozen layers compute of each example is computed once: the same losses to the bit, in a fraction of the time, and
-// not where it would be another each time.
+// What frozen layers compute of each example is computed once: the same losses to the bit, in a fraction of the time,
+// and not where it would be another each time.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Small models as today's PyTorch, Keras, scikit-learn, LightGBM and ONNX Runtime's quantizer write them: their answers,
- * and the losses of five steps, are those that the frameworks gave (tests/models/keep.js).
+ * Small models as today's PyTorch, Keras, scikit-learn, LightGBM and ONNX Runtime's quantizer write them: their
+ * answers, and the losses of five steps, are those that the frameworks gave (tests/models/keep.js).
  */
 
 import assert from 'node:assert/strict';

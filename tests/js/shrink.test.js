@@ -1,4 +1,5 @@
-// `trainlet shrink`: a build of just what models need gives their bits, refuses others by name, and takes no wrong list.
+// `trainlet shrink`: a build of just what models need gives their bits, refuses others by name, and takes no wrong
+// list.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -151,7 +152,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     assert.deepEqual(await run({ wasmBinary: readFileSync(at('voice/trainlet.wasm')) }), await run({}));
   });
 
-  test('models of scikit-learn answer as on the whole engine: a tree, and a Scaler before a LinearClassifier', async () => {
+  test('models of scikit-learn answer as on the whole engine: a tree, a Scaler with a LinearClassifier', async () => {
     const cases = JSON.parse(readFileSync('tests/golden/ml.json', 'utf8'));
     const fileOf = (name) => `tests/golden/ml/${name}.onnx`;
     const names = ['tree', 'logistic_names'];

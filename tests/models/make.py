@@ -142,7 +142,8 @@ def make(name, case, folder):
     onnx.save_model(model, folder / "model.onnx")  # weights beside it, as dynamo writes them, go into it
     (folder / "model.onnx.data").unlink(missing_ok=True)
     with torch.no_grad():
-        output = called(net.eval(), inputs)  # an inference session takes a file in training mode as one in evaluation, too
+        # an inference session takes a file in training mode as one in evaluation, too
+        output = called(net.eval(), inputs)
     target = torch.randn_like(output) if case.loss == "mse" else labels_of(case, output)
     twin = twin_of(net, model, inputs)
     lr, losses, after = with_best_rate(lambda lr: steps(case, copy.deepcopy(twin).train(), inputs, target, lr))

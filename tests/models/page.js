@@ -10,7 +10,9 @@ const isNear = (number, within = CLOSE) => number !== undefined && number !== nu
 const power = (number) => (number === undefined || number === null ? '–' : number.toExponential(0));
 const time = (ms) => (ms === undefined ? '–' : ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
 
-/** Of a loss without a yardstick it is told whether it falls; of a model that has nothing to train, its answers alone. */
+/**
+ * Of a loss without a yardstick it is told whether it falls; of a model that has nothing to train, its answers alone.
+ */
 export function isWhole({ forward, loss, falls, export: exported, within, untrained }) {
   if (untrained) return isNear(forward, within);
   return isNear(forward, within) && (falls || isNear(loss, within)) && isNear(exported, within);

@@ -1,5 +1,5 @@
-// The models of the zoo, one after another: exported by today's frameworks in a Python environment of their own, checked
-// here (check.js), told in docs/models.md (page.js).
+// The models of the zoo, one after another: exported by today's frameworks in a Python environment of their own,
+// checked here (check.js), told in docs/models.md (page.js).
 //
 //   npm run models [-- NAME...] [-- --keep]    NAME as in build/models; --keep: what is exported already is not again
 

@@ -22,8 +22,8 @@ export class Learner {
   }
 
   /**
-   * From the backbone each time, so nothing is left of a picture that is in the album no more; of those that were learned
-   * before, it need not be run again.
+   * From the backbone each time, so nothing is left of a picture that is in the album no more; of those that were
+   * learned before, it need not be run again.
    * @param {Album} album @param {(done: number, of: number) => void} onProgress @returns {Promise<Lesson>}
    */
   async learn(album, onProgress) {

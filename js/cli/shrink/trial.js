@@ -108,7 +108,10 @@ function infer(core, info, wanted) {
 
 /** @typedef {[string, any]} Feed */
 
-/** The same in every run. @param {readonly ValueInfo[]} inputs @param {number} size @param {Wanted} wanted @returns {Feed[]} */
+/**
+ * The same in every run. @param {readonly ValueInfo[]} inputs @param {number} size @param {Wanted} wanted
+ * @returns {Feed[]}
+ */
 function feedsOf(inputs, size, { shapes }) {
   return inputs.map(({ name, type, dims, sequence, sampleWeight }) => {
     const shape = shapes.get(name) ?? dims.map((d, i) => (typeof d === 'number' ? d : i === 0 ? size : 1));

@@ -172,7 +172,8 @@ MODELS = {
         rows=lambda x: {"a": x[:, :2].astype(np.float32), "b": x[:, 2:]}),
     "MLPClassifier": Fitted(MLPClassifier((16,), max_iter=300, **SEED), IRIS, layered),
     "scaler, MLPRegressor": Fitted(
-        make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(16, 8), max_iter=200, **SEED)), DIABETES, layered),
+        make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(16, 8), max_iter=200, **SEED)),
+        DIABETES, layered),
     "LogisticRegression of names": Fitted(
         make_pipeline(StandardScaler(), LogisticRegression()), (IRIS[0], NAMES),
         untrained="does not train: its labels are words"),

@@ -1,4 +1,4 @@
-"""Networks of Keras 3 on its PyTorch backend, exported by `model.export(file, format="onnx")` as Keras does by default."""
+"""Networks of Keras 3 on its PyTorch backend, exported by `model.export(file, format="onnx")` and its defaults."""
 
 import os
 
@@ -47,7 +47,7 @@ def settle(net):
 
 
 def export(net, inputs, file, exporter):
-    """With a free batch; the one of the inputs where all dims are told, for which Keras takes PyTorch's newer exporter."""
+    """With a free batch; that of the inputs where all dims are told, for which Keras takes PyTorch's newer exporter."""
     net(list(inputs) if len(inputs) > 1 else inputs[0])  # one that was never called is refused
     fixed = [keras.InputSpec(shape=tuple(x.shape), dtype=str(x.dtype).removeprefix("torch."), name=f"x{i}")
              for i, x in enumerate(inputs)]
@@ -111,13 +111,15 @@ picture = numbers(32, 32, 3)
 words = lambda batch: (torch.randint(0, 40, (batch, 12), dtype=torch.int32),)
 cnn = network((16, 16, 3), lambda: L.Conv2D(8, 3, use_bias=False), L.BatchNormalization, L.ReLU, L.MaxPooling2D,
               lambda: L.Conv2D(16, 3, activation="relu"), L.Flatten, lambda: L.Dense(10))
-mlp = network((12,), lambda: L.Dense(32, activation="relu"), lambda: L.Dropout(0.2), lambda: L.Dense(16, activation="tanh"),
+mlp = network((12,), lambda: L.Dense(32, activation="relu"), lambda: L.Dropout(0.2),
+              lambda: L.Dense(16, activation="tanh"),
               lambda: L.Dense(3))
 lstm = network((10, 6), lambda: L.LSTM(16), lambda: L.Dense(5))
 both = network((10, 6), lambda: L.Bidirectional(L.LSTM(8, return_sequences=True)), lambda: L.GRU(8), lambda: L.Dense(5))
 signal = network((40, 3), lambda: L.Conv1D(8, 5, activation="relu"), L.MaxPooling1D,
                  lambda: L.SeparableConv1D(16, 3, activation="relu"), L.GlobalAveragePooling1D, lambda: L.Dense(4))
-autoencoder = network((24,), lambda: L.Dense(12, activation="elu"), lambda: L.Dense(4), lambda: L.Dense(12, activation="elu"),
+autoencoder = network((24,), lambda: L.Dense(12, activation="elu"), lambda: L.Dense(4),
+                      lambda: L.Dense(12, activation="elu"),
                       lambda: L.Dense(24))
 
 MODELS = {

@@ -28,7 +28,7 @@ def unpacked(one):
 
 
 def with_best_rate(steps):
-    """By the highest rate with which the loss only falls, and not to nothing: beyond it a last bit grows to anything."""
+    """By the highest rate with which the loss only falls, and not to nothing: beyond it a last bit grows."""
     for lr in RATES:
         losses, after = steps(lr)
         if all(a > b for a, b in zip(losses, losses[1:])) and losses[-1] > losses[0] / 4:

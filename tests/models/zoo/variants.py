@@ -46,7 +46,7 @@ def has_weights(model):
 
 @dataclass
 class Variant:
-    """`base` by `way`; its answers are those of onnxruntime, its loss is to fall, for a rounded network has no autograd."""
+    """`base` by `way`; its answers are those of onnxruntime, its loss is to fall: a rounded network has no autograd."""
 
     base: str
     way: object
