@@ -7,7 +7,7 @@ import { checkKeys, TrainletError } from './errors.js';
 import { fingerprintOf } from './fingerprint.js';
 import { checkLabels } from './label-range.js';
 import { weigh } from './weights.js';
-import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
+import { bind, bytesOf, checkWhole, isWhole, layout, pack } from './tensor.js';
 
 /** @import { Dataset, Feeds, FitOptions, SampleWeight, TypedArray, ValueInfo } from './types.js' */
 /** @import { PackedFeeds } from './protocol.js' */
@@ -25,7 +25,7 @@ import { bind, bytesOf, checkWhole, layout, pack } from './tensor.js';
  * @property {number} [batches]
  * @property {number} [batchSize]
  * @property {number} [bytes] of all examples
- * @property {number} [fingerprint] found when it is first asked for
+ * @property {number} [fingerprint] found when it is first asked for, if the data are still there then
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
  * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} [feedsOf] of these examples, in the room of as
  * many
@@ -108,10 +108,10 @@ export function tensorsOf(data, inputs, classWeight) {
  * @param {[string, Taken][]} tensors
  * @param {number} batchSize
  * @param {Wanted} wanted
- * @param {() => number} [fingerprint]
+ * @param {() => number | undefined} [fingerprint]
  * @returns {Reader}
  */
-function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerprintOf(tensors))) {
+function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerprintIfWhole(tensors))) {
   const examples = tensors[0][1].dims[0];
   const batches = Math.ceil(examples / batchSize);
 
@@ -136,7 +136,11 @@ function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerp
   };
 }
 
-/** @param {() => number} find */
+/** None where they were transferred meanwhile. @param {[string, Taken][]} tensors */
+const fingerprintIfWhole = (tensors) =>
+  tensors.every(([, tensor]) => isWhole(tensor)) ? fingerprintOf(tensors) : undefined;
+
+/** @param {() => number | undefined} find */
 function once(find) {
   /** @type {number | undefined} */
   let found;

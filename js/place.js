@@ -69,8 +69,11 @@ export class Place {
 
   /** The fit's own data are let go of: what a checkpoint says of them is found out now. */
   end() {
-    if (this.standing) this.standing = { ...this.standing };
-    this.settle();
+    try {
+      if (this.standing) this.standing = { ...this.standing };
+    } finally {
+      this.settle(); // whatever comes of it: who waits must not wait for ever
+    }
   }
 
   settle() {

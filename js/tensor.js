@@ -251,9 +251,12 @@ function contentsOf(name, { type, data, dims }) {
   return data.length ? bytesOf(data) : new Uint8Array();
 }
 
-/** Refuses data whose buffer has become another since it was taken. @param {string} name @param {Taken} tensor */
-export function checkWhole(name, { data, dims }) {
-  if (data.length !== sizeOf(dims)) throw bad(`'${name}': its data was resized or transferred while it was read`);
+/** Whether data's buffer is still that which was taken. @param {Taken} tensor */
+export const isWhole = ({ data, dims }) => data.length === sizeOf(dims);
+
+/** @param {string} name @param {Taken} tensor */
+export function checkWhole(name, tensor) {
+  if (!isWhole(tensor)) throw bad(`'${name}': its data was resized or transferred while it was read`);
 }
 
 /**
