@@ -11,6 +11,7 @@ enum {
   ROWS = TILE_ROWS,
   COLUMNS = 8,
   PAIR_COLUMNS = 16, /* of panels packed ahead: a cache line, so that a single row reads one stream into four sums */
+  PAIRED_ROWS = 4,   /* at most: with more, the tile is faster */
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
@@ -153,19 +154,32 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
-/* One row times two panels side by side: the sums of one would wait for each other. */
-static void row_run(const Tile *t) {
-  f32x4 sum[4] = {0};
+/* One or two rows, of `width` in their panel, times two panels side by side: the sums of one would wait for each
+ * other. */
+static inline __attribute__((always_inline)) void rows_of_pair(const size_t rows, const Tile *t, size_t width) {
+  f32x4 sum[2][4] = {0};
   const float *a = t->a, *b = t->b;
-  for (size_t k = 0; k < t->depth; k++, b += PAIR_COLUMNS) {
-    f32x4 ak = f32x4_splat(a[k]);
-    for (size_t i = 0; i < 4; i++) sum[i] = f32x4_madd(ak, f32x4_load(b + 4 * i), sum[i]);
-  }
+  for (size_t k = 0; k < t->depth; k++, a += width, b += PAIR_COLUMNS)
+    for (size_t i = 0; i < rows; i++)
+      for (size_t j = 0; j < 4; j++) sum[i][j] = f32x4_madd(f32x4_splat(a[i]), f32x4_load(b + 4 * j), sum[i][j]);
   f32x4 least = f32x4_splat(t->clamp ? t->low : -INFINITY), most = f32x4_splat(t->clamp ? t->high : INFINITY);
-  for (size_t i = 0; i < 4; i++) {
-    f32x4 v = t->alpha * sum[i];
-    if (t->d) v += t->beta * (t->d_column_stride ? f32x4_load(t->d + 4 * i) : f32x4_splat(*t->d));
-    f32x4_store(t->c + 4 * i, f32x4_min(most, f32x4_max(least, v)));
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < 4; j++) {
+      f32x4 v = t->alpha * sum[i][j];
+      const float *d = t->d ? t->d + i * t->d_stride : NULL;
+      if (d) v += t->beta * (t->d_column_stride ? f32x4_load(d + 4 * j) : f32x4_splat(*d));
+      f32x4_store(t->c + i * t->c_stride + 4 * j, f32x4_min(most, f32x4_max(least, v)));
+    }
+}
+
+/* Two rows at a time: the block of B is in the first cache then. */
+static void pair_run(size_t rows, Tile t) {
+  for (size_t i = 0; i < rows; i += 2) {
+    if (i + 1 == rows) rows_of_pair(1, &t, rows);
+    else rows_of_pair(2, &t, rows);
+    t.a += 2;
+    t.c += 2 * t.c_stride;
+    if (t.d) t.d += 2 * t.d_stride;
   }
 }
 
@@ -235,10 +249,11 @@ static void block_run(const Gemm *g, const Block *block) {
     t.b_stride = packed ? COLUMNS : g->b.k_stride;
     t.a = block->a;
     if (g->packed_b) t.b = packed_panel(g, block, column), t.b_stride = PAIR_COLUMNS;
-    if (g->packed_b && g->rows == 1 && column % PAIR_COLUMNS == 0 && j + PAIR_COLUMNS <= block->columns) {
+    if (g->packed_b && block->panels == 1 && g->rows <= PAIRED_ROWS && column % PAIR_COLUMNS == 0 &&
+        j + PAIR_COLUMNS <= block->columns) {
       t.c = g->c + column;
       t.d = d ? d + column * t.d_column_stride : NULL;
-      row_run(&t);
+      pair_run(g->rows, t);
       j += COLUMNS;
       continue;
     }

@@ -40,9 +40,12 @@ static bool is_column(const Gemm *g) {
   return g->columns == 1 && g->c_row_stride == 1 && (!g->d || g->d_row_stride <= 1) && is_rows(&t);
 }
 
+static bool is_large(const Gemm *g) { return (uint64_t)g->columns * g->depth > CACHED; }
+
+/* A large B whose columns lie in rows is read faster as panels, which may be packed ahead. */
 bool gemm_is_vector(const Gemm *g) {
   if (g->packed_a || g->packed_b || g->group || g->depth == 0) return false;
-  return is_rows(g) || is_column(g);
+  return (is_rows(g) && (g->b.line_stride == 1 || !is_large(g))) || is_column(g);
 }
 
 bool gemm_vector_is_as_tile(const Gemm *g) { return is_rows(g) && g->b.line_stride == 1 && g->depth > 1; }
@@ -130,7 +133,7 @@ static inline __attribute__((always_inline)) void dots(const int rows, const flo
  * memory, of which one stream is fetched faster than two. */
 static void dot_rows(const Gemm *g, const float *b, size_t count, Sums sums) {
   size_t line = g->a.line_stride, stride = g->b.line_stride, j = 0;
-  bool pairs = g->rows == 1 && (uint64_t)g->columns * g->depth <= CACHED;
+  bool pairs = g->rows == 1 && !is_large(g);
   for (; j + 2 <= count && pairs; j += 2) dots(2, g->a.data, b + j * stride, stride, g->depth, sums.data + j);
   for (; j < count; j++)
     for (size_t i = 0; i < g->rows; i += 2) {
