@@ -306,7 +306,7 @@ function tensorsOf(outputs, rows) {
 
 /**
  * Batches whose features are read as they are needed; one whose features are gone meanwhile is of the examples
- * themselves, which gives the same.
+ * themselves, which gives the same but for the last bits.
  * @param {{ whole: Reader, bare: Reader, shelf: Shelf, contents: string[], outputs: readonly Output[] }} of
  * @param {Uint32Array | undefined} order @param {number} from
  */

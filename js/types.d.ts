@@ -794,8 +794,8 @@ export interface ArtifactOptions extends EngineOptions {
    * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
    * learned positions train, buffers do not; of what it computed (rows looked up or repeated, a tied weight transposed)
    * it notes of which, and that decides as well. To train more than the default, name all of it:
-   * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics never
-   * train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
+   * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics
+   * never train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
    * `invalid-argument` by its own name.
    */
   requiresGrad?: readonly string[];

@@ -11,6 +11,13 @@ import { say, warn } from './terminal.js';
 /** @import { FineTuneData, ValueInfo } from '../types.js' */
 /** @import { Command, Values } from './commands.js' */
 
+/** The names of classes are told above. */
+const HELP_OF_EXAMPLES = DATA_HELP.replace(/ {2}--classes.*\n/, '').replace(
+  '--data DATA          mnist',
+  `--data DATA          examples, from which the new classes answer before any step; with some of old classes
+                       they are told apart: mnist`,
+);
+
 export const EXTEND_HELP = `trainlet extend DIR|COMPACT --add CLASS -o OUT [options]
 Adds classes to what is trained in DIR or COMPACT, behind those that it has, which keep their weights, their optimizer
 state and their scores; OUT is a training directory, in which train goes on, on examples of old classes too.
@@ -18,7 +25,7 @@ state and their scores; OUT is a training directory, in which train goes on, on 
   --add CLASS          a new class; may be given again
   --output NAME        whose classes they are (scores)
   --classes NAMES      names of the classes so far, joined by commas (default: the model's own)
-${DATA_HELP.replace(/ {2}--classes.*\n/, '').replace('--data DATA          mnist', '--data DATA          examples, from which the new classes answer before any step; with some of old classes\n                       they are told apart: mnist')}
+${HELP_OF_EXAMPLES}
   -o, --out OUT        where the training directory goes
   --force              overwrites files that are there`;
 

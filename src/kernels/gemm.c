@@ -15,7 +15,6 @@ enum {
   DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
-  CACHED = 1 << 19,    /* floats of B that the caches hold from run to run */
   DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
                           rows that are far apart */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
@@ -154,35 +153,6 @@ static void tile_run(size_t rows, const Tile *t) {
   }
 }
 
-/* One or two rows, of `width` in their panel, times two panels side by side: the sums of one would wait for each
- * other. */
-static inline __attribute__((always_inline)) void rows_of_pair(const size_t rows, const Tile *t, size_t width) {
-  f32x4 sum[2][4] = {0};
-  const float *a = t->a, *b = t->b;
-  for (size_t k = 0; k < t->depth; k++, a += width, b += PAIR_COLUMNS)
-    for (size_t i = 0; i < rows; i++)
-      for (size_t j = 0; j < 4; j++) sum[i][j] = f32x4_madd(f32x4_splat(a[i]), f32x4_load(b + 4 * j), sum[i][j]);
-  f32x4 least = f32x4_splat(t->clamp ? t->low : -INFINITY), most = f32x4_splat(t->clamp ? t->high : INFINITY);
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < 4; j++) {
-      f32x4 v = t->alpha * sum[i][j];
-      const float *d = t->d ? t->d + i * t->d_stride : NULL;
-      if (d) v += t->beta * (t->d_column_stride ? f32x4_load(d + 4 * j) : f32x4_splat(*d));
-      f32x4_store(t->c + i * t->c_stride + 4 * j, f32x4_min(most, f32x4_max(least, v)));
-    }
-}
-
-/* Two rows at a time: the block of B is in the first cache then. */
-static void pair_run(size_t rows, Tile t) {
-  for (size_t i = 0; i < rows; i += 2) {
-    if (i + 1 == rows) rows_of_pair(1, &t, rows);
-    else rows_of_pair(2, &t, rows);
-    t.a += 2;
-    t.c += 2 * t.c_stride;
-    if (t.d) t.d += 2 * t.d_stride;
-  }
-}
-
 /* A tile across the edge of C, or from one group of columns to the next: it is computed separately, on a D gathered
  * beforehand, and its elements are then stored one by one. */
 static void tile_run_edge(const Gemm *g, size_t rows, const Tile *t, size_t column, size_t columns) {
@@ -220,11 +190,51 @@ size_t gemm_packed_b_floats(size_t columns, size_t depth) {
   return ceil_div(columns, PAIR_COLUMNS) * PAIR_COLUMNS * depth;
 }
 
-/* Of what gemm_pack_b made. */
-static const float *packed_panel(const Gemm *g, const Block *block, size_t column) {
-  return g->packed_b + gemm_packed_b_floats(g->columns, block->k) +
-         column / PAIR_COLUMNS * PAIR_COLUMNS * block->depth + column % PAIR_COLUMNS;
+/* ---- B as gemm_pack_b made it ---- */
+
+/* One or two rows, of `width` in their panel, times two panels side by side: the sums of one would wait for each
+ * other. */
+static inline __attribute__((always_inline)) void rows_of_pair(const size_t rows, const Tile *t, size_t width) {
+  f32x4 sum[2][4] = {0};
+  const float *a = t->a, *b = t->b;
+  for (size_t k = 0; k < t->depth; k++, a += width, b += PAIR_COLUMNS)
+    for (size_t i = 0; i < rows; i++)
+      for (size_t j = 0; j < 4; j++) sum[i][j] = f32x4_madd(f32x4_splat(a[i]), f32x4_load(b + 4 * j), sum[i][j]);
+  f32x4 least = f32x4_splat(t->clamp ? t->low : -INFINITY), most = f32x4_splat(t->clamp ? t->high : INFINITY);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < 4; j++) {
+      f32x4 v = t->alpha * sum[i][j];
+      const float *d = t->d ? t->d + i * t->d_stride : NULL;
+      if (d) v += t->beta * (t->d_column_stride ? f32x4_load(d + 4 * j) : f32x4_splat(*d));
+      f32x4_store(t->c + i * t->c_stride + 4 * j, f32x4_min(most, f32x4_max(least, v)));
+    }
 }
+
+/* Two rows at a time: the block of B is in the first cache then. */
+static void pair_run(size_t rows, Tile t) {
+  for (size_t i = 0; i < rows; i += 2) {
+    if (i + 1 == rows) rows_of_pair(1, &t, rows);
+    else rows_of_pair(2, &t, rows);
+    t.a += 2;
+    t.c += 2 * t.c_stride;
+    if (t.d) t.d += 2 * t.d_stride;
+  }
+}
+
+/* Where the panel of a column stands; few rows of C are computed with it and the next at once, which is told. */
+static bool packed_b_run(const Gemm *g, const Block *block, size_t column, const float *d, Tile *t) {
+  size_t pair = column / PAIR_COLUMNS * PAIR_COLUMNS;
+  t->b = g->packed_b + gemm_packed_b_floats(g->columns, block->k) + pair * block->depth + (column - pair);
+  t->b_stride = PAIR_COLUMNS;
+  bool whole = column == pair && column + PAIR_COLUMNS <= block->column + block->columns;
+  if (!whole || block->panels > 1 || g->rows > PAIRED_ROWS) return false;
+  t->c = g->c + column;
+  t->d = d ? d + column * t->d_column_stride : NULL;
+  pair_run(g->rows, *t);
+  return true;
+}
+
+PART(packed_b, packed_b_run);
 
 static void block_run(const Gemm *g, const Block *block) {
   Tile t = {.depth = block->depth, .alpha = g->alpha, .beta = g->beta, .c_stride = g->c_row_stride};
@@ -248,12 +258,7 @@ static void block_run(const Gemm *g, const Block *block) {
     t.b = !packed ? g->b.data + column + block->k * g->b.k_stride : block->b + (block->direct ? 0 : j * block->depth);
     t.b_stride = packed ? COLUMNS : g->b.k_stride;
     t.a = block->a;
-    if (g->packed_b) t.b = packed_panel(g, block, column), t.b_stride = PAIR_COLUMNS;
-    if (g->packed_b && block->panels == 1 && g->rows <= PAIRED_ROWS && column % PAIR_COLUMNS == 0 &&
-        j + PAIR_COLUMNS <= block->columns) {
-      t.c = g->c + column;
-      t.d = d ? d + column * t.d_column_stride : NULL;
-      pair_run(g->rows, t);
+    if (g->packed_b && part_packed_b(g, block, column, d, &t)) {
       j += COLUMNS;
       continue;
     }
@@ -305,7 +310,7 @@ void gemm_pack_b(const GemmSource *b, size_t columns, size_t depth, float *packe
 
 /* Few rows, for which B comes from memory: packed it is read as one stream. */
 bool gemm_packing_pays(const Gemm *g) {
-  bool few = g->rows <= DIRECT_PANELS * TILE_ROWS && (uint64_t)g->columns * g->depth > CACHED;
+  bool few = g->rows <= DIRECT_PANELS * TILE_ROWS && gemm_is_large(g);
   return few && !g->group && (!gemm_is_vector(g) || gemm_vector_is_as_tile(g));
 }
 

@@ -16,3 +16,6 @@ void gemm_pack_panel(const GemmSource *source, size_t line, size_t count, size_t
 
 /* Depth is summed up in blocks of so many, the last of what is left. */
 size_t gemm_block_depth(size_t depth);
+
+/* Whether B comes from memory in every run, for no cache holds so many floats. */
+static inline bool gemm_is_large(const Gemm *g) { return (uint64_t)g->columns * g->depth > 1 << 19; }

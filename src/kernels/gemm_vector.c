@@ -1,17 +1,15 @@
 /* Products of few rows: for each row, rows of B are added up, or dot products are taken along them. */
 #include "kernels/gemm_vector.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/vector_math.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
 #include "way.h"
 
 enum {
-  FEW = 3,          /* rows; from 4 on the packed tile is faster, */
-  FEW_OF_LARGE = 8, /* unless B comes from memory: then the tile, which reads 32 bytes of a row, waits for each */
-  CACHED = 1 << 19, /* floats of B that the caches hold from step to step */
-  CHUNK = 2048, /* columns summed at a time: rows of B are read in runs of 8 KB, which the processor fetches ahead */
-  SHORT_CHUNK = 512, /* 2 KB, on the stack */
+  FEW = 3,      /* rows; from 4 on the packed tile is faster */
+  CHUNK = 2048, /* sums at a time, on the stack: rows of B are read in runs of up to 8 KB, which are fetched ahead */
   PART_WORK =
       1 << 16, /* the fewest multiplications, with as many floats read or written, that are worth waking a thread */
 };
@@ -40,12 +38,10 @@ static bool is_column(const Gemm *g) {
   return g->columns == 1 && g->c_row_stride == 1 && (!g->d || g->d_row_stride <= 1) && is_rows(&t);
 }
 
-static bool is_large(const Gemm *g) { return (uint64_t)g->columns * g->depth > CACHED; }
-
 /* A large B whose columns lie in rows is read faster as panels, which may be packed ahead. */
 bool gemm_is_vector(const Gemm *g) {
   if (g->packed_a || g->packed_b || g->group || g->depth == 0) return false;
-  return (is_rows(g) && (g->b.line_stride == 1 || !is_large(g))) || is_column(g);
+  return (is_rows(g) && (g->b.line_stride == 1 || !gemm_is_large(g))) || is_column(g);
 }
 
 bool gemm_vector_is_as_tile(const Gemm *g) { return is_rows(g) && g->b.line_stride == 1 && g->depth > 1; }
@@ -55,10 +51,6 @@ typedef struct Sums {
   float *data;
   size_t stride;
 } Sums;
-
-static inline f32x4 load_some(const float *p, size_t count) {
-  return (f32x4){p[0], count > 1 ? p[1] : 0, count > 2 ? p[2] : 0, 0};
-}
 
 /* sum[i][j] += Σk a[i][k] B[k][j] for a constant number of rows, 1 or 2, and of k, which are added one by one; the same
  * arithmetic for the last columns. */
@@ -85,7 +77,7 @@ static inline __attribute__((always_inline)) void add_terms(const int rows, cons
     float *to = i ? next : sum;
     f32x4 last = f32x4_load(to + j);
     for (int k = 0; k < terms; k++)
-      last = f32x4_madd(factor[i][k], load_some(b + (size_t)k * stride + j, count - j), last);
+      last = f32x4_madd(factor[i][k], f32x4_load_up_to(b + (size_t)k * stride + j, count - j), last);
     f32x4_store(to + j, last);
   }
 }
@@ -133,7 +125,7 @@ static inline __attribute__((always_inline)) void dots(const int rows, const flo
  * memory, of which one stream is fetched faster than two. */
 static void dot_rows(const Gemm *g, const float *b, size_t count, Sums sums) {
   size_t line = g->a.line_stride, stride = g->b.line_stride, j = 0;
-  bool pairs = g->rows == 1 && !is_large(g);
+  bool pairs = g->rows == 1 && !gemm_is_large(g);
   for (; j + 2 <= count && pairs; j += 2) dots(2, g->a.data, b + j * stride, stride, g->depth, sums.data + j);
   for (; j < count; j++)
     for (size_t i = 0; i < g->rows; i += 2) {

@@ -192,9 +192,17 @@ async function measure(libraries, row, place, rounds) {
   };
 }
 
-const HEADER = `${'operator'.padEnd(26)}${'place'.padEnd(14)}${'ours µs'.padStart(10)}${'ort µs'.padStart(10)}${'ratio'.padStart(7)}      rate          of a copy`;
-const lineOf = (name, m) =>
-  `${name.padEnd(26)}${m.place.padEnd(14)}${(m.ours * 1e3).toFixed(1).padStart(10)}${(m.ort * 1e3).toFixed(1).padStart(10)}${m.ratio.toFixed(2).padStart(7)}${m.rate.toFixed(1).padStart(10)} ${m.unit.padEnd(8)}${(100 * m.ofCopy).toFixed(0).padStart(7)} %${m.difference > AGREE ? `  DIFFERS by ${m.difference.toExponential(1)}` : ''}`;
+const lineOfTexts = (name, place, [ours, ort, ratio, rate], unit, ofCopy) =>
+  name.padEnd(26) +
+  place.padEnd(14) +
+  `${ours.padStart(10)}${ort.padStart(10)}${ratio.padStart(7)}${rate.padStart(10)} ` +
+  `${unit.padEnd(8)}${ofCopy.padStart(9)}`;
+const HEADER = lineOfTexts('operator', 'place', ['ours µs', 'ort µs', 'ratio', 'rate'], '', 'of a copy');
+const lineOf = (name, m) => {
+  const numbers = [(m.ours * 1e3).toFixed(1), (m.ort * 1e3).toFixed(1), m.ratio.toFixed(2), m.rate.toFixed(1)];
+  const line = lineOfTexts(name, m.place, numbers, m.unit, `${(100 * m.ofCopy).toFixed(0)} %`);
+  return m.difference > AGREE ? `${line}  DIFFERS by ${m.difference.toExponential(1)}` : line;
+};
 
 /** The rows whose name contains one of the words, all without any. */
 function rowsOf(words) {

@@ -15,7 +15,8 @@ const script = `
   const ask = (path, body) => fetch('/talk/' + path, { method: 'POST', body: JSON.stringify(body ?? null) });
   const wave = (at, i) => Math.sin((1 + at[Math.floor(i / 784)]) * (i % 784));
   const rowsOf = (at) =>
-    new Tensor('float32', Float32Array.from({ length: 784 * at.length }, (_, i) => wave(at, i)), [at.length, 1, 28, 28]);
+    new Tensor(
+      'float32', Float32Array.from({ length: 784 * at.length }, (_, i) => wave(at, i)), [at.length, 1, 28, 28]);
   const dataOf = (from, to) => {
     const at = Array.from({ length: to - from }, (_, i) => from + i);
     return { inputs: { input: rowsOf(at) }, labels: at.map((i) => (i < 20 ? 'ab'[i % 2] : 'c')) };

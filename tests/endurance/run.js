@@ -111,7 +111,7 @@ function faults(rows, { pauses, cancelled, stepMs, stopped, failed }) {
     grown('resident', ({ resident }) => resident),
     longest > LONG_TASK && `the page had a task of ${longest.toFixed(1)} ms`,
     !(usual <= LONG_TASK + 2 * stepMs && longestWait <= TOO_LATE) &&
-      `pauses and cancelled calls took ${usual} ms in the median, ${longestWait} at most; a step ${stepMs.toFixed(1)} ms`,
+      `pauses and cancelled calls took ${usual} ms in the median, ${longestWait} at most, a step ${stepMs.toFixed(1)}`,
     stopped !== 'max-ms' && `it ended with ${stopped}`,
     failed && `${failed} checkpoints failed`,
   ].filter(Boolean);

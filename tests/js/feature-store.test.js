@@ -382,7 +382,9 @@ describe('in a folder', () => {
       import { pick } from './tests/js/hands.js';
       const data = pick('train', JSON.parse(process.argv[1]), 8);
       const store = await FeatureStore.open({ directory: ${JSON.stringify(directory)}, name: 'processes' });
-      const { report } = await fineTune(golden('resnet_folded.onnx'), { ...data, labels: data.labels.map(String) }, { engine: ${JSON.stringify(engine)}, epochs: 2, cacheFeatures: { store } });
+      const named = { ...data, labels: data.labels.map(String) };
+      const options = { engine: ${JSON.stringify(engine)}, epochs: 2, cacheFeatures: { store } };
+      const { report } = await fineTune(golden('resnet_folded.onnx'), named, options);
       if (report.features.store.error) throw report.features.store.error;`;
     const run = (digits) =>
       new Promise((resolve) => {

@@ -37,7 +37,7 @@ export const REASONS = {
   CLIP: computed('the scale of the scores', 'its logarithm'),
   Mamba: computed('A', 'A_log'),
   RWKV: computed('each decay', 'its logarithm'),
-  T5: 'the exporter looked a few learned distances up for all pairs of positions, which train apart; `optimize=False` keeps them',
+  T5: 'the exporter looked learned distances up for all pairs of positions; with `optimize=False` they stay one',
   'TCN with weight norm': computed('the weights', 'their directions and lengths'),
   'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
   'RNN, two layers both ways':

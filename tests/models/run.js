@@ -16,8 +16,8 @@ const python = join(root, 'build/models-venv/bin/python');
 const TOOL = 'onnxruntime-training-cpu==1.19.2';
 const USAGE = `Usage: npm run models -- [NAME...] [--keep]
 Exports the models of tests/models/zoo (all, or those named), compares what Trainlet makes of them with their
-frameworks, and writes docs/models.md of what was found last of each, once all were run. It needs Python 3.10 or newer with venv, and some gigabytes
-for PyTorch. --keep: models that are exported already are not exported again.`;
+frameworks, and writes docs/models.md of what was found last of each, once all were run. It needs Python 3.10 or newer
+with venv, and some gigabytes for PyTorch. --keep: models that are exported already are not exported again.`;
 
 function run(program, args, options = {}) {
   const done = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
