@@ -2,6 +2,8 @@
  * with the views on it and the cheap nodes before it whose values would otherwise have to be kept. */
 #include "run/recompute.h"
 
+#include <string.h>
+
 #include "graph/op.h"
 
 enum { DEPTH = 4 }; /* of cheap nodes in a row */
@@ -180,21 +182,30 @@ static Value *stand_in(Copies *c, Value *v, int depth) {
   return life_of(c->peak, v)->copy;
 }
 
+/* For nodes, with an eighth more for the next attempts: a list for each would take what they gain. */
+static bool make_room(Graph *g, int more) {
+  int count = g->node_count, wanted = count + more;
+  if (wanted <= g->node_capacity) return true;
+  Node **nodes = ARENA_ARRAY(g->arena, Node *, wanted + wanted / 8);
+  if (!nodes) return false;
+  memcpy(nodes, g->nodes, (size_t)count * sizeof *nodes);
+  g->nodes = nodes;
+  g->node_capacity = wanted + wanted / 8;
+  return true;
+}
+
 /* Lets the readers from step `next` on read the copies. */
 static bool compute_again(Peak *p, const Node *n, int next) {
   Graph *g = p->graph;
-  int count = g->node_count, at = 0;
-  Copies c = {.peak = p, .target = n, .next = next, .nodes = ARENA_ARRAY(g->arena, Node *, count)};
+  int count = g->node_count;
+  Copies c = {.peak = p, .target = n, .next = next, .nodes = ARENA_ARRAY(&p->scratch, Node *, count)};
   if (!c.nodes) return false;
   for (int i = next; i < count; i++)
     for (int k = 0; k < g->nodes[i]->in_count; k++) g->nodes[i]->in[k] = stand_in(&c, g->nodes[i]->in[k], DEPTH);
-  Node **nodes = ARENA_ARRAY(g->arena, Node *, count + c.count);
-  if (!nodes || g->arena->failed) return false;
-  for (int i = 0; i < next; i++) nodes[at++] = g->nodes[i];
-  for (int i = 0; i < c.count; i++) nodes[at++] = c.nodes[i];
-  for (int i = next; i < count; i++) nodes[at++] = g->nodes[i];
-  g->nodes = nodes;
-  g->node_count = g->node_capacity = at;
+  if (g->arena->failed || !make_room(g, c.count)) return false;
+  memmove(g->nodes + next + c.count, g->nodes + next, (size_t)(count - next) * sizeof *g->nodes);
+  memcpy(g->nodes + next, c.nodes, (size_t)c.count * sizeof *g->nodes);
+  g->node_count += c.count;
   return true;
 }
 
