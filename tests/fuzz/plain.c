@@ -127,22 +127,19 @@ static double pool(Plain *p, const NetStep *s, const Tensor *in, const int *at) 
 /* Mean and variance of the elements that share index `at[axis]`, all others running; or, of axis -1, that differ in the
  * last index alone. */
 static void moments(const Tensor *t, const int *at, int axis, double *mean, double *variance) {
+  size_t run = (size_t)t->dim[t->rank - 1], stride = t->count, first = (size_t)(element(t, at) - t->x) / run * run;
+  if (axis >= 0) {
+    run = 1;
+    for (int k = axis + 1; k < t->rank; k++) run *= (size_t)t->dim[k];
+    stride = run * (size_t)t->dim[axis], first = run * (size_t)at[axis];
+  }
   double sum = 0, squares = 0;
   size_t n = 0;
-  int i_at[NET_RANK];
-  for (int pass = 0; pass < 2; pass++) {
-    n = 0;
-    for (size_t i = 0; i < t->count; i++) {
-      unravel(t, i, i_at);
-      bool in = true;
-      for (int k = 0; k < t->rank; k++) in &= (axis >= 0 ? k != axis : k == t->rank - 1) || i_at[k] == at[k];
-      if (!in) continue;
-      n++;
-      if (pass == 0) sum += t->x[i];
-      else squares += (t->x[i] - *mean) * (t->x[i] - *mean);
-    }
-    *mean = sum / (double)n;
-  }
+  for (size_t from = first; from < t->count; from += stride, n += run)
+    for (size_t i = from; i < from + run; i++) sum += t->x[i];
+  *mean = sum / (double)n;
+  for (size_t from = first; from < t->count; from += stride)
+    for (size_t i = from; i < from + run; i++) squares += (t->x[i] - *mean) * (t->x[i] - *mean);
   *variance = squares / (double)n;
 }
 

@@ -22,9 +22,12 @@ in tests/fuzz/found/NAME/, where npm test runs it.
 const FUZZ = join(root, 'build/fuzz');
 /** Bytes of an input that is printed, for where the folder is lost (as in CI). */
 const MOST_PRINTED = 3000;
-/** Every finding is worth its sentence; memory that is not there is NULL, as in wasm. */
+/**
+ * Every finding is worth its sentence; memory that is not there is NULL, as in wasm. What was freed is kept from use a
+ * while, but not for 256 MB: an execution takes far less, and the system clears each page that is not used again.
+ */
 const SANITIZERS = {
-  ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0',
+  ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0:quarantine_size_mb=8',
   UBSAN_OPTIONS: 'print_stacktrace=1',
 };
 const COLUMNS = ['executions', 'a second', 'edges', 'inputs', 'found'];
