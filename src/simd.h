@@ -19,6 +19,8 @@ typedef float f32x4_unaligned __attribute__((vector_size(16), aligned(4), may_al
 typedef double f64x2 __attribute__((vector_size(16)));
 typedef int64_t i64x2 __attribute__((vector_size(16)));
 typedef float f32x2 __attribute__((vector_size(8)));
+typedef int8_t i8x16 __attribute__((vector_size(16)));
+typedef int16_t i16x8 __attribute__((vector_size(16)));
 
 static inline f32x4 f32x4_load(const float *p) { return *(const f32x4_unaligned *)p; }
 static inline void f32x4_store(float *p, f32x4 v) { *(f32x4_unaligned *)p = v; }
@@ -131,3 +133,73 @@ static inline float f32x4_max_lane(f32x4 v) {
   float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
   return a > b ? a : b;
 }
+static inline i8x16 i8x16_load(const void *p) {
+  i8x16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline i8x16 i8x16_load_half(const void *p) { /* the other eight are 0 */
+#if defined(__wasm_simd128__)
+  return (i8x16)wasm_v128_load64_zero(p);
+#else
+  i8x16 v = {0};
+  memcpy(&v, p, 8);
+  return v;
+#endif
+}
+static inline i16x8 i16x8_load(const void *p) {
+  i16x8 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline i8x16 i8x16_splat(int8_t x) { return (i8x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+static inline i16x8 i16x8_splat(int16_t x) { return (i16x8){x, x, x, x, x, x, x, x}; }
+/* Lanes of the lower or the upper half, widened with their signs. */
+#if defined(__wasm_simd128__)
+static inline i16x8 i8x16_low(i8x16 v) { return (i16x8)wasm_i16x8_extend_low_i8x16((v128_t)v); }
+static inline i16x8 i8x16_high(i8x16 v) { return (i16x8)wasm_i16x8_extend_high_i8x16((v128_t)v); }
+#else
+static inline i16x8 i8x16_low(i8x16 v) {
+  return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7), i16x8);
+}
+static inline i16x8 i8x16_high(i8x16 v) {
+  return __builtin_convertvector(__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15), i16x8);
+}
+#endif
+/* The same, 2^16 times as large: one instruction where widening takes two. */
+static inline i32x4 i16x8_low_shifted(i16x8 v) {
+  return (i32x4)__builtin_shufflevector((i16x8){0}, v, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+static inline i32x4 i16x8_high_shifted(i16x8 v) {
+  return (i32x4)__builtin_shufflevector((i16x8){0}, v, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+/* a0 b0 a1 b1 … of the lower halves, of the upper halves. */
+static inline i8x16 i8x16_zip_low(i8x16 a, i8x16 b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+static inline i8x16 i8x16_zip_high(i8x16 a, i8x16 b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+/* The upper four bits of each byte. */
+static inline i8x16 u8x16_upper(i8x16 v) {
+  typedef uint8_t u8x16 __attribute__((vector_size(16)));
+  return (i8x16)((u8x16)v >> 4);
+}
+/* a0 b0 + a1 b1, a2 b2 + a3 b3 … */
+static inline i32x4 i16x8_dot(i16x8 a, i16x8 b) {
+#if defined(__wasm_simd128__)
+  return (i32x4)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
+#elif defined(__SSE4_1__)
+  return (i32x4)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+  i32x4 sum;
+  for (int i = 0; i < 4; i++) sum[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+  return sum;
+#endif
+}
+static inline i32x4 i32x4_load(const int32_t *p) {
+  i32x4 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline void i32x4_store(int32_t *p, i32x4 v) { memcpy(p, &v, sizeof v); }

@@ -187,7 +187,7 @@ static void print_page(FILE *page) {
       "# Operators\n\n"
       "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, "
       "and a test fails\n"
-      "when it is another one.\n\n"
+      "when it is another one. How fast each is, beside onnxruntime-web: [operator-speed.md](operator-speed.md).\n\n"
       "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any "
       "opset in between is\n"
       "  read as the version before.\n"

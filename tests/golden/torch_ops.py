@@ -21,6 +21,7 @@ UNKNOWN = {
     "PassThrough": "no arithmetic",
 }
 UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad"), "tests/js/quantization.test.js"))
+UNKNOWN["NarrowMatMul"] = "tests/js/narrow.test.js"
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
 UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.
@@ -129,6 +130,8 @@ def resize(x, a, opset):
         given = [int(s * n) for s, n in zip(scales, sizes)]
     for axis, size in zip(axes, given):
         sizes[axis] = size
+    if len(sizes) < 3 or sizes[:2] != list(x[0].shape[:2]) or a.get("nearest_mode") == "ceil":
+        return [None]
     if place == "asymmetric" and mode == "nearest":
         return [F.interpolate(x[0], sizes[2:], mode="nearest")]
     if place in ("tf_crop_and_resize", "asymmetric", "half_pixel_symmetric") or "keep_aspect_ratio_policy" in a:

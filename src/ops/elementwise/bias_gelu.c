@@ -8,7 +8,7 @@ static Status bias_gelu_infer(Node *n) {
   return broadcast_infer(n, DTYPE_FLOAT32);
 }
 
-BROADCAST_ROW_2(bias_gelu_row, f32x4_gelu(a + b))
+BROADCAST_ROW_2_LONG(bias_gelu_row, f32x4_gelu(a + b))
 
 static Status bias_gelu_grad(Grad *g) {
   Node *n = g->node;

@@ -1,6 +1,7 @@
 /* Broadcast: dims of 1 dropped, neighbours merged, and a row function called along the last. */
 #include "ops/elementwise/broadcast.h"
 
+#include "kernels/copy.h"
 #include "threads.h"
 
 /* What one row after another does: dims where the same operands move are one dim. */
@@ -36,19 +37,21 @@ static Walk walk_of(const Shape *y, const Shape *const *in, const size_t *bytes,
   return w;
 }
 
-/* The next row: counts up the dims above the innermost and moves the operands along. */
-static void walk_next(const Walk *w, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS], int operands) {
-  for (int d = 1; d < w->rank; d++) {
-    bool wraps = ++index[d] == w->dim[d];
+/* `rows` rows on, at most as many as are left of dim 1: counts up the dims above the innermost and moves the operands
+ * along. */
+static void walk_on(const Walk *w, size_t rows, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS],
+                    int operands) {
+  for (int d = 1; d < w->rank; d++, rows = 1) {
+    bool wraps = (index[d] += rows) == w->dim[d];
     for (int k = 0; k < operands; k++)
-      in[k] = (const char *)in[k] +
-              (wraps ? -(ptrdiff_t)(w->stride[d][k] * (w->dim[d] - 1)) : (ptrdiff_t)w->stride[d][k]);
+      in[k] = (const char *)in[k] + (ptrdiff_t)(w->stride[d][k] * rows) -
+              (wraps ? (ptrdiff_t)(w->stride[d][k] * w->dim[d]) : 0);
     if (!wraps) return;
     index[d] = 0;
   }
 }
 
-/* Row number `row`, as walk_next would come to it. */
+/* Row number `row`, as walk_on would come to it. */
 static void walk_to(const Walk *w, size_t row, size_t index[RANK_MAX], const void *in[BROADCAST_OPERANDS],
                     int operands) {
   for (int d = 1; d < w->rank; d++) {
@@ -62,7 +65,7 @@ typedef struct Rows {
   const Node *n;
   BroadcastRow *row;
   char *y;
-  size_t y_bytes; /* of an element */
+  size_t y_bytes, in_bytes[BROADCAST_OPERANDS]; /* of an element */
   const void *const *in;
   int operands;
   Walk walk;
@@ -76,8 +79,64 @@ static void run_rows(void *context, size_t from, size_t to) {
   size_t index[RANK_MAX] = {0};
   memcpy(in, r->in, (size_t)r->operands * sizeof *in);
   walk_to(w, from, index, in, r->operands);
-  for (size_t i = from; i < to; i++, walk_next(w, index, in, r->operands))
+  for (size_t i = from; i < to; i++, walk_on(w, 1, index, in, r->operands))
     r->row(r->n, r->y + i * w->dim[0] * r->y_bytes, in, w->moves[0], w->dim[0]);
+}
+
+/* ---- short rows: as many of dim 1 as fit are taken as one, for which an operand that does not lie as y does is
+ * spread ---- */
+
+enum { SPREAD = 256, SHORT = 64 }; /* elements at once; what a row has to be shorter than */
+
+static bool moves_along(const Walk *w, int d, int k) { return w->moves[d] >> k & 1; }
+
+static bool is_short(const Rows *r) {
+  const Walk *w = &r->walk;
+  for (int k = 0; k < r->operands; k++)
+    if (r->in_bytes[k] > sizeof(double)) return false;
+  return w->dim[0] < SHORT && w->rank > 1 && w->dim[1] >= 4;
+}
+
+/* x over and over. */
+static void spread_row(char *to, const char *x, size_t bytes, size_t rows) {
+  copy_bytes(to, x, bytes);
+  for (size_t done = 1, more; done < rows; done += more) {
+    more = rows - done < done ? rows - done : done;
+    copy_bytes(to + done * bytes, to, more * bytes);
+  }
+}
+
+/* Each element of x `length` times; of floats up to three more, which the next ones overwrite. */
+static void spread_column(void *to, const void *x, size_t item, size_t length, size_t rows) {
+  for (size_t row = 0; row < rows && item == sizeof(float); row++)
+    for (size_t i = 0; i < length; i += 4)
+      f32x4_store((float *)to + row * length + i, f32x4_splat(((const float *)x)[row]));
+  for (size_t i = 0; i < rows * length && item != sizeof(float); i++)
+    copy_element((char *)to + i * item, (const char *)x + i / length * item, item);
+}
+
+/* Rows from … to - 1. */
+static void run_short_rows(void *context, size_t from, size_t to) {
+  const Rows *r = context;
+  const Walk *w = &r->walk;
+  const void *in[BROADCAST_OPERANDS], *of[BROADCAST_OPERANDS];
+  double spread[BROADCAST_OPERANDS][SPREAD];
+  size_t index[RANK_MAX] = {0}, length = w->dim[0];
+  unsigned moves = w->moves[0] | w->moves[1];
+  memcpy(in, r->in, (size_t)r->operands * sizeof *in);
+  walk_to(w, from, index, in, r->operands);
+  for (size_t i = from, rows; i < to; i += rows, walk_on(w, rows, index, in, r->operands)) {
+    rows = w->dim[1] - index[1] < SPREAD / length ? w->dim[1] - index[1] : SPREAD / length;
+    if (rows > to - i) rows = to - i;
+    for (int k = 0; k < r->operands; k++) {
+      bool across = moves_along(w, 1, k), along = moves_along(w, 0, k);
+      of[k] = across != along ? spread[k] : in[k];
+      if (across && !along) spread_column(spread[k], in[k], r->in_bytes[k], length, rows);
+      else if (along && !across && (i == from || index[1] == 0)) /* fewer rows follow, never more */
+        spread_row((char *)spread[k], in[k], length * r->in_bytes[k], rows);
+    }
+    r->row(r->n, r->y + i * length * r->y_bytes, of, moves, rows * length);
+  }
 }
 
 /* Elements from … to - 1 of the only row. */
@@ -92,10 +151,11 @@ static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_b
                            const void **in, const Shape *const *shape, const size_t *bytes, int operands) {
   size_t count = shape_elements(y_shape);
   if (count == 0) return;
-  Rows rows = {n, row, y, y_bytes, in, operands, walk_of(y_shape, shape, bytes, operands)};
+  Rows rows = {n, row, y, y_bytes, .in = in, .operands = operands, .walk = walk_of(y_shape, shape, bytes, operands)};
+  memcpy(rows.in_bytes, bytes, (size_t)operands * sizeof *bytes);
   size_t length = rows.walk.dim[0];
   if (length == count) threads_split(count, threads_grain(1), run_part_of_row, &rows);
-  else threads_split(count / length, threads_grain(length), run_rows, &rows);
+  else threads_split(count / length, threads_grain(length), is_short(&rows) ? run_short_rows : run_rows, &rows);
 }
 
 void broadcast_run(const Node *n, int operands, BroadcastRow *row) {
@@ -171,13 +231,13 @@ void broadcast_fold_run(const Node *n, BroadcastRow *row) {
 
 /* ---- rows by fours ---- */
 
-const float *broadcast_rest(float fours[4], const float *x, size_t rest) {
-  f32x4_store(fours, f32x4_load_up_to(x, rest));
-  return fours;
+const float *broadcast_stay(float same[16], const float *x) {
+  for (int i = 0; i < 16; i += 4) f32x4_store(same + i, f32x4_splat(*x));
+  return same;
 }
 
-const float *broadcast_stay(float fours[4], const float *x) {
-  f32x4_store(fours, f32x4_splat(*x));
+const float *broadcast_rest(float fours[4], const float *x, size_t rest) {
+  f32x4_store(fours, f32x4_load_up_to(x, rest));
   return fours;
 }
 

@@ -37,15 +37,19 @@ static inline Dim broadcast_known_at(const Node *n, int input, int i) {
 const float *broadcast_rest(float fours[4], const float *x, size_t rest);
 /* Puts the last one to three of `count` results to their places. */
 void broadcast_end(float *y, const float fours[4], size_t count);
-/* An operand that stays, as four. */
-const float *broadcast_stay(float fours[4], const float *x);
+/* An operand that stays, as sixteen. */
+const float *broadcast_stay(float same[16], const float *x);
 
 /* Defines the row `name`: y = EXPR of the four floats x. What is left in the end goes through the same loop, which is
  * there once: most operators have no shorter way than to be loaded with the page. */
-#define BROADCAST_ROW_1(name, EXPR)                                                                                    \
+#define BROADCAST_ROW_1(name, EXPR) BROADCAST_ROW_1_WITH(name, , EXPR)
+/* The same of x and what is declared before the loop: of an attribute that EXPR reads from n, the compiler could not
+ * know that it stays. */
+#define BROADCAST_ROW_1_WITH(name, DECLARATION, EXPR)                                                                  \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
     const float *x_ = in[0];                                                                                           \
     float *y = y_, fours[4];                                                                                           \
+    DECLARATION;                                                                                                       \
     for (size_t end = count & ~(size_t)3;; end = 4) {                                                                  \
       for (size_t i = 0; i < end; i += 4) {                                                                            \
         f32x4 x = f32x4_load(x_ + i);                                                                                  \
@@ -58,21 +62,29 @@ const float *broadcast_stay(float fours[4], const float *x);
     if (count & 3) broadcast_end(y_, fours, count);                                                                    \
   }
 
-/* Defines the row `name`: y = EXPR of the four floats a and the four floats b. */
-#define BROADCAST_ROW_2(name, EXPR)                                                                                    \
+/* Defines the row `name`: y = EXPR of the four floats a and the four floats b. Four times four are taken side by side,
+ * for with two operands the counting would take longer than the computing; but not where EXPR itself is long. */
+#define BROADCAST_ROW_2(name, EXPR) BROADCAST_ROW_2_BY(name, 16, EXPR)
+#define BROADCAST_ROW_2_LONG(name, EXPR) BROADCAST_ROW_2_BY(name, 4, EXPR)
+#define BROADCAST_ROW_2_BY(name, together, EXPR)                                                                       \
+  static inline f32x4 name##_of(const Node *n, f32x4 a, f32x4 b) { return EXPR; }                                      \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
-    float *y = y_, fours[3][4];                                                                                        \
-    const float *a_ = moves & 1 ? in[0] : broadcast_stay(fours[0], in[0]);                                             \
-    const float *b_ = moves & 2 ? in[1] : broadcast_stay(fours[1], in[1]);                                             \
-    size_t step_a = moves & 1 ? 4 : 0, step_b = moves & 2 ? 4 : 0;                                                     \
-    for (size_t end = count & ~(size_t)3;; end = 4) {                                                                  \
-      for (size_t i = 0; i < end; i += 4, a_ += step_a, b_ += step_b) {                                                \
-        f32x4 a = f32x4_load(a_), b = f32x4_load(b_);                                                                  \
-        f32x4_store(y + i, EXPR);                                                                                      \
-      }                                                                                                                \
+    float *y = y_, fours[3][4], same[2][16];                                                                           \
+    const float *a = moves & 1 ? in[0] : broadcast_stay(same[0], in[0]);                                               \
+    const float *b = moves & 2 ? in[1] : broadcast_stay(same[1], in[1]);                                               \
+    size_t step_a = moves & 1, step_b = moves >> 1 & 1, i = 0;                                                         \
+    for (; together == 16 && i + 16 <= count; i += 16, a += 16 * step_a, b += 16 * step_b) {                           \
+      f32x4_store(y + i, name##_of(n, f32x4_load(a), f32x4_load(b)));                                                  \
+      f32x4_store(y + i + 4, name##_of(n, f32x4_load(a + 4), f32x4_load(b + 4)));                                      \
+      f32x4_store(y + i + 8, name##_of(n, f32x4_load(a + 8), f32x4_load(b + 8)));                                      \
+      f32x4_store(y + i + 12, name##_of(n, f32x4_load(a + 12), f32x4_load(b + 12)));                                   \
+    }                                                                                                                  \
+    for (size_t end = count & ~(size_t)3;; i = 0, end = 4) {                                                           \
+      for (; i < end; i += 4, a += 4 * step_a, b += 4 * step_b)                                                        \
+        f32x4_store(y + i, name##_of(n, f32x4_load(a), f32x4_load(b)));                                                \
       if (y == fours[2] || !(count & 3)) break;                                                                        \
-      if (step_a) a_ = broadcast_rest(fours[0], a_, count & 3);                                                        \
-      if (step_b) b_ = broadcast_rest(fours[1], b_, count & 3);                                                        \
+      if (step_a) a = broadcast_rest(fours[0], a, count & 3);                                                          \
+      if (step_b) b = broadcast_rest(fours[1], b, count & 3);                                                          \
       y = fours[2];                                                                                                    \
     }                                                                                                                  \
     if (count & 3) broadcast_end(y_, fours[2], count);                                                                 \

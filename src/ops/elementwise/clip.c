@@ -17,12 +17,9 @@ static Status clip_infer(Node *n) {
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
-static f32x4 clip(const Node *n, f32x4 x) {
-  f32x4 low = f32x4_splat(has_in(n, 1) ? *in_f32(n, 1) : -INFINITY);
-  f32x4 high = f32x4_splat(has_in(n, 2) ? *in_f32(n, 2) : INFINITY);
-  return f32x4_min(high, f32x4_max(low, x));
-}
-BROADCAST_ROW_1(clip_row, clip(n, x))
+static float bound(const Node *n, int i, float otherwise) { return has_in(n, i) ? *in_f32(n, i) : otherwise; }
+BROADCAST_ROW_1_WITH(clip_row, float low = bound(n, 1, -INFINITY);
+                     float high = bound(n, 2, INFINITY), f32x4_min(f32x4_splat(high), f32x4_max(f32x4_splat(low), x)))
 
 /* The other types, one by one. */
 static void number_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {

@@ -15,7 +15,7 @@ static f32x4 clip_grad(const Node *n, f32x4 dy, f32x4 y) {
   i32x4 inside = (y > f32x4_splat(bounds[0])) & (y < f32x4_splat(bounds[1]));
   return f32x4_select(inside, dy, f32x4_splat(0));
 }
-BROADCAST_ROW_2(clip_grad_row, clip_grad(n, a, b))
+BROADCAST_ROW_2_LONG(clip_grad_row, clip_grad(n, a, b))
 
 OPERATOR(clip_grad) = {
     .name = "ClipGrad",

@@ -11,9 +11,44 @@ typedef struct Comparison {
 Status comparison_infer(Node *n);
 void comparison_run(const Node *n);
 
+typedef uint8_t ComparisonFlags __attribute__((vector_size(16)));
+typedef uint8_t ComparisonFlagsAnywhere __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* The lowest bytes of 16 masks, as 0 or 1. */
+static inline void comparison_store(uint8_t *y, i32x4 a, i32x4 b, i32x4 c, i32x4 d) {
+  ComparisonFlags ab = __builtin_shufflevector((ComparisonFlags)a, (ComparisonFlags)b, 0, 4, 8, 12, 16, 20, 24, 28, 0,
+                                               4, 8, 12, 16, 20, 24, 28);
+  ComparisonFlags cd = __builtin_shufflevector((ComparisonFlags)c, (ComparisonFlags)d, 0, 4, 8, 12, 16, 20, 24, 28, 0,
+                                               4, 8, 12, 16, 20, 24, 28);
+  *(ComparisonFlagsAnywhere *)y = __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22,
+                                                          23) &
+                                  1;
+}
+
+/* The row of floats, sixteen at once. */
+#define COMPARISON_FLOATS(EXPR)                                                                                        \
+  static inline i32x4 floats_of(const float *a_, const float *b_) {                                                    \
+    f32x4 a = f32x4_load(a_), b = f32x4_load(b_);                                                                      \
+    return EXPR;                                                                                                       \
+  }                                                                                                                    \
+  static void floats_row(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {               \
+    uint8_t *y = y_;                                                                                                   \
+    float same[2][16];                                                                                                 \
+    const float *a_ = moves & 1 ? in[0] : broadcast_stay(same[0], in[0]);                                              \
+    const float *b_ = moves & 2 ? in[1] : broadcast_stay(same[1], in[1]);                                              \
+    size_t step_a = moves & 1, step_b = moves >> 1 & 1, i = 0;                                                         \
+    for (; i + 16 <= count; i += 16, a_ += 16 * step_a, b_ += 16 * step_b)                                             \
+      comparison_store(y + i, floats_of(a_, b_), floats_of(a_ + 4, b_ + 4), floats_of(a_ + 8, b_ + 8),                 \
+                       floats_of(a_ + 12, b_ + 12));                                                                   \
+    for (; i < count; i++, a_ += step_a, b_ += step_b) {                                                               \
+      float a = *a_, b = *b_;                                                                                          \
+      y[i] = EXPR;                                                                                                     \
+    }                                                                                                                  \
+  }
+
 /* Defines the rows of numbers, EXPR of a and b, for a Comparison to name. */
 #define COMPARISON_ROWS(EXPR)                                                                                          \
-  BROADCAST_ROW_OF(floats_row, float, uint8_t, EXPR)                                                                   \
+  COMPARISON_FLOATS(EXPR)                                                                                              \
   BROADCAST_ROW_OF(doubles_row, double, uint8_t, EXPR)                                                                 \
   BROADCAST_ROW_OF(uint64_row, uint64_t, uint8_t, EXPR)                                                                \
   BROADCAST_ROW_OF(int64_row, int64_t, uint8_t, EXPR)                                                                  \

@@ -37,6 +37,9 @@ OPERATOR(equal) = {
     .infer = equal_infer,
     .run = comparison_run,
     .own = &(const Comparison){COMPARISON_OF_NUMBERS, bool_row, strings_row},
-    .cases = CASES({"f32[2,3] f32[3]"}, {"i64[3]=1,-1,3 i64[1]=-1"}, {"v:i64[3]=1,2,3 v:i64[]=2"},
-                   {"v:i32[3]=1,2,3 v:i32[]=2"}, {"v:bool[3]=1,0,1 v:bool[]=1"}),
+    .cases = CASES({"f32[2,3] f32[3]"},
+                   {"v:f32[19]=0,1,2,nan,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18 "
+                    "v:f32[19]=0,1,3,nan,4,6,6,-7,8,9,0,11,13,13,14,15,15,17,18"},
+                   {"i64[3]=1,-1,3 i64[1]=-1"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"},
+                   {"v:bool[3]=1,0,1 v:bool[]=1"}),
 };

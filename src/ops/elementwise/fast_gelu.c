@@ -12,7 +12,7 @@ static Status fast_gelu_infer(Node *n) {
 }
 
 BROADCAST_ROW_1(fast_gelu_row, f32x4_fast_gelu(x))
-BROADCAST_ROW_2(biased_row, f32x4_fast_gelu(a + b))
+BROADCAST_ROW_2_LONG(biased_row, f32x4_fast_gelu(a + b))
 
 static void fast_gelu_run(const Node *n) {
   if (has_in(n, 1)) broadcast_run(n, 2, biased_row);

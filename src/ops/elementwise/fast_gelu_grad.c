@@ -1,7 +1,7 @@
 /* FastGeluGrad (com.microsoft; dY, X): dx = dy·slope of X. ops/elementwise/gelu.h has the formula. */
 #include "ops/elementwise/gelu.h"
 
-BROADCAST_ROW_2(fast_gelu_grad_row, a *f32x4_fast_gelu_slope(b))
+BROADCAST_ROW_2_LONG(fast_gelu_grad_row, a *f32x4_fast_gelu_slope(b))
 
 OPERATOR(fast_gelu_grad) = {
     .name = "FastGeluGrad",

@@ -1,7 +1,7 @@
 /* GeluGrad (com.microsoft; dY, X): dx = dy·slope of X. ops/elementwise/gelu.h has the formula. */
 #include "ops/elementwise/gelu.h"
 
-BROADCAST_ROW_2(gelu_grad_row, a *f32x4_gelu_slope(b))
+BROADCAST_ROW_2_LONG(gelu_grad_row, a *f32x4_gelu_slope(b))
 
 OPERATOR(gelu_grad) = {
     .name = "GeluGrad",

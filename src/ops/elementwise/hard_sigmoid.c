@@ -12,9 +12,8 @@ static Status hard_sigmoid_infer(Node *n) {
   return arithmetic_infer(n);
 }
 
-BROADCAST_ROW_1(hard_sigmoid_row,
-                f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x *((const HardSigmoid *)n->params)->alpha +
-                                                                        ((const HardSigmoid *)n->params)->beta)))
+BROADCAST_ROW_1_WITH(hard_sigmoid_row, HardSigmoid p = *(const HardSigmoid *)n->params,
+                     f32x4_max(f32x4_splat(0), f32x4_min(f32x4_splat(1), x *p.alpha + p.beta)))
 
 static Status hard_sigmoid_grad(Grad *grad) {
   Graph *g = grad->graph;

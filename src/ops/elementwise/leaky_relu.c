@@ -1,7 +1,7 @@
 /* LeakyRelu: y = x where x > 0, else alpha·x.  dx = dy where x > 0, else alpha·dy. */
 #include "ops/elementwise/arithmetic.h"
 
-BROADCAST_ROW_1(leaky_relu_row, f32x4_select(x > f32x4_splat(0), x, x *arithmetic_alpha(n)))
+BROADCAST_ROW_1_WITH(leaky_relu_row, float alpha = arithmetic_alpha(n), f32x4_select(x > f32x4_splat(0), x, x *alpha))
 
 /* y has x's sign unless alpha < 0; then the gradient looks at x itself. */
 static Status leaky_relu_grad(Grad *g) {

@@ -12,7 +12,7 @@ static Status p_relu_infer(Node *n) {
   return arithmetic_infer(n);
 }
 
-BROADCAST_ROW_2(p_relu_row, f32x4_select(a > f32x4_splat(0), a, a *b))
+BROADCAST_ROW_2_LONG(p_relu_row, f32x4_select(a > f32x4_splat(0), a, a *b))
 
 static Status p_relu_grad(Grad *grad) {
   Graph *g = grad->graph;

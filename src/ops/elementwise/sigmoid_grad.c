@@ -1,7 +1,7 @@
 /* SigmoidGrad (com.microsoft): dx = dy·y·(1 - y), y is the output of Sigmoid. */
 #include "ops/elementwise/arithmetic.h"
 
-BROADCAST_ROW_2(sigmoid_grad_row, a *b * (1.0f - b))
+BROADCAST_ROW_2_LONG(sigmoid_grad_row, a *b * (1.0f - b))
 
 OPERATOR(sigmoid_grad) = {
     .name = "SigmoidGrad",

@@ -2,7 +2,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 static double sum_floats(double a, double b) { return a + b; }
-BROADCAST_ROW_2(sum_row, a + b)
+BROADCAST_ROW_2_LONG(sum_row, a + b)
 
 static Status sum_grad(Grad *g) {
   for (int i = 0; i < g->node->in_count; i++) g->dx[i] = g->dy[0];

@@ -1,7 +1,7 @@
 /* TanhGrad (com.microsoft): dx = dy·(1 - y²), y is the output of Tanh. */
 #include "ops/elementwise/arithmetic.h"
 
-BROADCAST_ROW_2(tanh_grad_row, a * (1.0f - b * b))
+BROADCAST_ROW_2_LONG(tanh_grad_row, a * (1.0f - b * b))
 
 OPERATOR(tanh_grad) = {
     .name = "TanhGrad",

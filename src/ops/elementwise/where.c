@@ -40,9 +40,9 @@ typedef uint8_t u8x4 __attribute__((vector_size(4), aligned(1), may_alias));
 /* Four of 32 bits at once. */
 static void row_4(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {
   const uint8_t *condition = in[0];
-  float *y = y_, fours[2][4];
-  const float *a = moves & 2 ? in[1] : broadcast_stay(fours[0], in[1]);
-  const float *b = moves & 4 ? in[2] : broadcast_stay(fours[1], in[2]);
+  float *y = y_, same[2][16];
+  const float *a = moves & 2 ? in[1] : broadcast_stay(same[0], in[1]);
+  const float *b = moves & 4 ? in[2] : broadcast_stay(same[1], in[2]);
   size_t step_c = moves & 1, step_a = moves >> 1 & 1, step_b = moves >> 2 & 1, i = 0;
   for (; step_c && i + 4 <= count; i += 4) {
     i32x4 none = __builtin_convertvector(*(const u8x4 *)(condition + i), i32x4) == 0;
@@ -73,6 +73,6 @@ OPERATOR(where) = {
     .run = where_run,
     .grad = GRADIENT(where_grad),
     .cases = CASES({"v:bool[2,3]=1,0,0,1,1,0 f32[2,3] f32[2,3]"}, {"v:bool[2,1]=1,0 f32[3] f32[]"},
-                   {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"}, {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"},
-                   {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}),
+                   {"v:bool[5,1]=1,0,1,1,0 f32[2] f32[5,2]"}, {"v:bool[3]=1,0,1 v:i64[3]=1,2,3 v:i64[]=-1"},
+                   {"bool[3]=1,0,1 i64[3]=1,2,3 i64[1]=-1"}, {"v:bool[3]=1,0,1 v:bool[3]=1,1,1 v:bool[]=0"}),
 };

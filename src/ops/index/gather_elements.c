@@ -23,13 +23,29 @@ static void pick(const Node *n, const ElementsRun *run) {
   }
 }
 
+/* Whether all indices are 0 … size - 1. */
+static bool all_plain(const int64_t *k, size_t count, uint64_t size) {
+  uint64_t signs = 0;
+  for (size_t i = 0; i < count; i++) signs |= (uint64_t)k[i] | (size - 1 - (uint64_t)k[i]);
+  return !(signs >> 63);
+}
+
+enum { BLOCK = 256 }; /* elements whose indices are looked at first, so that nothing is asked where they are used */
+
 static void pick_floats(const Node *n, const ElementsRun *run) {
   const ElementsRun r = *run; /* that it does not change, the compiler sees of a copy alone */
-  const float *x = in_f32(n, 0);
+  const float *x = in_f32(n, 0), *line = x + r.line;
   float *to = out_f32(n, 0) + r.from;
-  for (size_t i = 0; i < r.count; i++) {
-    ptrdiff_t at = elements_at(&r, i);
-    to[i] = at < 0 ? NAN : x[at];
+  for (size_t block = 0; block < r.count; block += BLOCK) {
+    size_t end = r.count - block < BLOCK ? r.count : block + BLOCK, i = block;
+    if (r.wide && all_plain(r.wide + block, end - block, (uint64_t)r.size)) {
+      for (; i < end && r.stride == 1 && !r.step; i++) to[i] = line[(size_t)r.wide[i]];
+      for (; i < end; i++) to[i] = line[i * r.step + (size_t)r.wide[i] * r.stride];
+    }
+    for (; i < end; i++) {
+      ptrdiff_t at = elements_at(&r, i);
+      to[i] = at < 0 ? NAN : x[at];
+    }
   }
 }
 

@@ -38,7 +38,7 @@ static f32x4 uniform_of(f32x4 u) { return u; }
 
 /* Box & Muller: √(−2·ln u)·cos 2πw and √(−2·ln u)·sin 2πw are normal and independent; (u, w) are lanes (0, 1) and (2,
  * 3). */
-static f32x4 normal_of(f32x4 u) {
+f32x4 random_normal_of(f32x4 u) {
   f32x4 radius = f32x4_sqrt(f32x4_log((f32x4){1 - u[0], 1 - u[0], 1 - u[2], 1 - u[2]}) * -2.0f);
   f32x4 angle = (f32x4){u[1], u[1], u[3], u[3]} * 6.28318531f;
   f32x4 cosine = f32x4_cos(angle), sine = f32x4_sin(angle);
@@ -63,4 +63,4 @@ static inline void fill(const Node *n, f32x4 (*of)(f32x4)) {
   }
 }
 void random_uniform(const Node *n) { fill(n, uniform_of); }
-void random_normal(const Node *n) { fill(n, normal_of); }
+void random_normal(const Node *n) { fill(n, random_normal_of); }

@@ -21,3 +21,4 @@ Status random_infer_shaped(Node *n, float a, float b);
 Status random_like_gradient(Grad *g);
 void random_uniform(const Node *n);
 void random_normal(const Node *n);
+f32x4 random_normal_of(f32x4 u); /* four standard normal draws of four uniform ones */

@@ -3,6 +3,7 @@
 #include "ops/reduce/cumulative.h"
 
 CUMULATIVE_LINES(sum_floats, float, 0, +)
+CUMULATIVE_FOUR(sum_four, 0, +)
 CUMULATIVE_LINES(sum_doubles, double, 0, +)
 CUMULATIVE_LINES(sum_int64, uint64_t, 0, +) /* wraps */
 CUMULATIVE_LINES(sum_int32, uint32_t, 0, +)
@@ -21,9 +22,10 @@ OPERATOR(cum_sum) = {
     .flags = OP_FLOAT64,
     .infer = cumulative_infer,
     .run = cumulative_run,
-    .own = &(const CumulativeOwn){sum_floats, sum_doubles, sum_int64, sum_int32},
+    .own = &(const CumulativeOwn){sum_floats, sum_doubles, sum_int64, sum_int32, sum_four},
     .grad = GRADIENT(cum_sum_grad),
     .cases = CASES({"f32[2,5] i64[]=1"}, {"f32[4,3] i32[]=0", "exclusive=1"}, {"f32[2,3,2] i64[1]=-2", "reverse=1"},
-                   {"f32[5] i64[]=0", "exclusive=1 reverse=1"}, {"v:i64[4]=1,2,3,9223372036854775807 i64[]=0"},
-                   {"v:i32[2,2]=1,2,3,4 i64[]=1", "reverse=1"}),
+                   {"f32[5] i64[]=0", "exclusive=1 reverse=1"}, {"f32[9,3] i64[]=1"},
+                   {"f32[2,3,7] i64[]=2", "exclusive=1"}, {"f32[5,7] i64[]=-1", "reverse=1"},
+                   {"v:i64[4]=1,2,3,9223372036854775807 i64[]=0"}, {"v:i32[2,2]=1,2,3,4 i64[]=1", "reverse=1"}),
 };

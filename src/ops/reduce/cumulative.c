@@ -1,5 +1,6 @@
 /* Cumulative: the axis, and a walk over the lines along it. */
 #include "ops/reduce/cumulative.h"
+#include "threads.h"
 
 Status cumulative_params(Node *n, int axis_input) {
   const Dim *axis;
@@ -30,15 +31,34 @@ static CumulativeLines *lines_of(const Node *n) {
   }
 }
 
+typedef struct Lines {
+  const Node *n;
+  size_t outer, inner, count, item;
+} Lines;
+
+/* Fours of what is outside of the axis, from … to - 1. */
+static void run_fours(void *context, size_t from, size_t to) {
+  const Lines *l = context;
+  const Cumulative *p = l->n->params;
+  const CumulativeOwn *own = l->n->op->own;
+  bool floats = l->n->in[0]->type == DTYPE_FLOAT32;
+  ptrdiff_t step = p->reverse ? -(ptrdiff_t)l->inner : (ptrdiff_t)l->inner;
+  size_t end = 4 * to < l->outer ? 4 * to : l->outer, first = p->reverse ? l->count - 1 : 0;
+  for (size_t o = 4 * from; o < end; o++) {
+    size_t at = (o * l->count + first) * l->inner * l->item;
+    const char *x = (const char *)l->n->in[0]->data + at;
+    char *y = (char *)l->n->out[0]->data + at;
+    if (floats && own->four && l->inner == 1 && o + 4 <= end) {
+      own->four((const float *)x, (float *)y, l->count, l->count, step, p->exclusive);
+      o += 3;
+    } else lines_of(l->n)(x, y, l->count, l->inner, step, p->exclusive);
+  }
+}
+
 void cumulative_run(const Node *n) {
   const Cumulative *p = n->params;
   const Shape *x = &n->in[0]->shape;
-  size_t outer = shape_span(x, 0, p->axis), inner = shape_span(x, p->axis + 1, x->rank),
-         count = (size_t)x->dim[p->axis], item = dtype_bytes(n->in[0]->type);
-  ptrdiff_t step = p->reverse ? -(ptrdiff_t)inner : (ptrdiff_t)inner;
-  CumulativeLines *lines = lines_of(n);
-  for (size_t o = 0; o < outer && count; o++) {
-    size_t at = (o * count + (p->reverse ? count - 1 : 0)) * inner * item;
-    lines((const char *)n->in[0]->data + at, (char *)n->out[0]->data + at, count, inner, step, p->exclusive);
-  }
+  Lines l = {n, shape_span(x, 0, p->axis), shape_span(x, p->axis + 1, x->rank), (size_t)x->dim[p->axis],
+             dtype_bytes(n->in[0]->type)};
+  if (l.count) threads_split((l.outer + 3) / 4, threads_grain(4 * l.count * l.inner), run_fours, &l);
 }

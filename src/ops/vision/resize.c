@@ -37,5 +37,9 @@ OPERATOR(resize) = {
         {"f32[1,2,4,6] - - i64[2]=8,9", "mode=linear axes=[3,2] keep_aspect_ratio_policy=not_larger", 18},
         {"f32[1,2,4,6] - - i64[2]=8,9", "axes=[3,2] keep_aspect_ratio_policy=not_smaller", 18},
         {"f32[1,2,5] - f32[3]=1,1,0.7", "mode=linear coordinate_transformation_mode=half_pixel_symmetric", 19},
-        {"f32[1,2,3,4,2] - - i64[5]=1,2,5,6,4", "mode=linear"}, {"f32[1,2,4,6] f32[4]=1,1,2.0,0.5", "mode=linear", 10}),
+        {"f32[1,2,3,4,2] - - i64[5]=1,2,5,6,4", "mode=linear"}, {"f32[1,3,2,5] - f32[4]=1,2,3,1", "nearest_mode=ceil"},
+        {"f32[2,7] - f32[2]=1.5,0.6"},
+        {"f32[1,1,4,4] f32[8]=0,0,0.4,0.6,1,1,1.2,1.7 - i64[4]=1,1,5,6",
+         "coordinate_transformation_mode=tf_crop_and_resize extrapolation_value=2.5"},
+        {"f32[1,2,4,6] f32[4]=1,1,2.0,0.5", "mode=linear", 10}),
 };

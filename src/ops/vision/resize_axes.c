@@ -223,6 +223,7 @@ static Status make_axis(Node *n, const Rule *r, const Along *along, int a, Resiz
     fill_place(r, t, place_of(r, along, t, o), start, shrink, t->index + o * t->taps, t->weight + o * t->taps);
   t->same = changes_nothing(t);
   t->twice = doubles(t);
+  t->inside = r->place != TF_CROP_AND_RESIZE;
   return STATUS_OK;
 }
 
@@ -245,15 +246,16 @@ Status resize_read(Node *n, const Shape *x, int first, Shape *y, Resize **out) {
   return STATUS_OK;
 }
 
-/* ---- sums ---- */
+/* ---- places picked, line by line; a line that stands twice is copied from y itself, where it is nearest ---- */
 
-typedef struct Step {
+typedef struct Pick {
   const Resize *r;
-  const ResizeAxis *axis;
-  size_t inner;
-  const float *from;
-  float *to;
-} Step;
+  const ResizeAxis *rows; /* the axis before the last that changes */
+  const float *x;
+  float *y;
+  int last;                 /* the last axis that changes: lines lie along it */
+  size_t numbers, row_step; /* floats of a place of it, of a line of x */
+} Pick;
 
 /* Each of x twice, four by four; how many of x. */
 static size_t twice(const float *x, size_t count, float *y) {
@@ -266,6 +268,71 @@ static size_t twice(const float *x, size_t count, float *y) {
   return i;
 }
 
+static void fill_outside(const Pick *p, float *y, size_t count) {
+  for (size_t i = 0; i < count; i++) y[i] = p->r->outside;
+}
+
+static void pick_line(const Pick *p, const float *x, float *y) {
+  const ResizeAxis *t = &p->r->axis[p->last];
+  const int32_t *index = t->index;
+  size_t numbers = p->numbers, out = t->out, o = t->twice && numbers == 1 ? 2 * twice(x, t->in, y) : 0;
+  for (; o < out && numbers == 1 && t->inside; o++) y[o] = x[index[o]];
+  for (; o < out; o++)
+    if (index[o] < 0) fill_outside(p, y + o * numbers, numbers);
+    else copy_bytes(y + o * numbers, x + (size_t)index[o] * numbers, numbers * sizeof *y);
+}
+
+/* Where in x the plane number `plane` of y begins, of the axes before the last two; -1: outside. */
+static ptrdiff_t plane_source(const Pick *p, size_t plane) {
+  size_t step = p->row_step * p->rows->in, at = 0;
+  for (int a = p->last - 2; a >= 0; a--) {
+    const ResizeAxis *t = &p->r->axis[a];
+    int32_t index = t->index[plane % t->out];
+    if (index < 0) return -1;
+    at += (size_t)index * step;
+    plane /= t->out, step *= t->in;
+  }
+  return (ptrdiff_t)at;
+}
+
+static void pick_lines(void *context, size_t from, size_t to) {
+  const Pick *p = context;
+  size_t numbers = p->r->axis[p->last].out * p->numbers, rows = p->rows->out, row = from % rows;
+  float *y = p->y + from * numbers;
+  ptrdiff_t plane = 0, before = -1;
+  for (size_t line = from; line < to; line++, row++, y += numbers) {
+    if (row == rows) row = 0;
+    if (row == 0 || line == from) plane = plane_source(p, line / rows);
+    int32_t index = p->rows->index[row];
+    ptrdiff_t source = plane < 0 || index < 0 ? -1 : plane + (ptrdiff_t)((size_t)index * p->row_step);
+    if (source < 0) fill_outside(p, y, numbers);
+    else if (source == before) copy_bytes(y, y - numbers, numbers * sizeof *y);
+    else pick_line(p, p->x + source, y);
+    before = source;
+  }
+}
+
+static void pick(const Resize *r, const float *x, float *y) {
+  ResizeAxis one = {.in = 1, .out = 1, .index = (int32_t[]){0}};
+  size_t lines = 1, numbers = 1;
+  int last = r->rank - 1;
+  for (; last > 0 && r->axis[last].same; last--) numbers *= r->axis[last].in;
+  for (int a = 0; a < last; a++) lines *= r->axis[a].out;
+  if (!lines) return;
+  Pick p = {r, last ? &r->axis[last - 1] : &one, x, y, last, numbers, numbers * r->axis[last].in};
+  threads_split(lines, threads_grain(numbers * r->axis[last].out), pick_lines, &p);
+}
+
+/* ---- sums ---- */
+
+typedef struct Step {
+  const Resize *r;
+  const ResizeAxis *axis;
+  size_t inner;
+  const float *from;
+  float *to;
+} Step;
+
 /* Lines from … to - 1 along the last dim that changes, whose numbers lie side by side. */
 static void step_lines(void *context, size_t from, size_t to) {
   const Step *s = context;
@@ -274,9 +341,7 @@ static void step_lines(void *context, size_t from, size_t to) {
     const float *x = s->from + line * t->in, *weight = t->weight;
     const int32_t *index = t->index;
     float *y = s->to + line * t->out;
-    size_t done = t->twice ? 2 * twice(x, t->in, y) : 0;
-    index += done * t->taps, weight += done * t->taps;
-    for (size_t o = done; o < t->out; o++, index += t->taps, weight += t->taps) {
+    for (size_t o = 0; o < t->out; o++, index += t->taps, weight += t->taps) {
       float sum = index[0] < 0 ? s->r->outside : weight[0] * x[index[0]];
       for (size_t k = 1; k < t->taps && index[0] >= 0; k++) sum += weight[k] * x[index[k]];
       y[o] = sum;
@@ -294,10 +359,6 @@ static void step_forward(void *context, size_t from, size_t to) {
     float *y = s->to + row * s->inner;
     if (index[0] < 0) {
       for (size_t i = 0; i < s->inner; i++) y[i] = s->r->outside;
-      continue;
-    }
-    if (s->r->picks) {
-      copy_bytes(y, x + (size_t)index[0] * s->inner, s->inner * sizeof *y);
       continue;
     }
     for (size_t i = 0; i < s->inner; i++) y[i] = weight[0] * x[(size_t)index[0] * s->inner + i];
@@ -320,24 +381,22 @@ static void step_gradient(void *context, size_t from, size_t to) {
   }
 }
 
-/* Numbers before axis a when the axes before it are resized, those behind not, or where the last is the first the other
- * way round; and behind it. */
-static void around(const Resize *r, int a, bool last_first, size_t *outer, size_t *inner) {
+/* Numbers before axis a when the axes before it are resized, those behind not; and behind it. */
+static void around(const Resize *r, int a, size_t *outer, size_t *inner) {
   *outer = *inner = 1;
   for (int i = 0; i < r->rank; i++)
-    if (i != a) *(i < a ? outer : inner) *= (i < a) != last_first ? r->axis[i].out : r->axis[i].in;
+    if (i != a) *(i < a ? outer : inner) *= i < a ? r->axis[i].out : r->axis[i].in;
 }
 
-/* The steps change between two buffers, of the largest value between two steps, in either order. */
+/* The steps change between two buffers, of the largest value between two steps. */
 static bool between(const Resize *r, size_t *floats) {
   size_t largest = 0;
-  for (int end = 1; end < r->rank; end++)
-    for (int order = 0; order <= r->picks; order++) {
-      size_t count = 1;
-      for (int i = 0; i < r->rank; i++)
-        if (!size_multiply(count, (i < end) != order ? r->axis[i].out : r->axis[i].in, &count)) return false;
-      if (count > largest) largest = count;
-    }
+  for (int end = 1; end < r->rank; end++) {
+    size_t count = 1;
+    for (int i = 0; i < r->rank; i++)
+      if (!size_multiply(count, i < end ? r->axis[i].out : r->axis[i].in, &count)) return false;
+    if (count > largest) largest = count;
+  }
   return *floats = (largest + 15) / 16 * 16, true;
 }
 
@@ -354,13 +413,13 @@ static void run(const Resize *r, const float *from, float *to, float *scratch, b
   size_t floats = 0, outer, inner, all = 1;
   between(r, &floats);
   for (int i = 0; i < r->rank; i++) {
-    int a = gradient || r->picks ? r->rank - 1 - i : i;
+    int a = gradient ? r->rank - 1 - i : i;
     if (!r->axis[a].same) axes[count++] = a;
     all *= r->axis[i].in;
   }
   if (!count) memcpy(to, from, all * sizeof *to);
   for (int i = 0; i < count; i++) {
-    around(r, axes[i], r->picks && !gradient, &outer, &inner);
+    around(r, axes[i], &outer, &inner);
     const ResizeAxis *t = &r->axis[axes[i]];
     Step s = {r, t, inner, from, i == count - 1 ? to : scratch + (i & 1 ? floats : 0)};
     if (gradient) threads_split(outer, threads_grain(t->taps * t->out * inner), step_gradient, &s);
@@ -369,7 +428,10 @@ static void run(const Resize *r, const float *from, float *to, float *scratch, b
     from = s.to;
   }
 }
-void resize_forward(const Resize *r, const float *x, float *y, void *scratch) { run(r, x, y, scratch, false); }
+void resize_forward(const Resize *r, const float *x, float *y, void *scratch) {
+  if (r->picks && r->rank) pick(r, x, y);
+  else run(r, x, y, scratch, false);
+}
 void resize_gradient(const Resize *r, const float *dy, float *dx, void *scratch) { run(r, dy, dx, scratch, true); }
 
 /* ---- operators ---- */
@@ -380,7 +442,7 @@ Status resize_op_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(resize_read(n, &n->in[0]->shape, 1, &y, &r));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  return resize_bytes(n, r);
+  return r && r->picks ? STATUS_OK : resize_bytes(n, r);
 }
 
 void resize_op_run(const Node *n) { resize_forward(n->params, in_f32(n, 0), out_f32(n, 0), n->scratch); }

@@ -9,13 +9,14 @@ typedef struct ResizeAxis {
   size_t in, out, taps;
   int32_t *index; /* -1 as a place's first: it lies outside of the picture (tf_crop_and_resize) */
   float *weight;
-  bool same;  /* nothing changes along it */
-  bool twice; /* every place stands twice */
+  bool same;   /* nothing changes along it */
+  bool twice;  /* every place stands twice */
+  bool inside; /* no index is -1 */
 } ResizeAxis;
 
 typedef struct Resize {
   int rank;
-  bool picks; /* every output is an input: the last axis first, so that rows are copied at last */
+  bool picks; /* every output is an input */
   float outside;
   ResizeAxis axis[RANK_MAX];
 } Resize;
