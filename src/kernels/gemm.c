@@ -192,10 +192,10 @@ size_t gemm_packed_b_floats(size_t columns, size_t depth) {
 
 /* ---- B as gemm_pack_b made it ---- */
 
-/* One or two rows, of `width` in their panel, times two panels side by side: the sums of one would wait for each
+/* One to three rows, of `width` in their panel, times two panels side by side: the sums of one would wait for each
  * other. */
 static inline __attribute__((always_inline)) void rows_of_pair(const size_t rows, const Tile *t, size_t width) {
-  f32x4 sum[2][4] = {0};
+  f32x4 sum[3][4] = {0};
   const float *a = t->a, *b = t->b;
   for (size_t k = 0; k < t->depth; k++, a += width, b += PAIR_COLUMNS)
     for (size_t i = 0; i < rows; i++)
@@ -210,14 +210,18 @@ static inline __attribute__((always_inline)) void rows_of_pair(const size_t rows
     }
 }
 
-/* Two rows at a time: the block of B is in the first cache then. */
+/* Four rows are two and two: the block of B is in the first cache then. */
 static void pair_run(size_t rows, Tile t) {
-  for (size_t i = 0; i < rows; i += 2) {
-    if (i + 1 == rows) rows_of_pair(1, &t, rows);
-    else rows_of_pair(2, &t, rows);
+  if (rows == 1) {
+    rows_of_pair(1, &t, rows);
+  } else if (rows == 3) {
+    rows_of_pair(3, &t, rows);
+  } else {
+    rows_of_pair(2, &t, rows);
     t.a += 2;
     t.c += 2 * t.c_stride;
     if (t.d) t.d += 2 * t.d_stride;
+    if (rows == 4) rows_of_pair(2, &t, rows);
   }
 }
 

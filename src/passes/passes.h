@@ -47,6 +47,8 @@ Status pass_transpose(Graph *g);
 Status pass_attention(Graph *g);
 /* MatMul + Add becomes Gemm. */
 Status pass_bias(Graph *g);
+/* Few rows times constant weights of 8 or 16 bits read these as they are. */
+Status pass_narrow(Graph *g);
 /* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
 Status pass_activation(Graph *g);
 /* A product adds to the accumulator of its gradient; not for graphs whose accumulators overwrite. */

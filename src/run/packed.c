@@ -8,7 +8,7 @@
  * longer matters. */
 enum { PIXELS_MAX = 512 };
 /* A second copy of what is large anyway: at most so much. */
-static const double BYTES_MAX = 256 * 1024 * 1024;
+static const double BYTES_MAX = 512 * 1024 * 1024;
 
 static bool is_fixed(const Value *w) { return w->fixed || (w->kind == VALUE_CONSTANT && w->initializer); }
 

@@ -36,6 +36,26 @@ Status block_quantized_infer(Node *n) {
   return STATUS_OK;
 }
 
+bool block_quantized_narrow(const Node *n, Narrow *w) {
+  const BlockQuantized *p = n->params;
+  bool bytes = p->bits == 8;
+  *w = (Narrow){.kind = bytes ? NARROW_8 : NARROW_4,
+                .dots = true,
+                .columns = p->rows,
+                .depth = p->depth,
+                .block = p->block,
+                .data = n->in[1]->data,
+                .scales = in_f32(n, 2),
+                .scale_column = p->blocks,
+                .scale_block = 1,
+                .points = has_in(n, 3) ? n->in[3]->data : NULL,
+                .point_column = bytes ? p->blocks : p->blocks + p->blocks % 2,
+                .point_block = 1,
+                .point = bytes ? 0 : 8,
+                .flip = bytes ? 0x80 : 0};
+  return p->bits != 2 && p->block * p->blocks == p->depth && !(has_in(n, 3) && n->in[3]->type == DTYPE_FLOAT32);
+}
+
 static unsigned number_at(const uint8_t *bytes, size_t i, unsigned bits) {
   size_t bit = i * bits;
   return bytes[bit / 8] >> (bit % 8) & ((1u << bits) - 1);

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "graph/op.h"
+#include "kernels/narrow.h"
 
 typedef struct BlockQuantized {
   size_t rows, depth, block, blocks; /* rows × depth numbers, `block` of them to a scale */
@@ -15,6 +16,9 @@ typedef struct BlockQuantized {
 Status block_quantized_infer(Node *n);
 /* Rows first … first + count as floats. */
 void block_quantized_rows(const Node *n, size_t first, size_t count, float *out);
+
+/* The matrix for a product of few rows; false where its zero points are floats or its numbers are of 2 bits. */
+bool block_quantized_narrow(const Node *n, Narrow *w);
 
 /* Scratch for the rows at a time, then for the product. */
 Status block_quantized_scratch(Node *n, size_t gemm_bytes);

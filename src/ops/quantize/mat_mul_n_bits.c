@@ -6,6 +6,11 @@
 
 static size_t lines_of(const Node *n) { return shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1); }
 
+/* Whether few rows are multiplied by the numbers as they are. */
+static bool is_narrow(const Node *n, Narrow *w) {
+  return lines_of(n) <= NARROW_ROWS && block_quantized_narrow(n, w) && narrow_fits(w);
+}
+
 static Status mat_mul_n_bits_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(node_want_rank(n, 0, 1, RANK_MAX));
@@ -20,13 +25,19 @@ static Status mat_mul_n_bits_infer(Node *n) {
     return node_invalid(n, "the bias must have %zu numbers", p->rows);
   *last = (Dim)p->rows;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  if (!node_is_concrete(n)) return STATUS_OK;
+  Narrow narrow;
+  if (!node_is_concrete(n) || is_narrow(n, &narrow)) return STATUS_OK;
   return block_quantized_scratch(n, gemm_scratch_bytes(lines_of(n), BLOCK_QUANTIZED_ROWS, p->depth));
 }
 
 static void mat_mul_n_bits_run(const Node *n) {
   const BlockQuantized *p = n->params;
+  Narrow narrow;
   float *w = n->scratch;
+  if (is_narrow(n, &narrow)) {
+    narrow_run(&narrow, lines_of(n), in_f32(n, 0), has_in(n, 5) ? in_f32(n, 5) : NULL, out_f32(n, 0));
+    return;
+  }
   for (size_t at = 0; at < p->rows; at += BLOCK_QUANTIZED_ROWS) {
     size_t count = p->rows - at < BLOCK_QUANTIZED_ROWS ? p->rows - at : BLOCK_QUANTIZED_ROWS;
     block_quantized_rows(n, at, count, w);

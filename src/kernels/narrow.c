@@ -1,0 +1,208 @@
+/* Narrow: numbers out of their bits in registers, multiplied at once. */
+#include "kernels/narrow.h"
+#include "simd.h"
+#include "size.h"
+#include "threads.h"
+
+enum {
+  STEP = 16,   /* numbers at a time */
+  STRIPS = 64, /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
+  SUMS = 4096, /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
+  DEPTH = 256, /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
+};
+
+bool narrow_fits(const Narrow *w) {
+  if (!w->dots) return w->kind != NARROW_4 && w->columns >= STEP && w->block > 0;
+  return w->depth % STEP == 0 && (w->block % STEP == 0 || w->block >= w->depth) && w->block > 0;
+}
+
+/* ---- sixteen numbers ---- */
+
+typedef struct Numbers16 {
+  f32x4 v[4];
+} Numbers16;
+
+/* The exponent of float16 is 112 less than float32's: 2^112 makes up for it, of subnormal numbers too. */
+static inline f32x4 of_half(i32x4 shifted) {
+  return (f32x4)(shifted >> 3 & i32x4_splat((int32_t)0x8fffe000)) * f32x4_splat(0x1p112f);
+}
+
+/* Numbers i … i + 15 of W, of bytes 2^16 times less their points. Their kind is asked here, and not once for a loop of
+ * each kind: the processor foresees the branch, and the code is a third as large. */
+static inline __attribute__((always_inline)) Numbers16 numbers_at(const Narrow *w, size_t i, i16x8 low_point,
+                                                                  i16x8 high_point) {
+  const uint8_t *bytes = w->data;
+  if (w->kind == NARROW_HALF) {
+    const uint16_t *halves = w->data;
+    i16x8 low = i16x8_load(halves + i), high = i16x8_load(halves + i + 8);
+    return (Numbers16){{of_half(i16x8_low_shifted(low)), of_half(i16x8_high_shifted(low)),
+                        of_half(i16x8_low_shifted(high)), of_half(i16x8_high_shifted(high))}};
+  }
+  i8x16 q;
+  if (w->kind == NARROW_4) {
+    i8x16 pairs = i8x16_load_half(bytes + i / 2);
+    q = i8x16_zip_low(pairs & i8x16_splat(15), u8x16_upper(pairs));
+  } else {
+    q = i8x16_load(bytes + i) ^ i8x16_splat((int8_t)w->flip);
+  }
+  i16x8 low = i8x16_low(q) - low_point, high = i8x16_high(q) - high_point;
+  return (Numbers16){{i32x4_to_f32(i16x8_low_shifted(low)), i32x4_to_f32(i16x8_high_shifted(low)),
+                      i32x4_to_f32(i16x8_low_shifted(high)), i32x4_to_f32(i16x8_high_shifted(high))}};
+}
+
+static inline int16_t point_at(const Narrow *w, size_t n, size_t block) {
+  size_t i = n * w->point_column + block * w->point_block;
+  if (!w->points) return w->point;
+  return w->kind == NARROW_4 ? w->points[i / 2] >> i % 2 * 4 & 15 : (int8_t)(w->points[i] ^ w->flip);
+}
+
+static inline float unit_of(NarrowKind kind) { return kind == NARROW_HALF ? 1 : 0x1p-16f; }
+
+static inline float scale_at(const Narrow *w, size_t n, size_t block) {
+  return w->scales ? w->scales[n * w->scale_column + block * w->scale_block] : w->scale;
+}
+
+/* ---- dots ---- */
+
+/* sum[i] = Σk a[i][k] w(k, n) for a constant number of rows, 1 or 2 */
+static inline __attribute__((always_inline)) void dots_of(const int rows, const Narrow *w, const float *a, size_t n,
+                                                          float *sum) {
+  f32x4 total = f32x4_splat(0), next_total = total;
+  size_t depth = w->depth, at = n * depth;
+  const float *next = a + depth;
+  for (size_t from = 0, block = 0; from < depth; block++) {
+    f32x4 even = f32x4_splat(0), odd = even, next_even = even, next_odd = even;
+    i16x8 point = i16x8_splat(point_at(w, n, block));
+    size_t k = from;
+    for (from += size_min(w->block, depth - from); k < from; k += STEP) {
+      Numbers16 q = numbers_at(w, at + k, point, point);
+      even = f32x4_madd(q.v[0], f32x4_load(a + k), even);
+      odd = f32x4_madd(q.v[1], f32x4_load(a + k + 4), odd);
+      even = f32x4_madd(q.v[2], f32x4_load(a + k + 8), even);
+      odd = f32x4_madd(q.v[3], f32x4_load(a + k + 12), odd);
+      if (rows == 1) continue;
+      next_even = f32x4_madd(q.v[0], f32x4_load(next + k), next_even);
+      next_odd = f32x4_madd(q.v[1], f32x4_load(next + k + 4), next_odd);
+      next_even = f32x4_madd(q.v[2], f32x4_load(next + k + 8), next_even);
+      next_odd = f32x4_madd(q.v[3], f32x4_load(next + k + 12), next_odd);
+    }
+    f32x4 scale = f32x4_splat(scale_at(w, n, block) * unit_of(w->kind));
+    total = f32x4_madd(even + odd, scale, total);
+    if (rows > 1) next_total = f32x4_madd(next_even + next_odd, scale, next_total);
+  }
+  sum[0] = f32x4_sum(total);
+  if (rows > 1) sum[1] = f32x4_sum(next_total);
+}
+
+/* ---- rows added up ---- */
+
+/* Sums of `count` columns, row after row. */
+typedef struct Sums {
+  float *data;
+  const uint8_t *points; /* of these columns */
+  size_t count;
+} Sums;
+
+/* sum[i][j] += a[i] · (q(n + j) - point(n + j)) of one row of W, whose column n is `at`, for a constant number of rows,
+ * 1 or 2. More of W's rows at a time would be more than the processor fetches ahead well. */
+static inline __attribute__((always_inline)) void add_row(const int rows, const Narrow *w, const float *a, size_t at,
+                                                          const Sums *sums) {
+  f32x4 one = f32x4_splat(a[0]), two = rows > 1 ? f32x4_splat(a[w->depth]) : one;
+  i8x16 flip = i8x16_splat((int8_t)w->flip);
+  float *sum = sums->data, *next = sum + sums->count;
+  for (size_t j = 0; j < sums->count; j += STEP) {
+    i8x16 point = sums->points ? i8x16_load(sums->points + j) ^ flip : i8x16_splat(w->point);
+    Numbers16 q = numbers_at(w, at + j, i8x16_low(point), i8x16_high(point));
+#define ADD(l)                                                                                                         \
+  f32x4_store(sum + j + 4 * l, f32x4_madd(one, q.v[l], f32x4_load(sum + j + 4 * l)));                                  \
+  if (rows > 1) f32x4_store(next + j + 4 * l, f32x4_madd(two, q.v[l], f32x4_load(next + j + 4 * l)));
+    ADD(0) ADD(1) ADD(2) ADD(3)
+  }
+}
+
+/* For all rows while the first cache holds this one of W. */
+static void add_rows(const Narrow *w, size_t rows, const float *a, size_t at, Sums sums) {
+  for (size_t i = 0; i < rows; i += 2, a += 2 * w->depth, sums.data += 2 * sums.count) {
+    if (i + 1 < rows) add_row(2, w, a, at, &sums);
+    else add_row(1, w, a, at, &sums);
+  }
+}
+
+/* ---- on all threads ---- */
+
+typedef struct Product {
+  const Narrow *w;
+  size_t rows;
+  const float *a, *d;
+  float *c;
+} Product;
+
+/* c += scale · sum */
+static void put_row(const Narrow *w, const float *scales, const float *sum, size_t count, float *c) {
+  f32x4 unit = f32x4_splat(unit_of(w->kind));
+  for (size_t j = 0; j < count; j += 4) {
+    f32x4 scale = unit * (scales ? f32x4_load(scales + j) : f32x4_splat(w->scale));
+    f32x4_store(c + j, f32x4_load(c + j) + scale * f32x4_load(sum + j));
+  }
+}
+
+/* Columns n … n + count, a multiple of STEP, of which c has rows of `stride`. */
+static void add_chunk(const Product *p, size_t n, size_t count, float *c, size_t stride) {
+  const Narrow *w = p->w;
+  float data[SUMS];
+  for (size_t i = 0; i < p->rows; i++) {
+    if (p->d) memcpy(c + i * stride, p->d + n, count * sizeof(float));
+    else memset(c + i * stride, 0, count * sizeof(float));
+  }
+  for (size_t from = 0; from < w->depth;) {
+    size_t block = from / w->block, end = size_min(size_min((block + 1) * w->block, w->depth), from + DEPTH);
+    const uint8_t *points = w->points ? w->points + n + block * w->point_block : NULL;
+    const float *scales = w->scales ? w->scales + n + block * w->scale_block : NULL;
+    memset(data, 0, p->rows * count * sizeof(float));
+    for (; from < end; from++) add_rows(w, p->rows, p->a + from, from * w->columns + n, (Sums){data, points, count});
+    for (size_t i = 0; i < p->rows; i++) put_row(w, scales, data + i * count, count, c + i * stride);
+  }
+}
+
+/* The last columns are computed with those before them, so that nothing behind W is read. */
+static void add_last(const Product *p, size_t n, size_t end) {
+  float c[NARROW_ROWS * STEP];
+  add_chunk(p, end - STEP, STEP, c, STEP);
+  for (size_t i = 0; i < p->rows; i++)
+    memcpy(p->c + i * p->w->columns + n, c + (i + 1) * STEP - (end - n), (end - n) * sizeof(float));
+}
+
+/* Of STEP columns each. */
+static void add_strips(void *context, size_t from, size_t to) {
+  const Product *p = context;
+  size_t end = size_min(to * STEP, p->w->columns), count;
+  for (size_t n = from * STEP; n < end; n += count) {
+    count = size_min(SUMS / p->rows, end - n);
+    if (count >= STEP) add_chunk(p, n, count = count / STEP * STEP, p->c + n, p->w->columns);
+    else add_last(p, n, end);
+  }
+}
+
+static void dot_range(void *context, size_t from, size_t to) {
+  const Product *p = context;
+  const Narrow *w = p->w;
+  for (size_t n = from; n < to; n++)
+    for (size_t i = 0; i < p->rows; i += 2) {
+      const float *a = p->a + i * w->depth;
+      float sum[2], *c = p->c + i * w->columns + n, d = p->d ? p->d[n] : 0;
+      bool pair = i + 1 < p->rows;
+      if (pair) dots_of(2, w, a, n, sum);
+      else dots_of(1, w, a, n, sum);
+      c[0] = sum[0] + d;
+      if (pair) c[w->columns] = sum[1] + d;
+    }
+}
+
+/* Four multiplications take about a nanosecond. */
+void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c) {
+  if (rows == 0) return;
+  Product p = {w, rows, a, d, c};
+  size_t grain = threads_grain(rows * w->depth / 4 + 1);
+  if (w->dots) threads_split(w->columns, grain, dot_range, &p);
+  else threads_split(ceil_div(w->columns, STEP), STRIPS + grain / STEP, add_strips, &p);
+}

@@ -1,0 +1,39 @@
+/* Narrow: products of few rows with a matrix of 4, 8 or 16 bits a number, which are read as they lie in memory.
+ *
+ *   dots:  column n of the product │ k 0 1 2 …    W (columns × depth): dot products along its rows
+ *   else:  k                       │ n 0 1 2 …    W (depth × columns): its rows are added up
+ *
+ *   w(k, n) = (q - point)·scale, both of the column and the block of k's
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum NarrowKind {
+  NARROW_4,    /* two numbers 0 … 15 a byte, the first in its lower bits; for dots alone */
+  NARROW_8,    /* int8, or uint8 with `flip` */
+  NARROW_HALF, /* float16, all finite; without points */
+} NarrowKind;
+
+typedef struct Narrow {
+  NarrowKind kind;
+  bool dots;                    /* else scale_column and point_column are 1 */
+  size_t columns, depth, block; /* of `block` k's to a scale and a point */
+  const void *data;
+  const float *scales; /* of column n and block b: [n · scale_column + b · scale_block]; NULL: `scale` for all */
+  size_t scale_column, scale_block;
+  const uint8_t *points; /* alike, bytes, or with NARROW_4 two a byte; NULL: `point` for all */
+  size_t point_column, point_block;
+  float scale;
+  int8_t point; /* flipped */
+  uint8_t flip; /* what turns a byte into an int8: 0x80 where they are uint8, else 0 */
+} Narrow;
+
+enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the matrix first */
+
+/* Whether its sizes are those that we read. */
+bool narrow_fits(const Narrow *w);
+/* c = a · w + d on all threads; rows of a and c lie side by side; d is a row, or NULL. The bits of a column do not
+ * depend on where threads divide. */
+void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c);

@@ -1,0 +1,195 @@
+/* Narrow: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double. */
+#include "kernels/narrow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "kernels/byte_product.h"
+#include "kernels/number.h"
+
+static unsigned bits_at(size_t i, unsigned salt) { return (unsigned)(i * 2654435761u + salt * 40503u) >> 9; }
+static float number_at(size_t i, unsigned salt) { return (float)(bits_at(i, salt) % 2001) / 1000 - 1; }
+
+/* A matrix in memory of exactly its size. */
+typedef struct Matrix {
+  Narrow w;
+  bool is_signed;
+  size_t blocks;
+} Matrix;
+
+static size_t bytes_of(const Narrow *w, size_t count) {
+  return w->kind == NARROW_HALF ? 2 * count : w->kind == NARROW_4 ? count / 2 : count;
+}
+
+/* Finite float16, subnormal and negative ones too. */
+static uint16_t half_at(size_t i) {
+  uint16_t bits = (uint16_t)bits_at(i, 5);
+  return (bits & 0x7c00) == 0x7c00 ? bits & 0x83ff : (bits & 0x3fff) | (bits & 0x8000);
+}
+
+static uint8_t *filled(size_t bytes, unsigned salt) {
+  uint8_t *p = malloc(bytes);
+  for (size_t i = 0; i < bytes; i++) p[i] = (uint8_t)bits_at(i, salt);
+  return p;
+}
+
+static double number_of(const Matrix *m, const uint8_t *data, size_t i) {
+  uint16_t half;
+  if (m->w.kind == NARROW_HALF) return memcpy(&half, data + 2 * i, 2), half_to_float(half);
+  if (m->w.kind == NARROW_4) return data[i / 2] >> i % 2 * 4 & 15;
+  return m->is_signed ? (int8_t)data[i] : data[i];
+}
+
+static double weight_of(const Matrix *m, size_t k, size_t n) {
+  const Narrow *w = &m->w;
+  size_t block = k / w->block;
+  double q = number_of(m, w->data, w->dots ? n * w->depth + k : k * w->columns + n);
+  double scale = w->scales ? w->scales[n * w->scale_column + block * w->scale_block] : w->scale;
+  double point = w->points ? number_of(m, w->points, n * w->point_column + block * w->point_block)
+                           : w->point + (m->is_signed || w->kind != NARROW_8 ? 0 : 128);
+  if (w->kind == NARROW_HALF) return q * scale;
+  return (q - point) * scale;
+}
+
+static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
+  Narrow *w = &m->w;
+  size_t count = w->depth * w->columns, scales = m->blocks * w->columns;
+  uint8_t *data = filled(bytes_of(w, count), 1), *points = filled(scales + w->columns, 2);
+  float *a = malloc(rows * w->depth * sizeof *a), *c = malloc(rows * w->columns * sizeof *c),
+        *s = malloc(scales * sizeof *s), *d = malloc(w->columns * sizeof *d);
+  for (size_t i = 0; i < rows * w->depth; i++) a[i] = number_at(i, 3);
+  for (size_t i = 0; i < scales; i++) s[i] = 0.01f + number_at(i, 4) / 128;
+  for (size_t i = 0; i < w->columns; i++) d[i] = number_at(i, 6);
+  for (size_t i = 0; i < count && w->kind == NARROW_HALF; i++) memcpy(data + 2 * i, &(uint16_t){half_at(i)}, 2);
+  w->data = data;
+  w->scale = 0.03f;
+  w->flip = m->is_signed || w->kind != NARROW_8 ? 0 : 0x80;
+  if (w->scales) w->scales = s;
+  if (w->points) w->points = points;
+  check(narrow_fits(w), "it should read %zu × %zu", w->depth, w->columns);
+  narrow_run(w, rows, a, with_d ? d : NULL, c);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t n = 0; n < w->columns; n++) {
+      double sum = with_d ? d[n] : 0, size = fabs(sum);
+      for (size_t k = 0; k < w->depth; k++) {
+        double term = a[i * w->depth + k] * weight_of(m, k, n);
+        sum += term;
+        size += fabs(term);
+      }
+      double came = c[i * w->columns + n];
+      if (!check(fabs(came - sum) <= 1e-6 * size, "kind %d, dots %d: element %zu %zu of %zu × %zu × %zu is %g, not %g",
+                 w->kind, w->dots, i, n, rows, w->depth, w->columns, came, sum))
+        goto end;
+    }
+end:
+  free(data), free(points), free(a), free(c), free(s), free(d);
+}
+
+static const float some_scale;
+static const uint8_t some_point;
+
+/* Dot products: of rows with blocks as MatMulNBits has them, with a scale for each column, with one for all. */
+static void dots_are_right(const void *argument) {
+  static const size_t sizes[][3] = {{32, 1, 32}, {96, 5, 32}, {64, 33, 16}, {1040, 3, 1040}, {80, 40, 32}, {48, 7, 16}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int kind = 0; kind < 3; kind++)
+      for (int form = 0; form < 8; form++) {
+        size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
+        bool half = kind == NARROW_HALF, points = form & 1 && !half, scales = form & 2 && !half;
+        Matrix m = {.is_signed = form & 4 && kind == NARROW_8, .blocks = blocks};
+        m.w = (Narrow){.kind = (NarrowKind)kind,
+                       .dots = true,
+                       .columns = columns,
+                       .depth = depth,
+                       .block = block,
+                       .scales = scales ? &some_scale : NULL,
+                       .scale_column = blocks,
+                       .scale_block = 1,
+                       .points = points ? &some_point : NULL,
+                       .point_column = kind == NARROW_4 ? blocks + blocks % 2 : blocks,
+                       .point_block = 1,
+                       .point = kind == NARROW_4 ? 8 : -3};
+        for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+      }
+}
+
+/* Rows added up, with columns that are no multiple of what is computed at a time. */
+static void sums_are_right(const void *argument) {
+  static const size_t sizes[][3] = {{1, 16, 1}, {7, 17, 7}, {33, 31, 8}, {40, 1100, 13}, {5, 4200, 5}, {300, 50, 300}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int kind = NARROW_8; kind < 3; kind++)
+      for (int form = 0; form < 8; form++) {
+        size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
+        bool half = kind == NARROW_HALF, points = form & 1 && !half, scales = form & 2 && !half;
+        Matrix m = {.is_signed = form & 4 && !half, .blocks = blocks};
+        m.w = (Narrow){.kind = (NarrowKind)kind,
+                       .columns = columns,
+                       .depth = depth,
+                       .block = block,
+                       .scales = scales ? &some_scale : NULL,
+                       .scale_column = 1,
+                       .scale_block = columns,
+                       .points = points ? &some_point : NULL,
+                       .point_column = 1,
+                       .point_block = columns,
+                       .point = 5};
+        for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+      }
+}
+
+static void others_are_refused(const void *argument) {
+  Narrow odd = {.kind = NARROW_8, .dots = true, .columns = 8, .depth = 40, .block = 40},
+         blocks = {.kind = NARROW_8, .dots = true, .columns = 8, .depth = 48, .block = 24},
+         thin = {.kind = NARROW_8, .columns = 15, .depth = 32, .block = 32},
+         nibbles = {.kind = NARROW_4, .columns = 32, .depth = 32, .block = 32};
+  check(!narrow_fits(&odd) && !narrow_fits(&blocks) && !narrow_fits(&thin) && !narrow_fits(&nibbles),
+        "sizes that are not read were taken");
+}
+
+static void byte_product_is_right(size_t rows, size_t depth, size_t columns, int form) {
+  uint8_t *a = filled(rows * depth, 7), *b = filled(depth * columns, 8), *points = filled(columns, 9), point = 77;
+  int32_t *c = malloc(rows * columns * sizeof *c);
+  ByteProduct p = {.rows = rows,
+                   .columns = columns,
+                   .depth = depth,
+                   .a = a,
+                   .b = b,
+                   .c = c,
+                   .a_flip = form & 1 ? 0x80 : 0,
+                   .b_flip = form & 2 ? 0x80 : 0,
+                   .a_point = form & 4 ? &point : NULL,
+                   .b_points = form & 8 ? points : NULL,
+                   .b_point_stride = form & 16 ? 1 : 0};
+  void *scratch = malloc(byte_product_bytes(rows, depth));
+  byte_product_run(&p, scratch);
+#define VALUE(byte, is_unsigned) ((is_unsigned) ? (int)(byte) : (int)(int8_t)(byte))
+  for (size_t i = 0; i < rows; i++)
+    for (size_t n = 0; n < columns; n++) {
+      int wanted = 0, a_point = form & 4 ? VALUE(point, form & 1) : 0,
+          b_point = form & 8 ? VALUE(points[form & 16 ? n : 0], form & 2) : 0;
+      for (size_t k = 0; k < depth; k++)
+        wanted += (VALUE(a[i * depth + k], form & 1) - a_point) * (VALUE(b[k * columns + n], form & 2) - b_point);
+      if (!check(c[i * columns + n] == wanted, "form %d: element %zu %zu of %zu × %zu × %zu is %d, not %d", form, i, n,
+                 rows, depth, columns, c[i * columns + n], wanted))
+        goto end;
+    }
+end:
+  free(a), free(b), free(points), free(c), free(scratch);
+}
+
+static void byte_products_are_right(const void *argument) {
+  static const size_t sizes[][3] = {{1, 1, 16}, {1, 7, 17},  {2, 8, 40},    {3, 33, 300},
+                                    {8, 5, 31}, {9, 64, 48}, {19, 13, 530}, {1, 40, 4500}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int form = 0; form < 32; form++) byte_product_is_right(sizes[i][0], sizes[i][1], sizes[i][2], form);
+}
+
+int main(void) {
+  TEST(dots_are_right);
+  TEST(sums_are_right);
+  TEST(others_are_refused);
+  TEST(byte_products_are_right);
+  return test_finish();
+}
