@@ -1,11 +1,11 @@
 /**
- * Makes training artifacts from an inference model: turns options into the engine's settings, in a worker that is used
- * only for this.
+ * Makes training artifacts from an inference model: turns options into the engine's settings, in a worker that the
+ * next session may take over.
  */
 
-import { withClient } from './client.js';
+import { clients, withClient } from './client.js';
 import { checkEngineOptions, packConstants } from './engine-options.js';
-import { checkObject, invalid, TrainletError } from './errors.js';
+import { checkKeys, checkObject, invalid, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { copyExternal, readSource } from './source.js';
@@ -13,6 +13,7 @@ import { copyExternal, readSource } from './source.js';
 /**
  * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js'
  */
+/** @import { Client } from './client.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);
@@ -45,8 +46,14 @@ export async function parametersOf(model, options = {}) {
   return await askOnce('parametersOf', model, options, limitOf(options));
 }
 
+/** How long an engine waits for its next use, and for how large a model: its memory never shrinks. */
+const IDLE_MS = 1000;
+const IDLE_BYTES = 2 ** 23;
+/** By the kinds of their engines. @type {Map<string, { client: Client }>} */
+const idle = new Map();
+
 /**
- * A question about a model, to a worker that lives for it alone.
+ * A question about a model, to a worker that is not kept for long.
  * @template {'artifacts' | 'parametersOf'} M
  * @param {M} method
  * @param {Source} model
@@ -58,14 +65,39 @@ async function askOnce(method, model, options, settings) {
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const external = copyExternal(options);
-    const answer = await client.ask(
-      method,
-      { model: bytes, external, constants, settings },
-      [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer),
-    );
-    await client.release();
+    const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
+    const isSmall = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
+    const answer = await client.ask(method, { model: bytes, external, constants, settings }, buffers);
+    if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
+    else await client.release();
     return answer;
   });
+}
+
+/** Of engines that may stand for each other. @param {EngineOptions} options */
+const kindOf = ({ worker = true, workerUrl, wasmUrl, threads, reproducible }) =>
+  JSON.stringify([worker, workerUrl, wasmUrl, threads, reproducible]);
+
+/**
+ * The session is mostly made at once: it gets this worker, and memory that is there already.
+ * @param {Client} client @param {string} kind
+ */
+function leave(client, kind) {
+  const left = { client };
+  idle.get(kind)?.client.release();
+  idle.set(kind, left);
+  clients.idle = takeIdle;
+  const end = () => idle.get(kind) === left && idle.delete(kind) && client.release();
+  const timer = setTimeout(end, IDLE_MS);
+  /** @type {any} */ (timer).unref?.(); // of Node, which it must not hold
+}
+
+/** @param {EngineOptions} options */
+function takeIdle(options) {
+  const kind = kindOf(options);
+  const client = options.wasmBinary ? undefined : idle.get(kind)?.client;
+  if (client) idle.delete(kind);
+  return client?.hasEnded ? undefined : client;
 }
 
 /** @param {EngineOptions} options @returns {[string, string][]} */

@@ -63,6 +63,7 @@ export class Client {
       (reason) => this.died(`the session's worker died (${reason}); make a new session`),
     );
     line.hold(false);
+    this.ask.take = line.take;
   }
 
   /** Gives the worker its engine. @param {ReturnType<typeof compileFor>} compiling */
@@ -86,28 +87,21 @@ export class Client {
     if (this.#ended) throw new TrainletError(this.#ended.code, this.#ended.message);
     checkSignal(signal);
     const here = placeOfCall();
+    /** @type {Call} */
+    let call;
+    const abort = () => this.#calls.includes(call) && this.#abort(call);
     try {
-      return await this.#queue(method, args, transfer, signal);
+      return await new Promise((resolve, reject) => {
+        call = { method, args, transfer, signal, resolve, reject };
+        signal?.addEventListener('abort', abort);
+        this.#push(call);
+      });
     } catch (error) {
       throw askedAt(here, error);
+    } finally {
+      signal?.removeEventListener('abort', abort);
     }
   };
-
-  /** @param {string} method @param {unknown} args @param {ArrayBuffer[]} transfer @param {AbortSignal} [signal] */
-  #queue(method, args, transfer, signal) {
-    return new Promise((resolve, reject) => {
-      if (!signal) return this.#push({ method, args, transfer, resolve, reject });
-      const abort = () => this.#abort(call);
-      const settled = (/** @type {(value: any) => void} */ settle) => (/** @type {unknown} */ value) => {
-        signal.removeEventListener('abort', abort);
-        settle(value);
-      };
-      /** @type {Call} */
-      const call = { method, args, transfer, signal, resolve: settled(resolve), reject: settled(reject) };
-      signal.addEventListener('abort', abort);
-      this.#push(call);
-    });
-  }
 
   /** @param {Call} call */
   #push(call) {
@@ -244,7 +238,13 @@ function after(ms, callback) {
 }
 
 /**
- * Makes something with a new client; if that fails or the signal comes, no worker is left behind.
+ * Finds one that is done with all that it was asked (js/artifacts.js).
+ * @type {{ idle?: (options: EngineOptions) => Client | undefined }}
+ */
+export const clients = {};
+
+/**
+ * Makes something with a client; if that fails or the signal comes, no worker is left behind.
  * @template T
  * @param {EngineOptions} options
  * @param {(client: Client) => Promise<T>} make
@@ -257,14 +257,15 @@ export async function withClient(options, make) {
   /** @type {Client | undefined} */
   let client;
   const making = async () => {
+    client = clients.idle?.(options);
     // first, because it takes longest
-    const opening = (options.worker ?? true) ? openWorker(options.workerUrl) : openHere();
-    const compiling = compileFor(options); // while the worker starts
-    compiling.catch(() => {}); // told below, unless the worker's own trouble comes first
-    client = new Client(await opening, options.workerUrl);
+    const opening = client ? undefined : (options.worker ?? true) ? openWorker(options.workerUrl) : openHere();
+    const compiling = opening && compileFor(options); // while the worker starts
+    compiling?.catch(() => {}); // told below, unless the worker's own trouble comes first
+    client ??= new Client(/** @type {Line} */ (await opening), options.workerUrl);
     try {
       checkSignal(signal);
-      await client.open(compiling);
+      if (compiling) await client.open(compiling);
       return await make(client);
     } catch (error) {
       await client.release();

@@ -148,14 +148,14 @@ export class Core {
   /** @param {Protocol['run']['in']} args */
   run({ graph, feeds, fetches, inputGradients = [] }) {
     for (const input of inputGradients) this.#run('input_gradient', this.#engine.constants.artifacts[graph], input);
-    this.#feed(graph, feeds);
+    this.feed(graph, feeds);
     this.#run('run', this.#engine.constants.artifacts[graph], fetches ? linesOf(fetches) : 0);
     return this.#engine.outputs(this.#session);
   }
 
   /** @param {PackedFeeds} feeds */
   runFeatures(feeds) {
-    this.#feed('train', feeds);
+    this.feed('train', feeds);
     this.#run('run_features');
     return /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session));
   }
@@ -181,13 +181,13 @@ export class Core {
 
   /** @param {PackedFeeds} feeds @param {boolean} optimize */
   #train(feeds, optimize) {
-    this.#feed('train', feeds);
+    this.feed('train', feeds);
     if (optimize && !this.#accumulating) this.#run('step');
     else this.#accumulate(optimize);
   }
 
   /** @param {GraphName} graph @param {PackedFeeds} feeds */
-  #feed(graph, feeds) {
+  feed(graph, feeds) {
     this.#engine.hand('abi_session_feed', [this.#session, this.#engine.constants.artifacts[graph]], feeds);
   }
 
@@ -221,7 +221,7 @@ export class Core {
 
   /** @param {Protocol['forward']['in']} args */
   forward({ feeds }) {
-    this.#feed('train', feeds);
+    this.feed('train', feeds);
     const run = this.#engine.pointer('abi_session_forward', this.#session);
     return { run, outputs: /** @type {NumberOutputs} */ (this.#engine.outputs(this.#session)) };
   }

@@ -29,6 +29,7 @@ import { bind, bytesOf, checkWhole, isWhole, layout, pack } from './tensor.js';
  * @property {(order: Uint32Array | undefined, from: number) => Batches} read
  * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} [feedsOf] of these examples, in the room of as
  * many
+ * @property {(from: number, to: number) => [string, Taken][]} [rows] views of those side by side
  * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
  * tensors of these names and by more
  * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
@@ -130,10 +131,19 @@ function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerp
       return fingerprint();
     },
     feedsOf: (rows, room = roomFor(tensors, rows.length)) => gather(tensors, rows, 0, rows.length, {}, room).feeds,
+    rows: (from, to) => tensors.map(([name, tensor]) => [name, rowsOf(name, tensor, from, to)]),
     exchange: (kept, more) =>
       openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted, fingerprint),
     read: (order, from) => /** @type {Batches} */ (read(order, from)),
   };
+}
+
+/** @param {string} name @param {Taken} tensor @param {number} from @param {number} to @returns {Taken} */
+function rowsOf(name, tensor, from, to) {
+  checkWhole(name, tensor);
+  const { type, data, dims } = tensor;
+  const each = data.length / dims[0];
+  return { type, data: data.subarray(from * each, to * each), dims: [to - from, ...dims.slice(1)] };
 }
 
 /** None where they were transferred meanwhile. @param {[string, Taken][]} tensors */

@@ -34,8 +34,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkExternal(`${where}: externalData`, options.externalData);
   checkObject(`${where}: constants`, options.constants);
   const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
-  const isCount = Number.isInteger(threads) && Number(threads) >= 1;
-  if (threads !== 'auto' && !isCount)
+  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1))
     throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
   if (passes !== 'none' && !Array.isArray(passes))
     throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);

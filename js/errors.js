@@ -21,6 +21,9 @@ export class TrainletError extends Error {
 /** @param {string} message */
 export const invalid = (message) => new TrainletError('invalid-argument', message);
 
+/** Of a tensor, or of what feeds are. @param {string} message */
+export const badFeed = (message) => new TrainletError('invalid-feed', message);
+
 /** @param {unknown} error */
 export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);

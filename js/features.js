@@ -28,6 +28,7 @@ const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
  * @typedef {object} Wanted examples whose features are
  * @property {number} examples
  * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} feedsOf `room`: where as many were before
+ * @property {Reader['rows']} [views] of those side by side
  * @property {number} inputBytes
  * @typedef {object} How
  * @property {number} limit bytes
@@ -48,13 +49,13 @@ const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
  * features, or they cannot be kept
  */
 export async function featuresOf(ask, reader, options, how) {
-  const { examples, feedsOf, bytes: inputBytes = 0, exchange } = reader;
+  const { examples, feedsOf, rows: views, bytes: inputBytes = 0, exchange } = reader;
   if (!examples || !feedsOf || !exchange) return undefined;
   const begun = performance.now();
   const { features: values, inputs, evaluates } = await namesOf(ask);
   const wanted = how.evaluation ? evaluates : values.length > 0;
   const tell = (/** @type {number} */ bytes) => ({ values, bytes, ms: performance.now() - begun });
-  const of = { feedsOf, examples, inputBytes };
+  const of = { feedsOf, views, examples, inputBytes };
   const given = { ...how, ...options, streams: inputs.length > 0 };
   const stored = wanted && evaluates ? await how.store?.gather(ask, of, values, given) : undefined;
   if (stored) {
@@ -95,7 +96,7 @@ export async function namesOf(ask) {
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
 export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) {
-  const { feedsOf, examples } = of;
+  const { feedsOf, views, examples } = of;
   const size = batchOf(of);
   const whole = Math.max(2, Math.ceil((examples + AGAIN) / size)) * size;
   const again = (/** @type {number} */ i) => (i >> 1) % examples;
@@ -107,9 +108,10 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
   for (let from = 0; from < whole; from += size) {
     checkSignal(signal);
     if (await rest?.()) return undefined;
-    const feeds = feedsOf(rows.subarray(from, from + size), room);
+    const taken = from + size <= examples && views && ask.take?.('train', views(from, from + size));
+    const feeds = taken || feedsOf(rows.subarray(from, from + size), room);
     const travels = feeds === room ? [] : [feeds.buffer];
-    room ??= sharedRoom(feeds);
+    if (!taken) room ??= sharedRoom(feeds);
     const outputs = Object.entries(await ask('runFeatures', feeds, travels, signal));
     if (outputs.some(([, { dims }]) => dims[0] !== size)) return undefined;
     const bytes = outputs.reduce((sum, [, { data }]) => sum + (data.byteLength / size) * examples, 0);

@@ -1,12 +1,9 @@
 /** Class labels in the forms that people have them: made the indices that a loss reads, or refused in a sentence. */
 
-import { TrainletError } from './errors.js';
+import { badFeed as bad } from './errors.js';
 
 /** @import { DataType, TypedArray, ValueInfo } from './types.js' */
 /** @typedef {import('./tensor.js').Taken<TypedArray>} Taken */
-
-/** @param {string} message */
-const bad = (message) => new TrainletError('invalid-feed', message);
 
 /** Whether an input is of class indices. @param {ValueInfo} input */
 export const takesIndices = ({ name, type, labels }) =>

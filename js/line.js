@@ -4,7 +4,7 @@ import { sentenceOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { isNode } from './platform.js';
 
-/** @import { Answer } from './protocol.js' */
+/** @import { Answer, Take } from './protocol.js' */
 
 /**
  * @typedef {object} Line
@@ -12,6 +12,7 @@ import { isNode } from './platform.js';
  * @property {(hear: (answer: Answer) => void, dead: (reason: string) => void) => void} listen
  * @property {(busy: boolean) => void} hold while busy, Node's process stays alive for it
  * @property {() => unknown} close
+ * @property {Take} [take]
  * @property {string} [lock] a browser's worker is to hold it as long as it lives
  * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
  */

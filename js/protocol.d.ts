@@ -1,5 +1,6 @@
 /** What page and worker say to each other: each method with what goes in and what comes out. */
 
+import type { Taken } from './tensor.js';
 import type {
   DataType,
   ErrorCode,
@@ -258,12 +259,20 @@ export type Methods = {
   ) => Protocol[M]['out'] | Promise<Protocol[M]['out']>;
 };
 /** Rejected with `aborted` once the signal comes, unless it was done before that could stop it. */
-export type Ask = <M extends Method>(
-  method: M,
-  args: Protocol[M]['in'],
-  transfer?: ArrayBuffer[],
-  signal?: AbortSignal,
-) => Promise<Protocol[M]['out']>;
+export interface Ask {
+  <M extends Method>(
+    method: M,
+    args: Protocol[M]['in'],
+    transfer?: ArrayBuffer[],
+    signal?: AbortSignal,
+  ): Promise<Protocol[M]['out']>;
+  take?: Take;
+}
+/**
+ * In this thread, where nothing else is being asked: feeds the run that is asked next, and gives what to ask it with.
+ * Otherwise undefined: the feeds go with the question.
+ */
+export type Take = (graph: GraphName, feeds: readonly [string, Taken | Taken[]][]) => PackedFeeds | undefined;
 
 export interface Question {
   id: number;

@@ -52,7 +52,8 @@ export async function runGraph(
     const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
     const gradients = gradientsOf(given);
     const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
-    const packed = pack(bind(feeds, info.inputs));
+    const bound = bind(feeds, info.inputs);
+    const packed = ask.take?.(graph, bound) ?? pack(bound);
     const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
     return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
   };

@@ -6,6 +6,7 @@ import { later } from './later.js';
 import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { readSource } from './source.js';
 import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 

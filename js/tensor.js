@@ -1,6 +1,6 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
-import { nameOf, TrainletError } from './errors.js';
+import { badFeed as bad, nameOf } from './errors.js';
 import { indicesOf, takesIndices } from './labels.js';
 import { flatten, looksLikeTensor } from './structure.js';
 
@@ -49,9 +49,6 @@ const classNameOf = /* @__PURE__ */ fieldOf(Symbol.toStringTag);
 const bufferOf = /* @__PURE__ */ fieldOf('buffer');
 const offsetOf = /* @__PURE__ */ fieldOf('byteOffset');
 const lengthOf = /* @__PURE__ */ fieldOf('length');
-
-/** @type {(message: string) => TrainletError} */
-const bad = (message) => new TrainletError('invalid-feed', message);
 
 const types = () => [...Object.keys(ARRAYS), 'string'].join(', ');
 
@@ -245,9 +242,10 @@ const encoder = new TextEncoder();
  * @param {string} name
  * @param {Taken} tensor
  */
-function contentsOf(name, { type, data, dims }) {
+function contentsOf(name, tensor) {
+  const { data } = tensor;
   if (Array.isArray(data)) return encoder.encode(data.map((text) => `${text}\0`).join(''));
-  checkWhole(name, { type, data, dims });
+  checkWhole(name, tensor);
   return data.length ? bytesOf(data) : new Uint8Array();
 }
 

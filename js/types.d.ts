@@ -345,9 +345,10 @@ export interface LoadProgress {
 export interface EngineOptions {
   /**
    * Default true: each session runs in a worker of its own (a Web Worker; `worker_threads` in Node). false: in the
-   * calling thread. When a worker dies, every call is rejected with `worker-died`. Where the browser does not report
-   * the death, as when the worker was ended from outside, it is noticed by Web Locks: in secure contexts, once the
-   * engine has been loaded; a `signal` works everywhere.
+   * calling thread, which has a turn at other things every 4 ms, or after a step that takes longer. When a worker dies,
+   * every call is rejected with `worker-died`. Where the browser does not report the death, as when the worker was ended
+   * from outside, it is noticed by Web Locks: in secure contexts, once the engine has been loaded; a `signal` works
+   * everywhere.
    */
   worker?: boolean;
   /**
@@ -639,7 +640,7 @@ export interface MemoryPlan {
   readonly takenBytes: number;
   /**
    * Frozen weights rearranged for convolutions and for products of few rows: a second copy, made where that is faster
-   * and `maxMemoryBytes` leaves room; of large weights at most 256 MB.
+   * and `maxMemoryBytes` leaves room; of large weights at most 512 MB.
    */
   readonly packedBytes: number;
 }
@@ -846,7 +847,11 @@ export interface ArtifactOptions extends EngineOptions {
    */
   ortFormat?: boolean;
 }
-/** Makes the training artifacts from an inference model, in a worker that is used only for this. */
+/**
+ * Makes the training artifacts from an inference model, in a worker of its own. Where model and external data have at
+ * most 8 MB, the worker waits a second for the next call that has the same `worker`, `workerUrl`, `wasmUrl`, `threads` and
+ * `reproducible`: the session, mostly, which need not start one then.
+ */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
 /**

@@ -189,7 +189,7 @@ for (let seed = 0; seed <= DRAWS; seed++) {
   sums['– of artifacts made before'].push(rest);
   sums['TensorFlow.js wasm'].push(await theirs(train, test, names.length, one.accuracy, seed));
 }
-const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
+const seconds = (ms) => `${(ms / 1000).toFixed(3)} s`;
 console.log('| | accuracy | epochs | time | of the processor | the first time |\n|---|---:|---:|---:|---:|---:|');
 for (const [name, [first, ...all]] of Object.entries(sums)) {
   const mean = (key) => all.reduce((sum, one) => sum + one[key], 0) / all.length;

@@ -27,11 +27,11 @@ const labels = (count) => ({
 const pictures = (count) => ({ inputs: { input: uniform(7, [count, 1, 28, 28]) }, labels: labels(count) });
 
 const artifactsOf = (model, options) => generateArtifacts(model, { ...HERE, loss: 'cross-entropy', ...options });
-const sessionOf = (artifacts) => TrainingSession.create(artifacts, HERE);
+const sessionOf = (artifacts, engine = HERE) => TrainingSession.create(artifacts, engine);
 
 /** The losses of each batch, those of validation, and the history of a fit in a new session. */
-async function fitted(artifacts, data, options) {
-  const session = await sessionOf(artifacts);
+async function fitted(artifacts, data, options, engine = HERE) {
+  const session = await sessionOf(artifacts, engine);
   const losses = [];
   const history = await session.fit(data, { epochs: 3, ...options, onBatch: ({ loss }) => losses.push(loss) });
   return { session, losses, history, bytes: await session.saveCheckpoint() };
@@ -65,6 +65,15 @@ test('a head on frozen layers is trained on their features, the same to the bit'
   assert.equal(kept.bytes, 37 * 256 * 4, 'those of held-out examples too');
   assert.deepEqual(told[0], { done: 8, examples: 30, bytes: 30 * 256 * 4 }, 'batches of one size');
   assert.equal(told.at(-1).done, 30);
+});
+
+test('features of examples that travel to a worker are those of examples that are read in place', async () => {
+  const artifacts = await artifactsOf(golden('resnet_folded.onnx'), HEAD);
+  const here = await fitted(artifacts, pictures(37), { batchSize: 8 });
+  const there = await fitted(artifacts, pictures(37), { batchSize: 8 }, { threads: 1 });
+  assert.deepEqual(there.losses, here.losses);
+  assert.deepEqual(there.bytes, here.bytes);
+  await there.session.release();
 });
 
 test('upper layers train on features of the lower ones, with weights of examples, in groups of batches', async () => {

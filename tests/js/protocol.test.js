@@ -25,7 +25,7 @@ const is =
 async function talk(engine) {
   const { port1, port2 } = new MessageChannel();
   serve(port2, async () => engine);
-  const client = new Client(portLine(port1, port2));
+  const client = new Client(portLine(port1, port2, [port1, port2]));
   await client.ask('open', {});
   return client;
 }
