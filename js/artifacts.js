@@ -22,6 +22,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
   'losses',
   'optimizer',
   'head',
+  'lora',
   'batch',
   'batchNorm',
   ...FLAGS,
@@ -33,7 +34,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
  * @param {ArtifactOptions} [options]
  */
 export async function generateArtifacts(model, options = {}) {
-  const made = await askOnce('artifacts', model, options, settingsOf(options));
+  const made = await askOnce('artifacts', model, options, settingsOf(options, await loraOf(options)));
   return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
 }
 
@@ -103,8 +104,15 @@ function takeIdle(options) {
 /** @param {EngineOptions} options @returns {[string, string][]} */
 const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemoryBytes)]];
 
-/** The engine's keys and values. @param {ArtifactOptions} options @returns {[string, string][]} */
-function settingsOf(options) {
+/** @param {ArtifactOptions} options @returns {Promise<[string, string][]>} */
+const loraOf = async ({ lora }) =>
+  lora ? (await later(() => import('./lora.js'))).loraSettings(lora, { checkKeys, checkObject, invalid }) : [];
+
+/**
+ * The engine's keys and values.
+ * @param {ArtifactOptions} options @param {[string, string][]} lora @returns {[string, string][]}
+ */
+function settingsOf(options, lora) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
   const { optimizer = {} } = options;
   /** @type {[string, string][]} */
@@ -120,6 +128,7 @@ function settingsOf(options) {
     ...lossSettings(options),
     ...typed('optimizer', optimizer),
     ...headSettings(options.head),
+    ...lora,
     ...lists,
     ...flags,
     .../** @type {[string, string][]} */ (batch === undefined ? [] : [['batch', String(batch)]]),

@@ -426,9 +426,9 @@ export class Core {
   }
 
   /** @param {Protocol['export']['in']} args */
-  export({ outputs, trainingInfo, types, ema }) {
+  export({ outputs, trainingInfo, types, ema, adapters = 0 }) {
     const names = outputs ? linesOf(outputs) : 0;
-    this.#averaged(ema, () => this.#run('export', names, +trainingInfo, +types));
+    this.#averaged(ema, () => this.#run('export', names, +trainingInfo, +types, adapters));
     return this.#result();
   }
 

@@ -54,6 +54,8 @@ export interface GraphInfo {
   classes?: string;
   head?: string;
   calibration?: string;
+  /** A JSON object (js/adapter.js). */
+  lora?: string;
 }
 /**
  * Three numbers for each loss, in the order of GraphInfo: it, what it has counted (labels or elements, -1 where the
@@ -230,7 +232,7 @@ export interface Protocol {
   /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
   export: {
-    in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean };
+    in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean; adapters?: number };
     out: Uint8Array<ArrayBuffer>;
   };
   /** The file of a session whose output has `count` classes more. */

@@ -11,8 +11,8 @@ import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
- * ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js'
+ * @import { AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
+ * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js'
  */
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike,
@@ -220,6 +220,16 @@ export class TrainingSession {
     return await (await later(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
   }
 
+  /** @param {ExportAdapterOptions} [options] */
+  async exportAdapter(options) {
+    return await (await withAdapter()).exportAdapter(this, this.#eval().lora, options);
+  }
+
+  /** @param {AdapterSources} files */
+  async loadAdapter(files) {
+    return await (await withAdapter()).loadAdapter(this, this.#eval().lora, files, readSource);
+  }
+
   async getMemoryPlan() {
     return await this.#ask('memoryPlan', undefined);
   }
@@ -294,9 +304,10 @@ export class TrainingSession {
 
   /** @param {ExportOptions} [options] */
   async exportModel(options = {}) {
-    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema']);
-    const { outputs, trainingInfo = false, format, ema } = options;
-    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort', ema });
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema', 'adapters']);
+    const { outputs, trainingInfo = false, format, ema, adapters: way = 'separate' } = options;
+    const adapters = ['separate', 'merged', 'inputs'].indexOf(way);
+    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort', ema, adapters });
     return format ? (await later(() => import('./ort/model.js'))).inFormat(model, options, TrainletError) : model;
   }
 
@@ -340,6 +351,8 @@ export class TrainingSession {
 
 /** What goes through data sets. */
 const withData = () => later(() => import('./fit.js'));
+
+const withAdapter = () => later(() => import('./adapter.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);

@@ -771,6 +771,66 @@ export interface HeadOptions {
   hidden?: number;
 }
 
+/**
+ * LoRA (Hu et al. 2021): beside frozen weights small matrices train, y = W x + (alpha / r) · B(A(dropout(x))). Names,
+ * meanings and defaults are PEFT's, whose spelling (`lora_alpha`, `target_modules`, …) is taken as well, and so is the
+ * content of a whole `adapter_config.json`, where what it asks for is here.
+ */
+export interface LoraOptions {
+  /** The rank: rows of A, columns of B. Default 8. */
+  r?: number;
+  /** Default 8. What the branch gives counts alpha / r times, with `rsLora` alpha / √r times. */
+  alpha?: number;
+  /** The probability with which a number that A reads is dropped in training; default 0. None of an embedding's. */
+  dropout?: number;
+  /**
+   * Which modules are adapted: names, ends of names from a dot on (`q_proj`), or globs over these; default
+   * `'all-linear'`: every Gemm, MatMul and MatMulNBits of a frozen weight but those that no other comes after. By name
+   * also convolutions of one group and embeddings (Gather). A module is called what the exporter notes; else after the
+   * node's path (`/model/layers.0/self_attn/q_proj/MatMul`), else after the weight; a name that matches none is an error
+   * that lists them.
+   */
+  targets?: string | readonly string[];
+  /** Of these the ones that are not; the same kinds of names. Default: none. */
+  exclude?: string | readonly string[];
+  /** Rank-stabilized (Kalajdzievski 2023): see `alpha`. Default false. */
+  rsLora?: boolean;
+  /** Another rank for modules by name, as `{ down_proj: 4 }`; the first that matches. Default: none. */
+  rankPattern?: Readonly<Record<string, number>>;
+  /** Another alpha, likewise. */
+  alphaPattern?: Readonly<Record<string, number>>;
+  /** Modules whose own parameters train, as a classifier's. Default: none. */
+  modulesToSave?: readonly string[];
+  /**
+   * How the matrices begin: `kaiming-uniform` (the default: A even between ± 1 / √inputs) or `gaussian` (A normal with
+   * deviation 1 / r); B is zero. Of an embedding A is zero and B standard normal. The same in every run.
+   */
+  init?: 'kaiming-uniform' | 'gaussian';
+  /** Which biases train too: `none` (the default), `all`, or `lora_only`: those of the modules that are adapted. */
+  bias?: 'none' | 'all' | 'lora_only';
+  /** Names of modules by the name of their node or weight, where those found are not PyTorch's. */
+  moduleNames?: Readonly<Record<string, string>>;
+}
+
+/** The files of an adapter's folder, as PEFT names them. */
+export interface AdapterFiles {
+  'adapter_model.safetensors': Uint8Array<ArrayBuffer>;
+  'adapter_config.json': Uint8Array<ArrayBuffer>;
+}
+export interface AdapterSources {
+  'adapter_model.safetensors': Source;
+  /** Checked against the artifacts' ranks and alphas, which the other file does not tell. Default: not checked. */
+  'adapter_config.json'?: Source;
+}
+export interface ExportAdapterOptions {
+  /** How numbers are kept; default `float32`. Half of the bytes are enough for most: `float16`, `bfloat16`. */
+  type?: 'float32' | 'float16' | 'bfloat16';
+  /** What the names of modules begin with and PyTorch's do not, as `'model.'` of a wrapper; default '': nothing. */
+  prefix?: string;
+  /** What the configuration says the base is called, for example `'HuggingFaceTB/SmolLM2-135M'`. Default: nothing. */
+  baseModel?: string;
+}
+
 export interface ArtifactOptions extends EngineOptions {
   /**
    * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm determines the
@@ -788,6 +848,12 @@ export interface ArtifactOptions extends EngineOptions {
   optimizer?: OptimizerType | OptimizerOptions;
   /** A new last layer in place of the model's own, for other classes. Default: the model's outputs stay. */
   head?: HeadOptions;
+  /**
+   * Adapters beside the weights, which stay as they are: the adapters train, a new `head`, and what `modulesToSave` and
+   * `bias` name; `requiresGrad` goes without it. `{}` takes the defaults. Or the parsed `adapter_config.json` of an
+   * adapter, which `loadAdapter` then loads. Default: there are none.
+   */
+  lora?: LoraOptions | Readonly<Record<string, unknown>>;
   /**
    * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
@@ -1244,6 +1310,21 @@ export class TrainingSession {
    */
   extendOutput(name: string, newClasses: readonly string[], options?: ExtendOptions): Promise<Artifacts>;
   /**
+   * The adapter of artifacts made with `lora`, as the folder that PEFT reads (`PeftModel.from_pretrained`): what trains,
+   * and nothing of the base. Errors: `invalid-argument` (no adapter, a prefix that a name does not begin with).
+   * ```js
+   * for (const [name, bytes] of Object.entries(await session.exportAdapter())) await save(name, bytes);
+   * ```
+   */
+  exportAdapter(options?: ExportAdapterOptions): Promise<AdapterFiles>;
+  /**
+   * Gives the adapter the numbers of such a folder: of exportAdapter, or of PEFT. A module is found by its name, or by
+   * one that only has more, or less, before it. Moments of the optimizer are left as they are.
+   * Errors: `source-unreadable` (a damaged file), `invalid-argument` (a tensor that is missing, too many or of another
+   * shape, another rank or alpha); nothing has changed then.
+   */
+  loadAdapter(files: AdapterSources): Promise<void>;
+  /**
    * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo
    * et al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })`
    * applies it. Kept as the property 'trainlet.calibration', so in checkpoints, and in the metadata of exported models.
@@ -1357,6 +1438,14 @@ export interface ExportOptions {
   format?: 'onnx' | 'ort';
   /** The average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
   ema?: boolean;
+  /**
+   * Of artifacts made with `lora`. `separate` (the default): adapters are nodes and initializers of their own, and the
+   * base stays what it was. `merged`: they go into the weights, and the model is the base's in structure and size;
+   * `unsupported-op` where a weight is no float32 constant, as one of 4 bits. `inputs`: their matrices are inputs of the
+   * model by their names (`…q_proj.lora_A.weight`), so that one base serves many persons: stock onnxruntime-web feeds
+   * them with each run. The last two: `invalid-argument` where there are none, or with `trainingInfo`.
+   */
+  adapters?: 'separate' | 'merged' | 'inputs';
 }
 
 export interface CheckpointOptions {

@@ -329,11 +329,16 @@ typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, T
  * or NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
 /* TRAINING_INFO: with ONNX's description of the training, so that it can continue elsewhere; TYPES: with the type and
- * shape of every value (value_info), as who turns the model into another format needs them. */
+ * shape of every value (value_info), as who turns the model into another format needs them. To one of these may be
+ * added what becomes of LoRA's adapters, which otherwise are nodes and initializers of their own: MERGED, they go into
+ * the weights (STATUS_UNSUPPORTED_OP where one is no float32 constant); ADAPTER_INPUTS, their matrices are inputs of
+ * the model, not with TRAINING_INFO. */
 typedef enum TrainletExport {
   TRAINLET_EXPORT_MODEL,
   TRAINLET_EXPORT_TRAINING_INFO,
-  TRAINLET_EXPORT_TYPES
+  TRAINLET_EXPORT_TYPES,
+  TRAINLET_EXPORT_MERGED = 4,
+  TRAINLET_EXPORT_ADAPTER_INPUTS = 8
 } TrainletExport;
 /* The inference model with the parameters as they are. outputs: names, one a line; NULL for the model's own.
  * STATUS_INVALID_ARGUMENT for names that do not exist and for training that ONNX cannot describe,

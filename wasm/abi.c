@@ -452,10 +452,11 @@ EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimiz
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);
 }
 EXPORT(abi_session_export)
-Status abi_session_export(TrainletSession *s, const char *outputs, int training_info, int types) {
+Status abi_session_export(TrainletSession *s, const char *outputs, int training_info, int types, int adapters) {
   TrainletExport form = training_info ? TRAINLET_EXPORT_TRAINING_INFO
                       : types         ? TRAINLET_EXPORT_TYPES
                                       : TRAINLET_EXPORT_MODEL;
+  form |= (TrainletExport)(4 * (unsigned)adapters); /* MERGED, ADAPTER_INPUTS; what is neither is refused */
   return trainlet_session_export(s, outputs, form), session_status(s);
 }
 EXPORT(abi_session_output_layer) const char *abi_session_output_layer(TrainletSession *s, const char *output) {

@@ -16,7 +16,8 @@ typedef struct OnnxReader {
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
 Status onnx_outputs_read(OnnxReader *r);
-Status onnx_told_read(OnnxReader *r);                  /* Value.told, of initializers read before */
+Status onnx_told_read(OnnxReader *r);                                   /* Value.told, of initializers read before */
+Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from); /* Node.module */
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
 
 /* ai.onnx.preview.training's Gradient. */

@@ -416,6 +416,7 @@ Status onnx_body_read(Reader *r) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
+    TRY(onnx_told_read_node(r, r->from->node[i]));
   }
   return STATUS_OK;
 }

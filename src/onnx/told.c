@@ -1,7 +1,9 @@
-/* Told: what PyTorch's exporter by dynamo notes about initializers, in the metadata of their value_info.
+/* Told: what PyTorch's exporter by dynamo notes about initializers, in the metadata of their value_info, and nodes.
  *
  * Of those that it took as they were, whether they are parameters or buffers. Of those that it computed, from which
  * names; the graph's own metadata says which of these were parameters:
+ *
+ * Of a node, in which module it was.
  *
  *   graph   p_wpe_weight: PARAMETER target='wpe.weight'
  *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']" */
@@ -93,6 +95,20 @@ static void doubt_constants(const OnnxReader *r) {
     Value *v = name && !(kind && strcmp(kind, "BUFFER") == 0) ? graph_find(r->graph, name) : NULL;
     if (v) v->told = TOLD_NOTHING;
   }
+}
+
+/* ['', 'model', 'model.fc', 'linear']: the last is the node's own, before it stands its module. */
+Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
+  const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.onnx.name_scopes");
+  Value *v = list && from->n_output ? graph_find(r->graph, from->output[0]) : NULL;
+  Span last = {0}, module = {0}, name;
+  if (!v || !v->producer) return STATUS_OK;
+  while ((list = quoted(list, &name))) module = last, last = name;
+  if (!module.length) return STATUS_OK;
+  v->producer->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
+  return v->producer->module
+           ? STATUS_OK
+           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
 }
 
 Status onnx_told_read(OnnxReader *r) {

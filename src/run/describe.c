@@ -5,6 +5,7 @@
 #include "ops/control/yield.h"
 #include "run/session.h"
 #include "train/head.h"
+#include "train/lora.h"
 #include "train/loss.h"
 
 static void put_dims(Printer *p, const Graph *g, const Shape *s) {
@@ -96,6 +97,7 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   put_metadata(p, m->graph, "classes", CLASSES_KEY);
   put_metadata(p, m->graph, "head", HEAD_KEY);
   put_metadata(p, m->graph, "calibration", CALIBRATION_KEY);
+  put_metadata(p, m->graph, "lora", LORA_KEY);
   printer_put(p, "},");
 }
 

@@ -9,6 +9,8 @@
 #include "passes/rewrite.h"
 #include "run/session.h"
 #include "train/head.h"
+#include "train/lora.h"
+#include "train/lora_merge.h"
 #include "train/loss.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
@@ -186,7 +188,7 @@ static void forget_training(Graph *g) {
   for (int i = 0; i < g->metadata.count; i++) {
     const char *key = g->metadata.keys[i], *text = g->metadata.texts[i];
     if (strcmp(key, OUTPUTS_KEY) == 0 || strcmp(key, SAMPLE_WEIGHT_KEY) == 0) continue;
-    if (strcmp(key, CALIBRATION_KEY) == 0 && !*text) continue;
+    if ((strcmp(key, CALIBRATION_KEY) == 0 || strcmp(key, LORA_KEY) == 0) && !*text) continue;
     g->metadata.keys[kept] = key;
     g->metadata.texts[kept++] = text;
   }
@@ -203,26 +205,37 @@ static Status take_calibration(const TrainletSession *s, Graph *g) {
   return STATUS_OK;
 }
 
+PART(lora_merge, lora_merge);
+PART(lora_to_inputs, lora_to_inputs);
+
+static Status put_adapters(Graph *g, unsigned adapters) {
+  if (!adapters) return STATUS_OK;
+  if (adapters == TRAINLET_EXPORT_MERGED && part_lora_merge) return part_lora_merge(g);
+  if (adapters == TRAINLET_EXPORT_ADAPTER_INPUTS && part_lora_to_inputs) return part_lora_to_inputs(g);
+  return part_missing(g->error, "LoRA");
+}
+
 /* The part of the eval graph that the values need; parameters become initializers. */
-static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, Arena *arena) {
+static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, unsigned adapters, Arena *arena) {
   Graph *g = graph_clone(s->models[MODEL_EVAL].graph, arena, &s->error, NULL, wanted, count);
   if (!g) return out_of_memory(s), NULL;
   if (s->models[MODEL_EVAL].has_gradients) rewrite_drop_dead(g); /* second outputs that gradients alone read */
   if (take_calibration(s, g) != STATUS_OK) return NULL;
-  forget_training(g);
   for (int i = 0; i < g->value_count; i++)
     if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
+  if (put_adapters(g, adapters) != STATUS_OK) return NULL;
+  forget_training(g);
   return g;
 }
 
 /* What belongs to the labels and the loss is not wanted in the model; a training_info has it in its algorithm. */
-static Status export_graph(TrainletSession *s, const char *outputs, TrainletExport form, Arena *arena) {
+static Status export_graph(TrainletSession *s, const char *outputs, unsigned form, unsigned adapters, Arena *arena) {
   Graph *eval = s->models[MODEL_EVAL].graph;
   if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);
   Value **wanted;
   int count;
   TRY(session_find_values(s, eval, outputs, arena, &wanted, &count));
-  Graph *model = plain_graph(s, wanted, count, arena);
+  Graph *model = plain_graph(s, wanted, count, adapters, arena);
   if (!model) return s->error.status;
   if (form != TRAINLET_EXPORT_TRAINING_INFO)
     return onnx_write(model, form == TRAINLET_EXPORT_TYPES, &s->result, &s->result_bytes);
@@ -230,27 +243,41 @@ static Status export_graph(TrainletSession *s, const char *outputs, TrainletExpo
     return part_missing(&s->error, "writer of training_info");
   TRY(part_training_info_check(s));
   wanted[count] = s->models[MODEL_EVAL].outputs[0];
-  Graph *joined = plain_graph(s, wanted, count + 1, arena);
+  Graph *joined = plain_graph(s, wanted, count + 1, adapters, arena);
   if (!joined) return s->error.status;
   OnnxTraining training = {.graph = joined};
   TRY(part_training_info_write(s, wanted[count]->twin, &training));
   return part_onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 
-static Status export(TrainletSession *s, const char *outputs, TrainletExport form) {
-  if ((unsigned)form > TRAINLET_EXPORT_TYPES)
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no form number %d of a model", (int)form);
+static bool has_adapters(const TrainletSession *s) {
+  const Graph *eval = s->models[MODEL_EVAL].graph;
+  return eval && graph_metadata(eval, LORA_KEY);
+}
+
+static Status export(TrainletSession *s, const char *outputs, unsigned asked) {
+  unsigned form = asked & 3, adapters = asked & ~3u;
+  if (form > TRAINLET_EXPORT_TYPES)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no form number %u of a model", asked);
+  if (adapters > TRAINLET_EXPORT_ADAPTER_INPUTS)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "adapters are exported separate, merged or as inputs");
+  if (form == TRAINLET_EXPORT_TRAINING_INFO && adapters)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a training_info goes on with the adapters as they are: export them separate");
+  if (adapters && !has_adapters(s))
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the model has no adapters: artifacts with the option lora have them");
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
   TRY(state_check_finite(&s->state, &s->error));
   Arena arena = {0};
-  Status status = export_graph(s, outputs, form, &arena);
+  Status status = export_graph(s, outputs, form, adapters, &arena);
   arena_free(&arena);
   return status;
 }
 
 Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form) {
   session_enter(s);
-  return session_finish_result(s, export(s, outputs, form));
+  return session_finish_result(s, export(s, outputs, (unsigned)form));
 }

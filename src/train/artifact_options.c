@@ -247,6 +247,77 @@ static Status set_optimizer(TrainletArtifacts *a, const char *key, const char *v
   return set_numbers(a, key, value, id, is_setting(id + 1, option) ? 2 : 1);
 }
 
+static Status set_rank(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  long long r = strtoll(value, &end, 10);
+  if (!*value || *end || r < 1 || r > 1 << 16) return invalid(a, key, value, "a whole number from 1 to 65536");
+  a->lora.r = (int)r;
+  return STATUS_OK;
+}
+
+static bool is_number(const char *value, float *to) {
+  char *end;
+  *to = strtof(value, &end);
+  return end != value && !*end && isfinite(*to);
+}
+
+static Status set_alpha(TrainletArtifacts *a, const char *key, const char *value) {
+  return is_number(value, &a->lora.alpha) ? STATUS_OK : invalid(a, key, value, "a number");
+}
+
+static Status set_dropout(TrainletArtifacts *a, const char *key, const char *value) {
+  bool good = is_number(value, &a->lora.dropout) && a->lora.dropout >= 0 && a->lora.dropout < 1;
+  return good ? STATUS_OK : invalid(a, key, value, "a number of at least 0 and below 1");
+}
+
+static Status set_init(TrainletArtifacts *a, const char *key, const char *value) {
+  a->lora.gaussian = strcmp(value, "gaussian") == 0;
+  return a->lora.gaussian || strcmp(value, "kaiming-uniform") == 0
+           ? STATUS_OK
+           : invalid(a, key, value, "kaiming-uniform or gaussian");
+}
+
+static Status set_bias(TrainletArtifacts *a, const char *key, const char *value) {
+  static const char *const names[] = {"none", "all", "lora_only"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(value, names[i]) == 0) return a->lora.bias = (LoraBias)i, STATUS_OK;
+  return invalid(a, key, value, "none, all or lora_only");
+}
+
+/* "pattern=number" */
+static Status add_numbered(TrainletArtifacts *a, NameList *list, const char *key, const char *value) {
+  const char *equals = strrchr(value, '=');
+  float x;
+  bool good = equals && equals > value && is_number(equals + 1, &x);
+  if (good && list == &a->lora.ranks) good = x >= 1 && x <= 65536 && x == floorf(x);
+  if (good) return list_add(a, list, value);
+  return invalid(a, key, value,
+                 list == &a->lora.ranks ? "pattern=rank, a whole number from 1 to 65536" : "pattern=alpha, a number");
+}
+
+static Status set_lora(TrainletArtifacts *a, const char *key, const char *value) {
+  LoraOptions *o = &a->lora;
+  const char *name = key + strlen("lora.");
+  o->wanted = true;
+  if (strcmp(name, "r") == 0) return set_rank(a, key, value);
+  if (strcmp(name, "alpha") == 0) return set_alpha(a, key, value);
+  if (strcmp(name, "dropout") == 0) return set_dropout(a, key, value);
+  if (strcmp(name, "rsLora") == 0) return set_flag(a, key, value, &o->rs_lora);
+  if (strcmp(name, "ofPeft") == 0) return set_flag(a, key, value, &o->of_peft);
+  if (strcmp(name, "init") == 0) return set_init(a, key, value);
+  if (strcmp(name, "bias") == 0) return set_bias(a, key, value);
+  if (strcmp(name, "targets") == 0) return list_add(a, &o->targets, value);
+  if (strcmp(name, "exclude") == 0) return list_add(a, &o->exclude, value);
+  if (strcmp(name, "modulesToSave") == 0) return list_add(a, &o->modules_to_save, value);
+  if (strcmp(name, "moduleNames") == 0) return list_add(a, &o->module_names, value);
+  if (strcmp(name, "rankPattern") == 0) return add_numbered(a, &o->ranks, key, value);
+  if (strcmp(name, "alphaPattern") == 0) return add_numbered(a, &o->alphas, key, value);
+  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                   "there is no option '%.60s'; it knows r, alpha, dropout, targets, exclude, rsLora, rankPattern, "
+                   "alphaPattern, modulesToSave, moduleNames, init and bias",
+                   key);
+}
+
 static Status set_units(TrainletArtifacts *a, const char *key, const char *value) {
   char *end;
   long long units = strtoll(value, &end, 10);
@@ -307,6 +378,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strncmp(key, "losses.", 7) == 0) return set_part(a, key, value);
   if (strncmp(key, "optimizer.", 10) == 0) return set_optimizer(a, key, value);
   if (strncmp(key, "head.", 5) == 0) return set_head(a, key, value);
+  if (strncmp(key, "lora.", 5) == 0) return set_lora(a, key, value);
   if (strcmp(key, "requiresGrad") == 0) return list_add(a, &a->requires_grad, value);
   if (strcmp(key, "frozen") == 0) return list_add(a, &a->frozen, value);
   if (strcmp(key, "lossInputs") == 0) return list_add(a, &a->loss_inputs, value);

@@ -32,6 +32,7 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
   a->arena = arena;
   a->budget = budget;
   a->optimizer = optimizer_default(OPTIMIZER_ADAMW);
+  a->lora = lora_default();
   a->loss.delta = 1;
   a->passes = PASSES_ALL;
   a->initialize = true;
@@ -62,7 +63,7 @@ void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
 
 static void forget_model(TrainletArtifacts *a) {
   a->model = NULL;
-  a->has_head = false;
+  a->has_head = a->has_lora = false;
   a->training = (OnnxTraining){0};
   a->info = (TrainingInfo){0};
   arena_free(&a->parsed);
@@ -411,18 +412,6 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
                               &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
-/* Without requiresGrad the new layers train, and nothing else. */
-static Status put_head(TrainletArtifacts *a) {
-  NameList ignored = {0};
-  if (!a->head.classes.count || a->has_head) return STATUS_OK;
-  if (a->by_training_info || a->loss_inputs.count)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "a head goes with a loss of its own, taken of its scores: %s",
-                     a->by_training_info ? "say which by loss" : "lossInputs is for models without one");
-  a->has_head = true;
-  return head_put(a->model, &a->head, a->requires_grad.count ? &ignored : &a->requires_grad, &a->arena);
-}
-
 /* Exporters fix the batch at the one of their example unless they are told otherwise. */
 static Status free_batch(TrainletArtifacts *a) {
   const Node *why = NULL;
@@ -450,7 +439,7 @@ static Status build(TrainletArtifacts *a) {
                      "option optimizer.clipGradValue: gradients are clipped by it or by clipGradNorm, not by both");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
-  TRY(put_head(a));
+  TRY(artifacts_put_layers(a));
   TRY(free_batch(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));

@@ -6,6 +6,7 @@
 #include "onnx/onnx.h"
 #include "train/head.h"
 #include "train/loss.h"
+#include "train/lora.h"
 #include "train/names.h"
 #include "train/optimizer.h"
 #include "train/training_info.h"
@@ -28,6 +29,8 @@ struct TrainletArtifacts {
   Optimizer optimizer;
   HeadOptions head;
   bool has_head; /* it is on the model that is loaded */
+  LoraOptions lora;
+  bool has_lora; /* likewise */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal;    /* the checkpoint names the parameters without their values */
@@ -56,6 +59,8 @@ static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
 
 void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, and all of its memory */
 
+/* The head and the adapters that the options want; what trains of them is added to requires_grad. */
+Status artifacts_put_layers(TrainletArtifacts *a);
 /* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
 Status artifacts_read_weights(TrainletArtifacts *a);
 /* Which of the model's values are parameters that train (trainable.c). */

@@ -1,7 +1,10 @@
 /* Still: a walk forward that tells of each value what of it was learned and what trains. */
 #include "train/still.h"
 
+#include <string.h>
+
 #include "ops/ops.h"
+#include "train/lora.h"
 #include "train/mode.h"
 
 typedef struct Past {
@@ -10,9 +13,15 @@ typedef struct Past {
 
 static Past joined(Past a, Past b) { return (Past){a.learned || b.learned, a.trains || b.trains}; }
 
+/* An adapter's own drops what comes of frozen weights. */
+static bool is_adapters(const Node *n) {
+  size_t length = strlen(n->name), end = strlen(LORA_DROPOUT);
+  return length > end && strcmp(n->name + length - end, LORA_DROPOUT) == 0;
+}
+
 static bool is_still(const Past *past, const Node *n, bool batch_norm) {
   Past x = past[n->in[0]->index];
-  if (n->op == &op_dropout) return x.learned && !x.trains;
+  if (n->op == &op_dropout) return x.learned && !x.trains && !is_adapters(n);
   if ((n->op != &op_batch_normalization && n->op != &op_batch_norm_internal) || !batch_norm) return false;
   Past own = joined(past[n->in[1]->index], past[n->in[2]->index]);
   if (!own.learned) own = x;

@@ -1,0 +1,71 @@
+/** LoRA's options, by our names or PEFT's, as the engine's settings. A whole `adapter_config.json` is such options. */
+
+/** @import { ArtifactOptions } from './types.js' */
+/** @typedef {Pick<typeof import('./errors.js'), 'checkKeys' | 'checkObject' | 'invalid'>} Errors */
+
+/** PEFT's names for ours. @type {Record<string, string>} */
+const OURS = {
+  lora_alpha: 'alpha',
+  lora_dropout: 'dropout',
+  target_modules: 'targets',
+  exclude_modules: 'exclude',
+  use_rslora: 'rsLora',
+  rank_pattern: 'rankPattern',
+  alpha_pattern: 'alphaPattern',
+  modules_to_save: 'modulesToSave',
+};
+const KEYS = ['r', 'init', 'bias', 'moduleNames', ...Object.values(OURS)];
+/** What a PEFT configuration may say beside, that changes nothing here: how it was made, and how its weights began. */
+const UNREAD = new RegExp(
+  '^(peft_.*|base_model_.*|task_type|inference_mode|fan_in_fan_out|init_lora_.*|auto_mapping|revision|megatron_.*|' +
+    '.*_config|qalora_group_size)$',
+);
+
+/**
+ * @param {NonNullable<ArtifactOptions['lora']>} lora
+ * @param {Errors} errors handed over, so that bundlers leave that file where it is
+ * @returns {[string, string][]}
+ */
+export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
+  checkObject('generateArtifacts: lora', lora);
+  const isPeft = 'peft_type' in lora;
+  const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
+  const named = Object.fromEntries(Object.entries(given).map(([key, value]) => [OURS[key] ?? key, value ?? undefined]));
+  checkKeys('generateArtifacts: lora', named, KEYS);
+  return [
+    ['lora.r', String(named.r ?? 8)],
+    ['lora.ofPeft', String(Number(isPeft))],
+    ...Object.entries(named)
+      .filter(([key]) => key !== 'r')
+      .flatMap(([key, value]) => textsOf(value).map((text) => /** @type {[string, string]} */ ([`lora.${key}`, text]))),
+  ];
+}
+
+/**
+ * Refuses what it asks for and we do not have; empty, false and null ask for nothing.
+ * @param {Record<string, unknown>} config @param {Errors['invalid']} invalid
+ */
+function ofPeft(config, invalid) {
+  if (config.peft_type !== 'LORA') throw invalid(`generateArtifacts: lora: peft_type is ${config.peft_type}, not LORA`);
+  const targets = config.target_modules;
+  if (typeof targets === 'string' && targets !== 'all-linear' && /[\\()[\]|^$+]/.test(targets))
+    throw invalid(`generateArtifacts: lora: target_modules is the regular expression '${targets}': name the modules`);
+  const known = Object.entries(config).filter(([key]) => OURS[key] || KEYS.includes(key));
+  const asked = Object.entries(config).find(
+    ([key, value]) => !OURS[key] && !KEYS.includes(key) && !UNREAD.test(key) && isAsked(value),
+  );
+  if (asked) throw invalid(`generateArtifacts: lora: PEFT's ${asked[0]} is not supported`);
+  return Object.fromEntries(known);
+}
+
+/** @param {unknown} value */
+const isAsked = (value) => Boolean(value) && !(typeof value === 'object' && value && Object.keys(value).length === 0);
+
+/** A number, a name, a flag, an array of names, or an object of names and what each has. @param {unknown} value */
+function textsOf(value) {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return [...new Set(value.map(String))];
+  if (typeof value === 'boolean') return [String(Number(value))];
+  if (typeof value === 'object' && value) return Object.entries(value).map(([key, one]) => `${key}=${one}`);
+  return [String(value)];
+}

@@ -1,0 +1,173 @@
+/**
+ * Files of tensors as Hugging Face's safetensors writes them (format 0.4):
+ *
+ *     8 bytes: the length of the header, little-endian │ header: JSON, padded by spaces │ the tensors' bytes
+ *     {"__metadata__": {"format": "pt"}, NAME: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}
+ *
+ * Numbers are little-endian; the tensors lie without gaps.
+ */
+
+import { TrainletError } from './errors.js';
+
+/** @typedef {{ dims: number[], data: Float32Array }} Floats */
+/** @typedef {'float32' | 'float16' | 'bfloat16'} FloatType */
+
+const BYTES = /** @type {Record<string, number>} */ ({ F64: 8, F32: 4, F16: 2, BF16: 2 });
+const DTYPES = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
+/** As the format's own reader allows. */
+const MOST_HEADER = 100_000_000;
+
+/** @param {string} file @param {string} message */
+const bad = (file, message) => new TrainletError('source-unreadable', `${file}: ${message}`);
+
+/**
+ * The tensors of floats by their names, as float32, and the notes.
+ * @param {Uint8Array} bytes @param {string} file what errors call it
+ * @returns {{ tensors: Map<string, Floats>, notes: Record<string, string> }}
+ */
+export function readSafetensors(bytes, file) {
+  const header = headerOf(bytes, file);
+  const start = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');
+  const places = entries.map(([name, entry]) => placeOf(file, name, entry));
+  checkPlaces(file, places, bytes.length - start);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start);
+  const tensors = new Map(
+    places.map(({ name, dtype, dims, from, count }) => [name, { dims, data: floatsOf(view, dtype, from, count) }]),
+  );
+  return { tensors, notes: header.__metadata__ ?? {} };
+}
+
+/** @param {Uint8Array} bytes @param {string} file @returns {Record<string, any>} */
+function headerOf(bytes, file) {
+  if (bytes.length < 8) throw bad(file, `has ${bytes.length} bytes, too few for a safetensors file`);
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  if (length > MOST_HEADER || length > bytes.length - 8)
+    throw bad(file, `says that its header has ${length} bytes, and has ${bytes.length}: it is no safetensors file`);
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(8, 8 + length));
+    const header = JSON.parse(text);
+    if (header && typeof header === 'object' && !Array.isArray(header)) return header;
+  } catch {
+    // told below
+  }
+  throw bad(file, 'its header is no JSON object: it is no safetensors file');
+}
+
+/** @param {string} file @param {string} name @param {any} entry */
+function placeOf(file, name, entry) {
+  const { dtype, shape, data_offsets: offsets } = entry ?? {};
+  const isCount = (/** @type {unknown} */ n) => Number.isSafeInteger(n) && /** @type {number} */ (n) >= 0;
+  const whole = Array.isArray(shape) && shape.every(isCount) && Array.isArray(offsets) && offsets.length === 2;
+  if (!whole || !offsets.every(isCount)) throw bad(file, `tensor '${name}' has no shape, or no place`);
+  if (!Object.hasOwn(BYTES, dtype)) throw bad(file, `tensor '${name}' is ${dtype}; floats are F32, F16, BF16 or F64`);
+  const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
+  const [from, to] = offsets;
+  if (to - from !== count * BYTES[dtype])
+    throw bad(file, `tensor '${name}' of [${shape}] has ${to - from} bytes, and needs ${count * BYTES[dtype]}`);
+  return { name, dtype, dims: /** @type {number[]} */ (shape), from, to, count };
+}
+
+/**
+ * One after the other, all of the file.
+ * @param {string} file @param {{ name: string, from: number, to: number }[]} places @param {number} bytes
+ */
+function checkPlaces(file, places, bytes) {
+  let end = 0;
+  for (const { name, from, to } of [...places].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    if (from !== end) throw bad(file, `tensor '${name}' begins at byte ${from}, where ${end} is wanted`);
+    end = to;
+  }
+  if (end !== bytes) throw bad(file, `its tensors have ${end} bytes, and ${bytes} follow the header: was it cut off?`);
+}
+
+/** @param {DataView} view @param {string} dtype @param {number} from @param {number} count */
+function floatsOf(view, dtype, from, count) {
+  const data = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
+    const at = from + i * BYTES[dtype];
+    if (dtype === 'F32') data[i] = view.getFloat32(at, true);
+    else if (dtype === 'F64') data[i] = view.getFloat64(at, true);
+    else data[i] = dtype === 'F16' ? halfOf(view.getUint16(at, true)) : brainOf(view.getUint16(at, true));
+  }
+  return data;
+}
+
+const word = new DataView(new ArrayBuffer(4));
+
+/** @param {number} bits of bfloat16, the upper half of a float32 */
+function brainOf(bits) {
+  word.setUint32(0, bits * 2 ** 16);
+  return word.getFloat32(0);
+}
+
+/** @param {number} bits of float16: sign, 5 of exponent, 10 of fraction */
+function halfOf(bits) {
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  const size =
+    exponent === 0
+      ? fraction * 2 ** -24
+      : exponent === 31
+        ? fraction
+          ? Number.NaN
+          : Number.POSITIVE_INFINITY
+        : (1024 + fraction) * 2 ** (exponent - 25);
+  return bits & 0x8000 ? -size : size;
+}
+
+/** To the nearest, the even one of two. @param {number} x @returns {number} bits of bfloat16 */
+function toBrain(x) {
+  word.setFloat32(0, x);
+  const bits = word.getUint32(0);
+  if (Number.isNaN(x)) return (bits >>> 16) | 64;
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}
+
+/** @param {number} x of a finite size @returns {number} the even whole number of two that are as near */
+function nearestEven(x) {
+  const low = Math.floor(x);
+  const over = x - low;
+  return over > 0.5 || (over === 0.5 && low % 2 === 1) ? low + 1 : low;
+}
+
+/** To the nearest, the even one of two. @param {number} x @returns {number} bits of float16 */
+function toHalf(x) {
+  const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
+  const size = Math.abs(x);
+  if (Number.isNaN(x)) return 0x7e00;
+  if (size >= 65520) return sign | 0x7c00;
+  const exponent = Math.max(-14, Math.floor(Math.log2(size || 1)));
+  const steps = nearestEven(size * 2 ** (10 - exponent)); // 1024 to 2048 of them, or fewer below the normal ones
+  return sign | (steps < 1024 ? steps : steps + (exponent + 14) * 1024);
+}
+
+/**
+ * @param {Map<string, Floats>} tensors @param {FloatType} type @param {Record<string, string>} [notes]
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+export function writeSafetensors(tensors, type, notes = { format: 'pt' }) {
+  const each = BYTES[DTYPES[type]];
+  const names = [...tensors.keys()].sort();
+  let end = 0;
+  const entries = names.map((name) => {
+    const { dims, data } = /** @type {Floats} */ (tensors.get(name));
+    const from = end;
+    end += data.length * each;
+    return [name, { dtype: DTYPES[type], shape: dims, data_offsets: [from, end] }];
+  });
+  const header = Object.fromEntries([['__metadata__', notes], ...entries]);
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const length = Math.ceil(text.length / 8) * 8;
+  const bytes = new Uint8Array(8 + length + end).fill(0x20, 8, 8 + length);
+  bytes.set(text, 8);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(length), true);
+  let at = 8 + length;
+  for (const name of names)
+    for (const x of /** @type {Floats} */ (tensors.get(name)).data) {
+      if (type === 'float32') view.setFloat32(at, x, true);
+      else view.setUint16(at, type === 'float16' ? toHalf(x) : toBrain(x), true);
+      at += each;
+    }
+  return bytes;
+}

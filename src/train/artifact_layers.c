@@ -1,0 +1,37 @@
+/* What is put on a model before it is trained: a new head, adapters beside frozen weights. */
+#include "part.h"
+#include "train/artifacts.h"
+#include "train/lora.h"
+
+PART(lora, lora_put);
+
+/* Without requiresGrad the new layers train, and nothing else. */
+static Status put_head(TrainletArtifacts *a) {
+  NameList ignored = {0};
+  if (!a->head.classes.count || a->has_head) return STATUS_OK;
+  if (a->by_training_info || a->loss_inputs.count)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a head goes with a loss of its own, taken of its scores: %s",
+                     a->by_training_info ? "say which by loss" : "lossInputs is for models without one");
+  a->has_head = true;
+  return head_put(a->model, &a->head, a->requires_grad.count ? &ignored : &a->requires_grad, &a->arena);
+}
+
+/* The adapters train, and a new head. */
+static Status put_lora(TrainletArtifacts *a) {
+  if (!a->lora.wanted || a->has_lora) return STATUS_OK;
+  if (a->by_training_info)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lora goes with a loss of its own: say which by loss");
+  if (a->requires_grad.count && !a->has_head)
+    return error_set(
+        &a->error, STATUS_INVALID_ARGUMENT, NULL,
+        "lora: the adapters train; name what trains beside them by lora.modulesToSave, not by requiresGrad");
+  a->has_lora = true;
+  if (!part_lora) return part_missing(&a->error, "LoRA");
+  return part_lora(a->model, &a->lora, &a->requires_grad, &a->arena);
+}
+
+Status artifacts_put_layers(TrainletArtifacts *a) {
+  TRY(put_head(a));
+  return put_lora(a);
+}

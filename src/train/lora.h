@@ -1,0 +1,37 @@
+/* LoRA: small matrices beside frozen weights, which train in their place (Hu et al., "LoRA: Low-rank adaptation of
+ * large language models", 2021), with the meanings and defaults of PEFT.
+ *
+ *   linear      y = x Wᵀ + b + s · (dropout(x) Aᵀ) Bᵀ        A (r, in), B (out, r), s = α / r; rsLora: α / √r
+ *   convolution y = conv(x, W) + s · conv(conv(x, A), B)     A (r, in, kernel), B (out, r, 1 …)
+ *   embedding   y = W[i] + s · Aᵀ[i] Bᵀ                      A (r, rows), B (numbers, r)
+ */
+#pragma once
+#include "graph/graph.h"
+#include "train/names.h"
+
+typedef enum LoraBias { LORA_BIAS_NONE, LORA_BIAS_ALL, LORA_BIAS_ONLY } LoraBias;
+
+typedef struct LoraOptions {
+  bool wanted;
+  int r;
+  float alpha, dropout;
+  bool rs_lora, gaussian;
+  LoraBias bias; /* which biases train as well: none, all, those of the modules adapted */
+  NameList targets,
+      exclude;            /* patterns of modules (module_matches); none, or all-linear: all linear ones but the last */
+  NameList ranks, alphas; /* "pattern=number": other than r and alpha */
+  NameList modules_to_save; /* patterns of modules that train whole */
+  bool of_peft;             /* which names modules to save that a model may be without */
+  NameList module_names;    /* "node or weight=module" */
+} LoraOptions;
+
+LoraOptions lora_default(void);
+
+/* Metadata of a graph with adapters: a JSON object of the options and of every module adapted. */
+#define LORA_KEY "trainlet.lora"
+/* Ends the name of a Dropout that is an adapter's: it drops though nothing before it trains. */
+#define LORA_DROPOUT ".lora_dropout"
+
+/* Changes the model g. The names of what trains, `MODULE.lora_A.weight` and so on, are added to `parameters`, which
+ * lies in `arena`. */
+Status lora_put(Graph *g, const LoraOptions *o, NameList *parameters, Arena *arena);
