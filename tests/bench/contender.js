@@ -1,7 +1,7 @@
 // One contender in a Web Worker or a Node process of its own: opens a row, then makes as many steps as it is told and
 // says how long they took.
 //
-//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, memory }   from the import of the library to the
+//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, outputs, memory }   from the import of the library to the
 // first loss
 //   { measure: steps }                     ─▶ { ms, loss }                      ms of one step, mean of the steps
 
@@ -32,14 +32,14 @@ async function open({ contender, row, ...options }) {
   session = await (await MODULES[contender]()).open(work, { ...options, contender });
   const losses = [await session.step()];
   const firstStepMs = performance.now() - started;
-  let stepMs = firstStepMs;
-  while (losses.length < CHECKED_STEPS && performance.now() - started < PATIENCE_MS) {
+  let stepMs;
+  do {
     const { ms, loss } = await measure(1);
     losses.push(loss);
     stepMs = ms;
-  }
+  } while (losses.length < CHECKED_STEPS && performance.now() - started < PATIENCE_MS);
   for (const since = performance.now(); performance.now() - since + stepMs < WARM_MS; ) stepMs = (await measure(1)).ms; // the compiler's second tier arrives
-  return { firstStepMs, losses, stepMs, memory: await session.memory?.() };
+  return { firstStepMs, losses, outputs: session.outputs?.(), stepMs, memory: await session.memory?.() };
 }
 
 async function measure(steps) {

@@ -2,7 +2,7 @@
 // turns.
 
 import { isOurs } from './contenders.js';
-import { lossDifference } from './statistics.js';
+import { lossDifference, outputDifference } from './statistics.js';
 import { checkedLosses } from './tasks.js';
 
 const ROUND_MS = 250;
@@ -13,11 +13,11 @@ const SLOW_MS = 1_000,
 const AGREE = 1e-3;
 
 /** Opens one contender; what it cannot do becomes its `error`. */
-async function open(entrant, row) {
+async function open(entrant, row, patient) {
   try {
     entrant.process = await entrant.place.start(entrant.contender, row);
     Object.assign(entrant, await entrant.process.open());
-    if (entrant.stepMs > VERY_SLOW_MS) entrant.ms[0] = entrant.stepMs;
+    if (roundsOf(entrant, patient) === 0) entrant.ms[0] = entrant.stepMs;
     entrant.steps = Math.max(1, Math.round(ROUND_MS / entrant.stepMs));
   } catch (error) {
     await fail(entrant, error);
@@ -30,23 +30,26 @@ async function fail(entrant, error) {
   await entrant.process?.close().catch(() => {});
 }
 
-/** Ours is the measure of the others; without ours, the first that runs. Limits have no losses. */
+/** Losses, or what an inference gives. Ours is the measure of the others; without ours, the first that runs. Limits have no losses. */
 function checkLosses(row, entrants) {
   const checked = (losses) => losses.slice(0, checkedLosses(row));
   const trained = entrants.filter(({ losses, limit }) => losses && !limit);
   const reference = trained.find(({ contender }) => isOurs(contender)) ?? trained[0];
   for (const entrant of trained) {
-    entrant.difference = lossDifference(checked(entrant.losses), checked(reference.losses));
+    entrant.difference =
+      entrant.outputs && reference.outputs
+        ? outputDifference(entrant.outputs, reference.outputs)
+        : lossDifference(checked(entrant.losses), checked(reference.losses));
     entrant.disagrees = !(entrant.difference <= AGREE);
   }
 }
 
-const roundsOf = ({ stepMs }) =>
-  stepMs > VERY_SLOW_MS ? 0 : stepMs > SLOW_MS ? SLOW_ROUNDS : Number.POSITIVE_INFINITY;
+const roundsOf = ({ stepMs }, patient) =>
+  stepMs > VERY_SLOW_MS && !patient ? 0 : stepMs > SLOW_MS ? SLOW_ROUNDS : Number.POSITIVE_INFINITY;
 
-async function round(entrants, index, threads) {
+async function round(entrants, index, { threads, patient }) {
   for (const entrant of entrants) {
-    if (entrant.error || index >= roundsOf(entrant)) continue;
+    if (entrant.error || index >= roundsOf(entrant, patient)) continue;
     try {
       const before = threads === 1 ? await entrant.process.processorMs() : Number.NaN;
       const { ms, loss } = await entrant.process.measure(entrant.steps);
@@ -63,16 +66,16 @@ async function round(entrants, index, threads) {
  * entrants: { contender, place, limit }; gives them back with losses, times of the rounds (ms with holes), memory,
  * errors.
  */
-export async function measureRow(row, entrants, { rounds, threads }, tell) {
+export async function measureRow(row, entrants, options, tell) {
   for (const entrant of entrants) {
     tell(`${row}: opening ${entrant.contender}`);
     Object.assign(entrant, { ms: [], processorMs: [] });
-    await open(entrant, row);
+    await open(entrant, row, options.patient);
   }
   checkLosses(row, entrants);
-  for (let i = 0; i < rounds; i++) {
-    tell(`${row}: round ${i + 1} of ${rounds}`);
-    await round(entrants, i, threads);
+  for (let i = 0; i < options.rounds; i++) {
+    tell(`${row}: round ${i + 1} of ${options.rounds}`);
+    await round(entrants, i, options);
   }
   for (const { error, process } of entrants) if (!error) await process.close();
   return entrants;

@@ -1,9 +1,10 @@
 // What a measured row says: medians with spread, ratios, shares of the limits; as data for build/bench.json and as
 // tables for the terminal.
 
-import { CONTENDERS, isOurs, isPeer } from './contenders.js';
 import { WORK } from './contenders/peak.js';
+import { CONTENDERS, isOurs, isPeer } from './contenders.js';
 import { median, roundRatio, spread } from './statistics.js';
+import { stepOf } from './tasks.js';
 
 /**
  * A step's time on the processor, which other programs do not stretch; not known everywhere, and not asked for when
@@ -178,6 +179,36 @@ export function summaryText(rows) {
   return lines.length
     ? `\n${table([['', 'where', 'ours ms', 'best peer ms', 'best peer', 'its time / ours'], ...lines])}`
     : '';
+}
+
+/** A row of two contenders as ms, ms and the ratio; of steps the other place has the other one. */
+function besideCells(rows, name, peer) {
+  const results = rows.find(({ row }) => row === name)?.places.flatMap((place) => place.results) ?? [];
+  const [ours, other] = ['trainlet', peer].map((contender) => results.find((r) => r.contender === contender && r.ms));
+  const remark = other?.disagrees ? ' DIFFERS' : '';
+  return [few(ours?.stepMs), few(other?.stepMs), ours && other ? times(other.stepMs / ours.stepMs) + remark : '–'];
+}
+
+/** Networks: inference beside onnxruntime-web, a step beside PyTorch. */
+export function modelsText(names, rows) {
+  const head = ['', 'inference, ms', 'onnxruntime-web', 'its / ours', 'step, ms', 'PyTorch', 'its / ours'];
+  const lines = names.map((name) => [
+    name,
+    ...besideCells(rows, name, 'ort-graph'),
+    ...besideCells(rows, stepOf(name), 'pytorch'),
+  ]);
+  return `\n${table([head, ...lines])}`;
+}
+
+/** Microseconds of a call, each size beside the others. */
+export function callsText(place, rows) {
+  const sizes = [...new Set(rows.map(({ floats }) => floats))];
+  const cells = (way) => {
+    const of = sizes.map((floats) => rows.find((row) => row.way === way && row.floats === floats));
+    return of.flatMap(({ wall, processor }) => [number(wall), number(processor)]);
+  };
+  const head = [`${place}, µs`, ...sizes.flatMap((floats) => [`${floats.toLocaleString('en')} floats`, 'processor'])];
+  return `\n${table([head, ...[...new Set(rows.map(({ way }) => way))].map((way) => [way, ...cells(way)])])}`;
 }
 
 /** What a page downloads, in KB of brotli. */

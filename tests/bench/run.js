@@ -5,15 +5,17 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { root } from '../../wasm/tools.mjs';
-import { CONTENDERS, isOurs, LIMITS } from './contenders.js';
 import { BESIDE_FOLDER } from './contenders/trainlet.js';
+import { CONTENDERS, isOurs, LIMITS } from './contenders.js';
 import { installPeers } from './install.js';
 import { measureRow } from './measure.js';
 import { plotRows, plotScaling } from './plot.js';
-import { rowReport, rowText, sizesText, summaryText } from './report.js';
+import { callsText, modelsText, rowReport, rowText, sizesText, summaryText } from './report.js';
 import { downloadSizes } from './sizes.js';
-import { SCALING, task, taskNames } from './tasks.js';
+import { modelNames, SCALING, stepOf, task, taskNames } from './tasks.js';
 
 const HELP = `npm run bench -- [options]      prints tables, writes build/bench.json and build/bench.svg
 
@@ -27,8 +29,13 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: what a change costs
   --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
-  --operators [NAME …]  instead of the rows: operators alone, at three sizes, in Node beside onnxruntime-web;
-                      those whose name contains NAME (tests/bench/operator_rows.js); with --json as JSON
+  --operators [NAME …]  instead of the rows: operators alone, at three sizes, beside onnxruntime-web: in Node, or with
+                      --page chromium or --page firefox in a page; those whose name contains NAME
+                      (tests/bench/operator_rows); with --json as JSON, with --write into docs/operator-speed.md
+  --models [NAME …]   instead of the rows: networks of ONNX's zoo (${modelNames.join(', ')})
+                      with random weights: inference of one picture beside onnxruntime-web, a step of four beside PyTorch; in Node
+                      and natively if --where does not say otherwise (without native: no steps)
+  --calls             instead of the rows: what a run costs beside computing, of few and of many numbers; --where node,chromium
 `;
 
 const PLACES = {
@@ -44,27 +51,35 @@ function optionsOf() {
     options: {
       help: { type: 'boolean' },
       only: { type: 'string' },
-      where: { type: 'string', default: 'chromium,node,native' },
+      where: { type: 'string' },
       peers: { type: 'string', default: 'all' },
       rounds: { type: 'string', default: '15' },
       threads: { type: 'string', default: '1' },
       scaling: { type: 'boolean' },
       beside: { type: 'string' },
       operators: { type: 'boolean' },
+      page: { type: 'string' },
+      write: { type: 'boolean' },
+      models: { type: 'boolean' },
+      calls: { type: 'boolean' },
       json: { type: 'boolean' },
     },
   });
-  if (positionals.length && !values.operators)
+  for (const option of ['page', 'write'])
+    if (values[option] !== undefined && !values.operators) throw new RangeError(`--${option} is for --operators.`);
+  if (positionals.length && !values.operators && !values.models)
     throw new RangeError(
-      `'${positionals[0]}' is not understood: rows are named by --only, operators behind --operators.`,
+      `'${positionals[0]}' is not understood: rows are named by --only, operators behind --operators, networks behind --models.`,
     );
-  const all = values.scaling ? Object.keys(SCALING) : taskNames;
-  const rows = values.only?.split(',') ?? all;
+  const all = values.scaling ? Object.keys(SCALING) : values.models ? modelNames : taskNames;
+  const named = values.models && positionals.length ? positionals : values.only?.split(',');
+  const rows = named ?? all;
   const known = (what, names, choices) =>
     names.forEach((name) => {
       if (!choices.includes(name)) throw new RangeError(`The ${what} '${name}' is none of ${choices.join(', ')}.`);
     });
-  const where = values.where.split(',');
+  const usual = values.models ? 'node,native' : values.calls ? 'node' : 'chromium,node,native';
+  const where = (values.where ?? usual).split(',');
   const peers = values.peers.split(',');
   known('row', rows, all);
   known('place', where, Object.keys(PLACES));
@@ -86,14 +101,14 @@ function bringBeside(folder) {
     cpSync(join(folder, part), join(root, BESIDE_FOLDER, part), { recursive: true });
 }
 
-/** Every contender in every place that it can run in. */
-function entrantsIn(places, { wanted }) {
+/** Every contender in every place that it can run in; beside networks of the zoo, which are long to open, no limits. */
+function entrantsIn(places, { wanted, models }) {
   return Object.entries(places).flatMap(([where, place]) => [
     ...Object.keys(CONTENDERS)
       .filter((name) => wanted(name) && CONTENDERS[name].where.includes(where))
       .map((contender) => ({ contender, place })),
     ...Object.keys(LIMITS)
-      .filter((name) => LIMITS[name].includes(where))
+      .filter((name) => !models && LIMITS[name].includes(where))
       .map((contender) => ({ contender, place, limit: true })),
   ]);
 }
@@ -164,22 +179,55 @@ async function benchScaling(options, context) {
   return rows;
 }
 
-async function operators({ words, rounds, json }) {
+/** Inference needs no native place, a step no onnxruntime-web, which could only make one of its own by hand. */
+async function benchModels(options, context) {
+  const only = (contenders) => (name) => contenders.includes(name) && options.wanted(name);
+  const ours = ['trainlet', 'trainlet-alone', 'trainlet-beside'];
+  const patient = true; // the large ones are as slow as they are
+  const forward = { ...options, patient, where: options.where.filter((where) => where !== 'native') };
+  const rows = await measureRows(options.rows, { ...forward, wanted: only([...ours, 'ort-graph']) });
+  if (options.where.includes('native'))
+    rows.push(
+      ...(await measureRows(options.rows.map(stepOf), { ...options, patient, wanted: only([...ours, 'pytorch']) })),
+    );
+  console.log(modelsText(options.rows, rows));
+  write('bench-models.json', { ...context, rows });
+  return rows;
+}
+
+/** In this process, and in a page of Chromium. */
+async function benchCalls({ where, rounds }) {
   await installPeers();
-  const { benchOperators, disagrees } = await import('./operators.js');
-  if ((await benchOperators(words, { rounds, json })).some(disagrees)) process.exitCode = 1;
+  setFlagsFromString('--expose-gc');
+  globalThis.gc = runInNewContext('gc');
+  const places = { node: () => import('./calls.js').then(({ measureCalls }) => measureCalls(rounds, false)) };
+  places.chromium = async () =>
+    (await import('./places/chromium.js')).inPage('tests/bench/calls.js', 'measureCalls', [rounds, true]);
+  for (const name of where) {
+    if (!Object.hasOwn(places, name))
+      throw new RangeError(`Calls are measured in node and chromium, not in '${name}'.`);
+    console.log(callsText(name, await places[name]()));
+  }
+}
+
+async function operators({ words, rounds, json, page, write }) {
+  await installPeers();
+  const { benchOperators } = await import('./operators.js');
+  if (!(await benchOperators(words, { rounds, json, page, write }))) process.exitCode = 1;
 }
 
 async function main() {
   const options = optionsOf();
   if (options.help) return console.log(HELP);
+  if (options.calls) return await benchCalls(options);
   if (options.operators) return await operators(options);
   if (options.beside !== undefined) bringBeside(options.beside);
   options.hasPeers = Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name));
   if (options.hasPeers) await installPeers();
   const { rounds, threads } = options;
   const context = { date: new Date().toISOString(), processor: cpus()[0].model, rounds, threads };
-  const rows = await (options.scaling ? benchScaling : benchRows)(options, context);
+  const bench = options.scaling ? benchScaling : options.models ? benchModels : benchRows;
+  const rows = await bench(options, context);
   if (rows.some(({ places }) => places.some(({ results }) => results.some((r) => r.disagrees)))) process.exitCode = 1;
 }
 

@@ -34,3 +34,11 @@ export function roundRatio(ours, theirs) {
   const ratios = ours.flatMap((ms, i) => (ms && theirs[i] ? [theirs[i] / ms] : []));
   return ratios.length ? median(ratios) : undefined;
 }
+
+/** How far results are apart at most, relative to the largest of `b`. */
+export function outputDifference(a, b) {
+  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
+  const most = b.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);
+  const worst = a.reduce((largest, x, i) => Math.max(largest, Math.abs(x - b[i])), 0);
+  return Number.isFinite(worst) ? worst / Math.max(most, 1e-6) : Number.POSITIVE_INFINITY;
+}

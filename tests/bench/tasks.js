@@ -3,6 +3,7 @@
 import { batchTensor } from '../golden/recipe.js';
 import { mflopOf } from './models/arithmetic.js';
 import { cnn, conv1d, gpt, lstm, mlp, mobileNetV2, unet } from './models/networks.js';
+import { ZOO } from './models/zoo.js';
 
 const lr = 1e-3; // the only one that onnxruntime-web 1.19.2 knows
 const sgd = { type: 'sgd', lr };
@@ -28,8 +29,31 @@ const ROWS = {
   'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],
 };
 
-const matches = (globs, name) =>
-  globs.some((glob) => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob));
+/** Of --models: each network of the zoo, and a step of it. */
+export const stepOf = (name) => `${name}-step`;
+const LEARNED = ['*.weight', '*.bias'];
+const STEP_BATCH = 4;
+const MODEL_ROWS = Object.fromEntries(
+  Object.entries(ZOO).flatMap(([name, network]) => [
+    [name, [`${name}, 224×224, inference, batch 1`, () => network(1), sgd, { forward: true }]],
+    [
+      stepOf(name),
+      [
+        `${name}, 224×224, all weights, batch ${STEP_BATCH}, SGD`,
+        () => network(STEP_BATCH),
+        sgd,
+        { trainable: LEARNED, checked: 2 },
+      ],
+    ],
+  ]),
+);
+const rowOf = (name) => ROWS[name] ?? MODEL_ROWS[name];
+
+function matchesOne(glob, name) {
+  if (glob.endsWith('*')) return name.startsWith(glob.slice(0, -1));
+  return glob.startsWith('*') ? name.endsWith(glob.slice(1)) : name === glob;
+}
+const matches = (globs, name) => globs.some((glob) => matchesOne(glob, name));
 
 /** A task with its network built: [what it is, network, optimizer, more] as in ROWS. */
 export function taskOf(name, [title, network, optimizer, { trainable, forward = false } = {}]) {
@@ -72,13 +96,14 @@ function squareWidths(n) {
 }
 
 export const taskNames = Object.keys(ROWS);
+export const modelNames = Object.keys(ZOO);
 
 /** How many of the first losses tell whether two train the same. */
-export const checkedLosses = (name) => ROWS[name]?.[3]?.checked ?? Number.POSITIVE_INFINITY;
+export const checkedLosses = (name) => rowOf(name)?.[3]?.checked ?? Number.POSITIVE_INFINITY;
 
 /** A row by its name, or a point of an axis: 'batch:16'. */
 export function task(name) {
-  if (ROWS[name]) return taskOf(name, ROWS[name]);
+  if (rowOf(name)) return taskOf(name, rowOf(name));
   const [axis, value] = name.split(':');
   return taskOf(name, [`perceptron, ${axis} ${value}, SGD`, () => SCALING[axis].network(Number(value)), sgd]);
 }

@@ -11,7 +11,8 @@ import * as graphContender from '../bench/contenders/ort_graph.js';
 import * as trainingContender from '../bench/contenders/ort_training.js';
 import * as trainletContender from '../bench/contenders/trainlet.js';
 import { cnn, conv1d, gpt, mlp, mobileNetV2 } from '../bench/models/networks.js';
-import { lossDifference, quantile, roundRatio, spread } from '../bench/statistics.js';
+import { ZOO } from '../bench/models/zoo.js';
+import { lossDifference, outputDifference, quantile, roundRatio, spread } from '../bench/statistics.js';
 import { task, taskNames, taskOf } from '../bench/tasks.js';
 
 const require = createRequire(import.meta.url);
@@ -30,6 +31,30 @@ test('losses that differ are seen, and so is one that is no number', () => {
   assert.ok(Math.abs(lossDifference([2, 1.01], [2, 1]) - 0.01) < 1e-12);
   assert.equal(lossDifference([2, Number.NaN], [2, 1]), Number.POSITIVE_INFINITY);
   assert.equal(lossDifference([2, 5], [2]), 0, 'a slow contender made one step');
+});
+
+test('results differ by their largest difference, and wholly where one is no number', () => {
+  assert.equal(outputDifference([1, -3.5], [1, -4]), 0.125);
+  assert.equal(outputDifference([1, Number.NaN], [1, 1]), Number.POSITIVE_INFINITY);
+  assert.equal(outputDifference([1], [1, 1]), Number.POSITIVE_INFINITY);
+});
+
+test('the networks of the zoo have the parameters and the arithmetic of their papers, and fixed statistics', () => {
+  const known = {
+    'Inception-v1': [6_998_552, 1_583],
+    'DenseNet-121': [7_978_856, 2_834],
+    SqueezeNet: [1_248_424, 819],
+    'ResNet-50': [25_557_032, 4_089],
+  };
+  for (const [name, [parameters, millions]] of Object.entries(known)) {
+    const { graph, mflop } = task(name);
+    const learned = [...graph.weights].filter(([weight]) => !weight.includes('running'));
+    const count = learned.reduce((sum, [, { data }]) => sum + data.length, 0);
+    assert.equal(count, parameters, name);
+    assert.equal(Math.round(mflop / 2), millions, name);
+    assert.deepEqual(graph.shapes.logits, [1, 1000]);
+  }
+  assert.equal(Object.keys(ZOO).length, 9);
 });
 
 test('the networks have the parameters and the arithmetic that they are known by', () => {

@@ -108,7 +108,12 @@ export async function openIn(ort, task) {
   );
   if (task.forward) {
     const session = await ort.InferenceSession.create(task.graph.onnx(), options);
-    return { step: async () => (await session.run(feeds)).logits.data[0] };
+    let outputs;
+    const step = async () => {
+      outputs = (await session.run(feeds)).logits.data;
+      return outputs[0];
+    };
+    return { step, outputs: () => Array.from(outputs) };
   }
   const { bytes, state, shapes } = stepModel(task);
   const session = await ort.InferenceSession.create(bytes, options);

@@ -89,6 +89,12 @@ export async function copyBytes(bytes) {
   return () => copy(bytes);
 }
 
+/** A function that does as many multiply-adds as WORK says, fused ones where the engine has relaxed SIMD. */
+export async function multiplyAdd() {
+  const run = await functionOf('relaxed-peak').catch(() => functionOf('simd-peak'));
+  return () => run(LOOPS);
+}
+
 export async function open(_, { contender }) {
   const run = await functionOf(contender);
   const argument = contender === 'memory-copy' ? COPIED : LOOPS;

@@ -19,9 +19,16 @@ def constant(value):
     return torch.from_numpy(np.array(numbers).astype(TYPES[value["type"]]).reshape(value["dims"]))
 
 
-def conv(x, w, b, a):
+def conv(i, a):
     function = {1: F.conv1d, 2: F.conv2d}[len(a["strides"])]
-    return function(x, w, b, a["strides"], a["pads"][: len(a["strides"])], 1, a["group"])
+    bias = i[2] if len(i) > 2 else None
+    return function(i[0], i[1], bias, a["strides"], a["pads"][: len(a["strides"])], 1, a["group"])
+
+
+def pool(functions, x, a, **more):
+    pads = a.get("pads", [0])[: len(a["strides"])]
+    function = functions[len(a["strides"])]
+    return function(x, a["kernel_shape"], a["strides"], pads, ceil_mode=bool(a.get("ceil_mode")), **more)
 
 
 RULES = {
@@ -31,8 +38,12 @@ RULES = {
     "Mul": lambda i, a: i[0] * i[1],
     "Relu": lambda i, a: F.relu(i[0]),
     "Clip": lambda i, a: F.relu6(i[0]),
-    "Conv": lambda i, a: conv(*i, a),
-    "MaxPool": lambda i, a: {1: F.max_pool1d, 2: F.max_pool2d}[len(a["strides"])](i[0], a["kernel_shape"], a["strides"]),
+    "Conv": conv,
+    "MaxPool": lambda i, a: pool({1: F.max_pool1d, 2: F.max_pool2d}, i[0], a),
+    "AveragePool": lambda i, a: pool({1: F.avg_pool1d, 2: F.avg_pool2d}, i[0], a, count_include_pad=False),
+    "BatchNormalization": lambda i, a: F.batch_norm(i[0], i[3], i[4], i[1], i[2], training=i[1].requires_grad),
+    "LRN": lambda i, a: F.local_response_norm(i[0], a["size"], a["alpha"]["float"], a["beta"]["float"]),
+    "Concat": lambda i, a: torch.cat(i, a["axis"]),
     "GlobalAveragePool": lambda i, a: i[0].mean(tuple(range(2, i[0].dim())), keepdim=True),
     "Flatten": lambda i, a: i[0].flatten(1),
     "Reshape": lambda i, a: i[0].reshape(i[1].tolist()),

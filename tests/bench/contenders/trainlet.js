@@ -18,10 +18,14 @@ export async function open(task, { threads, contender }) {
   const session = task.forward
     ? await InferenceSession.create(task.graph.onnx(), options)
     : await TrainingSession.create(await artifactsOf(task, library), options);
+  let outputs;
+  const infer = async () => {
+    outputs = (await session.run(task.feeds)).logits.data;
+    return outputs[0];
+  };
   return {
-    step: task.forward
-      ? async () => (await session.run(task.feeds)).logits.data[0]
-      : async () => (await session.step(task.feeds)).loss,
+    step: task.forward ? infer : async () => (await session.step(task.feeds)).loss,
+    outputs: () => outputs && Array.from(outputs),
     memory: async () => session.getMemoryPlan?.(),
   };
 }

@@ -79,14 +79,13 @@ export class Graph {
   }
 
   /** Any number of spatial dims; the bias is a folded normalization's. */
-  conv(x, name, channels, { kernel, stride = 1, group = 1, gain = 1 }) {
+  conv(x, name, channels, { kernel, stride = 1, group = 1, gain = 1, pad = (kernel - 1) / 2, bias = true }) {
     const [batch, inputs, ...size] = this.shapes[x];
-    const pad = (kernel - 1) / 2;
     const fan = (inputs / group) * kernel ** size.length;
     const every = (value) => size.map(() => value);
     const weights = [
       this.weight(`${name}.weight`, [channels, inputs / group, ...every(kernel)], gain * Math.sqrt(3 / fan)),
-      this.weight(`${name}.bias`, [channels], 0.1),
+      ...(bias ? [this.weight(`${name}.bias`, [channels], 0.1)] : []),
     ];
     const attributes = {
       dilations: every(1),
@@ -98,8 +97,41 @@ export class Graph {
     return this.op('Conv', [x, ...weights], attributes, [
       batch,
       channels,
-      ...size.map((s) => Math.floor((s - 1) / stride) + 1),
+      ...size.map((s) => Math.floor((s + 2 * pad - kernel) / stride) + 1),
     ]);
+  }
+
+  /** MaxPool or AveragePool, of which the latter leaves padding out; `ceil`: the last window may reach past the end. */
+  pool(op, x, { kernel, stride, pad = 0, ceil = false }) {
+    const [batch, channels, ...size] = this.shapes[x];
+    const every = (value) => size.map(() => value);
+    const attributes = {
+      kernel_shape: every(kernel),
+      strides: every(stride),
+      pads: [...every(pad), ...every(pad)],
+      ...(ceil && { ceil_mode: 1 }),
+    };
+    const windows = (s) => Math[ceil ? 'ceil' : 'floor']((s + 2 * pad - kernel) / stride) + 1;
+    return this.op(op, [x], attributes, [batch, channels, ...size.map(windows)]);
+  }
+
+  /** By its running statistics where nothing trains. */
+  batchNorm(x, name) {
+    const channels = [this.shapes[x][1]];
+    const weights = [
+      this.filled(`${name}.weight`, channels, 1),
+      this.weight(`${name}.bias`, channels, 0.1),
+      this.weight(`${name}.running_mean`, channels, 0.1),
+      this.filled(`${name}.running_var`, channels, 1.5),
+    ];
+    return this.op('BatchNormalization', [x, ...weights], { epsilon: { float: 1e-5 } }, this.shapes[x]);
+  }
+
+  /** Side by side along the channels. */
+  concat(parts) {
+    const [batch, , ...size] = this.shapes[parts[0]];
+    const channels = parts.reduce((sum, part) => sum + this.shapes[part][1], 0);
+    return this.op('Concat', parts, { axis: 1 }, [batch, channels, ...size]);
   }
 
   maxPool2(x) {

@@ -42,15 +42,22 @@ const FLOAT = 1,
   INT = 2,
   STRING = 3,
   TENSOR = 4,
-  INTS = 7;
+  FLOATS = 6,
+  INTS = 7,
+  STRINGS = 8;
 const float = (value) => join([Uint8Array.of(2 * 8 + 5), bytesOf(Float32Array.of(value))]);
 
-/** An attribute by what it is: { float }, a whole number, a text, a list of whole numbers, a tensor. */
+/**
+ * An attribute by what it is: { float }, a whole number, a text, a list of whole numbers, { floats }, { strings }, a
+ * tensor.
+ */
 export function attribute(name, value) {
   if (Array.isArray(value)) return message([1, name], ...value.map((v) => [8, v]), [20, INTS]);
   if (typeof value === 'number') return message([1, name], [3, value], [20, INT]);
   if (typeof value === 'string') return message([1, name], [4, value], [20, STRING]);
   if (value.data) return message([1, name], [5, tensor('', value)], [20, TENSOR]);
+  if (value.floats) return message([1, name], [7, bytesOf(Float32Array.from(value.floats))], [20, FLOATS]);
+  if (value.strings) return message([1, name], ...value.strings.map((text) => [9, text]), [20, STRINGS]);
   return join([message([1, name]), float(value.float), message([20, FLOAT])]);
 }
 

@@ -55,6 +55,19 @@ async function versionOf() {
   return version;
 }
 
+/** What a function of a module gives in a page. @param {string} module @param {string} name @param {unknown[]} args */
+export async function inPage(module, name, args) {
+  const { url, close } = await openRepository();
+  const opened = await openPage(url('isolated'));
+  try {
+    const call = async ([path, key, given]) => (await import(new URL(path, document.baseURI).href))[key](...given);
+    return await opened.page.evaluate(call, [module, name, args]);
+  } finally {
+    await opened.close();
+    await close();
+  }
+}
+
 export async function openChromium({ threads }) {
   const { url, close } = await openRepository();
   return {

@@ -11,18 +11,20 @@ import { TYPES } from '../models/onnx_file.js';
 import { task } from '../tasks.js';
 import { processorMs, residentBytes } from './process.js';
 
-const CHECKED_STEPS = 5,
-  PYTHON = '/usr/bin/python3';
+const CHECKED_STEPS = 5;
+/** Today's PyTorch where `npm run models` has installed it, otherwise the system's. */
+const TODAYS = join(root, 'build/models-venv/bin/python');
+const PYTHON = existsSync(TODAYS) ? TODAYS : '/usr/bin/python3';
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
-/** Writes what a row's programs read, and gives the folder. */
-async function writeRow(work) {
+/** Writes what a row's programs read, for ours the models, and gives the folder. */
+async function writeRow(work, isOurs) {
   const folder = join(root, 'build/bench', work.name.replaceAll(/[^\w-]/g, '_'));
   const write = (name, bytes) => writeFileSync(join(folder, name), bytes);
   mkdirSync(folder, { recursive: true });
   for (const [name, tensor] of Object.entries(work.feeds)) write(`${name}.bin`, bytesOf(tensor));
-  if (work.forward) write('model.onnx', work.graph.onnx());
-  else {
+  if (isOurs && work.forward) write('model.onnx', work.graph.onnx());
+  else if (isOurs) {
     const { trainModel, evalModel, optimizerModel, checkpointState } = await artifactsOf(work);
     Object.entries({
       'train.onnx': trainModel,
@@ -102,8 +104,8 @@ function blasOf({ pid }) {
   );
 }
 
-async function openProgram(work, contender, program, threads) {
-  const folder = await writeRow(work);
+async function openProgram(work, contender, threads) {
+  const folder = await writeRow(work, contender !== 'pytorch');
   const feeds = Object.entries(work.feeds).map(([name, { type, dims }]) => `${name}:${TYPES[type]}:${dims}`);
   if (contender === 'pytorch') writeNetwork(folder, work);
   const started = performance.now();
@@ -111,7 +113,7 @@ async function openProgram(work, contender, program, threads) {
   const { child, measure } =
     contender === 'pytorch'
       ? programOf(PYTHON, [script, folder, String(threads)], threads)
-      : programOf(program, [work.forward ? 'model' : 'train', folder, String(threads), ...feeds], threads);
+      : programOf(build(), [work.forward ? 'model' : 'train', folder, String(threads), ...feeds], threads);
   const losses = [];
   let firstStepMs, stepMs;
   while (losses.length < CHECKED_STEPS) {
@@ -124,26 +126,28 @@ async function openProgram(work, contender, program, threads) {
   return { opened: { note, firstStepMs, losses, stepMs, residentBytes: residentBytes(child.pid) }, child, measure };
 }
 
-/** Builds bench_native as a release, in a folder of its own. */
+let program;
+/** Builds bench_native as a release, in a folder of its own, once. */
 function build() {
+  if (program) return program;
   const folder = join(root, 'build/bench/native');
   const quiet = { stdio: ['ignore', 'ignore', 'inherit'] };
   execFileSync('cmake', ['-S', root, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release'], quiet);
   execFileSync('cmake', ['--build', folder, '--target', 'bench_native'], quiet);
-  return join(folder, 'bench_native');
+  program = join(folder, 'bench_native');
+  return program;
 }
 
 export async function openNative({ threads }) {
-  const program = build();
   const hasTorch = spawnSync(PYTHON, ['-c', 'import torch']).status === 0;
   return {
     name: 'native',
     start: async (contender, row) => {
-      if (contender === 'pytorch' && !hasTorch) throw new Error("the system's Python has no torch");
+      if (contender === 'pytorch' && !hasTorch) throw new Error(`${PYTHON} has no torch`);
       let running;
       return {
         open: async () => {
-          running = await openProgram(task(row), contender, program, threads);
+          running = await openProgram(task(row), contender, threads);
           return running.opened;
         },
         processorMs: async () => processorMs(running.child.pid),

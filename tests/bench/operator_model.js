@@ -1,0 +1,104 @@
+// A model that holds one operator several times over, so that a run is long beside its call; of each result one element
+// is taken, at once, so that its bytes are free for the next.
+
+import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
+
+/** A name behind its domain: ['com.microsoft', 'Gelu'], ['', 'Add']. */
+export function domainAndName(operator) {
+  const dot = operator.lastIndexOf('.');
+  return [operator.slice(0, Math.max(0, dot)), operator.slice(dot + 1)];
+}
+
+/** A node of any number of inputs, '' for those that are absent. */
+function node(operator, inputs, outputs, attributes = {}) {
+  const [domain, name] = domainAndName(operator);
+  return message(
+    ...inputs.map((input) => [1, input]),
+    ...outputs.map((output) => [2, output]),
+    [4, name],
+    ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]),
+    ...(domain ? [[7, domain]] : []),
+  );
+}
+const list = (...numbers) => ({ type: 'int64', dims: [numbers.length], data: BigInt64Array.from(numbers, BigInt) });
+
+/** The first element of a value of so many dims, as a value of one dim or more. */
+const corner = (value, rank, output) =>
+  rank ? node('Slice', [value, `zeros${rank}`, `ones${rank}`], [output]) : node('Reshape', [value, 'ones1'], [output]);
+
+const imports = ([domain], { opset = 18, ml = 3 }) => [
+  [8, message([1, ''], [2, opset])],
+  ...(domain ? [[8, message([1, domain], [2, domain === 'ai.onnx.ml' ? ml : 1])]] : []),
+];
+
+/** Stands in for the input of an operator that has none to be fed. */
+const START = ['start', { type: 'float32', dims: [1], data: Float32Array.of(1) }];
+
+/** The names of a row's inputs, and which of them are fed. */
+function inputsOf([, inputs]) {
+  const names = inputs.map((input, i) => (input ? `in${i}` : ''));
+  const given = inputs.flatMap((input, i) => (input ? [[names[i], input]] : []));
+  const fed = given.filter(([, input]) => !input.constant);
+  return { names, constants: given.filter(([, input]) => input.constant), fed: fed.length ? fed : [START] };
+}
+
+/** How many dims each output of a row has. */
+function ranksOf([, inputs, , { outputs = 1, rank } = {}]) {
+  return Array.isArray(outputs) ? outputs : Array(outputs).fill(rank ?? inputs[0]?.dims.length ?? 1);
+}
+
+const model = (nodes, [operator, , , more = {}], { constants, fed, outputs }) =>
+  message(
+    [1, 8],
+    [
+      7,
+      message(
+        ...nodes.map((one) => [1, one]),
+        [2, 'operator'],
+        ...constants.map(([name, input]) => [5, tensor(name, input)]),
+        ...fed.map(([name, { type, dims }]) => [11, info(name, TYPES[type], dims)]),
+        ...outputs.map((name) => [12, message([1, name])]),
+      ),
+    ],
+    ...imports(domainAndName(operator), more),
+  );
+
+/** A row's operator once, with all its outputs. */
+export function wholeModel(row) {
+  const { names, constants, fed } = inputsOf(row);
+  const outputs = ranksOf(row).map((_, k) => `out${k}`);
+  const nodes = [node(row[0], names, outputs, row[2])];
+  return { bytes: model(nodes, row, { constants, fed, outputs }), fed };
+}
+
+/**
+ * `copies` times a row's operator and the corners of what it gives, joined; or, `without` the operator, as many corners
+ * of its first input. Each input that is fed gives a corner besides, so that nobody leaves it where it is.
+ */
+export function repeatedModel(row, { copies, without = false }) {
+  const { names, constants, fed } = inputsOf(row);
+  const ranks = ranksOf(row);
+  const [first, { dims: firstDims }] = fed[0];
+  const nodes = [];
+  for (let c = 0; c < copies; c++) {
+    const results = ranks.map((_, k) => `y${k}_${c}`);
+    if (!without) nodes.push(node(row[0], names, results, row[2]));
+    ranks.forEach((rank, k) => {
+      nodes.push(corner(without ? first : results[k], without ? firstDims.length : rank, `${results[k]}_corner`));
+    });
+  }
+  ranks.forEach((_, k) => {
+    const corners = Array.from({ length: copies }, (_, c) => `y${k}_${c}_corner`);
+    nodes.push(node('Concat', corners, [`out${k}`], { axis: 0 }));
+  });
+  fed.forEach(([name, { dims }]) => {
+    nodes.push(corner(name, dims.length, `of_${name}`));
+  });
+  const depths = [...new Set([1, ...ranks, ...fed.map(([, { dims }]) => dims.length)])].filter((depth) => depth > 0);
+  const corners = depths.flatMap((depth) => [
+    [`zeros${depth}`, list(...Array(depth).fill(0))],
+    [`ones${depth}`, list(...Array(depth).fill(1))],
+  ]);
+  const outputs = [...ranks.map((_, k) => `out${k}`), ...fed.map(([name]) => `of_${name}`)];
+  return { bytes: model(nodes, row, { constants: [...(without ? [] : constants), ...corners], fed, outputs }), fed };
+}

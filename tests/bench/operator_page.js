@@ -1,0 +1,38 @@
+// The benchmark of operators in a page: opens the libraries, measures the rows it is told, and posts each as it comes.
+
+import { librariesOf, measure, SIZES } from './operator_measure.js';
+import { ROWS } from './operator_rows.js';
+
+async function libraries() {
+  const peer = async (path) => {
+    const ort = await import(new URL(`node_modules/${path}`, import.meta.url).href);
+    ort.env.wasm.numThreads = 1;
+    ort.env.logLevel = 'error';
+    return ort;
+  };
+  return librariesOf(await import('../../js/index.js'), await peer('onnxruntime-web/dist/ort.wasm.min.mjs'), {
+    training: await peer('onnxruntime-web-training/dist/ort.training.wasm.min.mjs'),
+  });
+}
+
+const tell = (path, body) => fetch(`/talk/${path}`, { method: 'POST', body: JSON.stringify(body) });
+
+/** NaN and infinity are no JSON. */
+const sendable = (figures) =>
+  Object.fromEntries(
+    Object.entries(figures).filter(([, value]) => typeof value !== 'number' || Number.isFinite(value)),
+  );
+
+/** @param {string[]} names @param {number} rounds */
+export async function measureInPage(names, rounds) {
+  try {
+    const opened = await libraries();
+    await measure(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
+    for (const name of names)
+      for (const place of Object.keys(SIZES))
+        await tell('figures', sendable({ name, ...(await measure(opened, ROWS[name], place, rounds)) }));
+    await tell('end', {});
+  } catch (error) {
+    await tell('end', { error: `${error.message}\n${error.stack}` });
+  }
+}

@@ -1,0 +1,116 @@
+// Where the benchmark of operators runs: in this process, or in a page of a browser, which posts its figures.
+
+import { execFileSync } from 'node:child_process';
+import { setFlagsFromString } from 'node:v8';
+import { chromium } from 'playwright-core';
+import { findChromium, findFirefox } from '../../../wasm/tools.mjs';
+import { startFirefox } from '../../browser/firefox.js';
+import { openRepository } from '../../browser/repository.js';
+import { librariesOf, measure, SIZES } from '../operator_measure.js';
+import { ROWS } from '../operator_rows.js';
+
+/** Each function is compiled as it will stay, when it is first called: what is slow at first is no row's fault. */
+const COMPILED_AT_ONCE = ['--no-liftoff', '--wasm-lazy-compilation', '--no-wasm-dynamic-tiering'];
+
+/** Ms that this process has had of the processor: others on the machine do not count. */
+function processorMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+async function librariesHere() {
+  COMPILED_AT_ONCE.forEach((flag) => {
+    setFlagsFromString(flag);
+  });
+  if (Number(process.versions.node.split('.')[0]) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd');
+  const peer = async (path) => {
+    const module = await import(new URL(`../node_modules/${path}`, import.meta.url).href);
+    const ort = module.default ?? module;
+    ort.env.wasm.numThreads = 1;
+    ort.env.logLevel = 'error';
+    return ort;
+  };
+  return librariesOf(await import('../../../js/index.js'), await peer('onnxruntime-web/dist/ort.wasm.min.mjs'), {
+    training: await peer('onnxruntime-web-training/dist/ort.training.wasm.min.js'),
+    clock: processorMs,
+  });
+}
+
+async function* measuredHere(names, rounds) {
+  const opened = await librariesHere();
+  await measure(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
+  for (const name of names)
+    for (const place of Object.keys(SIZES)) yield { name, ...(await measure(opened, ROWS[name], place, rounds)) };
+}
+
+/** What a page posts, in order, until its end. */
+function posts() {
+  const waiting = [];
+  let wake = () => {};
+  const hear = (path, body) => {
+    waiting.push([path, body]);
+    wake();
+  };
+  async function* figures() {
+    for (;;) {
+      while (!waiting.length)
+        await new Promise((resolve) => {
+          wake = resolve;
+        });
+      const [path, body] = waiting.shift();
+      if (body.error) throw new Error(body.error);
+      if (path === '/talk/end') return;
+      yield { ...body, ratio: body.ratio ?? Number.NaN };
+    }
+  }
+  return { hear, figures };
+}
+
+const BROWSERS = {
+  chromium: async (url) => {
+    const browser = await chromium.launch({
+      executablePath: findChromium(),
+      args: ['--no-sandbox', '--disable-gpu', `--js-flags=${COMPILED_AT_ONCE.join(' ')}`],
+    });
+    await (await browser.newPage()).goto(url);
+    return { ended: new Promise(() => {}), close: () => browser.close() };
+  },
+  firefox: async (url) => startFirefox(url),
+};
+const VERSIONS = {
+  chromium: async () => {
+    const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+    const version = `Chromium ${browser.version()}`;
+    await browser.close();
+    return version;
+  },
+  firefox: async () => execFileSync(findFirefox(), ['--version'], { encoding: 'utf8' }).trim().replace('Mozilla ', ''),
+};
+
+async function* measuredInPage(browser, names, rounds) {
+  const { hear, figures } = posts();
+  const site = await openRepository({
+    script: `import { measureInPage } from './tests/bench/operator_page.js';
+      await measureInPage(${JSON.stringify(names)}, ${rounds});`,
+    talk: async (request, response) => {
+      hear(request.url, await new Response(request).json());
+      response.end();
+    },
+  });
+  const opened = await BROWSERS[browser](site.url('isolated'));
+  opened.ended.then((error) => hear('/talk/end', { error }));
+  try {
+    yield* figures();
+  } finally {
+    await opened.close();
+    await site.close();
+  }
+}
+
+/** A place by name: what it is called, by what it counts time, and its figures as they come. @param {string} [page] */
+export async function openOperators(page) {
+  if (!page) return { name: `Node ${process.versions.node}`, clock: 'processor time', measured: measuredHere };
+  if (!BROWSERS[page]) throw new RangeError(`The page '${page}' is none of ${Object.keys(BROWSERS).join(', ')}.`);
+  const measured = (names, rounds) => measuredInPage(page, names, rounds);
+  return { name: await VERSIONS[page](), clock: 'time', measured };
+}
