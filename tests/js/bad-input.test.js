@@ -351,7 +351,8 @@ test('artifact options that mean nothing are refused', async () => {
   );
   await refused({ optimizer: { type: 'adam', lr: NaN } }, /lr/);
   await refused({ requiresGrad: 'fc*' }, /requiresGrad must be an array/);
-  await refused({ lora: { rank: 4, targets: [] } }, /no option 'lora'/);
+  await refused({ lora: { rank: 4, targets: [] } }, /lora: there is no option 'rank'; it knows r,/);
+  await refused({ lorra: { r: 4 } }, /no option 'lorra'/);
   await refused({ additionalOutputs: ['nothing'] }, /nothing/);
 });
 
