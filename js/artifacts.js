@@ -34,6 +34,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
  * @param {ArtifactOptions} [options]
  */
 export async function generateArtifacts(model, options = {}) {
+  checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
   const made = await askOnce('artifacts', model, options, settingsOf(options, await loraOf(options)));
   return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
 }
@@ -113,7 +114,6 @@ const loraOf = async ({ lora }) =>
  * @param {ArtifactOptions} options @param {[string, string][]} lora @returns {[string, string][]}
  */
 function settingsOf(options, lora) {
-  checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
   const { optimizer = {} } = options;
   /** @type {[string, string][]} */
   const lists = LISTS.flatMap((key) =>

@@ -10,6 +10,7 @@ const sgd = { type: 'sgd', lr };
 const adam = { type: 'adam', lr, betas: [0.9, 0.999], eps: 1e-8 };
 const adamw = { ...adam, type: 'adamw', weightDecay: 0.01 };
 const HEAD = ['classifier.*'];
+const GPT4 = { width: 256, blocks: 4, tokens: 128 };
 
 /** name → [what it is, network, optimizer, more]. `trainable`: globs, all weights without; `forward`: no training at
  * all; `checked`: so many first losses must agree, all without. */
@@ -24,6 +25,13 @@ const ROWS = {
   C1D: ['Conv1d 64…128 channels, length 1,024, batch 64, Adam', () => conv1d(64), adam],
   LSTM: ['LSTM 256, 128 steps, batch 16, Adam', () => lstm(16), adam],
   UNET: ['U-Net 32-64 channels, GroupNorm, GELU, 64×64, batch 4, AdamW', () => unet(4), adamw],
+  GPT4: ['GPT 256×4, 128 tokens, batch 4, AdamW', () => gpt(4, GPT4), adamw],
+  'GPT4-lora': [
+    'the same, LoRA of rank 8 on all linear layers but the head',
+    () => gpt(4, { ...GPT4, rank: 8 }),
+    adamw,
+    { trainable: ['*.lora_A.weight', '*.lora_B.weight'] },
+  ],
   'W1-1': ['MLP 784-512-256-10, batch 1, SGD', () => mlp(1), sgd],
   'ORT-1': ['MLP 784-500-10, batch 1, AdamW', () => mlp(1, [784, 500, 10]), adamw],
   'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],

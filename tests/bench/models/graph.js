@@ -71,11 +71,16 @@ export class Graph {
   }
 
   /** A dense layer on the last of three dims, as PyTorch exports it: MatMul, then Add. */
-  linear(x, name, outputs, { bias = true } = {}) {
+  linear(x, name, outputs, { bias = true, rank = 0 } = {}) {
     const [batch, tokens, inputs] = this.shapes[x];
     const dims = [batch, tokens, outputs];
     const y = this.op('MatMul', [x, this.weight(`${name}.weight`, [inputs, outputs], 1 / Math.sqrt(inputs))], {}, dims);
-    return bias ? this.op('Add', [this.weight(`${name}.bias`, [outputs], 1 / Math.sqrt(inputs)), y], {}, dims) : y;
+    const base = bias
+      ? this.op('Add', [this.weight(`${name}.bias`, [outputs], 1 / Math.sqrt(inputs)), y], {}, dims)
+      : y;
+    if (!rank) return base;
+    const low = this.matmul(x, this.weight(`${name}.lora_A.weight`, [inputs, rank], 1 / Math.sqrt(inputs)));
+    return this.add(base, this.matmul(low, this.weight(`${name}.lora_B.weight`, [rank, outputs], 0.01)));
   }
 
   /** Any number of spatial dims; the bias is a folded normalization's. */

@@ -32,8 +32,11 @@ export function conv1d(batch, length = 1024) {
   return g.end(g.dense(g.flatten(g.globalAveragePool(x)), 'fc', 10));
 }
 
-/** Pre-LN GPT with a head of its own: token numbers (N, tokens) → scores (N · tokens, vocabulary). */
-export function gpt(batch, { width = 128, heads = 4, blocks = 2, tokens = 64, vocabulary = 256 } = {}) {
+/**
+ * Pre-LN GPT with a head of its own: token numbers (N, tokens) → scores (N · tokens, vocabulary). With a rank, all
+ * linear layers but the head have LoRA's matrices beside them.
+ */
+export function gpt(batch, { width = 128, heads = 4, blocks = 2, tokens = 64, vocabulary = 256, rank = 0 } = {}) {
   const g = new Graph('gpt', batch, {
     name: 'input',
     type: 'int64',
@@ -49,19 +52,19 @@ export function gpt(batch, { width = 128, heads = 4, blocks = 2, tokens = 64, vo
   ]);
   let x = g.add(embedded, g.weight('wpe.weight', [tokens, width], 0.5));
   for (let i = 0; i < blocks; i++) {
-    x = g.add(x, attention(g, g.layerNorm(x, `h${i}.ln1`), `h${i}.attn`, heads));
-    const up = g.relu(g.linear(g.layerNorm(x, `h${i}.ln2`), `h${i}.fc`, 4 * width));
-    x = g.add(x, g.linear(up, `h${i}.proj`, width));
+    x = g.add(x, attention(g, g.layerNorm(x, `h${i}.ln1`), `h${i}.attn`, heads, rank));
+    const up = g.relu(g.linear(g.layerNorm(x, `h${i}.ln2`), `h${i}.fc`, 4 * width, { rank }));
+    x = g.add(x, g.linear(up, `h${i}.proj`, width, { rank }));
   }
   return g.end(g.reshape(g.linear(g.layerNorm(x, 'ln'), 'head', vocabulary, { bias: false }), [-1, vocabulary]));
 }
 
 /** A token sees itself and those before it. */
-function attention(g, x, name, heads) {
+function attention(g, x, name, heads, rank) {
   const [batch, tokens, width] = g.shapes[x];
   const size = width / heads;
   const dims = [batch, tokens, width];
-  const joined = g.linear(x, `${name}.qkv`, 3 * width);
+  const joined = g.linear(x, `${name}.qkv`, 3 * width, { rank });
   g.op('Split', [joined, g.constant('int64', [3], [width, width, width])], { axis: 2 }, dims, dims, dims);
   const parts = g.nodes.at(-1).outputs;
   const perms = [
@@ -81,7 +84,7 @@ function attention(g, x, name, heads) {
   );
   const shares = g.op('Softmax', [masked], { axis: -1 }, all);
   const heard = g.reshape(g.transpose(g.matmul(shares, v), [0, 2, 1, 3]), [-1, tokens, width]);
-  return g.linear(heard, `${name}.out`, width);
+  return g.linear(heard, `${name}.out`, width, { rank });
 }
 
 /** MobileNetV2 1.0's rows: expansion, channels, repeats, first stride. */
