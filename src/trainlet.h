@@ -75,7 +75,8 @@ const char *trainlet_optimizer_name(int i);
 const char *trainlet_artifacts_parameters(TrainletArtifacts *a);
 /* Makes the four files. What was untied, here or by trainlet_artifacts_parameters, stays so in the loaded model.
  * STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
- * STATUS_INVALID_ARGUMENT (options that do not fit the model). */
+ * STATUS_INVALID_ARGUMENT (options that do not fit the model). Where a head or adapters could not be put on it, the
+ * model must be loaded again. */
 Status trainlet_artifacts_build(TrainletArtifacts *a);
 /* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 when it is not there. */
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes);

@@ -91,8 +91,9 @@ static bool names_grow(Graph *g, NameTable *t, int count) {
   int slots = t->slot_count ? t->slot_count : 64;
   while (count * 2 >= slots) slots *= 2;
   if (slots != t->slot_count) {
-    *t = (NameTable){ARENA_ARRAY(g->frame, int, slots), slots, 0};
-    if (!t->slots) return *t = (NameTable){0}, false;
+    NameTable grown = {ARENA_ARRAY(g->frame, int, slots), slots, 0};
+    if (!grown.slots) return false; /* the smaller one still knows its names */
+    *t = grown;
   }
   names_fill(g, t, count);
   return true;

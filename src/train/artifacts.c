@@ -427,6 +427,19 @@ static Status free_batch(TrainletArtifacts *a) {
   }
 }
 
+/* A model to which half a head or half the adapters were added is none. */
+static Status put_layers(TrainletArtifacts *a) {
+  int asked = a->requires_grad.count;
+  Status status = artifacts_put_layers(a);
+  if (status == STATUS_OK && !budget_missed()) return STATUS_OK;
+  forget_model(a);
+  a->requires_grad.count = asked;
+  if (status != STATUS_OK && status != STATUS_OUT_OF_MEMORY) return status;
+  error_clear(&a->error);
+  return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
+                   "out of memory for what is put on the model; it must be loaded again");
+}
+
 static Status build(TrainletArtifacts *a) {
   if (!a->model)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
@@ -439,7 +452,7 @@ static Status build(TrainletArtifacts *a) {
                      "option optimizer.clipGradValue: gradients are clipped by it or by clipGradNorm, not by both");
   /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
   if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
-  TRY(artifacts_put_layers(a));
+  TRY(put_layers(a));
   TRY(free_batch(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));

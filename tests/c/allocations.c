@@ -40,6 +40,7 @@ typedef struct Network {
   const char *location, *external;      /* beside them */
   int refused;                          /* calls that say no in a life without failures, too */
   const char *outputs;
+  const char *adapted; /* pattern of the modules that have LoRA's adapters, which alone train */
 } Network;
 
 static const Network networks[] = {
@@ -47,6 +48,8 @@ static const Network networks[] = {
     {"cnn", GOLDEN "cnn_bn.onnx", "cross-entropy", "adamw"},
     {"lstm", GOLDEN "recurrent.onnx", "cross-entropy", "sgd"},
     {"scan", GOLDEN "scanned.onnx", "cross-entropy", "adam"},
+    {"lora_mlp", GOLDEN "mlp_small.onnx", "cross-entropy", "adamw", .adapted = "*"},
+    {"lora_cnn", GOLDEN "lora/pictures.onnx", "cross-entropy", "sgd", .adapted = "*"},
     {"training_info", GOLDEN "training_info/adam.onnx", "training-info", NULL},
     {"ort_format",
      .parts = {ORT "training_model.ort", ORT "eval_model.ort", ORT "optimizer_model.ort", ORT "checkpoint"}},
@@ -82,7 +85,7 @@ typedef struct Life {
   int step; /* what the deed at hand is of */
   TrainletPart part;
   TrainletFormat format;
-  bool training_info;
+  TrainletExport form;
   const char *key, *value;
 } Life;
 
@@ -147,6 +150,7 @@ static void option(Life *l, const char *key, const char *value) {
 }
 
 static bool build_artifacts(Life *l, Error *error) {
+  if (strstr(trainlet_artifacts_error(l->artifacts)->text, "loaded again") && !load_artifacts(l, error)) return false;
   if (!told(error, trainlet_artifacts_error(l->artifacts), trainlet_artifacts_build(l->artifacts) == STATUS_OK))
     return false;
   for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
@@ -173,7 +177,8 @@ static void make_parts(Life *l) {
   perform(l, "artifacts_load", load_artifacts);
   option(l, "loss.type", l->of->loss);
   if (l->of->optimizer) option(l, "optimizer.type", l->of->optimizer);
-  option(l, "requiresGrad", "*");
+  if (l->of->adapted) option(l, "lora.targets", l->of->adapted), option(l, "lora.r", "2");
+  else option(l, "requiresGrad", "*");
   if (strcmp(l->of->loss, "training-info")) option(l, "untie", "1");
   perform(l, "artifacts_parameters", list_parameters);
   perform(l, "artifacts_build", build_artifacts);
@@ -348,7 +353,7 @@ static bool save(Life *l, Error *error) {
 
 static bool export(Life *l, Error *error) {
   return told(error, trainlet_session_error(l->session),
-              trainlet_session_export(l->session, NULL, l->training_info) == STATUS_OK) &&
+              trainlet_session_export(l->session, NULL, l->form) == STATUS_OK) &&
          take_result(l);
 }
 
@@ -372,7 +377,9 @@ static void save_and_resume(Life *l) {
   const void *result = trainlet_session_result(l->session, &l->saved_bytes);
   l->saved = malloc(l->saved_bytes + 1);
   memcpy(l->saved, result, l->saved_bytes);
-  for (int with = 0; with < 2; with++) l->training_info = with, perform(l, "export", export);
+  static const TrainletExport forms[] = {TRAINLET_EXPORT_MODEL, TRAINLET_EXPORT_TRAINING_INFO, TRAINLET_EXPORT_MERGED,
+                                         TRAINLET_EXPORT_ADAPTER_INPUTS};
+  for (int i = 0; i < (l->of->adapted ? 4 : 2); i++) l->form = forms[i], perform(l, "export", export);
   perform(l, "resume", resume);
   if (l->resumed) l->step = 2, perform(l, "step after resuming", train);
 }
