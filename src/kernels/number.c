@@ -46,7 +46,12 @@ uint16_t bfloat16_of_float(float x) {
   do {                                                                                                                 \
     for (size_t i = 0; i < count; i++) statement;                                                                      \
   } while (0)
-#define LOAD(kind, T) EACH(to->kind[i] = ((const T *)x)[at + i * step])
+#define LOAD(kind, T)                                                                                                  \
+  do {                                                                                                                 \
+    const T *from = (const T *)x + at;                                                                                 \
+    if (step) EACH(to->kind[i] = from[i]); /* apart, these loops become vectors */                                     \
+    else EACH(to->kind[i] = *from);                                                                                    \
+  } while (0)
 
 void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count) {
   switch (type) {

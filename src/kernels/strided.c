@@ -23,9 +23,22 @@ typedef uint64_t u64_any __attribute__((may_alias));
     for (size_t i = 0; i < d.count; i++) to_[(ptrdiff_t)i * d.to] = from_[(ptrdiff_t)i * d.from];                      \
   } while (0)
 
+void strided_fill(void *to_, const void *from, size_t count, size_t item) {
+  uint8_t same[16], *to = to_;
+  size_t bytes = count * item, i = 0;
+  for (size_t k = 0; k < sizeof same; k += item) memcpy(same + k, from, item);
+  f32x4 all = f32x4_load((const float *)(const void *)same);
+  for (; i + sizeof same <= bytes; i += sizeof same) f32x4_store((float *)(void *)(to + i), all);
+  memcpy(to + i, same, bytes - i);
+}
+
 static void copy_line(void *to, const void *from, StridedDim d, size_t item) {
   if (d.to == 1 && d.from == 1) {
     copy_bytes(to, from, d.count * item);
+    return;
+  }
+  if (d.to == 1 && d.from == 0) {
+    strided_fill(to, from, d.count, item);
     return;
   }
   switch (item) {
@@ -88,7 +101,7 @@ static void simplify(Strided *s) {
  */
 static int plane_row(const Strided *s, size_t item) {
   const StridedDim *last = &s->dim[s->rank - 1];
-  if (item != sizeof(float) || last->to != 1 || last->count < 4) return -1;
+  if (item != sizeof(float) || last->to != 1 || last->from == 0 || last->count < 4) return -1;
   for (int i = 0; i < s->rank - 1; i++)
     if (s->dim[i].from == 1 && s->dim[i].count >= 4) return i;
   return -1;

@@ -14,3 +14,5 @@ typedef struct Strided {
 
 /* to[Σ iₖ·toₖ] = from[Σ iₖ·fromₖ] for every index; `item` is the bytes of an element: 1, 2, 4 or 8. */
 void strided_copy(void *to, const void *from, Strided s, size_t item);
+/* The item at `from` again and again, `count` times side by side. */
+void strided_fill(void *to, const void *from, size_t count, size_t item);

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernels/cast_row.h"
 #include "kernels/fft.h"
 #include "ops/product/gauss.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_vector.h"
+#include "kernels/number.h"
 
 typedef struct Product {
   size_t rows, columns, depth;
@@ -275,6 +277,43 @@ static void transforms_are_right(const void *argument) {
   }
 }
 
+/* ---- casts ---- */
+
+/* Floats around every limit, halves' subnormal ones, every 4,099th bit pattern; and as many bytes and integers. */
+static void cast_rows_are_as_numbers(const void *argument) {
+  enum { COUNT = 1 << 20 };
+  static const DType types[] = {DTYPE_FLOAT32, DTYPE_INT32, DTYPE_UINT8, DTYPE_FLOAT16, DTYPE_BOOL, DTYPE_INT64};
+  static uint64_t x[COUNT], y[COUNT], want[COUNT];
+  int pairs = 0;
+  for (int f = 0; f < 6; f++)
+    for (int t = 0; t < 6; t++) {
+      CastRow *row = cast_row(types[f], types[t]);
+      if (!row) continue;
+      size_t count = COUNT - 3;
+      for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)i * 4099u;
+        if (types[f] == DTYPE_FLOAT32) ((uint32_t *)x)[i] = bits;
+        else if (types[f] == DTYPE_INT32) ((uint32_t *)x)[i] = bits;
+        else if (types[f] == DTYPE_INT64) x[i] = (uint64_t)bits * 2654435761u;
+        else ((uint8_t *)x)[i] = types[f] == DTYPE_BOOL ? i & 1 : (uint8_t)i;
+      }
+      row(y, x, count);
+      Numbers block;
+      for (size_t at = 0; at < count; at += NUMBERS) {
+        size_t some = count - at < NUMBERS ? count - at : NUMBERS;
+        numbers_load(&block, x, types[f], at, 1, some);
+        if (dtype_is_float(types[f])) numbers_store_floats(&block, want, types[t], at, some);
+        else numbers_store_ints(&block, want, types[t], at, some);
+      }
+      pairs++;
+      for (size_t i = 0, bytes = dtype_bytes(types[t]); i < count; i++)
+        if (!check(memcmp((uint8_t *)y + i * bytes, (uint8_t *)want + i * bytes, bytes) == 0, "%s to %s: element %zu",
+                   dtype_name(types[f]), dtype_name(types[t]), i))
+          break;
+    }
+  check(pairs == 12, "%d pairs", pairs);
+}
+
 int main(void) {
   TEST(transforms_are_right);
   TEST(panels_hold_their_lines);
@@ -282,5 +321,6 @@ int main(void) {
   TEST(tiles_of_any_height_agree);
   TEST(clamping_keeps_nan);
   TEST(adjugates_are_cofactors), TEST(inverses_are_right);
+  TEST(cast_rows_are_as_numbers);
   return test_finish();
 }

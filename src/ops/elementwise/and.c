@@ -1,7 +1,7 @@
 /* And: y is true where both are, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-BROADCAST_ROW_OF(and_row, uint8_t, uint8_t, a &&b)
+BROADCAST_ROW_INTS(and_row, uint8_t, 1, (a != 0) & (b != 0) & 1)
 
 OPERATOR(and) = {
     .name = "And",

@@ -25,8 +25,12 @@ static void own_row(const Node *n, void *y, const void *const *in, unsigned move
 
 PART(other_types, own_row);
 
-static bool has_row(const Node *n) { return own(n)->row && n->in[0]->type == DTYPE_FLOAT32; }
-static BroadcastRow *row_of(const Node *n) { return has_row(n) ? own(n)->row : part_other_types; }
+static BroadcastRow *row_of(const Node *n) {
+  DType type = n->in[0]->type;
+  if (own(n)->row && type == DTYPE_FLOAT32) return own(n)->row;
+  if (own(n)->int64 && (type == DTYPE_INT64 || type == DTYPE_UINT64)) return own(n)->int64;
+  return own(n)->bits && !dtype_is_float(type) ? own(n)->bits : part_other_types;
+}
 
 static Status check_types(const Node *n, const Arithmetic *arithmetic) {
   DType type = n->in[0]->type;

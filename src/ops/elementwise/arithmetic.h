@@ -13,6 +13,8 @@ typedef struct Arithmetic {
   int64_t (*ints)(int64_t a, int64_t b);        /* NULL: of none */
   uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
   float alpha;                                  /* what the attribute is where it is not said */
+  BroadcastRow *int64;                          /* of int64 and uint64, several at once; NULL: by `ints` */
+  BroadcastRow *bits;                           /* of every integer type, by their bytes; NULL: by `ints` */
 } Arithmetic;
 
 /* Inputs of one type that the operator's own Arithmetic computes; integers known on both sides give a known output. */

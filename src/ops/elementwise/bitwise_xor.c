@@ -2,6 +2,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 static int64_t ints(int64_t a, int64_t b) { return a ^ b; }
+BROADCAST_ROW_INTS(bits_row, uint8_t, dtype_bytes(n->out[0]->type), a ^ b)
 
 OPERATOR(bitwise_xor) = {
     .name = "BitwiseXor",
@@ -9,6 +10,6 @@ OPERATOR(bitwise_xor) = {
     .inputs = {2, 2},
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){.ints = ints},
+    .own = &(const Arithmetic){.ints = ints, .bits = bits_row},
     .cases = CASES({"v:i64[3]=5,-1,12 v:i64[]=6", NULL, 18}, {"u8[4]:0..255 u8[4]:0..255", NULL, 18}),
 };

@@ -1,6 +1,8 @@
 /* Broadcast: dims of 1 dropped, neighbours merged, and a row function called along the last. */
 #include "ops/elementwise/broadcast.h"
 
+#include "kernels/strided.h"
+
 #include "kernels/copy.h"
 #include "threads.h"
 
@@ -233,6 +235,11 @@ void broadcast_fold_run(const Node *n, BroadcastRow *row) {
 
 const float *broadcast_stay(float same[16], const float *x) {
   for (int i = 0; i < 16; i += 4) f32x4_store(same + i, f32x4_splat(*x));
+  return same;
+}
+
+const void *broadcast_same(float same[4], const void *x, size_t item) {
+  strided_fill(same, x, 16 / item, item);
   return same;
 }
 

@@ -40,6 +40,9 @@ void broadcast_end(float *y, const float fours[4], size_t count);
 /* An operand that stays, as sixteen. */
 const float *broadcast_stay(float same[16], const float *x);
 
+/* An operand of `item` bytes that stays, as sixteen bytes of it. */
+const void *broadcast_same(float same[4], const void *x, size_t item);
+
 /* Defines the row `name`: y = EXPR of the four floats x. What is left in the end goes through the same loop, which is
  * there once: most operators have no shorter way than to be loaded with the page. */
 #define BROADCAST_ROW_1(name, EXPR) BROADCAST_ROW_1_WITH(name, , EXPR)
@@ -99,5 +102,29 @@ const float *broadcast_stay(float same[16], const float *x);
     for (size_t i = 0; i < count; i++) {                                                                               \
       In a = a_[i * step_a], b = b_[i * step_b];                                                                       \
       y[i] = EXPR;                                                                                                     \
+    }                                                                                                                  \
+  }
+
+/* Defines the row `name`: T = EXPR of T a and T b, vectors of them and single ones, where an element has `item` bytes:
+ * those of one T, or of more where EXPR goes by bits. A b that is not there is a. */
+#define BROADCAST_ROW_INTS(name, T, item, EXPR)                                                                        \
+  typedef T name##_vector __attribute__((vector_size(16), aligned(1), may_alias));                                     \
+  static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
+    enum { LANES = 16 / sizeof(T) };                                                                                   \
+    float same[2][4];                                                                                                  \
+    T *y = y_;                                                                                                         \
+    const T *a_ = in[0], *b_ = in[n->in_count > 1];                                                                    \
+    size_t step_a = moves & 1, step_b = moves >> (n->in_count > 1) & 1, i = 0, end = count * (item) / sizeof(T);       \
+    if (!step_a) a_ = broadcast_same(same[0], a_, item);                                                               \
+    if (!step_b) b_ = broadcast_same(same[1], b_, item);                                                               \
+    for (; i + LANES <= end; i += LANES) {                                                                             \
+      name##_vector a = *(const name##_vector *)(a_ + i * step_a), b = *(const name##_vector *)(b_ + i * step_b);      \
+      *(name##_vector *)(y + i) = (name##_vector)(EXPR);                                                               \
+      (void)b;                                                                                                         \
+    }                                                                                                                  \
+    for (size_t at = i; i < end; i++) {                                                                                \
+      T a = a_[step_a ? i : i - at], b = b_[step_b ? i : i - at];                                                      \
+      y[i] = (T)(EXPR);                                                                                                \
+      (void)b;                                                                                                         \
     }                                                                                                                  \
   }

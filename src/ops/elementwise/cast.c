@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/dims.h"
+#include "kernels/cast_row.h"
 #include "kernels/number.h"
 #include "kernels/tiny_float.h"
 #include "graph/strings.h"
@@ -71,6 +72,11 @@ static void cast_run(const Node *n) {
   bool wraps = !dtype_is_float(y->type) && dtype_packed(y->type) > 1;
   if (x->type == y->type && total) memcpy(y->data, x->data, total * dtype_bytes(x->type));
   if (x->type == y->type) return;
+  CastRow *row = cast_row(x->type, y->type);
+  if (row) {
+    row(y->data, x->data, total);
+    return;
+  }
   for (size_t at = 0; at < total; at += NUMBERS) {
     size_t count = total - at < NUMBERS ? total - at : NUMBERS;
     bool widens = x->type == DTYPE_UINT64 && dtype_is_float(y->type);

@@ -21,22 +21,28 @@ static float bound(const Node *n, int i, float otherwise) { return has_in(n, i) 
 BROADCAST_ROW_1_WITH(clip_row, float low = bound(n, 1, -INFINITY);
                      float high = bound(n, 2, INFINITY), f32x4_min(f32x4_splat(high), f32x4_max(f32x4_splat(low), x)))
 
-/* The other types, one by one. */
+/* The other types, in the widest of their kind. */
+#define CLIP_NUMBERS(kind, T)                                                                                          \
+  for (size_t i = 0; i < count; i++) {                                                                                 \
+    T x_ = (T)x.kind[i];                                                                                               \
+    if (has_in(n, 1)) x_ = x_ < (T)low.kind[0] ? (T)low.kind[0] : x_;                                                  \
+    if (has_in(n, 2)) x_ = x_ > (T)high.kind[0] ? (T)high.kind[0] : x_;                                                \
+    x.kind[i] = (T)x_;                                                                                                 \
+  }
+
 static void number_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t total) {
   DType type = n->in[0]->type;
-  Numbers x, bound;
-  for (size_t i = 0; i < total; i++) {
-    numbers_load(&x, in[0], type, i, 1, 1);
-    for (int k = 1; k <= 2; k++) {
-      if (!has_in(n, k)) continue;
-      numbers_load(&bound, n->in[k]->data, type, 0, 1, 1);
-      bool takes = dtype_is_float(type) ? (k == 1 ? x.floats[0] < bound.floats[0] : x.floats[0] > bound.floats[0])
-                 : type == DTYPE_UINT64 ? (k == 1) == ((uint64_t)x.ints[0] < (uint64_t)bound.ints[0])
-                                        : (k == 1 ? x.ints[0] < bound.ints[0] : x.ints[0] > bound.ints[0]);
-      if (takes) x = bound;
-    }
-    if (dtype_is_float(type)) numbers_store_floats(&x, y, type, i, 1);
-    else numbers_store_ints(&x, y, type, i, 1);
+  Numbers x, low, high;
+  if (has_in(n, 1)) numbers_load(&low, n->in[1]->data, type, 0, 1, 1);
+  if (has_in(n, 2)) numbers_load(&high, n->in[2]->data, type, 0, 1, 1);
+  for (size_t at = 0; at < total; at += NUMBERS) {
+    size_t count = total - at < NUMBERS ? total - at : NUMBERS;
+    numbers_load(&x, in[0], type, at, 1, count);
+    if (dtype_is_float(type)) CLIP_NUMBERS(floats, double)
+    else if (type == DTYPE_UINT64) CLIP_NUMBERS(ints, uint64_t)
+    else CLIP_NUMBERS(ints, int64_t)
+    if (dtype_is_float(type)) numbers_store_floats(&x, y, type, at, count);
+    else numbers_store_ints(&x, y, type, at, count);
   }
 }
 

@@ -11,6 +11,8 @@ static Status sub_grad(Grad *g) {
   return STATUS_OK;
 }
 
+BROADCAST_ROW_INTS(sub_int64, uint64_t, sizeof(uint64_t), a - b)
+
 OPERATOR(sub) = {
     .name = "Sub",
     .since = {1, 6, 7, 13, 14},
@@ -20,7 +22,7 @@ OPERATOR(sub) = {
     .flags = OP_FLOAT64 | OP_ALONG_AXIS,
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){sub_row, sub_floats, sub_ints},
+    .own = &(const Arithmetic){sub_row, sub_floats, sub_ints, .int64 = sub_int64},
     .grad = GRADIENT(sub_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[] f32[6]"}, {"f32[4,1] f32[1,3]"}, {"f32[5] f32[2,5]"},
                    {"i64[2]=5,7 i64[2]=3,9"}, {"v:i32[2]=5,7 v:i32[2]=3,9"}),

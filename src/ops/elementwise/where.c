@@ -2,6 +2,7 @@
  * round. */
 #include <string.h>
 
+#include "kernels/strided.h"
 #include "ops/elementwise/broadcast.h"
 
 static void where_known(Node *n) {
@@ -24,12 +25,23 @@ static Status where_infer(Node *n) {
   return STATUS_OK;
 }
 
+/* A row all of which comes from a, or from b. */
+static bool one_side(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  if (moves & 1) return false;
+  size_t item = dtype_bytes(n->out[0]->type);
+  int side = *(const uint8_t *)in[0] ? 1 : 2;
+  if (moves >> side & 1) memcpy(y, in[side], count * item);
+  else strided_fill(y, in[side], count, item);
+  return true;
+}
+
 #define WHERE_ROW(name, T)                                                                                             \
   static void name(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {                      \
     const uint8_t *condition = in[0];                                                                                  \
     const T *a = in[1], *b = in[2];                                                                                    \
-    size_t step_c = moves & 1, step_a = moves >> 1 & 1, step_b = moves >> 2 & 1;                                       \
-    for (size_t i = 0; i < count; i++) ((T *)y)[i] = condition[i * step_c] ? a[i * step_a] : b[i * step_b];            \
+    size_t step_a = moves >> 1 & 1, step_b = moves >> 2 & 1;                                                           \
+    if (one_side(n, y, in, moves, count)) return;                                                                      \
+    for (size_t i = 0; i < count; i++) ((T *)y)[i] = condition[i] ? a[i * step_a] : b[i * step_b];                     \
   }
 WHERE_ROW(row_1, uint8_t)
 WHERE_ROW(row_2, uint16_t)
@@ -43,12 +55,13 @@ static void row_4(const Node *n, void *y_, const void *const *in, unsigned moves
   float *y = y_, same[2][16];
   const float *a = moves & 2 ? in[1] : broadcast_stay(same[0], in[1]);
   const float *b = moves & 4 ? in[2] : broadcast_stay(same[1], in[2]);
-  size_t step_c = moves & 1, step_a = moves >> 1 & 1, step_b = moves >> 2 & 1, i = 0;
-  for (; step_c && i + 4 <= count; i += 4) {
+  size_t step_a = moves >> 1 & 1, step_b = moves >> 2 & 1, i = 0;
+  if (one_side(n, y, in, moves, count)) return;
+  for (; i + 4 <= count; i += 4) {
     i32x4 none = __builtin_convertvector(*(const u8x4 *)(condition + i), i32x4) == 0;
     f32x4_store(y + i, f32x4_select(none, f32x4_load(b + i * step_b), f32x4_load(a + i * step_a)));
   }
-  for (; i < count; i++) memcpy(y + i, condition[i * step_c] ? a + i * step_a : b + i * step_b, sizeof *y);
+  for (; i < count; i++) memcpy(y + i, condition[i] ? a + i * step_a : b + i * step_b, sizeof *y);
 }
 
 static void where_run(const Node *n) {

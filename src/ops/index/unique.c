@@ -1,5 +1,7 @@
 /* Unique: the distinct elements of x, or its distinct slices along an axis; where each occurs first; which of them each
  * element of x is; and how often each occurs. Computed ahead, since the shapes depend on x. */
+#include <string.h>
+
 #include "graph/compose.h"
 #include "kernels/number.h"
 #include "kernels/select.h"
@@ -9,38 +11,60 @@ enum { COMPARISON = 256, ELEMENT = 16 }; /* multiply-adds that take as long */
 
 /* x as (outer, dim, inner): its slices along the middle. */
 typedef struct Slices {
-  const void *data;
-  DType type;
+  const uint64_t *keys; /* of x's elements */
   size_t outer, dim, inner;
 } Slices;
 
-/* -1, 0 or 1; NaN is equal to itself and larger than all else. */
-static int compare_elements(const Slices *s, size_t a, size_t b) {
-  Numbers x, y;
-  numbers_load(&x, s->data, s->type, a, 1, 1);
-  numbers_load(&y, s->data, s->type, b, 1, 1);
-  if (dtype_is_float(s->type)) {
-    double p = x.floats[0], q = y.floats[0];
-    if (p != p || q != q) return (p != p) - (q != q);
-    return (p > q) - (p < q);
-  }
-  if (s->type == DTYPE_UINT64)
-    return ((uint64_t)x.ints[0] > (uint64_t)y.ints[0]) - ((uint64_t)x.ints[0] < (uint64_t)y.ints[0]);
-  return (x.ints[0] > y.ints[0]) - (x.ints[0] < y.ints[0]);
+/* Keys are in the order of their elements: -0 is equal to 0, and NaN to itself and larger than all else. */
+static uint64_t key_of(const Numbers *x, DType type) {
+  const uint64_t sign = (uint64_t)1 << 63;
+  if (type == DTYPE_UINT64) return (uint64_t)x->ints[0];
+  if (!dtype_is_float(type)) return (uint64_t)x->ints[0] ^ sign;
+  double number = x->floats[0] + 0.0;
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  if (number != number) return UINT64_MAX;
+  return bits & sign ? ~bits : bits | sign;
 }
 
+static uint64_t *keys_of(const void *data, DType type, size_t count, Arena *arena) {
+  uint64_t *keys = arena_alloc_array(arena, count, sizeof *keys);
+  for (size_t i = 0; keys && i < count; i++) {
+    Numbers x;
+    numbers_load(&x, data, type, i, 1, 1);
+    keys[i] = key_of(&x, type);
+  }
+  return keys;
+}
+
+/* Whether they are equal, or which comes first: -1, 0 or 1. */
 static int compare(const Slices *s, size_t a, size_t b) {
-  int order = 0;
-  for (size_t i = 0; i < s->outer * s->inner && !order; i++) {
-    size_t at = i / s->inner * s->dim * s->inner + i % s->inner;
-    order = compare_elements(s, at + a * s->inner, at + b * s->inner);
+  for (size_t i = 0; i < s->outer * s->inner; i++) {
+    const uint64_t *at = s->keys + i / s->inner * s->dim * s->inner + i % s->inner;
+    uint64_t p = at[a * s->inner], q = at[b * s->inner];
+    if (p != q) return p < q ? -1 : 1;
+  }
+  return 0;
+}
+
+static inline bool is_behind(const Slices *s, bool alone, size_t a, size_t b) {
+  return alone ? s->keys[a] > s->keys[b] : compare(s, a, b) > 0;
+}
+
+/* Merges runs of 1, 2, 4 … slices: equal ones stay in order. Gives the list, of the two, in which they end. */
+static inline size_t *sort(const Slices *s, bool alone, size_t *order, size_t *other) {
+  for (size_t i = 0; i < s->dim; i++) order[i] = i;
+  for (size_t run = 1; run < s->dim; run *= 2) {
+    for (size_t from = 0; from < s->dim; from += 2 * run) {
+      size_t middle = from + run < s->dim ? from + run : s->dim, end = middle + run < s->dim ? middle + run : s->dim;
+      for (size_t a = from, b = middle, to = from; to < end; to++)
+        other[to] = a < middle && (b == end || !is_behind(s, alone, order[a], order[b])) ? order[a++] : order[b++];
+    }
+    size_t *swap = order;
+    order = other;
+    other = swap;
   }
   return order;
-}
-
-static bool before(const void *context, size_t a, size_t b) {
-  int order = compare(context, a, b);
-  return order ? order < 0 : a < b;
 }
 
 /* What the outputs are made of: slice i belongs to group group[i]; group k has count[k] slices, the first of which is
@@ -73,15 +97,28 @@ static void find_groups(const Slices *s, const size_t *order, bool sorted, Group
   for (size_t i = 0; i < s->dim; i++) g->count[g->group[i]]++;
 }
 
+/* The groups of x's slices; what only their order needs lies in `scratch`. */
+static bool group_slices(Slices *s, const void *data, DType type, bool sorted, Groups *g, Arena *arena,
+                         Arena *scratch) {
+  size_t *order = arena_alloc_array(scratch, s->dim, sizeof *order);
+  size_t *other = arena_alloc_array(scratch, s->dim, sizeof *other);
+  s->keys = keys_of(data, type, s->outer * s->dim * s->inner, scratch);
+  if (!order || !other || !s->keys || !groups_new(g, arena, s->dim)) return false;
+  order = s->outer * s->inner == 1 ? sort(s, true, order, other) : sort(s, false, order, other);
+  find_groups(s, order, sorted, g);
+  return true;
+}
+
 static Status unique_compose(Compose *c) {
   Graph *g = c->graph;
   Node *n = c->node;
   Value *x = n->in[0];
-  Slices s = {.type = x->type, .outer = 1, .inner = 1};
+  Slices s = {.outer = 1, .inner = 1};
+  const void *data;
   Groups found = {0};
   int axis = 0;
   bool flat = node_attr(n, "axis", ATTR_INT) == NULL;
-  TRY(node_contents(n, 0, &s.data));
+  TRY(node_contents(n, 0, &data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
   else
@@ -89,10 +126,10 @@ static Status unique_compose(Compose *c) {
     s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
   TRY(work_compose(n, (double)s.dim * select_levels((double)s.dim) *
                           (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
-  size_t *order = arena_alloc_array(g->arena, s.dim, sizeof *order);
-  if (!order || !groups_new(&found, g->arena, s.dim)) return STATUS_OUT_OF_MEMORY;
-  select_best(order, s.dim, s.dim, before, &s);
-  find_groups(&s, order, node_int(n, "sorted", 1) != 0, &found);
+  Arena scratch = {.brief = true};
+  bool grouped = group_slices(&s, data, x->type, node_int(n, "sorted", 1) != 0, &found, g->arena, &scratch);
+  arena_free(&scratch);
+  if (!grouped) return STATUS_OUT_OF_MEMORY;
   const int64_t *lists[] = {found.first, found.group, found.count};
   for (int i = 1; i < n->out_count; i++) c->out[i] = emit_ints(g, lists[i - 1], (int)(i == 2 ? s.dim : found.groups));
   Value *from = flat ? emit(g, "Reshape", x, emit_ints(g, (int64_t[]){-1}, 1)) : x;

@@ -61,17 +61,19 @@ static Status range_infer(Node *n) {
   return ints_infer(n, &y);
 }
 
+#define RANGE(T)                                                                                                       \
+  do {                                                                                                                 \
+    T *to = n->out[0]->data, start = *(const T *)n->in[0]->data, delta = *(const T *)n->in[2]->data;                   \
+    for (size_t i = 0; i < count; i++) to[i] = start + (T)i * delta;                                                   \
+  } while (0)
+
 static void range_run(const Node *n) {
   size_t count = out_count(n, 0);
-  void *y = n->out[0]->data;
-  const void *start = n->in[0]->data, *delta = n->in[2]->data;
-  for (size_t i = 0; i < count; i++) {
-    switch (n->out[0]->type) {
-      case DTYPE_FLOAT32: ((float *)y)[i] = *(const float *)start + (float)i * *(const float *)delta; break;
-      case DTYPE_FLOAT64: ((double *)y)[i] = *(const double *)start + (double)i * *(const double *)delta; break;
-      case DTYPE_INT32: ((int32_t *)y)[i] = *(const int32_t *)start + (int32_t)i * *(const int32_t *)delta; break;
-      default: ((int64_t *)y)[i] = *(const int64_t *)start + (int64_t)i * *(const int64_t *)delta; break;
-    }
+  switch (n->out[0]->type) {
+    case DTYPE_FLOAT32: RANGE(float); break;
+    case DTYPE_FLOAT64: RANGE(double); break;
+    case DTYPE_INT32: RANGE(int32_t); break;
+    default: RANGE(int64_t); break;
   }
 }
 
