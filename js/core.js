@@ -146,10 +146,11 @@ export class Core {
   }
 
   /** @param {Protocol['run']['in']} args */
-  run({ graph, feeds, fetches, inputGradients = [] }) {
+  run({ graph, feeds, fetches, inputGradients = [], decode }) {
     for (const input of inputGradients) this.#run('input_gradient', this.#engine.constants.artifacts[graph], input);
     this.feed(graph, feeds);
-    this.#run('run', this.#engine.constants.artifacts[graph], fetches ? linesOf(fetches) : 0);
+    const which = this.#engine.constants.artifacts[graph];
+    this.#run(decode ? 'decode' : 'run', which, fetches ? linesOf(fetches) : 0, ...(decode ?? []));
     return this.#engine.outputs(this.#session);
   }
 

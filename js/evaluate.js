@@ -14,14 +14,14 @@ import { measuresOf, Tally } from './metrics.js';
  * @param {import('./data.js').Reader} [reader] of the data, where it is open
  */
 export async function evaluate({ ask, info }, data, options, reader) {
-  checkKeys('evaluate', options, ['batchSize', 'metrics', 'ema', 'signal']);
-  const { batchSize = 32, metrics, ema, signal } = options;
+  checkKeys('evaluate', options, ['batchSize', 'metrics', 'bytes', 'ema', 'signal']);
+  const { batchSize = 32, metrics, bytes, ema, signal } = options;
   checkWhole('batchSize', batchSize, 1);
   const {
     inputs,
     outputs: [{ name: lossName }],
   } = /** @type {GraphInfo} */ (info.eval);
-  const measures = measuresOf(info, metrics);
+  const measures = measuresOf(info, metrics, bytes);
   const { pair } = measures;
   const fetches = pair ? [lossName, pair.output] : [lossName];
   const batches = (reader ?? openData(data, inputs, batchSize, pair?.label)).read(undefined, 0);

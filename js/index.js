@@ -8,3 +8,4 @@ export { SampleStore } from './sample-store.js';
 export { TrainingSession } from './session.js';
 export { CheckpointStore } from './store.js';
 export { Tensor } from './tensor-of.js';
+export { generate, packText } from './text.js';

@@ -2,7 +2,7 @@
 
 import { checkEngineOptions } from './engine-options.js';
 import { later } from './later.js';
-import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS } from './opening.js';
+import { endProfiling, INSIDE, names, namesIn, needClient, open, ORT_OPTIONS } from './opening.js';
 import { runGraph, tensorsOf } from './run.js';
 
 /** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from './types.js' */
@@ -43,6 +43,10 @@ export class InferenceSession {
         : undefined;
       return new InferenceSession(client, info, maps);
     });
+  }
+
+  get [INSIDE]() {
+    return { ask: this.#client.ask, info: { model: this.#graph } };
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */

@@ -1,6 +1,6 @@
 /** What is told of a model beside its loss, and the running sums of both over batches. */
 
-import { invalid, nameOf } from './errors.js';
+import { checkWhole, invalid, nameOf } from './errors.js';
 import { largest, measureNamed, measureNames, visitRows } from './measures.js';
 import { Tensor } from './tensor.js';
 
@@ -18,11 +18,12 @@ import { Tensor } from './tensor.js';
  * @property {Pair} [pair]
  * @property {boolean} accuracy
  * @property {boolean} perplexity
+ * @property {number} [bytes] of the text, where bits for each are asked for
  * @property {Measure[]} measures
  * @property {CustomMetric[]} custom
  */
 
-const NAMES = ['loss', 'accuracy', 'perplexity'];
+const NAMES = ['loss', 'accuracy', 'perplexity', 'bits-per-byte'];
 
 /** @param {string} name */
 function named(name) {
@@ -42,18 +43,21 @@ function checkCustom(metric) {
  * What is asked for, and of which input and output.
  * @param {SessionInfo} info
  * @param {Metrics} [metrics]
+ * @param {number} [bytes] of the text
  * @returns {Measures}
  */
-export function measuresOf(info, metrics) {
+export function measuresOf(info, metrics, bytes) {
   const names = metrics?.filter((metric) => typeof metric === 'string');
   const custom = (metrics ?? []).filter((metric) => typeof metric !== 'string').map(checkCustom);
   const measures = (names ?? []).filter((name) => !NAMES.includes(name)).map(named);
   const graph = /** @type {GraphInfo} */ (info.train ?? info.eval);
   const perplexity = names?.includes('perplexity') ?? false;
-  if (perplexity && !graph.crossEntropy)
-    throw invalid(
-      'perplexity needs a loss that is cross-entropy without labelSmoothing, of which it is the exponential',
-    );
+  const exponential = names?.find((name) => name === 'perplexity' || name === 'bits-per-byte');
+  if (exponential && !graph.crossEntropy)
+    throw invalid(`${exponential} needs a loss that is cross-entropy without labelSmoothing, of which it is made`);
+  const bits = names?.includes('bits-per-byte') ?? false;
+  if (bits) checkWhole("bits-per-byte: evaluate's option bytes", bytes, 1);
+  else if (bytes !== undefined) throw invalid("evaluate: bytes is for the metric 'bits-per-byte'");
   const losses = graph.losses.length ? graph.losses : [{ name: graph.outputs[0].name, weight: 1 }];
   const accuracy = names?.includes('accuracy') ?? true;
   const ofClasses = metrics && accuracy ? 'accuracy' : measures.find(({ labels }) => labels === 'classes')?.name;
@@ -63,7 +67,7 @@ export function measuresOf(info, metrics) {
     (ofNumbers || custom.length ? numberPair(graph, info.predict, ofNumbers ?? custom[0].name) : undefined);
   if (ofNumbers && pair && !isTarget(pair.label))
     throw invalid(`${ofNumbers} needs numbers as labels: a float32 input named 'target'`);
-  return { losses, pair, accuracy, perplexity, measures, custom };
+  return { losses, pair, accuracy, perplexity, ...(bits && { bytes }), measures, custom };
 }
 
 /**
@@ -205,7 +209,14 @@ export class Tally {
   get means() {
     const loss = this.#mean(this.#totals, this.#weights);
     const custom = this.#measures.custom.map((metric) => [metric.name, resultOf(metric)]);
-    return { loss, ...this.#told(loss, this.#right, this.#labels, this.#measured), ...Object.fromEntries(custom) };
+    const { bytes } = this.#measures;
+    const bits = bytes && { 'bits-per-byte': (loss * this.#weights[0]) / Math.LN2 / bytes };
+    return {
+      loss,
+      ...this.#told(loss, this.#right, this.#labels, this.#measured),
+      ...bits,
+      ...Object.fromEntries(custom),
+    };
   }
 
   /** One of which nothing has counted adds nothing. @param {number[]} totals @param {number[]} weights */

@@ -12,6 +12,9 @@ import { copyExternal, readSource } from './source.js';
 /** @typedef {[name: string, which: PartName, source: Source]} PartSource */
 /** @import { Client } from './client.js' */
 
+/** What other parts of the package work with: how the engine is asked, and what it has told. */
+export const INSIDE = Symbol();
+
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
 export const ORT_OPTIONS = /** @type {const} */ ([
   'executionProviders',

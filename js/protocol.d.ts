@@ -171,9 +171,18 @@ export interface Protocol {
     };
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
-  /** `inputGradients`: names of inputs whose gradients, `<name>_grad`, are among the fetches. */
+  /**
+   * `inputGradients`: names of inputs whose gradients, `<name>_grad`, are among the fetches. `decode`: it is a run for a
+   * language model's next token, and what abi_session_decode is given beside the fetches.
+   */
   run: {
-    in: { graph: GraphName; feeds: PackedFeeds; fetches?: readonly string[]; inputGradients?: readonly string[] };
+    in: {
+      graph: GraphName;
+      feeds: PackedFeeds;
+      fetches?: readonly string[];
+      inputGradients?: readonly string[];
+      decode?: readonly [fromEnd: number, past: string, axis: number, length: number, goesOn: number];
+    };
     out: Outputs;
   };
   runFeatures: { in: PackedFeeds; out: NumberOutputs };

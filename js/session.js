@@ -3,7 +3,17 @@
 import { checkEngineOptions } from './engine-options.js';
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { later } from './later.js';
-import { endProfiling, names, namesIn, needClient, open, ORT_OPTIONS, PART_NAMES, sourcesOf } from './opening.js';
+import {
+  endProfiling,
+  INSIDE,
+  names,
+  namesIn,
+  needClient,
+  open,
+  ORT_OPTIONS,
+  PART_NAMES,
+  sourcesOf,
+} from './opening.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
 import { readSource } from './source.js';
@@ -21,8 +31,6 @@ import { bind, check, pack, Tensor } from './tensor.js';
 /** @import { Client } from './client.js' */
 /** @import { Place } from './place.js' */
 
-/** What other parts of the package work with: how the engine is asked, and what it has told. */
-export const INSIDE = Symbol();
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
 export class TrainingSession {

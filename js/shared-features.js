@@ -5,7 +5,7 @@ import { evaluate } from './evaluate.js';
 import { bytesIn, compute, namesOf, rowsOf, wishOf } from './features.js';
 import { measuresOf } from './metrics.js';
 import { fed } from './person.js';
-import { INSIDE } from './session.js';
+import { INSIDE } from './opening.js';
 import { bind, bytesOf } from './tensor.js';
 
 /** @import { FeatureEvent, Feeds, FitOptions, History } from './types.js' */

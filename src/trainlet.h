@@ -196,6 +196,19 @@ Status trainlet_session_run_features(TrainletSession *s);
  * own. A run of TRAINLET_TRAIN adds its gradients to those of the runs before. STATUS_INVALID_FEED,
  * STATUS_UNSUPPORTED_OP, STATUS_TOO_MUCH_WORK, STATUS_ABORTED. */
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches);
+/* A run of the eval or inference model for a language model's next token. */
+typedef struct TrainletDecode {
+  const char *fetches; /* names, one a line: the scores (…, V), of which one row is the only output of the run; then
+                          what the model has computed of the tokens so far, which stays here */
+  const char
+      *past;    /* inputs, one a line, "" for none: what is kept of the second fetch and those after it is for them */
+  int from_end; /* which row: so many before the last */
+  int axis, length; /* what is kept: the last `length` along the axis, with zeros before it where there are fewer */
+  bool goes_on;     /* these inputs are fed what the last decode has kept, not by trainlet_session_feed */
+} TrainletDecode;
+/* The errors of run, and STATUS_INVALID_ARGUMENT where nothing is kept, since an input was fed otherwise, or there is
+ * no such row. What is kept stays until the input is fed. */
+Status trainlet_session_decode(TrainletSession *s, TrainletPart part, const TrainletDecode *d);
 int trainlet_session_output_count(const TrainletSession *s); /* of the last run; the tensors of a sequence count */
 const TrainletTensor *trainlet_session_output(const TrainletSession *s,
                                               int i); /* valid until the next run; NULL past the last */

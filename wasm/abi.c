@@ -322,6 +322,12 @@ EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, co
   trainlet_session_run(s, (TrainletPart)which, fetches);
   return session_status(s);
 }
+EXPORT(abi_session_decode)
+Status abi_session_decode(TrainletSession *s, int which, const char *fetches, int from_end, const char *past, int axis,
+                          int length, int goes_on) {
+  const TrainletDecode d = {fetches, past, from_end, axis, length, goes_on != 0};
+  return trainlet_session_decode(s, (TrainletPart)which, &d), session_status(s);
+}
 EXPORT(abi_session_output_count) int abi_session_output_count(TrainletSession *s) {
   return trainlet_session_output_count(s);
 }

@@ -2,6 +2,7 @@
 
 import { rm } from 'node:fs/promises';
 import { compactArtifacts, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
+import { loraIn } from './adapter.js';
 import { engine } from './checkpoint.js';
 import {
   artifactsIn,
@@ -38,6 +39,7 @@ const OF_MODEL = [
 ];
 const ALSO_OF_MODEL = [
   'sample-weights',
+  'lora',
   'head',
   'head-at',
   'head-hidden',
@@ -66,6 +68,9 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
   --label-smoothing E  of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)
   --sample-weights     examples may count more or less, as by train --class-weight: the graphs have an input for it
+  --lora OPTIONS       adapters train, and the weights stay: KEY=VALUE joined by commas, as r=8,alpha=16,targets=q_proj,v_proj
+                       (keys: r, alpha, dropout, targets, exclude, modules-to-save, bias, init, rs-lora); or a PEFT adapter's
+                       adapter_config.json
   --head CLASS         a new last layer, for classes of one's own; given again for each of them, in their order
   --head-at NAME       the value that is the new layer's features (default: what the last layer with a weight reads)
   --head-hidden N      units of a layer before the new last one (default: 0, there is none)
@@ -95,6 +100,7 @@ export const ARTIFACTS_OPTIONS = {
   'ignore-index': { type: 'string' },
   'label-smoothing': { type: 'string' },
   'sample-weights': { type: 'boolean' },
+  lora: { type: 'string' },
   head: { type: 'string', multiple: true },
   'head-at': { type: 'string' },
   'head-hidden': { type: 'string' },
@@ -206,7 +212,8 @@ async function makeAsTold(model, values, ortFormat) {
     clipGradValue: number('clip-grad-value', values['clip-grad-value']),
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
-  const options = { loss, optimizer, head: headIn(values), ...lists, batch, batchNorm, untie, nominal, ortFormat };
+  const [head, lora] = [headIn(values), await loraIn(values.lora)];
+  const options = { loss, optimizer, head, lora, ...lists, batch, batchNorm, untie, nominal, ortFormat };
   return await makeArtifacts(model, options, await modelOptionsIn(model, values));
 }
 

@@ -9,8 +9,10 @@ import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
 import { EXTEND_HELP, EXTEND_OPTIONS, runExtend } from './extend.js';
+import { checkAdapterPlaces, writeAdapter } from './adapter.js';
 import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
 import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
+import { GENERATE_HELP, GENERATE_OPTIONS, runGenerate } from './generate.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
@@ -95,7 +97,8 @@ ${DATA_HELP}
                        artifacts --sample-weights made
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
                        end, since it has no room for the place in the data at which a stopped training continues
-  --force              although another process seems to train there`,
+  --adapter OUT        a folder for the adapter alone, as PEFT reads it; for what artifacts --lora made
+  --force              although another process seems to train there; with --adapter, over one that is there`,
     options: {
       ...DATA,
       epochs: { type: 'string', default: '1' },
@@ -106,9 +109,17 @@ ${DATA_HELP}
       augment: { type: 'string' },
       'class-weight': { type: 'string' },
       format: { type: 'string', default: 'trainlet' },
+      adapter: { type: 'string' },
       ...FORCE,
     },
     run: train,
+  },
+  generate: {
+    about: 'the tokens or the text with which a language model goes on',
+    takes: 'MODEL, DIR or COMPACT',
+    help: GENERATE_HELP,
+    options: { ...GENERATE_OPTIONS, ...MODEL_OPTIONS },
+    run: runGenerate,
   },
   'fine-tune': {
     about: "adapts a classifier to a person's few examples, and writes it only if nothing is worse than before",
@@ -343,13 +354,16 @@ async function train(place, values) {
   const validation = number('validation', values.validation, { least: 0, most: 1 });
   const classWeight = classWeightIn(values);
   const format = formatOf(values);
+  const { adapter, force } = values;
+  if (adapter) await checkAdapterPlaces(adapter, force);
   const { artifacts, checkpoint: file } = await neededTraining(place);
   const where = artifacts.trainModel ? place : file;
-  await withLock(place, file, values.force, async () => {
+  await withLock(place, file, force, async () => {
     const checkpoint = await checkpointIn(file); // before it is read
     await withSession(artifacts, async (session) => {
       const data = await readArrays(spec, 'train', session.trainingInputs, reading);
       if (lr !== undefined) await session.setLearningRate(lr);
+      if (adapter) await session.exportAdapter(); // refused now where there is none
       const since = performance.now();
       const { steps } = await fit(where, session, data, {
         epochs,
@@ -361,6 +375,7 @@ async function train(place, values) {
         checkpoint: { ...checkpoint, everyMs: 30_000 },
       });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));
+      if (adapter) await writeAdapter(adapter, await session.exportAdapter(), force);
       say(`${steps} steps in ${duration(performance.now() - since)}; ${where} holds the checkpoint`);
     });
   });

@@ -58,6 +58,7 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Er
   }
   f->shape = *shape;
   f->fed = true;
+  f->kept = false;
   f->text_bytes = text_bytes;
   if (sequence) sequence->came++;
   return strings ? f->text.data : f->block.data;

@@ -10,7 +10,8 @@
 typedef struct Feed {
   Value *input; /* an input of the unbound graph; an item's value belongs to no graph and has the shape fed */
   Shape shape;
-  bool fed; /* since the last run */
+  bool fed;  /* since the last run */
+  bool kept; /* by a decode (run/decode.c), for the next one */
   Block block;
   Block text; /* strings, each with a zero byte at its end */
   size_t text_bytes;

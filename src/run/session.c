@@ -298,7 +298,7 @@ static void take_loss(TrainletSession *s) {
   if (!isfinite(s->loss)) state_restore_statistics(&s->state, UNDO_RUN);
 }
 
-static Status run(TrainletSession *s, TrainletPart part, const char *fetches) {
+Status session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
   Model *m = session_model(s, part);
   if (!m) return s->error.status;
   arena_free(&s->fetch_arena);
@@ -315,7 +315,7 @@ static Status run(TrainletSession *s, TrainletPart part, const char *fetches) {
 
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
   session_enter(s);
-  return session_leave(s, run(s, part, fetches) == STATUS_OK);
+  return session_leave(s, session_run(s, part, fetches) == STATUS_OK);
 }
 
 int trainlet_session_output_count(const TrainletSession *s) { return s->fetched_count; }

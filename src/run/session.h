@@ -116,6 +116,8 @@ Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t)
 /* All that was announced for the model's next run has come; after the run nothing has. */
 Status session_check_feeds(TrainletSession *s, Model *m);
 void session_forget_feeds(Model *m);
+/* A public run without its entry and exit. */
+Status session_run(TrainletSession *s, TrainletPart part, const char *fetches);
 /* Runs a model once on what was fed; its outputs are those of the request. */
 Status session_run_model(TrainletSession *s, Model *m, Request *r);
 /* Runs steps of a program, timed where somebody wants that. */

@@ -174,6 +174,18 @@ static const char *any_name(Run *r, TrainletSession *s) {
   return input_below(&r->in, 2) && g && g->input_count ? g->inputs[0]->name : name;
 }
 
+static void decode(Run *r, TrainletSession *s) {
+  TrainletPart part = any_part(&r->in);
+  const char *input = any_name(r, s), *output = input_text(&r->in, r->text[1]);
+  TrainletDecode d = {.fetches = output,
+                      .past = input_below(&r->in, 2) ? input : "",
+                      .from_end = input_below(&r->in, 4) - 1,
+                      .axis = input_below(&r->in, 4) - 1,
+                      .length = input_below(&r->in, 6) - 1,
+                      .goes_on = input_below(&r->in, 2)};
+  trainlet_session_decode(s, part, &d);
+}
+
 static void feed_wrong(Run *r, TrainletSession *s) {
   int64_t dims[12];
   int rank = input_below(&r->in, 12) - 1, type = input_below(&r->in, 20);
@@ -404,7 +416,10 @@ static void call_session(Run *r, int which) {
     case 25: features(r, s); break;
     case 26: halves(r, s); break;
     case 27: compact(r, s); break;
-    case 28: trainlet_session_input_gradient(s, any_part(&r->in), any_name(r, s)); break;
+    case 28:
+      if (input_below(&r->in, 2)) decode(r, s);
+      else trainlet_session_input_gradient(s, any_part(&r->in), any_name(r, s));
+      break;
     default: export(r, s);
   }
   hold_sentence(trainlet_session_error(s));

@@ -1,0 +1,136 @@
+/** `trainlet generate`: what a language model goes on with, with the words of generate. */
+
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sentenceOf, TrainletError } from '../errors.js';
+import { generate, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
+import { adapterAt } from './adapter.js';
+import { trainingAt } from './files.js';
+import { stoppable } from './interrupt.js';
+import { modelOptionsIn } from './model-options.js';
+import { number, wholeNumber, wholeNumbers } from './options.js';
+import { UsageError } from './run-main.js';
+import { printable, say, warn } from './terminal.js';
+
+/** @import { GenerateOptions } from '../types.js' */
+/** @import { Command, Values } from './commands.js' */
+/**
+ * @typedef {object} Tokenizer what the module of --tokenizer exports
+ * @property {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} tokenize
+ * @property {(ids: number[]) => string | Promise<string>} detokenize
+ */
+
+export const GENERATE_HELP = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer MODULE [options]
+Prints the tokens, or the text, with which a language model goes on, as it is in MODEL, or trained in DIR or COMPACT.
+
+  --ids IDS            the tokens to go on from, joined by commas
+  --text TEXT          the text to go on from, with --tokenizer
+  --tokenizer MODULE   a JavaScript file that exports tokenize(text), which gives token ids, and detokenize(ids)
+  --adapter DIR        an adapter's folder, as PEFT and train --adapter write it; with MODEL its base
+  --max-tokens N       the most new tokens (20)
+  --temperature T      above 0: each token is drawn by its share (0: the best is taken)
+  --top-k K            of a temperature: only the K best are drawn from; 0: all (50)
+  --top-p P            of a temperature: only the likeliest that have this share together (1)
+  --repetition-penalty P how much less likely what is there already becomes (1: not at all)
+  --seed N             of a temperature: the same gives the same again (default: another each time)
+  --stop IDS           a token after which it ends, or several that follow each other, joined by commas; may be given again
+  --json               {"ids", "stopped", "text" with --tokenizer} at the end instead
+  --external-data FILE in which MODEL keeps data; may be given again
+  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`;
+
+/** @type {Command['options']} */
+export const GENERATE_OPTIONS = {
+  ids: { type: 'string' },
+  text: { type: 'string' },
+  tokenizer: { type: 'string' },
+  adapter: { type: 'string' },
+  'max-tokens': { type: 'string' },
+  temperature: { type: 'string' },
+  'top-k': { type: 'string' },
+  'top-p': { type: 'string' },
+  'repetition-penalty': { type: 'string' },
+  seed: { type: 'string' },
+  stop: { type: 'string', multiple: true },
+  json: { type: 'boolean' },
+};
+
+/** @param {string} place @param {Values} values */
+export async function runGenerate(place, values) {
+  const options = optionsIn(values);
+  const tokenizer = values.tokenizer && (await tokenizerAt(values.tokenizer));
+  const ids = await promptIn(values, tokenizer);
+  const session = await sessionAt(place, values);
+  try {
+    warn(session.warnings);
+    const onToken = values.json ? undefined : teller(tokenizer);
+    const made = await stoppable((signal) => generate(session, ids, { ...options, onToken, signal }));
+    if (!values.json) return say('');
+    const text = tokenizer && { text: await tokenizer.detokenize(made.ids) };
+    process.stdout.write(`${JSON.stringify({ ...made, ...text })}\n`);
+  } finally {
+    await session.release();
+  }
+}
+
+/** @param {Values} values @returns {GenerateOptions} */
+function optionsIn(values) {
+  const whole = (/** @type {string} */ name, /** @type {number} */ least) =>
+    values[name] === undefined ? undefined : wholeNumber(name, values[name], least);
+  return {
+    maxTokens: whole('max-tokens', 1),
+    temperature: number('temperature', values.temperature, { least: 0 }),
+    topK: whole('top-k', 0),
+    topP: number('top-p', values['top-p'], { least: 0, most: 1 }),
+    repetitionPenalty: number('repetition-penalty', values['repetition-penalty'], { least: 0 }),
+    seed: whole('seed', 0),
+    stop: values.stop?.map((/** @type {string} */ text) => wholeNumbers('stop', text, 0)),
+  };
+}
+
+/** @param {string} file @returns {Promise<Tokenizer>} */
+async function tokenizerAt(file) {
+  const found = await import(pathToFileURL(path.resolve(file)).href).catch((error) => {
+    throw new TrainletError('source-unreadable', `--tokenizer ${file}: ${sentenceOf(error)}`, { cause: error });
+  });
+  if (typeof found.tokenize === 'function' && typeof found.detokenize === 'function') return found;
+  throw new UsageError(`--tokenizer ${file}: it must export the functions tokenize and detokenize`);
+}
+
+/** @param {Values} values @param {Tokenizer | undefined} tokenizer */
+async function promptIn({ ids, text }, tokenizer) {
+  if ((ids === undefined) === (text === undefined)) throw new UsageError('either --ids or --text is needed');
+  if (ids !== undefined) return /** @type {number[]} */ (wholeNumbers('ids', ids, 0));
+  if (!tokenizer) throw new UsageError('--text needs --tokenizer');
+  return Array.from(await tokenizer.tokenize(text));
+}
+
+/** @param {string} place @param {Values} values */
+async function sessionAt(place, values) {
+  const [training, options] = [await trainingAt(place), await modelOptionsIn(place, values)];
+  const adapter = values.adapter && (await adapterAt(values.adapter));
+  if (!training && !adapter) return await InferenceSession.create(place, options);
+  const session = await TrainingSession.create(training?.artifacts ?? (await adapted(place, adapter, options)));
+  if (adapter) await session.loadAdapter(adapter);
+  return session;
+}
+
+/** @param {string} model @param {Awaited<ReturnType<typeof adapterAt>>} adapter @param {import('../types.js').EngineOptions} options */
+async function adapted(model, adapter, options) {
+  const lora = JSON.parse(Buffer.from(adapter['adapter_config.json']).toString());
+  return await generateArtifacts(model, { ...options, loss: { type: 'cross-entropy', axis: -1 }, lora });
+}
+
+/** Prints what each token adds: of text, once its characters are whole. @param {Tokenizer | undefined} tokenizer */
+function teller(tokenizer) {
+  /** @type {number[]} */
+  const made = [];
+  let told = '';
+  return async (/** @type {number} */ id) => {
+    made.push(id);
+    const text = tokenizer ? await tokenizer.detokenize([...made]) : made.join(' ');
+    if (text.endsWith('\ufffd') || !text.startsWith(told)) return;
+    const lines = text.slice(told.length).split('\n');
+    process.stdout.write(lines.map(printable).join('\n'));
+    told = text;
+  };
+}
