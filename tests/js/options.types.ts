@@ -11,13 +11,15 @@ import type { CACHE_KEYS, CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, EMA_KEYS, FIT_KE
 import type { FEATURE_STORE_KEYS } from '../../js/kept-features.js';
 import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
 import type { SPLIT_KEYS } from '../../js/split.js';
+import type { GENERATE_KEYS } from '../../js/generate.js';
+import type { PACK_KEYS } from '../../js/pack-text.js';
 import type { GROUP_KEYS } from '../../js/session.js';
 import type { STORE_KEYS } from '../../js/samples.js';
 import type { SCHEDULE_KEYS } from '../../js/schedule.js';
 import type { ORT_OPTIONS } from '../../js/opening.js';
 import type {
   ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
-  FeatureStoreOptions, FitOptions, ImageOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,
+  FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,
   SessionOptions, StepOptions, ValidationSplit,
 } from '../../js/types.js';
 
@@ -50,6 +52,8 @@ holds<Names<typeof EARLY_STOPPING_KEYS, NonNullable<FitOptions['earlyStopping']>
 holds<Names<typeof BUDGET_KEYS, Budget>>(true);
 holds<Names<typeof EMA_KEYS, NonNullable<FitOptions['ema']>>>(true);
 holds<Names<typeof SPLIT_KEYS, ValidationSplit>>(true);
+holds<Names<typeof GENERATE_KEYS, GenerateOptions>>(true);
+holds<Names<typeof PACK_KEYS, PackOptions>>(true);
 holds<Names<typeof GROUP_KEYS, ParameterGroup>>(true);
 holds<Names<typeof CHECKPOINT_KEYS, NonNullable<FitOptions['checkpoint']>>>(true);
 holds<Same<Listed<'constant'>, keyof Declared<'constant'>>>(true);
