@@ -53,12 +53,13 @@ const isPast = ({ name, dims }) => /^past(_key_values)?[._]/.test(name) && dims.
 const pastOf = (where) => (input) => {
   const free = input.dims.flatMap((dim, i) => (i && typeof dim === 'string' ? [i] : []));
   if (free.length === 1) return { input, axis: free[0] };
-  throw invalid(
-    `${where}: input '${input.name}' (${describeInfo(input)}) must have one free dim beside the batch, that of earlier tokens`,
-  );
+  throw invalid(`${where}: input '${input.name}' (${describeInfo(input)}) must have one free dim beside the batch`);
 };
 
-/** Whole numbers as a tensor for an input. @param {ValueInfo} input @param {ArrayLike<number>} values @param {number[]} dims */
+/**
+ * Whole numbers as a tensor for an input.
+ * @param {ValueInfo} input @param {ArrayLike<number>} values @param {number[]} dims
+ */
 export function tensorFor({ name, type }, values, dims) {
   const array = arrayOf(type);
   if (!array || (/at/.test(type) && !/32|64/.test(type)))

@@ -56,7 +56,8 @@ export async function generate(session, ids, options = {}) {
 /** @param {readonly number[]} all */
 const outOfRange = (all) =>
   invalid(
-    `generate: there are no scores after ${all.length} tokens: one is none of the vocabulary, or the model has fewer positions`,
+    `generate: there are no scores after ${all.length} tokens: one is none of the vocabulary, ` +
+      'or the model has fewer positions',
   );
 
 /** @param {string} what @param {unknown} ids @returns {number[]} */
@@ -202,7 +203,7 @@ class Reader {
     return await this.#decode(feeds, size - length, false);
   }
 
-  // ── With a cache: one token, behind the keys and values of those before it, which have zeros before them that the mask hides ──
+  // ── With a cache: one token behind the keys and values of those before it; the mask hides the zeros before these ──
 
   /** @param {readonly number[]} all */
   async #first(all) {

@@ -1,4 +1,4 @@
-/** Token ids of texts as the examples that a language model learns from: windows of one length, each token with the next as its label. */
+/** Texts as the examples that a language model learns from: windows of token ids, each with the next as its label. */
 
 import { decoderOf, emptyFor, tensorFor } from './decoder.js';
 import { checkKeys, checkWhole, invalid, nameOf } from './errors.js';

@@ -62,7 +62,10 @@ function softmax(scores) {
   return powers.map((power) => power / sum);
 }
 
-/** Leaves out the least likely, as long as those left have `share` of all. @param {Float64Array} p @param {number} share */
+/**
+ * Leaves out the least likely, as long as those left have `share` of all.
+ * @param {Float64Array} p @param {number} share
+ */
 function withoutTail(p, share) {
   const order = Array.from(p.keys()).filter((i) => p[i] > 0);
   order.sort((a, b) => p[a] - p[b]);

@@ -12,7 +12,7 @@ import { number, wholeNumber, wholeNumbers } from './options.js';
 import { UsageError } from './run-main.js';
 import { printable, say, warn } from './terminal.js';
 
-/** @import { GenerateOptions } from '../types.js' */
+/** @import { EngineOptions, GenerateOptions } from '../types.js' */
 /** @import { Command, Values } from './commands.js' */
 /**
  * @typedef {object} Tokenizer what the module of --tokenizer exports
@@ -33,7 +33,7 @@ Prints the tokens, or the text, with which a language model goes on, as it is in
   --top-p P            of a temperature: only the likeliest that have this share together (1)
   --repetition-penalty P how much less likely what is there already becomes (1: not at all)
   --seed N             of a temperature: the same gives the same again (default: another each time)
-  --stop IDS           a token after which it ends, or several that follow each other, joined by commas; may be given again
+  --stop IDS           a token after which it ends, or some that follow each other, joined by commas; may be given again
   --json               {"ids", "stopped", "text" with --tokenizer} at the end instead
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`;
@@ -114,7 +114,7 @@ async function sessionAt(place, values) {
   return session;
 }
 
-/** @param {string} model @param {Awaited<ReturnType<typeof adapterAt>>} adapter @param {import('../types.js').EngineOptions} options */
+/** @param {string} model @param {Awaited<ReturnType<typeof adapterAt>>} adapter @param {EngineOptions} options */
 async function adapted(model, adapter, options) {
   const lora = JSON.parse(Buffer.from(adapter['adapter_config.json']).toString());
   return await generateArtifacts(model, { ...options, loss: { type: 'cross-entropy', axis: -1 }, lora });

@@ -1,4 +1,4 @@
-// `trainlet generate`, and adapters at the command line: the words of generate, artifacts with --lora, a PEFT folder from train.
+// `trainlet generate`, and adapters at the command line: artifacts with --lora, a PEFT folder from train.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

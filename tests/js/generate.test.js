@@ -1,4 +1,4 @@
-// Text of language models: the tokens and the probabilities of transformers, in every form in which such models are exported.
+// Text of language models: transformers' tokens and probabilities, in every form in which such models are exported.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
