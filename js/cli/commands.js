@@ -98,6 +98,7 @@ ${DATA_HELP}
   --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
                        end, since it has no room for the place in the data at which a stopped training continues
   --adapter OUT        a folder for the adapter alone, as PEFT reads it; for what artifacts --lora made
+  --adapter-prefix P   what its modules' names begin with here and not in PyTorch, as model. of a wrapper
   --force              although another process seems to train there; with --adapter, over one that is there`,
     options: {
       ...DATA,
@@ -110,6 +111,7 @@ ${DATA_HELP}
       'class-weight': { type: 'string' },
       format: { type: 'string', default: 'trainlet' },
       adapter: { type: 'string' },
+      'adapter-prefix': { type: 'string' },
       ...FORCE,
     },
     run: train,
@@ -354,7 +356,8 @@ async function train(place, values) {
   const validation = number('validation', values.validation, { least: 0, most: 1 });
   const classWeight = classWeightIn(values);
   const format = formatOf(values);
-  const { adapter, force } = values;
+  const { adapter, 'adapter-prefix': prefix, force } = values;
+  if (prefix && !adapter) throw new UsageError('--adapter-prefix: it is for --adapter OUT');
   if (adapter) await checkAdapterPlaces(adapter, force);
   const { artifacts, checkpoint: file } = await neededTraining(place);
   const where = artifacts.trainModel ? place : file;
@@ -363,7 +366,7 @@ async function train(place, values) {
     await withSession(artifacts, async (session) => {
       const data = await readArrays(spec, 'train', session.trainingInputs, reading);
       if (lr !== undefined) await session.setLearningRate(lr);
-      if (adapter) await session.exportAdapter(); // refused now where there is none
+      if (adapter) await session.exportAdapter({ prefix }); // refused now, where it would be in the end
       const since = performance.now();
       const { steps } = await fit(where, session, data, {
         epochs,
@@ -375,7 +378,7 @@ async function train(place, values) {
         checkpoint: { ...checkpoint, everyMs: 30_000 },
       });
       if (format !== 'trainlet') await checkpoint.store.save(checkpoint.name, await session.saveCheckpoint({ format }));
-      if (adapter) await writeAdapter(adapter, await session.exportAdapter(), force);
+      if (adapter) await writeAdapter(adapter, await session.exportAdapter({ prefix }), force);
       say(`${steps} steps in ${duration(performance.now() - since)}; ${where} holds the checkpoint`);
     });
   });
