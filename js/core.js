@@ -146,11 +146,10 @@ export class Core {
   }
 
   /** @param {Protocol['run']['in']} args */
-  run({ graph, feeds, fetches, inputGradients = [], decode }) {
+  run({ graph, feeds, fetches, inputGradients = [], call = 'run', more = [] }) {
     for (const input of inputGradients) this.#run('input_gradient', this.#engine.constants.artifacts[graph], input);
     this.feed(graph, feeds);
-    const which = this.#engine.constants.artifacts[graph];
-    this.#run(decode ? 'decode' : 'run', which, fetches ? linesOf(fetches) : 0, ...(decode ?? []));
+    this.#run(call, this.#engine.constants.artifacts[graph], fetches ? linesOf(fetches) : 0, ...more);
     return this.#engine.outputs(this.#session);
   }
 

@@ -259,9 +259,9 @@ class Reader {
   async #decode(feeds, fromEnd, goesOn) {
     const [{ past }, fetches, packed] = [this.#model, this.#fetches, pack(feeds)];
     const names = past.map(({ input }) => input.name).join('\n');
-    const decode = /** @type {const} */ ([fromEnd, names, past[0]?.axis ?? 0, this.#room, Number(goesOn)]);
+    const more = [fromEnd, names, past[0]?.axis ?? 0, this.#room, Number(goesOn)];
     readers.set(this.#ask, this);
-    const args = { graph: this.#graph, feeds: packed, fetches, decode };
+    const args = { graph: this.#graph, feeds: packed, fetches, call: /** @type {const} */ ('decode'), more };
     const outputs = /** @type {NumberOutputs} */ (await this.#ask('run', args, [packed.buffer], this.#signal));
     const { type, data } = outputs[fetches[0]];
     if (data instanceof Float32Array) return data;

@@ -172,8 +172,8 @@ export interface Protocol {
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
   };
   /**
-   * `inputGradients`: names of inputs whose gradients, `<name>_grad`, are among the fetches. `decode`: it is a run for a
-   * language model's next token, and what abi_session_decode is given beside the fetches.
+   * `inputGradients`: names of inputs whose gradients, `<name>_grad`, are among the fetches. `call` and `more`: it is a
+   * run for a language model's next token, and what abi_session_decode is given after the fetches.
    */
   run: {
     in: {
@@ -181,7 +181,8 @@ export interface Protocol {
       feeds: PackedFeeds;
       fetches?: readonly string[];
       inputGradients?: readonly string[];
-      decode?: readonly [fromEnd: number, past: string, axis: number, length: number, goesOn: number];
+      call?: 'run' | 'decode';
+      more?: readonly (number | string)[];
     };
     out: Outputs;
   };
