@@ -8,6 +8,7 @@ import { generate, generateArtifacts, InferenceSession, packText, Tensor, Traini
 import { padded } from '../../js/generate.js';
 import { probabilities } from '../../js/sampling.js';
 import { root } from '../../wasm/tools.mjs';
+import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'), 'utf8'));
@@ -175,6 +176,55 @@ test('what is refused says why', async () => {
   const pictures = await InferenceSession.create(readFileSync(join(root, 'tests/golden/mlp_small.onnx')), HERE);
   await assert.rejects(generate(pictures, [1]), /wanted a model of token ids, with an input 'input_ids'/);
   await pictures.release();
+});
+
+const LETTERS = 7;
+const TABLE = Float32Array.from({ length: LETTERS * LETTERS }, (_, i) => Math.sin(3 * i * i + 1));
+/** Which letter follows which: tokens (N, `length`) of int32 ─ Gather ─▶ scores, and what `more` makes of them. */
+const letters = (length, ...more) =>
+  message(
+    [1, 8],
+    [8, message([1, ''], [2, 17])],
+    [
+      7,
+      message(
+        [1, node('Gather', ['table', 'tokens'], 'scores')],
+        ...more.map((one) => [1, one]),
+        [2, 'letters'],
+        [5, tensor('table', { type: 'float32', dims: [LETTERS, LETTERS], data: TABLE })],
+        [11, info('tokens', 6, ['N', length])],
+        [12, info(more.length ? 'y' : 'scores', 1, ['N', length, LETTERS])],
+      ),
+    ],
+  );
+const rowOf = (id) => TABLE.slice(id * LETTERS, (id + 1) * LETTERS);
+const bestOf = (row) => row.indexOf(Math.max(...row));
+
+test('a model of one length is fed that length', async () => {
+  const session = await InferenceSession.create(letters(6), HERE);
+  const wanted = [bestOf(rowOf(2))];
+  while (wanted.length < 5) wanted.push(bestOf(rowOf(wanted.at(-1))));
+  assert.deepEqual((await generate(session, [4, 2], { maxTokens: 5 })).ids, wanted);
+  await assert.rejects(generate(session, [4, 2], { maxTokens: 6 }), {
+    code: 'invalid-argument',
+    message: 'generate: the model takes 6 tokens, and there are 7 now',
+  });
+  await session.release();
+});
+
+test('tokens behind the last are left out where the model looks at them', async () => {
+  const mean = node('ReduceMean', ['scores'], 'mean', attribute('axes', [1]));
+  const session = await InferenceSession.create(letters('T', mean, node('Add', ['scores', 'mean'], 'y')), HERE);
+  const ids = [4, 2];
+  const made = await generate(session, ids, { maxTokens: 20 });
+  for (const id of made.ids) {
+    const own = rowOf(ids.at(-1));
+    const row = own.map((one, i) => one + ids.reduce((sum, each) => sum + rowOf(each)[i], 0) / ids.length);
+    assert.equal(id, bestOf(row));
+    ids.push(id);
+  }
+  assert.deepEqual(await generate(session, [4, 2], { maxTokens: 20 }), made);
+  await session.release();
 });
 
 test('four sizes an octave', () => {
