@@ -22,6 +22,7 @@ import { describe, duration, Progress } from './progress.js';
 import { UsageError } from './run-main.js';
 import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
 import { complain, say, warn } from './terminal.js';
+import { checkText, readTexts, TEXT, TEXT_HELP } from './tokenizer.js';
 
 /**
  * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
@@ -86,6 +87,7 @@ Trains a training directory or a compact file, and writes the checkpoint, into D
 one ends at once); started again with the same data and options after that, it continues.
 
 ${DATA_HELP}
+${TEXT_HELP}
   --epochs N           passes over the data (1)
   --batch-size N       (32)
   --lr RATE            learning rate from here on
@@ -102,6 +104,7 @@ ${DATA_HELP}
   --force              although another process seems to train there; with --adapter, over one that is there`,
     options: {
       ...DATA,
+      ...TEXT,
       epochs: { type: 'string', default: '1' },
       'batch-size': { type: 'string', default: '32' },
       lr: { type: 'string' },
@@ -144,9 +147,10 @@ ${DATA_HELP}
 Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.
 
 ${DATA_HELP}
+${TEXT_HELP}
   --batch-size N       (32)
   --metrics NAMES      others, joined by commas: top-3-accuracy, f1, confusion-matrix …`,
-    options: { ...DATA, 'batch-size': { type: 'string', default: '32' }, metrics: { type: 'string' } },
+    options: { ...DATA, ...TEXT, 'batch-size': { type: 'string', default: '32' }, metrics: { type: 'string' } },
     run: evaluate,
   },
   export: {
@@ -345,10 +349,22 @@ function classWeightIn({ 'class-weight': text }) {
   return text.split(',').map((/** @type {string} */ one) => number('class-weight', one, { least: 0 }));
 }
 
+/**
+ * Texts, where there is a tokenizer for them, or arrays.
+ * @param {string} spec
+ * @param {'train' | 'test'} part
+ * @param {TrainingSession} session
+ * @param {Values} values
+ * @param {ReturnType<typeof readingOf>} reading
+ */
+const readSet = (spec, part, { trainingInputs }, values, reading) =>
+  values.tokenizer ? readTexts(spec, values, trainingInputs) : readArrays(spec, part, trainingInputs, reading);
+
 /** @param {string} place @param {Values} values */
 async function train(place, values) {
   const spec = needed(values, 'data');
   const reading = readingOf(values);
+  checkText(values);
   const epochs = wholeNumber('epochs', values.epochs, 1);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
@@ -364,7 +380,7 @@ async function train(place, values) {
   await withLock(place, file, force, async () => {
     const checkpoint = await checkpointIn(file); // before it is read
     await withSession(artifacts, async (session) => {
-      const data = await readArrays(spec, 'train', session.trainingInputs, reading);
+      const data = await readSet(spec, 'train', session, values, reading);
       if (lr !== undefined) await session.setLearningRate(lr);
       if (adapter) await session.exportAdapter({ prefix }); // refused now, where it would be in the end
       const since = performance.now();
@@ -412,10 +428,11 @@ async function fit(where, session, data, options) {
 async function evaluate(place, values) {
   const spec = needed(values, 'data');
   const reading = readingOf(values);
+  checkText(values);
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const { artifacts } = await neededTraining(place);
   await withSession(artifacts, async (session) => {
-    const data = await readArrays(spec, 'test', session.trainingInputs, reading);
+    const data = await readSet(spec, 'test', session, values, reading);
     const told = await session.evaluate(data, { batchSize, metrics: values.metrics?.split(',') });
     const isArray = (/** @type {[string, unknown]} */ [, value]) => Array.isArray(value);
     say(describe(Object.fromEntries(Object.entries(told).filter((each) => !isArray(each)))));

@@ -1,8 +1,5 @@
 /** `trainlet generate`: what a language model goes on with, with the words of generate. */
 
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { sentenceOf, TrainletError } from '../errors.js';
 import { generate, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
 import { adapterAt } from './adapter.js';
 import { trainingAt } from './files.js';
@@ -11,14 +8,11 @@ import { modelOptionsIn } from './model-options.js';
 import { number, wholeNumber, wholeNumbers } from './options.js';
 import { UsageError } from './run-main.js';
 import { printable, say, warn } from './terminal.js';
+import { tokenizerAt } from './tokenizer.js';
 
 /** @import { EngineOptions, GenerateOptions } from '../types.js' */
 /** @import { Command, Values } from './commands.js' */
-/**
- * @typedef {object} Tokenizer what the module of --tokenizer exports
- * @property {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} tokenize
- * @property {(ids: number[]) => string | Promise<string>} detokenize
- */
+/** @import { Tokenizer } from './tokenizer.js' */
 
 export const GENERATE_HELP = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer MODULE [options]
 Prints the tokens, or the text, with which a language model goes on, as it is in MODEL, or trained in DIR or COMPACT.
@@ -85,15 +79,6 @@ function optionsIn(values) {
     seed: whole('seed', 0),
     stop: values.stop?.map((/** @type {string} */ text) => wholeNumbers('stop', text, 0)),
   };
-}
-
-/** @param {string} file @returns {Promise<Tokenizer>} */
-async function tokenizerAt(file) {
-  const found = await import(pathToFileURL(path.resolve(file)).href).catch((error) => {
-    throw new TrainletError('source-unreadable', `--tokenizer ${file}: ${sentenceOf(error)}`, { cause: error });
-  });
-  if (typeof found.tokenize === 'function' && typeof found.detokenize === 'function') return found;
-  throw new UsageError(`--tokenizer ${file}: it must export the functions tokenize and detokenize`);
 }
 
 /** @param {Values} values @param {Tokenizer | undefined} tokenizer */

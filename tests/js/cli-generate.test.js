@@ -60,6 +60,41 @@ test('an adapter is trained, written as a folder, and answers with its base', as
   assert.match(again.stderr, /adapter_model.safetensors is there already; --force overwrites it/);
 });
 
+test("texts are learned with a tokenizer of one's own", async () => {
+  const adapted = ['--loss', 'cross-entropy', '--ignore-index', '-100', '--lora', 'r=4', '--lr', '0.02'];
+  await ok('artifacts', model('gpt2'), ...adapted, '-o', at('texts'));
+  const tokenizer = ['--tokenizer', at('tokenizer.mjs')];
+  const lines = [{ prompt: 'ABAB', answer: 'CDCDCDCD' }, { text: 'ABABCDCDCDCD' }].map((line) => JSON.stringify(line));
+  writeFileSync(at('lines.jsonl'), `${lines.join('\n')}\n\n`);
+  const data = ['--data', at('lines.jsonl'), ...tokenizer, '--length', '16', '--pad-token', '0'];
+  await ok('train', at('texts'), ...data, '--epochs', '60');
+  const made = ['--text', 'ABAB', ...tokenizer, '--max-tokens', '7'];
+  assert.equal(await ok('generate', at('texts'), ...made), 'CDCDCDC\n');
+  writeFileSync(at('one.txt'), 'ABABCDCDCDCD');
+  const told = await ok('eval', at('texts'), '--data', at('one.txt'), ...tokenizer, '--length', '11');
+  assert.match(told, /^loss 0\.\d+ +accuracy 100/);
+  const refused = async (args, code, message) => {
+    const found = await run('eval', at('texts'), ...args);
+    assert.equal(found.code, code, found.stderr);
+    assert.match(found.stderr, message);
+  };
+  await refused(['--data', at('one.txt'), '--length', '4'], 2, /--length: it is for --tokenizer MODULE/);
+  await refused(['--data', at('tokenizer.mjs'), ...tokenizer], 2, /must be a file .txt or .jsonl/);
+  await refused(
+    ['--data', at('one.txt'), ...tokenizer],
+    2,
+    /the longest text has 12 tokens, which give no window of 128/,
+  );
+  writeFileSync(at('odd.jsonl'), '{"text": "AB"}\n{"texts": 3}');
+  await refused(
+    ['--data', at('odd.jsonl'), ...tokenizer],
+    1,
+    /line 2: it has neither a text nor a prompt and an answer/,
+  );
+  writeFileSync(at('odd.jsonl'), '{"text": ');
+  await refused(['--data', at('odd.jsonl'), ...tokenizer], 1, /line 1: it is no JSON/);
+});
+
 test('what is refused', async () => {
   const refused = async (args, message) => {
     const { code, stderr } = await run(...args);

@@ -1,0 +1,87 @@
+/** Texts at the command line: a tokenizer of the user's own, and files of texts as examples for a language model. */
+
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sentenceOf, TrainletError } from '../errors.js';
+import { packText } from '../index.js';
+import { readData } from './files.js';
+import { wholeNumber } from './options.js';
+import { UsageError } from './run-main.js';
+
+/** @import { TextIds, ValueInfo } from '../types.js' */
+/** @import { Command, Values } from './commands.js' */
+/**
+ * @typedef {object} Tokenizer what the module of --tokenizer exports
+ * @property {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} tokenize
+ * @property {(ids: number[]) => string | Promise<string>} detokenize
+ */
+
+/** @type {Command['options']} */
+export const TEXT = {
+  tokenizer: { type: 'string' },
+  length: { type: 'string' },
+  'pad-token': { type: 'string' },
+};
+
+export const TEXT_HELP = `  --tokenizer MODULE   for a language model: a JavaScript file that exports tokenize(text), which gives token ids, and
+                       detokenize(ids); DATA is FILE.txt, one text, or FILE.jsonl, in each line an object with a text, or
+                       with a prompt and an answer, which alone is learned
+  --length N           tokens of an example of these (128)
+  --pad-token ID       fills the last example of a text up, which is left out otherwise`;
+
+/** @param {string} file @returns {Promise<Tokenizer>} */
+export async function tokenizerAt(file) {
+  const found = await import(pathToFileURL(path.resolve(file)).href).catch((error) => {
+    throw new TrainletError('source-unreadable', `--tokenizer ${file}: ${sentenceOf(error)}`, { cause: error });
+  });
+  if (typeof found.tokenize === 'function' && typeof found.detokenize === 'function') return found;
+  throw new UsageError(`--tokenizer ${file}: it must export the functions tokenize and detokenize`);
+}
+
+/** Refuses what is for texts alone. @param {Values} values */
+export function checkText(values) {
+  const stray = ['length', 'pad-token'].find((name) => values[name] !== undefined && !values.tokenizer);
+  if (stray) throw new UsageError(`--${stray}: it is for --tokenizer MODULE`);
+}
+
+/**
+ * The texts of a file as examples.
+ * @param {string} file @param {Values} values @param {readonly ValueInfo[]} inputs
+ */
+export async function readTexts(file, values, inputs) {
+  const { tokenize } = await tokenizerAt(values.tokenizer);
+  const ids = async (/** @type {string} */ text) => Array.from(await tokenize(text));
+  const text = Buffer.from(await readData(file)).toString();
+  /** @type {TextIds[]} */
+  const texts = [];
+  if (/\.txt$/i.test(file)) texts.push(await ids(text));
+  else if (!/\.(jsonl|ndjson)$/i.test(file))
+    throw new UsageError(`--data with --tokenizer must be a file .txt or .jsonl, not '${file}'`);
+  else
+    for (const [i, line] of text.split('\n').entries()) {
+      if (!line.trim()) continue;
+      const { text: whole, prompt, answer } = objectIn(file, i, line);
+      if (typeof whole === 'string') texts.push(await ids(whole));
+      else if (typeof prompt === 'string' && typeof answer === 'string')
+        texts.push({ prompt: await ids(prompt), answer: await ids(answer) });
+      else throw bad(`${file}, line ${i + 1}: it has neither a text nor a prompt and an answer`);
+    }
+  return await packText(texts, {
+    length: wholeNumber('length', values.length ?? '128', 1),
+    padTokenId: values['pad-token'] === undefined ? undefined : wholeNumber('pad-token', values['pad-token'], 0),
+    inputs,
+  });
+}
+
+/** @param {string} message @param {unknown} [cause] */
+const bad = (message, cause) => new TrainletError('source-unreadable', message, { cause });
+
+/** @param {string} file @param {number} i @param {string} line @returns {Record<string, unknown>} */
+function objectIn(file, i, line) {
+  try {
+    const value = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch (error) {
+    throw bad(`${file}, line ${i + 1}: it is no JSON: ${sentenceOf(error)}`, error);
+  }
+}
