@@ -1,10 +1,12 @@
-/** A session's LoRA adapter as the folder that Hugging Face's PEFT writes and reads. */
+/** A session's LoRA adapters: which there are and which is in use; as the folder that Hugging Face's PEFT has. */
 
-import { checkKeys, invalid, TrainletError } from './errors.js';
-import { readSafetensors, writeSafetensors } from './safetensors.js';
+import { checkKeys, invalid, nameOf, TrainletError } from './errors.js';
+import { floatsOf, readSafetensors, writeSafetensors } from './safetensors.js';
 import { Tensor } from './tensor.js';
 
-/** @import { AdapterFiles, AdapterSources, ExportAdapterOptions } from './types.js' */
+/** @import { AdapterFiles, Adapters, AdapterSources, ExportAdapterOptions } from './types.js' */
+/** @import { Ask, SessionInfo } from './protocol.js' */
+/** @import { Place } from './place.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @import { Floats } from './safetensors.js' */
 /**
@@ -20,6 +22,7 @@ import { Tensor } from './tensor.js';
 const PREFIX = 'base_model.model.';
 const TENSORS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
+const ONNX = 'adapter.onnx_adapter';
 
 /** @param {string} where @param {string | undefined} text @returns {Lora} */
 function loraIn(where, text) {
@@ -27,16 +30,22 @@ function loraIn(where, text) {
   throw invalid(`${where}: the session has no adapter: make its artifacts with the option lora`);
 }
 
+/** The names of A and B. @param {Module} module */
+const pairOf = ({ name, kind }) =>
+  (kind === 'embedding' ? ['lora_embedding_A', 'lora_embedding_B'] : ['lora_A.weight', 'lora_B.weight']).map(
+    (end) => `${name}.${end}`,
+  );
+
+/** @param {Pick<Lora, 'modules'>} lora @returns {Entry[]} */
+const matricesOf = ({ modules }) =>
+  modules.flatMap(pairOf).map((name) => ({ key: name, parameter: name, turned: false }));
+
 /**
  * The file's tensors, by the names that modules have in PyTorch.
  * @param {Lora} lora @param {TrainingSession} session
  */
 function entriesOf({ modules, others }, session) {
-  const entries = modules.flatMap(({ name, kind }) =>
-    (kind === 'embedding' ? ['lora_embedding_A', 'lora_embedding_B'] : ['lora_A.weight', 'lora_B.weight']).map(
-      (end) => ({ key: `${name}.${end}`, parameter: `${name}.${end}`, turned: false }),
-    ),
-  );
+  const entries = matricesOf({ modules });
   const adapted = new Set(modules.map(({ name }) => name));
   const rest = others.map(({ name, parameter, turned }) => ({ key: keyOf(name, adapted), parameter, turned }));
   const told = new Set([...entries, ...rest].map(({ parameter }) => parameter));
@@ -58,12 +67,15 @@ function transposed({ dims: [rows, columns], data }) {
 }
 
 /**
- * @param {TrainingSession} session @param {string | undefined} metadata @param {ExportAdapterOptions} [options]
- * @returns {Promise<AdapterFiles>}
+ * @param {TrainingSession} session @param {Inside} inside @param {ExportAdapterOptions} [options]
+ * @returns {Promise<Partial<AdapterFiles> | { [ONNX]: Uint8Array<ArrayBuffer> }>}
  */
-export async function exportAdapter(session, metadata, options = {}) {
-  checkKeys('exportAdapter', options, ['type', 'prefix', 'baseModel']);
-  const lora = loraIn('exportAdapter', metadata);
+export async function exportAdapter(session, inside, options = {}) {
+  checkKeys('exportAdapter', options, ['format', 'type', 'prefix', 'baseModel']);
+  const lora = loraIn('exportAdapter', inside.lora);
+  if (options.format === 'onnx') return await onnxAdapterOf(session, lora, options);
+  if (options.format !== undefined && options.format !== 'peft')
+    throw invalid(`exportAdapter: format is 'peft' or 'onnx', not ${nameOf(options.format)}`);
   const { type = 'float32', prefix = '', baseModel = null } = options;
   if (type !== 'float32' && type !== 'float16' && type !== 'bfloat16')
     throw invalid(`exportAdapter: type is 'float32', 'float16' or 'bfloat16', not ${String(type)}`);
@@ -79,6 +91,30 @@ export async function exportAdapter(session, metadata, options = {}) {
   }
   const config = JSON.stringify(configOf(lora, prefix, baseModel), null, 2);
   return { [TENSORS]: writeSafetensors(tensors, type), [CONFIG]: new TextEncoder().encode(config) };
+}
+
+/**
+ * The inputs of exportModel({ adapters: 'inputs' }), in which alpha / r is a part of the model.
+ * @param {TrainingSession} session @param {Lora} lora @param {ExportAdapterOptions} options
+ */
+async function onnxAdapterOf(session, lora, { type, prefix, baseModel }) {
+  if ([type, prefix, baseModel].some((one) => one !== undefined))
+    throw invalid("exportAdapter: type, prefix and baseModel are not for the format 'onnx'");
+  const matrices = new Set(matricesOf(lora).map(({ parameter }) => parameter));
+  const other = entriesOf(lora, session).find(({ parameter }) => !matrices.has(parameter));
+  if (other)
+    throw invalid(
+      `exportAdapter: '${other.parameter}' trains whole, and is no input of exportModel({ adapters: 'inputs' }): ` +
+        "an .onnx_adapter cannot hold it, PEFT's folder can",
+    );
+  /** @type {Map<string, Floats>} */
+  const tensors = new Map();
+  for (const name of matrices) {
+    const { data, dims } = await session.getParameter(name);
+    tensors.set(name, { dims: [...dims], data: /** @type {Float32Array} */ (data) });
+  }
+  const { writeOnnxAdapter } = await import('./onnx-adapter.js');
+  return { [ONNX]: writeOnnxAdapter(tensors) };
 }
 
 /** @param {Lora} lora @param {string} prefix @param {string | null} baseModel */
@@ -110,21 +146,131 @@ function configOf(lora, prefix, baseModel) {
 
 // ── and back ──
 
+/** @param {TrainingSession} session @param {Inside} inside @param {AdapterSources} files */
+export async function loadAdapter(session, inside, files) {
+  await Promise.all(written(session, await valuesIn(session, inside, files)));
+}
+
 /**
- * @param {TrainingSession} session @param {string | undefined} metadata @param {AdapterSources} files
- * @param {typeof import('./source.js').readSource} readSource
- * @returns {Promise<void>}
+ * What the files of an adapter have for each parameter.
+ * @param {TrainingSession} session @param {Inside} inside @param {AdapterSources} files
  */
-export async function loadAdapter(session, metadata, files, readSource) {
+async function valuesIn(session, { lora: metadata, readSource }, files) {
   const lora = loraIn('loadAdapter', metadata);
-  checkKeys('loadAdapter', files, [TENSORS, CONFIG]);
-  const { [TENSORS]: model, [CONFIG]: config } = files ?? {};
-  if (model === undefined) throw invalid(`loadAdapter: wanted { '${TENSORS}': … }, the file of an adapter`);
-  const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS);
+  checkKeys('loadAdapter', files, [TENSORS, CONFIG, ONNX]);
+  const { [TENSORS]: model, [CONFIG]: config, [ONNX]: onnx } = files ?? {};
+  if ((model === undefined) === (onnx === undefined))
+    throw invalid(`loadAdapter: wanted { '${TENSORS}': … } or { '${ONNX}': … }, the file of an adapter`);
   if (config !== undefined) checkScales(lora, parsed(await readSource(CONFIG, config, {})));
-  const values = matched(entriesOf(lora, session), tensors, session);
-  for (const [parameter, { dims, data }] of values)
-    await session.setParameter(parameter, new Tensor('float32', data, dims));
+  if (model) {
+    const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS);
+    return matched(entriesOf(lora, session), tensors, session);
+  }
+  const { readOnnxAdapter } = await import('./onnx-adapter.js');
+  const tensors = readOnnxAdapter(await readSource(ONNX, /** @type {any} */ (onnx), {}), ONNX, {
+    floatsOf,
+    TrainletError,
+  });
+  return matched(matricesOf(lora), tensors, session);
+}
+
+// ── several over one base ──
+
+/**
+ * @typedef {{ ask: Ask, info: SessionInfo, lora?: string, readSource: typeof import('./source.js').readSource,
+ * place: () => Partial<Place> | undefined }} Inside `place`: where the session's fit stands; none while it runs
+ */
+
+/** @param {Adapters} adapters @returns {Adapters} */
+const frozen = ({ names, active }) => Object.freeze({ names: Object.freeze(names), active: Object.freeze(active) });
+
+/** @param {string} where @param {unknown} name @returns {string} */
+function nameIn(where, name) {
+  if (typeof name === 'string' && name && !name.includes('\0')) return name;
+  throw invalid(`${where}: wanted the name of an adapter, not ${nameOf(name)}`);
+}
+
+/** @param {TrainingSession} session @param {Inside} inside @param {string} name @param {AdapterSources} [files] */
+export async function addAdapter(session, inside, name, files) {
+  const { ask } = inside;
+  nameIn('addAdapter', name);
+  const values = files ? await valuesIn(session, inside, files) : new Map();
+  await ask('tell', ['add_adapter', name]);
+  const lent = () => [ask('tell', ['lend_adapter', name]), ...written(session, values), returned(ask)];
+  if (values.size) await Promise.all(lent());
+  const { names, active } = session.adapters;
+  session.adapters = frozen({ names: [...names, name], active });
+}
+
+/** @param {Ask} ask */
+const returned = (ask) => ask('tell', ['return_adapter', 0]);
+
+/** Asks for it at once. @param {TrainingSession} session @param {Map<string, Floats>} values */
+const written = (session, values) =>
+  [...values].map(([name, { dims, data }]) => session.setParameter(name, new Tensor('float32', data, dims)));
+
+/**
+ * @param {TrainingSession} session @param {Inside} inside
+ * @param {string | null | Readonly<Record<string, number>>} adapter
+ */
+export async function useAdapter(session, { ask, info, lora, place: placeOf }, adapter) {
+  const isSum = typeof adapter === 'object' && adapter !== null;
+  const active = isSum ? { ...adapter } : adapter && nameIn('useAdapter', adapter);
+  if (adapter !== null && !isSum) nameIn('useAdapter', adapter);
+  const values = isSum ? await sumOf(session, ask, info, loraIn('useAdapter', lora), { ...adapter }) : new Map();
+  const place = placeOf();
+  if (!place) throw invalid('useAdapter: a fit of this session is running already');
+  const use = ask('tell', ['use_adapter', typeof adapter === 'string' ? adapter : 0]);
+  await Promise.all([use, ...written(session, values)]);
+  await ask('dropGrad', undefined);
+  place.standing = undefined; // of a fit that was cut short, with another adapter
+  session.adapters = frozen({ names: session.adapters.names, active });
+}
+
+/** @param {TrainingSession} session @param {Inside} inside @param {string} name */
+export async function deleteAdapter(session, { ask }, name) {
+  await ask('tell', ['delete_adapter', nameIn('deleteAdapter', name)]);
+  const { names, active } = session.adapters;
+  session.adapters = frozen({ names: names.filter((one) => one !== name), active });
+}
+
+/**
+ * What a sum of adapters has for each of their parameters.
+ * @param {TrainingSession} session @param {Ask} ask @param {SessionInfo} info @param {Lora} lora
+ * @param {Record<string, number>} weights
+ * @returns {Promise<Map<string, Floats>>}
+ */
+async function sumOf(session, ask, info, { modules }, weights) {
+  const wrong = Object.entries(weights).find(([, weight]) => !Number.isFinite(weight));
+  if (wrong) throw invalid(`useAdapter: the weight of '${wrong[0]}' is a number, not ${nameOf(wrong[1])}`);
+  if (!Object.keys(weights).length) throw invalid('useAdapter: a sum is of at least one adapter, { name: weight }');
+  const indices = info.adapted ?? [];
+  /** @param {string | 0} adapter */
+  const valuesOf = async (adapter) => {
+    const lend = ask('tell', ['lend_adapter', adapter]);
+    const values = indices.map((index) => ask('getParameter', index));
+    await Promise.all([lend, ...values, returned(ask)]);
+    return (await Promise.all(values)).map(({ data }) => /** @type {Float32Array} */ (data));
+  };
+  const [first, ...each] = await Promise.all([valuesOf(0), ...Object.keys(weights).map(valuesOf)]);
+  const { sumOfRank, sumOfValues } = await import('./adapter-sum.js');
+  const numbers = Object.values(weights);
+  const at = new Map(indices.map((index, i) => [info.parameters[index].name, i]));
+  const of = (/** @type {string} */ name) => each.map((values) => values[/** @type {number} */ (at.get(name))]);
+  const sums = new Map(
+    [...at].map(([name, i]) => {
+      const dims = session.parameters[indices[i]].dims;
+      return [name, { dims: [...dims], data: sumOfValues(first[i], of(name), numbers) }];
+    }),
+  );
+  for (const module of modules) {
+    const [a, b] = pairOf(module);
+    const pairs = of(a).map((matrix, i) => ({ a: matrix, b: of(b)[i] }));
+    const sum = sumOfRank(pairs, numbers, module.r);
+    Object.assign(/** @type {Floats} */ (sums.get(a)), { data: sum.a });
+    Object.assign(/** @type {Floats} */ (sums.get(b)), { data: sum.b });
+  }
+  return sums;
 }
 
 /** @param {Uint8Array} bytes @returns {Record<string, any>} */

@@ -1,7 +1,7 @@
 /** Mean loss and metrics of a data set, the next batch being prepared while the worker computes. */
 
 import { close, openData } from './data.js';
-import { checkKeys, checkSignal, checkWhole, TrainletError } from './errors.js';
+import { checkKeys, checkSignal, checkWhole, invalid, TrainletError } from './errors.js';
 import { measuresOf, Tally } from './metrics.js';
 
 /** @import { Dataset, EvaluateOptions } from './types.js' */
@@ -14,9 +14,11 @@ import { measuresOf, Tally } from './metrics.js';
  * @param {import('./data.js').Reader} [reader] of the data, where it is open
  */
 export async function evaluate({ ask, info }, data, options, reader) {
-  checkKeys('evaluate', options, ['batchSize', 'metrics', 'bytes', 'ema', 'signal']);
-  const { batchSize = 32, metrics, bytes, ema, signal } = options;
+  checkKeys('evaluate', options, ['batchSize', 'metrics', 'bytes', 'ema', 'adapter', 'signal']);
+  const { batchSize = 32, metrics, bytes, ema, adapter, signal } = options;
   checkWhole('batchSize', batchSize, 1);
+  if (ema && adapter !== undefined)
+    throw invalid('evaluate: the average (ema) is of the adapter in use: leave out one');
   const {
     inputs,
     outputs: [{ name: lossName }],

@@ -38,7 +38,7 @@ export const EMA_DECAY = 0.999;
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
 export const EMA_KEYS = /** @type {const} */ (['decay']);
 export const CACHE_KEYS = /** @type {const} */ (['maxBytes', 'store']);
-export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs']);
+export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs', 'base']);
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {
   checkKeys('fit', options, FIT_KEYS);

@@ -40,12 +40,13 @@ export const PART_NAMES = /** @type {const} */ ([
   'evalModel',
   'optimizerModel',
   'checkpointState',
+  'adapterState',
 ]);
 
 /**
  * @param {string} where
  * @param {Partial<Record<typeof PART_NAMES[number], Source>>} artifacts
- * @returns {PartSource[]} the engine's names of parts are those of the arguments, without their endings
+ * @returns {PartSource[]} the engine's names of parts are those of the arguments, without their endings, but for adapters
  */
 export function sourcesOf(where, artifacts) {
   needObject(`${where}: artifacts`, artifacts);

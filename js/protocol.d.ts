@@ -69,6 +69,9 @@ export interface SessionInfo {
   parameters: ParameterInfo[];
   optimizer: { type: string } | null;
   predict: string[];
+  /** Of a model with LoRA: its adapters, and the indices of the parameters of which each has values of its own. */
+  adapters?: { names: string[]; active: string | null };
+  adapted?: number[];
   /** Where the loss is outside: the outputs that take a gradient, and the inputs that gradients are given towards. */
   outside: { outputs: string[]; inputs: string[] } | null;
   warnings: string[];
@@ -105,9 +108,9 @@ export interface PropertyLimits {
 }
 
 export type GraphName = 'train' | 'eval' | 'model';
-export type PartName = GraphName | 'optimizer' | 'checkpoint' | 'compact';
-/** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones. */
-export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2';
+export type PartName = GraphName | 'optimizer' | 'checkpoint' | 'compact' | 'adapter';
+/** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones; `adapters`: Trainlet's, without the base. */
+export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2' | 'adapters';
 /** How a compact file has the parameters of two or more dims. */
 export type Weights = 'exact' | 'float16' | 'int8';
 /** Parameters: all, those that train, or these and the running statistics. */
@@ -212,7 +215,10 @@ export interface Protocol {
   resetGrad: { in: void; out: void };
   /** A call of abi_session_…, of which only an error is told. */
   tell: {
-    in: readonly [name: 'set_groups' | 'set_ema', ...args: (number | string)[]];
+    in: readonly [
+      name: 'set_groups' | 'set_ema' | `${'add' | 'use' | 'lend' | 'return' | 'delete'}_adapter`,
+      ...args: (number | string)[],
+    ];
     out: void;
   };
   /** A call of abi_session_… that gives JSON. */

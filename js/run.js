@@ -8,7 +8,7 @@ import { looksLikeTensor, mapNames } from './structure.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 
 /** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from './types.js' */
-/** @import { StepOptions, TensorLike, TypedArray } from './types.js' */
+/** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from './types.js' */
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
 
@@ -23,7 +23,13 @@ export const RUN_OPTIONS = /** @type {const} */ ([
 ]);
 /** And those of a graph with a loss. */
 export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
-export const PREDICT_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'labels', 'probabilities', 'threshold']);
+export const PREDICT_OPTIONS = /** @type {const} */ ([
+  ...RUN_OPTIONS,
+  'labels',
+  'probabilities',
+  'threshold',
+  'adapter',
+]);
 const LOOK_MS = 50;
 
 /**
@@ -32,7 +38,7 @@ const LOOK_MS = 50;
  * @param {GraphInfo} info
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
- * @param {StepOptions} [options]
+ * @param {StepOptions & PredictOptions} [options]
  * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
  * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
@@ -51,14 +57,34 @@ export async function runGraph(
   const act = async (/** @type {AbortSignal | undefined} */ signal) => {
     const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
     const gradients = gradientsOf(given);
+    const asking = lending(ask, /** @type {PredictOptions | undefined} */ (given)?.adapter);
     const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
     const bound = bind(feeds, info.inputs);
     const packed = ask.take?.(graph, bound) ?? pack(bound);
     const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
-    return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
+    return arrange(unpack(await asking('run', args, [packed.buffer], signal)));
   };
   return await withSignal(given, act, keys);
 }
+
+/**
+ * Asks with another adapter in the place of the one in use, nothing coming in between.
+ * @param {Ask} ask @param {string | null} [adapter] undefined: the one in use
+ * @returns {Ask}
+ */
+export const lending = (ask, adapter) =>
+  adapter === undefined
+    ? ask
+    : /** @type {any} */ (
+        async (/** @type {Parameters<Ask>} */ ...args) =>
+          (
+            await Promise.all([
+              ask('tell', ['lend_adapter', adapter === null ? 0 : String(adapter)]),
+              ask(...args),
+              ask('tell', ['return_adapter', 0]),
+            ])
+          )[1]
+      );
 
 /** @param {StepOptions} [options] */
 function gradientsOf({ inputGradients = [] } = {}) {
@@ -104,7 +130,8 @@ const isRunOptions = (value, keys) =>
   !Array.isArray(value) &&
   Object.entries(value).every(
     ([key, option]) =>
-      keys.includes(key) && (key === 'signal' ? isSignal(option) : option !== null && !looksLikeTensor(option)),
+      keys.includes(key) &&
+      (key === 'signal' ? isSignal(option) : (option !== null || key === 'adapter') && !looksLikeTensor(option)),
   );
 
 /**

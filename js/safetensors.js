@@ -82,7 +82,7 @@ function checkPlaces(file, places, bytes) {
 }
 
 /** @param {DataView} view @param {string} dtype @param {number} from @param {number} count */
-function floatsOf(view, dtype, from, count) {
+export function floatsOf(view, dtype, from, count) {
   const data = new Float32Array(count);
   for (let i = 0; i < count; i++) {
     const at = from + i * BYTES[dtype];

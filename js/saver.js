@@ -127,9 +127,10 @@ export class Saver {
    * @param {Moment & { ended?: boolean }} meta
    * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
    */
-  async #store({ store, name }, meta) {
+  async #store({ store, name, base = true }, meta) {
     try {
-      const bytes = await this.#ask('save', { optimizerState: true, format: 'trainlet', fit: this.#place.text });
+      const format = base ? 'trainlet' : 'adapters';
+      const bytes = await this.#ask('save', { optimizerState: true, format, fit: this.#place.text });
       await saveInTime(store, name, bytes, { ...meta });
       return undefined;
     } catch (error) {

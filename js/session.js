@@ -15,13 +15,13 @@ import {
   sourcesOf,
 } from './opening.js';
 import { PropertyBag } from './properties.js';
-import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { lending, PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
 import { readSource } from './source.js';
 import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
 
 /**
- * @import { AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
+ * @import { Adapters, AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
  * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from './types.js'
  */
 /**
@@ -29,6 +29,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * TrainingSessionOptions } from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
+/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { Place } from './place.js' */
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
@@ -58,6 +59,7 @@ export class TrainingSession {
     this.#place = place;
     this.#forward = outside?.forward;
     this.parameters = frozen(info.parameters);
+    this.adapters = /** @type {Adapters} */ (info.adapters ?? { names: [], active: null });
     this.properties = new PropertyBag(client.ask, properties, limits);
     this.trainingInputs = this.#train().inputs;
     this.trainingInputNames = names(info.train?.inputs);
@@ -192,7 +194,7 @@ export class TrainingSession {
     const here = new Error();
     try {
       const { evaluate } = await withData();
-      return await evaluate(this[INSIDE], data, options);
+      return await evaluate({ ...this[INSIDE], ask: lending(this.#ask, options?.adapter) }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
@@ -228,14 +230,42 @@ export class TrainingSession {
     return await (await later(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
   }
 
-  /** @param {ExportAdapterOptions} [options] */
-  async exportAdapter(options) {
-    return await (await withAdapter()).exportAdapter(this, this.#eval().lora, options);
+  /** @param {[options?: ExportAdapterOptions]} args @returns {Promise<any>} */
+  exportAdapter(...args) {
+    return this.#adapt('exportAdapter', args);
   }
 
-  /** @param {AdapterSources} files */
-  async loadAdapter(files) {
-    return await (await withAdapter()).loadAdapter(this, this.#eval().lora, files, readSource);
+  /** @param {[files: AdapterSources]} args */
+  loadAdapter(...args) {
+    return this.#adapt('loadAdapter', args);
+  }
+
+  /** @param {[name: string, files?: AdapterSources]} args */
+  addAdapter(...args) {
+    return this.#adapt('addAdapter', args);
+  }
+
+  /** @param {[adapter: string | null | Readonly<Record<string, number>>]} args */
+  useAdapter(...args) {
+    return this.#adapt('useAdapter', args);
+  }
+
+  /** @param {[name: string]} args */
+  deleteAdapter(...args) {
+    return this.#adapt('deleteAdapter', args);
+  }
+
+  /** @param {AdapterMethod} method @param {any[]} args */
+  async #adapt(method, args) {
+    const { lora } = this.#eval();
+    const act = (await later(() => import('./adapter.js')))[method];
+    const inside = {
+      ...this[INSIDE],
+      lora,
+      readSource,
+      place: () => (this.#fitting ? undefined : (this.#place ?? {})),
+    };
+    return await /** @type {any} */ (act)(this, inside, ...args);
   }
 
   async getMemoryPlan() {
@@ -304,7 +334,7 @@ export class TrainingSession {
 
   /** @param {CheckpointOptions} [options] */
   async saveCheckpoint(options = {}) {
-    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version']);
+    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version', 'base']);
     const [optimizerState, format] = [options.optimizerState ?? true, formatOf(options)];
     const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' });
     return await (this.#place?.between(save) ?? save());
@@ -360,8 +390,6 @@ export class TrainingSession {
 /** What goes through data sets. */
 const withData = () => later(() => import('./fit.js'));
 
-const withAdapter = () => later(() => import('./adapter.js'));
-
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
 
@@ -396,10 +424,11 @@ function checkGraph(graph) {
 }
 
 /** The engine's name of a checkpoint's format. @param {CheckpointOptions} options @returns {CheckpointFormat} */
-function formatOf({ format = 'trainlet', version }) {
-  if (format === 'trainlet' && version === undefined) return 'trainlet';
-  if (format === 'ort' && (version === undefined || version === 1 || version === 2)) return `ort${version ?? 2}`;
+function formatOf({ format = 'trainlet', version, base = true }) {
+  if (format === 'trainlet' && version === undefined) return base ? 'trainlet' : 'adapters';
+  if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
+    return `ort${version ?? 2}`;
   throw invalid(
-    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2, not '${format}'${version === undefined ? '' : ` with version ${version}`}`,
+    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2${base ? '' : ' and the base'}, not '${format}'${version === undefined ? '' : ` with version ${version}`}`,
   );
 }

@@ -468,6 +468,11 @@ export interface PredictOptions extends RunOptions {
    * `invalid-argument` where none did. Default: the class with the largest score, whatever its probability.
    */
   readonly threshold?: number | boolean;
+  /**
+   * Another adapter than the one in use, by its name, for this call alone; null: the base alone. Nothing of what trains
+   * changes by it. `invalid-argument` where there is none of that name.
+   */
+  readonly adapter?: string | null;
 }
 
 /** Options of `calibrate`. */
@@ -817,18 +822,41 @@ export interface AdapterFiles {
   'adapter_model.safetensors': Uint8Array<ArrayBuffer>;
   'adapter_config.json': Uint8Array<ArrayBuffer>;
 }
+/** The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`. */
+export interface OnnxAdapterFiles {
+  'adapter.onnx_adapter': Uint8Array<ArrayBuffer>;
+}
+/** One of PEFT's, or `adapter.onnx_adapter`. */
 export interface AdapterSources {
-  'adapter_model.safetensors': Source;
-  /** Checked against the artifacts' ranks and alphas, which the other file does not tell. Default: not checked. */
+  'adapter_model.safetensors'?: Source;
+  /** Checked against the artifacts' ranks and alphas, which the other files do not tell. Default: not checked. */
   'adapter_config.json'?: Source;
+  'adapter.onnx_adapter'?: Source;
 }
 export interface ExportAdapterOptions {
+  /**
+   * Default `peft`, its folder. `onnx`: one file in ONNX Runtime's own format (`LoraAdapter`, Python's
+   * `AdapterFormat`): A and B under the names of the inputs of `exportModel({ adapters: 'inputs' })`,
+   * as float32; alpha / r is in that model. It takes none of the options below, and cannot hold what trains whole.
+   */
+  format?: 'peft' | 'onnx';
   /** How numbers are kept; default `float32`. Half of the bytes are enough for most: `float16`, `bfloat16`. */
   type?: 'float32' | 'float16' | 'bfloat16';
   /** What the names of modules begin with and PyTorch's do not, as `'model.'` of a wrapper; default '': nothing. */
   prefix?: string;
   /** What the configuration says the base is called, for example `'HuggingFaceTB/SmolLM2-135M'`. Default: nothing. */
   baseModel?: string;
+}
+
+/** The adapters of a session. */
+export interface Adapters {
+  /** In the order in which they were added; the artifacts' own is called `default`. Empty without `lora`. */
+  readonly names: readonly string[];
+  /**
+   * What `useAdapter` was given last: a name, weights by name, or null; null too without `lora`, and where a checkpoint
+   * was saved while a sum was in use, which then answers until another is used.
+   */
+  readonly active: string | null | Readonly<Record<string, number>>;
 }
 
 export interface ArtifactOptions extends EngineOptions {
@@ -1247,6 +1275,11 @@ export function packText(texts: TextIds | readonly TextIds[], options: PackOptio
 export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */
   checkpointState: Source;
+  /**
+   * Of artifacts with `lora`, from `saveCheckpoint({ base: false })`: what adapters have, in the place of what
+   * `checkpointState` has. `checkpoint-mismatch` where it was saved over another base. Default: there is none.
+   */
+  adapterState?: Source;
   trainModel: Source;
   evalModel?: Source;
   optimizerModel?: Source;
@@ -1420,15 +1453,50 @@ export class TrainingSession {
    * ```js
    * for (const [name, bytes] of Object.entries(await session.exportAdapter())) await save(name, bytes);
    * ```
+   * It is the one in use. Or, with `format: 'onnx'`, ONNX Runtime's file of it; `invalid-argument` too where something
+   * trains whole.
    */
+  exportAdapter(options: ExportAdapterOptions & { format: 'onnx' }): Promise<OnnxAdapterFiles>;
   exportAdapter(options?: ExportAdapterOptions): Promise<AdapterFiles>;
   /**
-   * Gives the adapter the numbers of such a folder: of exportAdapter, or of PEFT. A module is found by its name, or by
+   * Gives the adapter in use the numbers of such a folder, or of an .onnx_adapter file: of exportAdapter, or of PEFT. A module is found by its name, or by
    * one that only has more, or less, before it. Moments of the optimizer are left as they are.
    * Errors: `source-unreadable` (a damaged file), `invalid-argument` (a tensor that is missing, too many or of another
    * shape, another rank or alpha); nothing has changed then.
    */
   loadAdapter(files: AdapterSources): Promise<void>;
+  /** Which there are, and which is in use: it trains, and is saved and exported. */
+  readonly adapters: Adapters;
+  /**
+   * Another adapter over the same base, with optimizer state of its own, of the ranks and alphas that the artifacts were
+   * made with. It begins as theirs did, adding nothing to the base, or with the numbers of such files as `loadAdapter`
+   * takes. Which is in use stays.
+   * ```js
+   * await session.addAdapter('work');
+   * await session.useAdapter('work');
+   * await session.fit(mails, { epochs: 2 });
+   * await session.predict({ input_ids }, { adapter: 'default' });
+   * ```
+   * Errors: `invalid-argument` (no `lora`, a name that is there already or has more than 1,024 bytes), those of
+   * `loadAdapter`, `out-of-memory`; then there is none more.
+   */
+  addAdapter(name: string, files?: AdapterSources): Promise<void>;
+  /**
+   * From here on this adapter trains, answers, and is saved and exported. Its moments and counts of steps are its own;
+   * learning rate, parameter groups and the random numbers are the session's. A fit that was cut short, its best
+   * parameters, the average that `ema` kept, and accumulated gradients are dropped.
+   *
+   * null takes the base alone: what trains whole is as in the `checkpointState` that the session was made with. Weights
+   * by name, `{ me: 0.7, work: 0.3 }`, take a sum: to each weight W the sum of w · s · B A of the adapters is added, or,
+   * where that has a higher rank than there is room for, the nearest of that rank (PEFT's add_weighted_adapter with
+   * `svd`); what trains whole is moved by w times what each adapter has moved it. It is computed at the call, and adapters
+   * that learn later do not change it. Neither trains: `invalid-argument`.
+   *
+   * Errors: `invalid-argument` (no such adapter, a weight that is not finite, a fit that is running).
+   */
+  useAdapter(adapter: string | null | Readonly<Record<string, number>>): Promise<void>;
+  /** Forgets an adapter. `invalid-argument` for the one in use, and where there is none of that name. */
+  deleteAdapter(name: string): Promise<void>;
   /**
    * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo
    * et al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })`
@@ -1557,9 +1625,16 @@ export interface CheckpointOptions {
   /** Whether the optimizer's moments and step count are saved; default true. */
   optimizerState?: boolean;
   /**
+   * false: of a session with `lora` the adapters alone, all of them, with their optimizer state: kilobytes, to be loaded
+   * as `adapterState` beside the artifacts. Whatever trains is among it; of the parameters that are not there is a hash.
+   * `invalid-argument` without `lora`, and with another format than `trainlet`. Default true.
+   */
+  base?: boolean;
+  /**
    * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
    * position of a fit, the state of the random numbers, bounds, groups, averages, the optimizer's state of frozen
-   * parameters and separate step counts of parameters, and it holds the learning rate only with the optimizer's state.
+   * parameters, separate step counts of parameters and adapters that are not in use, and it holds the learning rate only
+   * with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */
@@ -1688,6 +1763,8 @@ export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric =
   bytes?: number;
   /** Of the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
   ema?: boolean;
+  /** Another adapter than the one in use, or null, as in `predict`; not with `ema`, which is of the one in use. */
+  adapter?: string | null;
   /** Stops it, within a batch too, as the signal of a run does. */
   signal?: AbortSignal;
 }
@@ -1780,7 +1857,15 @@ export interface FitOptions {
    * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    */
-  checkpoint?: { store: CheckpointStore; name: string; everySteps?: number; everyMs?: number; everyEpochs?: number };
+  checkpoint?: {
+    store: CheckpointStore;
+    name: string;
+    everySteps?: number;
+    everyMs?: number;
+    everyEpochs?: number;
+    /** As of `saveCheckpoint`: false saves the adapters alone. */
+    base?: boolean;
+  };
   /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
   budget?: Budget;
   /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */

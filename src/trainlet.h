@@ -33,8 +33,8 @@ bool trainlet_use_memory(void *bytes, size_t count);
 /* How many of them, from the first on, have been in use so far: if no more are given, the same calls do the same. */
 size_t trainlet_memory_used(void);
 
-/* The files of a training session, (MODEL) the one of an inference session, and (COMPACT) one that stands for the four
- * of a training session. */
+/* The files of a training session, (MODEL) the one of an inference session, (COMPACT) one that stands for the four of a
+ * training session, and (ADAPTERS) a checkpoint of adapters alone, which needs a CHECKPOINT or COMPACT of its base. */
 typedef enum TrainletPart {
   TRAINLET_TRAIN,
   TRAINLET_EVAL,
@@ -42,6 +42,7 @@ typedef enum TrainletPart {
   TRAINLET_CHECKPOINT,
   TRAINLET_MODEL,
   TRAINLET_COMPACT,
+  TRAINLET_ADAPTERS,
 } TrainletPart;
 
 /* ---- artifacts: an inference model becomes train, eval and optimizer models and a checkpoint ---- */
@@ -272,6 +273,20 @@ bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
  * session is as it was before.
  */
 Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
+/* Adapters: of a model with LoRA there may be several, each with the values and optimizer state of what trained when
+ * the checkpoint was saved. ADD makes one that adds nothing yet, by a name of its own; USE takes one in use: it trains
+ * and is saved and exported from here on, while accumulated gradients, the best copy, the average and the position of a
+ * fit are dropped; with NULL the base alone is in use, which does not train. LEND puts one in its place (NULL: the base
+ * alone) and drops nothing, until RETURN: no step may come in between. DELETE forgets one that is not in use.
+ * STATUS_INVALID_ARGUMENT: a model without LoRA, a name that is there already or is not there. */
+typedef enum TrainletAdapter {
+  TRAINLET_ADAPTER_ADD,
+  TRAINLET_ADAPTER_USE,
+  TRAINLET_ADAPTER_LEND,
+  TRAINLET_ADAPTER_RETURN,
+  TRAINLET_ADAPTER_DELETE
+} TrainletAdapter;
+Status trainlet_session_adapter(TrainletSession *s, TrainletAdapter what, const char *name);
 /* From here on the optimizer's steps end with the float32 parameters whose names match the pattern clamped to at least
  * `least` and at most `most`, which may be infinite; the last pattern that matches wins. Saved in Trainlet's format.
  * STATUS_INVALID_ARGUMENT for least > most, NaN, and a pattern that matches none. */
@@ -337,8 +352,15 @@ const char *trainlet_checkpoint_writer(const void *bytes, size_t count);
 
 /* ---- files out ---- */
 
-/* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. These cannot hold data position and random state. */
-typedef enum TrainletFormat { TRAINLET_FORMAT_TRAINLET, TRAINLET_FORMAT_ORT_1, TRAINLET_FORMAT_ORT_2 } TrainletFormat;
+/* ORT_1: ONNX Runtime 1.16 and 1.17; ORT_2: 1.18 and later. These cannot hold data position and random state, nor
+ * adapters that are not in use. ADAPTERS: Trainlet's, of a session with LoRA, without the parameters that neither train
+ * nor are an adapter's; it is loaded as TRAINLET_ADAPTERS. */
+typedef enum TrainletFormat {
+  TRAINLET_FORMAT_TRAINLET,
+  TRAINLET_FORMAT_ORT_1,
+  TRAINLET_FORMAT_ORT_2,
+  TRAINLET_FORMAT_ADAPTERS
+} TrainletFormat;
 /* A checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS where training has made a value infinite
  * or NaN, STATUS_INVALID_ARGUMENT where the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);

@@ -76,9 +76,10 @@ static void put_constants(Printer *p) {
   printer_put(p, "],\"optimizers\":["), put_names(p, trainlet_optimizer_name);
   printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
   PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
-             {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL}, {"compact", TRAINLET_COMPACT});
+             {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL}, {"compact", TRAINLET_COMPACT},
+             {"adapter", TRAINLET_ADAPTERS});
   PUT_FIELDS(p, "formats", {"trainlet", TRAINLET_FORMAT_TRAINLET}, {"ort1", TRAINLET_FORMAT_ORT_1},
-             {"ort2", TRAINLET_FORMAT_ORT_2});
+             {"ort2", TRAINLET_FORMAT_ORT_2}, {"adapters", TRAINLET_FORMAT_ADAPTERS});
   PUT_FIELDS(p, "weights", {"exact", TRAINLET_WEIGHTS_EXACT}, {"float16", TRAINLET_WEIGHTS_FLOAT16},
              {"int8", TRAINLET_WEIGHTS_INT8});
   PUT_FIELDS(p, "which", {"all", TRAINLET_ALL}, {"trainable", TRAINLET_TRAINABLE},
@@ -422,6 +423,22 @@ EXPORT(abi_session_set_fit) Status abi_session_set_fit(TrainletSession *s, const
 }
 EXPORT(abi_session_best) Status abi_session_best(TrainletSession *s, int what) {
   return trainlet_session_best(s, (TrainletBest)what), session_status(s);
+}
+
+EXPORT(abi_session_add_adapter) Status abi_session_add_adapter(TrainletSession *s, const char *name) {
+  return trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, name), session_status(s);
+}
+EXPORT(abi_session_use_adapter) Status abi_session_use_adapter(TrainletSession *s, const char *name) {
+  return trainlet_session_adapter(s, TRAINLET_ADAPTER_USE, name), session_status(s);
+}
+EXPORT(abi_session_lend_adapter) Status abi_session_lend_adapter(TrainletSession *s, const char *name) {
+  return trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, name), session_status(s);
+}
+EXPORT(abi_session_return_adapter) Status abi_session_return_adapter(TrainletSession *s, const char *name) {
+  return trainlet_session_adapter(s, TRAINLET_ADAPTER_RETURN, name), session_status(s);
+}
+EXPORT(abi_session_delete_adapter) Status abi_session_delete_adapter(TrainletSession *s, const char *name) {
+  return trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, name), session_status(s);
 }
 
 EXPORT(abi_session_property_set_int)

@@ -33,6 +33,14 @@ typedef struct CheckpointGroup {
   float lr_scale, weight_decay, anchor;
 } CheckpointGroup;
 
+/* One of several adapters over one base that is not in use; of the one in use only the name. */
+typedef struct CheckpointAdapter {
+  const char *name;
+  CheckpointTensor *tensors;
+  CheckpointMoments *moments;
+  int count, moment_count;
+} CheckpointAdapter;
+
 typedef enum PropertyKind { PROPERTY_INT, PROPERTY_FLOAT, PROPERTY_STRING } PropertyKind;
 typedef struct Property {
   const char *name;
@@ -68,6 +76,13 @@ typedef struct Checkpoint {
   int average_count;
   CheckpointTensor *bases; /* to which parameters with an anchor are drawn */
   int base_count;
+  CheckpointAdapter *adapters;
+  int adapter_count;
+  const char *adapter;     /* the one in use; "": none, NULL: the only one */
+  CheckpointTensor *start; /* what adapters have, as it was before one trained */
+  int start_count;
+  bool alone; /* it holds what adapters have, over parameters with this hash */
+  uint32_t base;
 } Checkpoint;
 
 /* The one rule for readers and writers: a checkpoint is refused if two parameters, sets of moments, properties or best

@@ -41,12 +41,35 @@ Status property_check(const char *name, const char *value, Error *error) {
   return value ? check_text(value, PROPERTY_TEXT_MAX, what, error) : STATUS_OK;
 }
 
+static const char **room(size_t count, Arena *arena, Error *error) {
+  const char **names = ARENA_ARRAY(arena, const char *, count);
+  if (!names) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  return names;
+}
+
+static Status check_adapter(const CheckpointAdapter *a, Arena *arena, Error *error) {
+  size_t tensors = (size_t)a->count, moments = (size_t)a->moment_count;
+  const char **names = room(tensors + moments, arena, error);
+  if (!names) return error->status;
+  for (size_t i = 0; i < tensors; i++) names[i] = a->tensors[i].name;
+  TRY(check_unique(names, tensors, "parameters in an adapter", error));
+  for (size_t i = 0; i < moments; i++) names[i] = a->moments[i].parameter;
+  return check_unique(names, moments, "sets of moments in an adapter", error);
+}
+
+static Status check_adapters(const Checkpoint *c, Arena *arena, Error *error) {
+  const char **names = room((size_t)c->adapter_count, arena, error);
+  if (!names) return error->status;
+  for (int i = 0; i < c->adapter_count; i++) names[i] = c->adapters[i].name;
+  return check_unique(names, (size_t)c->adapter_count, "adapters", error);
+}
+
 Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   size_t tensors = (size_t)c->trainable_count + (size_t)c->frozen_count, moments = (size_t)c->moment_count, n = 0;
   size_t properties = (size_t)c->property_count, best = (size_t)c->best_count, averages = (size_t)c->average_count,
-         bases = (size_t)c->base_count;
-  const char **names = ARENA_ARRAY(arena, const char *, tensors + moments + properties + best + averages + bases);
-  if (!names) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+         bases = (size_t)c->base_count, start = (size_t)c->start_count;
+  const char **names = room(tensors + moments + properties + best + averages + bases + start, arena, error);
+  if (!names) return error->status;
   for (int i = 0; i < c->trainable_count; i++) names[n++] = c->trainable[i].name;
   for (int i = 0; i < c->frozen_count; i++) names[n++] = c->frozen[i].name;
   TRY(check_unique(names, tensors, "parameters", error));
@@ -58,6 +81,10 @@ Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   TRY(check_unique(names, averages, "averages of a parameter", error));
   for (size_t i = 0; i < bases; i++) names[i] = c->bases[i].name;
   TRY(check_unique(names, bases, "bases of a parameter", error));
+  for (size_t i = 0; i < start; i++) names[i] = c->start[i].name;
+  TRY(check_unique(names, start, "first values of a parameter", error));
+  for (int i = 0; i < c->adapter_count; i++) TRY(check_adapter(&c->adapters[i], arena, error));
+  TRY(check_adapters(c, arena, error));
   for (size_t i = 0; i < properties; i++) names[i] = c->properties[i].name;
   return check_unique(names, properties, "properties", error);
 }

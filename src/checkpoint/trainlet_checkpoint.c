@@ -21,7 +21,7 @@ static Status out_of_memory(Error *error) {
  *   ┌ 0D │ T L C K ┬ 10 │ version ┬ 1D │ CRC-32, 4 bytes ┬ 22 │ length │ body … ┐
  */
 
-enum { VERSION = 4, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
+enum { VERSION = 8, HEAD_MAX = 5 + 1 + 10 + 5 + 1 + 10 };
 static const uint8_t magic[] = {0x0D, 'T', 'L', 'C', 'K'};
 enum { TAG_VERSION = 0x10, TAG_CHECKSUM = 0x1D, TAG_BODY = 0x22 };
 
@@ -30,7 +30,7 @@ typedef struct Span {
 } Span;
 
 /* No checksum covers it: none that is read is one bit away from another. */
-static bool is_version(uint64_t version) { return version == 1 || version == 2 || version == VERSION; }
+static bool is_version(uint64_t version) { return version == 1 || version == 2 || version == 4 || version == VERSION; }
 
 static bool take_tag(Span *s, uint8_t tag) { return s->at < s->end && *s->at++ == tag; }
 
@@ -71,7 +71,7 @@ static Status open_envelope(Span *s, Error *error) {
     return corrupt(error, "the bytes are no checkpoint, neither Trainlet's nor ONNX Runtime's");
   s->at += count < sizeof magic ? count : sizeof magic;
   if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && !is_version(version))
-    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1, 2 and %d",
+    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1, 2, 4 and %d",
                    (unsigned long long)version, VERSION);
   if (!version || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
       !take_varint(s, &length))
@@ -206,6 +206,30 @@ static Status read_groups(const Trainlet__State *state, Arena *arena, Error *err
   return STATUS_OK;
 }
 
+static Status read_adapter(const Trainlet__Adapter *from, int64_t step, Arena *arena, Error *error,
+                           CheckpointAdapter *out) {
+  if (!has_name(from->name)) return corrupt(error, "the checkpoint has an adapter without a name");
+  out->name = from->name;
+  TRY(read_tensors(from->tensors, from->n_tensors, arena, error, &out->tensors, &out->count));
+  size_t moments = from->n_parameters;
+  if (moments > INT32_MAX || !(out->moments = ARENA_ARRAY(arena, CheckpointMoments, moments)))
+    return out_of_memory(error);
+  for (size_t i = 0; i < moments; i++) TRY(read_moments(from->parameters[i], step, arena, error, &out->moments[i]));
+  out->moment_count = (int)moments;
+  return STATUS_OK;
+}
+
+static Status read_adapters(const Trainlet__State *state, Arena *arena, Error *error, Checkpoint *out) {
+  size_t count = state->n_adapters;
+  if (count > INT32_MAX || !(out->adapters = ARENA_ARRAY(arena, CheckpointAdapter, count))) return out_of_memory(error);
+  for (size_t i = 0; i < count; i++) TRY(read_adapter(state->adapters[i], out->step, arena, error, &out->adapters[i]));
+  out->adapter_count = (int)count;
+  out->adapter = state->adapter;
+  out->alone = state->has_base_hash;
+  out->base = state->base_hash;
+  return read_tensors(state->start, state->n_start, arena, error, &out->start, &out->start_count);
+}
+
 static void read_run(const Trainlet__State *state, Checkpoint *out) {
   out->fit = state->fit;
   if (state->rng) {
@@ -237,6 +261,7 @@ Status trainlet_checkpoint_read(const uint8_t *bytes, size_t count, Arena *arena
   TRY(read_groups(state, arena, error, out));
   TRY(read_tensors(state->averages, state->n_averages, arena, error, &out->averages, &out->average_count));
   TRY(read_tensors(state->bases, state->n_bases, arena, error, &out->bases, &out->base_count));
+  TRY(read_adapters(state, arena, error, out));
   read_run(state, out);
   return checkpoint_check_names(out, arena, error);
 }
@@ -272,6 +297,21 @@ static bool write_tensors(const CheckpointTensor *from, int count, Arena *arena,
   return true;
 }
 
+static bool write_moments(const CheckpointMoments *moments, int count, int64_t step, Arena *arena, size_t *n,
+                          Trainlet__ParameterState ***out) {
+  MESSAGES(arena, Trainlet__ParameterState, trainlet__parameter_state__init, count, *n, *out);
+  for (int i = 0; i < count; i++) {
+    const CheckpointMoments *from = &moments[i];
+    Trainlet__ParameterState *to = (*out)[i];
+    to->param_name = text(from->parameter);
+    to->has_step = from->steps != step;
+    to->step = from->steps;
+    if (!write_tensors(from->moment, from->count, arena, &to->n_momentums, &to->momentums)) return false;
+    for (int k = 0; k < from->count; k++) to->momentums[k]->name = text(moment_names[k]);
+  }
+  return true;
+}
+
 static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
   if (!c->has_optimizer) return true;
   MESSAGES(arena, Trainlet__OptimizerGroup, trainlet__optimizer_group__init, 1, state->n_optimizer_groups,
@@ -282,18 +322,23 @@ static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *
   group->step = c->step;
   group->initial_learning_rate = c->initial_learning_rate;
   group->learning_rate = c->learning_rate;
-  MESSAGES(arena, Trainlet__ParameterState, trainlet__parameter_state__init, c->moment_count, group->n_parameters,
-           group->parameters);
-  for (int i = 0; i < c->moment_count; i++) {
-    const CheckpointMoments *from = &c->moments[i];
-    Trainlet__ParameterState *to = group->parameters[i];
-    to->param_name = text(from->parameter);
-    to->has_step = from->steps != c->step;
-    to->step = from->steps;
-    if (!write_tensors(from->moment, from->count, arena, &to->n_momentums, &to->momentums)) return false;
-    for (int k = 0; k < from->count; k++) to->momentums[k]->name = text(moment_names[k]);
+  return write_moments(c->moments, c->moment_count, c->step, arena, &group->n_parameters, &group->parameters);
+}
+
+static bool write_adapters(const Checkpoint *c, Arena *arena, Trainlet__State *state) {
+  MESSAGES(arena, Trainlet__Adapter, trainlet__adapter__init, c->adapter_count, state->n_adapters, state->adapters);
+  for (int i = 0; i < c->adapter_count; i++) {
+    const CheckpointAdapter *from = &c->adapters[i];
+    Trainlet__Adapter *to = state->adapters[i];
+    to->name = text(from->name);
+    if (!write_tensors(from->tensors, from->count, arena, &to->n_tensors, &to->tensors) ||
+        !write_moments(from->moments, from->moment_count, c->step, arena, &to->n_parameters, &to->parameters))
+      return false;
   }
-  return true;
+  state->adapter = text(c->adapter);
+  state->has_base_hash = c->alone;
+  state->base_hash = c->base;
+  return write_tensors(c->start, c->start_count, arena, &state->n_start, &state->start);
 }
 
 static int count_kind(const Checkpoint *c, PropertyKind kind) {
@@ -367,11 +412,12 @@ static void write_run(const Checkpoint *c, Trainlet__Rng *rng, Trainlet__DataPos
 }
 
 /* 1 where a reader of that version reads it right: bounds and steps of a parameter's own are of version 2, groups and
- * averages of version 4. */
+ * averages of version 4, adapters of version 8. */
 static uint64_t version_of(const Checkpoint *c) {
   bool own = c->bound_count > 0;
   for (int i = 0; c->has_optimizer && i < c->moment_count; i++) own |= c->moments[i].steps != c->step;
-  return c->group_count || c->average_count ? VERSION : own ? 2 : 1;
+  if (c->adapter || c->alone) return VERSION;
+  return c->group_count || c->average_count ? 4 : own ? 2 : 1;
 }
 
 static Status write_envelope(const Trainlet__State *state, uint64_t version, Error *error, Block *out,
@@ -403,7 +449,8 @@ static bool write_state(const Checkpoint *c, Arena *arena, Trainlet__State *stat
          write_groups(c, arena, state) &&
          write_tensors(c->averages, c->average_count, arena, &state->n_averages, &state->averages) &&
          write_tensors(c->bases, c->base_count, arena, &state->n_bases, &state->bases) &&
-         write_optimizer(c, arena, state) && write_properties(c, arena, state->properties);
+         write_adapters(c, arena, state) && write_optimizer(c, arena, state) &&
+         write_properties(c, arena, state->properties);
 }
 
 Status trainlet_checkpoint_write(const Checkpoint *checkpoint, Error *error, Block *out, size_t *out_bytes) {

@@ -153,6 +153,22 @@ static void put_warnings(Printer *p, const TrainletSession *s) {
   put_names(p, "warnings", &warning, warning != NULL), printer_put(p, ",");
 }
 
+static void put_adapters(Printer *p, const TrainletSession *s) {
+  const Adapters *all = &s->adapters;
+  if (!all->start) return;
+  printer_key(p, "adapters"), printer_put(p, "{"), printer_key(p, "names"), printer_put(p, "[");
+  for (const Adapter *a = all->first; a; a = a->next)
+    printer_put(p, a == all->first ? "" : ","), printer_string(p, a->name);
+  printer_put(p, "],"), printer_key(p, "active");
+  if (all->used) printer_string(p, all->used->name);
+  else printer_put(p, "null");
+  printer_put(p, "},"), printer_key(p, "adapted"), printer_put(p, "[");
+  const char *before = "";
+  for (int i = 0; i < s->state.count; i++)
+    if (s->state.parameters[i].adapted) printer_put(p, before), printer_int(p, i), before = ",";
+  printer_put(p, "],");
+}
+
 static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
   const Transition *t = &s->transition;
   size_t feeds = 0;
@@ -199,6 +215,7 @@ const char *trainlet_session_json(TrainletSession *s) {
   put_predict(&p, s);
   put_outside(&p, &s->outside);
   put_warnings(&p, s);
+  put_adapters(&p, s);
   put_memory(&p, s, taken);
   printer_put(&p, "}");
   return session_end_text(s, &p);

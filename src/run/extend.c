@@ -244,8 +244,8 @@ static Status drop_calibration(Checkpoint *c, Arena *arena) {
 
 /* A fit begins anew: the one that was cut short, and its best, were of fewer classes. */
 static Status widen_checkpoint(const Extension *e, Checkpoint *c, Arena *arena) {
-  c->fit = NULL;
-  c->best_count = 0;
+  c->fit = c->adapter = NULL;
+  c->best_count = c->adapter_count = c->start_count = 0;
   memset(c->position, 0, sizeof c->position);
   TRY(drop_calibration(c, arena));
   TRY(widen_all(e, c->trainable, c->trainable_count, arena));
@@ -257,6 +257,9 @@ static Status widen_checkpoint(const Extension *e, Checkpoint *c, Arena *arena) 
 
 static Status write_checkpoint(TrainletSession *s, const Extension *e, Arena *arena) {
   Checkpoint c;
+  if (s->adapters.first && (s->adapters.first->next || !s->adapters.used))
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a session with several adapters takes no more classes: use one, and delete the others");
   TRY(session_gather(s, true, TRAINLET_FORMAT_TRAINLET, arena, &c));
   if (widen_checkpoint(e, &c, arena) != STATUS_OK) return session_out_of_memory(s);
   return session_write_checkpoint(s, &c, TRAINLET_FORMAT_TRAINLET);

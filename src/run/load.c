@@ -18,13 +18,31 @@ PART(set_trainable, session_take_choice);
 PART(constants, constants_bind);
 PART(outside, outside_prepare);
 
-static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
+static Status read_whole(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
   if (ort_checkpoint_is(bytes, count)) {
     if (!part_ort_checkpoint_read) return part_missing(&s->error, "reader of ONNX Runtime's checkpoints");
     return part_ort_checkpoint_read(bytes, count, &s->external, arena, &s->error, &s->checkpoint);
   }
   if (!part_checkpoint_read) return part_missing(&s->error, "reader of Trainlet's checkpoints");
   return part_checkpoint_read(bytes, count, arena, &s->error, &s->checkpoint);
+}
+
+static Status read_checkpoint(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
+  TRY(read_whole(s, bytes, count, arena));
+  if (!s->checkpoint.alone) return STATUS_OK;
+  return error_set(
+      &s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+      "the checkpoint holds adapters alone: give it as adapterState, beside the checkpointState of its base");
+}
+
+static Status read_adapters(TrainletSession *s, const void *bytes, size_t count, Arena *arena) {
+  if (!part_checkpoint_read || ort_checkpoint_is(bytes, count))
+    return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                     "the adapterState is no checkpoint that saveCheckpoint({ base: false }) has written");
+  TRY(part_checkpoint_read(bytes, count, arena, &s->error, &s->over));
+  if (s->over.alone) return STATUS_OK;
+  return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                   "the adapterState is a whole checkpoint: give it as checkpointState");
 }
 
 static Graph *read_model(TrainletSession *s, int model, const void *bytes, size_t count, Arena *arena) {
@@ -68,6 +86,7 @@ static void forget_part(TrainletSession *s, TrainletPart part) {
     if (m == session_model_of(part) || (all && m != MODEL_INFERENCE)) s->models[m].graph = NULL;
   if (all || part == TRAINLET_CHECKPOINT) s->has_checkpoint = false;
   if (all || part == TRAINLET_OPTIMIZER) s->has_optimizer = false;
+  if (part == TRAINLET_ADAPTERS) s->has_over = false;
   arena_free(&s->parts[part]);
 }
 
@@ -105,8 +124,10 @@ static Status read_part(TrainletSession *s, TrainletPart part, const void *bytes
   if (part == TRAINLET_COMPACT) return read_compact(s, bytes, count, external_at(&s->external, bytes));
   if (part == TRAINLET_CHECKPOINT) TRY(read_checkpoint(s, bytes, count, arena));
   if (part == TRAINLET_OPTIMIZER) TRY(read_optimizer(s, bytes, count));
+  if (part == TRAINLET_ADAPTERS) TRY(read_adapters(s, bytes, count, arena));
   s->has_checkpoint |= part == TRAINLET_CHECKPOINT;
   s->has_optimizer |= part == TRAINLET_OPTIMIZER;
+  s->has_over |= part == TRAINLET_ADAPTERS;
   if (m >= 0) return take_graph(s, m, read_model(s, m, bytes, count, arena), arena);
   return s->error.status == STATUS_OK && budget_missed() ? STATUS_OUT_OF_MEMORY : s->error.status;
 }
@@ -115,7 +136,7 @@ static Status load(TrainletSession *s, TrainletPart part, const void *bytes, siz
   if (s->ready || s->spent)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session is %s: its parts cannot be loaded again",
                      s->ready ? "ready" : "spent");
-  if ((unsigned)part > TRAINLET_COMPACT)
+  if ((unsigned)part > TRAINLET_ADAPTERS)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no part number %d", (int)part);
   ExternalFile *file = external_at(&s->external, bytes);
   if (file && file->spent)
@@ -210,9 +231,25 @@ static Status take_anchors(TrainletSession *s) {
   return part_anchors(&s->state, &s->checkpoint, &s->arena, &s->error);
 }
 
+PART(lay_over, session_lay_over);
+PART(adapters, session_begin_adapters);
+
+static Status lay_over(TrainletSession *s) {
+  if (!s->has_over) return STATUS_OK;
+  return part_lay_over ? part_lay_over(s) : part_missing(&s->error, "several adapters");
+}
+
+/* A build without them has the one of the checkpoint. */
+static Status begin_adapters(TrainletSession *s) {
+  if (part_adapters) return part_adapters(s);
+  return s->checkpoint.adapter ? part_missing(&s->error, "several adapters") : STATUS_OK;
+}
+
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
+  TRY(lay_over(s));
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
+  TRY(begin_adapters(s));
   external_free_unused(&s->external); /* a checkpoint's is in the state now */
   if (train) TRY(state_add_gradients(&s->state, &s->error));
   if (train && outside_yield(train)) TRY(part_outside ? part_outside(s, train) : part_missing(&s->error, "forward"));

@@ -57,8 +57,12 @@ PART(training_info_write, session_write_algorithm);
 PART(onnx_write_training, onnx_write_training);
 PART(compact_write, compact_write);
 
+static bool is_ours(TrainletFormat format) {
+  return format == TRAINLET_FORMAT_TRAINLET || format == TRAINLET_FORMAT_ADAPTERS;
+}
+
 Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format) {
-  if (format == TRAINLET_FORMAT_TRAINLET)
+  if (is_ours(format))
     return part_checkpoint_write ? part_checkpoint_write(c, &s->error, &s->result, &s->result_bytes)
                                  : part_missing(&s->error, "writer of Trainlet's checkpoints");
   if (!part_ort_checkpoint_write) return part_missing(&s->error, "writer of ONNX Runtime's checkpoints");
@@ -66,8 +70,9 @@ Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, Trainle
 }
 
 /* Of what trains, and in our own format of what has trained: it goes on with them when it does again. */
-static bool keeps_moments(const Parameter *p, TrainletFormat format) {
-  return p->trainable || (format == TRAINLET_FORMAT_TRAINLET && p->moment[0] && p->steps);
+static bool keeps_moments(const TrainletSession *s, const Parameter *p, TrainletFormat format) {
+  if (is_ours(format) && p->adapted && !s->adapters.used) return false;
+  return p->trainable || (is_ours(format) && p->moment[0] && p->steps);
 }
 
 /* ONNX Runtime wants a first moment even of plain SGD, which keeps none: zeros. */
@@ -75,7 +80,7 @@ static Status gather_tensors(TrainletSession *s, bool optimizer_state, TrainletF
                              Checkpoint *c) {
   bool moments = optimizer_state && s->has_optimizer && s->models[MODEL_TRAIN].graph;
   bool none = moments && !s->state.moment_count;
-  if (none && format == TRAINLET_FORMAT_TRAINLET) moments = false;
+  if (none && is_ours(format)) moments = false;
   const void *zeros = none && moments ? arena_alloc(arena, s->state.gradient_count * sizeof(float)) : NULL;
   c->trainable = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
   c->frozen = ARENA_ARRAY(arena, CheckpointTensor, s->state.count);
@@ -88,6 +93,7 @@ static Status gather_tensors(TrainletSession *s, bool optimizer_state, TrainletF
   if (arena->failed) return out_of_memory(s);
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
+    if (c->alone && !is_over_base(p)) continue;
     if (p->trainable) c->trainable[c->trainable_count++] = tensor_of(p, p->data, p->name);
     else c->frozen[c->frozen_count++] = tensor_of(p, p->data, p->name);
     if (!isinf(p->least) || !isinf(p->most))
@@ -97,33 +103,50 @@ static Status gather_tensors(TrainletSession *s, bool optimizer_state, TrainletF
     if (p->base) c->bases[c->base_count++] = tensor_of(p, p->base, p->name);
     if (p->average && s->state.averaged) c->averages[c->average_count++] = tensor_of(p, p->average, p->name);
     if (p->best) c->best[c->best_count++] = tensor_of(p, p->best, p->name);
-    if (moments && keeps_moments(p, format)) c->moments[c->moment_count++] = moments_of(s, p, zeros);
+    if (moments && keeps_moments(s, p, format)) c->moments[c->moment_count++] = moments_of(s, p, zeros);
   }
+  return STATUS_OK;
+}
+
+PART(gather_adapters, session_gather_adapters);
+PART(base, session_base);
+
+/* Alone, they begin as their base has them. */
+static Status gather_adapters(TrainletSession *s, bool moments, Arena *arena, Checkpoint *c) {
+  if (!part_gather_adapters || !part_base) return part_missing(&s->error, "several adapters");
+  if (c->alone) c->base = part_base(s);
+  TRY(part_gather_adapters(s, moments, arena, c));
+  if (c->alone) c->start_count = 0;
   return STATUS_OK;
 }
 
 Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c) {
   if (!s->ready || !s->has_checkpoint)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no parameters to save");
-  if ((unsigned)format > TRAINLET_FORMAT_ORT_2)
+  if ((unsigned)format > TRAINLET_FORMAT_ADAPTERS)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "there is no checkpoint format number %d", (int)format);
+  if (format == TRAINLET_FORMAT_ADAPTERS && !s->adapters.start)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "the session has no adapters that could be saved alone: make its artifacts with the option lora");
   TRY(session_check_values(s));
   TRY(state_check_finite(&s->state, &s->error));
   if (!isfinite(s->lr) || s->lr < 0)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
-  *c = (Checkpoint){
-      .has_optimizer = optimizer_state || format == TRAINLET_FORMAT_TRAINLET, /* ours keeps the learning rate there */
-      .step = optimizer_state ? s->steps : 0,
-      .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate : s->optimizer.lr,
-      .learning_rate = s->lr,
-      .properties = s->properties,
-      .property_count = s->property_count,
-      .rng_seed = s->rng.seed,
-      .rng_step = s->rng.step,
-      .fit = s->checkpoint.fit};
+  *c = (Checkpoint){.alone = format == TRAINLET_FORMAT_ADAPTERS,
+                    .has_optimizer = optimizer_state || is_ours(format), /* ours keeps the learning rate there */
+                    .step = optimizer_state ? s->steps : 0,
+                    .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate
+                                                                         : s->optimizer.lr,
+                    .learning_rate = s->lr,
+                    .properties = s->properties,
+                    .property_count = s->property_count,
+                    .rng_seed = s->rng.seed,
+                    .rng_step = s->rng.step,
+                    .fit = s->checkpoint.fit};
   memcpy(c->position, s->checkpoint.position, sizeof c->position);
-  return gather_tensors(s, optimizer_state, format, arena, c);
+  TRY(gather_tensors(s, optimizer_state, format, arena, c));
+  return s->adapters.start && is_ours(format) ? gather_adapters(s, optimizer_state, arena, c) : STATUS_OK;
 }
 
 static Status save(TrainletSession *s, bool optimizer_state, TrainletFormat format) {
@@ -150,6 +173,9 @@ static Status compact(TrainletSession *s, TrainletWeights weights) {
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a compact file is made of a session with a training model and a checkpoint, before it is ready");
   TRY(constants_check_used(&s->constants, &s->error));
+  if (s->checkpoint.adapter || s->has_over)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "a compact file holds one adapter and its base: neither several adapters nor an adapterState");
   Compact all;
   all.train = train;
   all.eval = s->models[MODEL_EVAL].graph;

@@ -30,6 +30,7 @@ void trainlet_session_free(TrainletSession *s) {
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < feed_count(&s->models[m]); i++) feed_free(&s->models[m].feeds[i]);
   transition_free(&s->transition);
+  adapters_free(&s->adapters);
   state_free(&s->state);
   block_free(&s->result);
   block_free(&s->fit);
@@ -37,7 +38,7 @@ void trainlet_session_free(TrainletSession *s) {
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
   arena_free(&s->bag);
-  for (int i = 0; i <= TRAINLET_COMPACT; i++) arena_free(&s->parts[i]);
+  for (int i = 0; i <= TRAINLET_ADAPTERS; i++) arena_free(&s->parts[i]);
   arena_free(&s->chosen);
   external_free(&s->external);
   Arena arena = s->arena; /* s itself lies in it */
@@ -329,6 +330,9 @@ double trainlet_session_gradient_norm(const TrainletSession *s) { return s->grad
 
 static Status check_optimizer(TrainletSession *s) {
   if (!session_model(s, TRAINLET_TRAIN)) return s->error.status;
+  if (s->adapters.start && !s->adapters.used)
+    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "no adapter is in use that could train: the base alone and a sum of adapters do not");
   return s->has_optimizer
            ? STATUS_OK
            : error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session was created without an optimizer model");

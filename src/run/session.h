@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "graph/constants.h"
 #include "onnx/onnx.h"
+#include "run/adapters.h"
 #include "run/loss.h"
 #include "run/state.h"
 #include "run/transition.h"
@@ -39,8 +40,8 @@ static inline int feed_count(const Model *m) { return m->graph->input_count + m-
 enum { MODEL_TRAIN, MODEL_EVAL, MODEL_INFERENCE, MODEL_COUNT };
 
 struct TrainletSession {
-  Arena arena;                       /* the session itself, and what lives as long as it */
-  Arena parts[TRAINLET_COMPACT + 1]; /* the parsed models and checkpoint */
+  Arena arena;                        /* the session itself, and what lives as long as it */
+  Arena parts[TRAINLET_ADAPTERS + 1]; /* the parsed models and checkpoints */
   Budget budget;
   External external;
   Constants constants; /* for inputs of the models that are loaded */
@@ -53,8 +54,12 @@ struct TrainletSession {
   bool spent;        /* it could not be made ready, and its parts are no longer as they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
   Optimizer optimizer;
-  Checkpoint checkpoint;
+  Checkpoint checkpoint, over; /* the second: of adapters alone, laid over the first */
+  bool has_over;
   State state;
+  Adapters adapters;
+  uint32_t base; /* session_base, if that is known */
+  bool base_known;
   Transition transition;
   Outside outside;
   Value **accumulators; /* outputs of the accumulator nodes */

@@ -283,6 +283,7 @@ static void take_graph(TrainletSession *s, const Model *made, Arena *previous) {
     if (s->models[m].graph) state_mark_fixed(&s->state, s->models[m].graph);
   state_mark_fixed(&s->state, s->loaded);
   s->reset_gradients = true;
+  s->base_known = false;
 }
 
 /* The graph is made where it will lie, for it points to its arena: more may be appended to it later. */

@@ -27,6 +27,7 @@ typedef struct Parameter {
   bool placed;                  /* only while the order is found */
   bool accumulated;             /* a training model collects its gradient */
   bool updated;                 /* a running statistic: a train run writes it */
+  bool adapted;                 /* an adapter's: each has values and moments of its own (run/adapters.h) */
   void *best;                   /* a copy of its values in `best`, NULL where there is none */
   float *average;               /* of its values over the steps, in `averages`; NULL where there is none */
   size_t strange[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */

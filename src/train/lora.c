@@ -11,6 +11,23 @@
 #include "train/mode.h"
 #include "train/modules.h"
 
+static bool ends_in_one(const char *name, const char *const *ends, int count) {
+  size_t length = strlen(name);
+  for (int i = 0; i < count; i++)
+    if (length > strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0) return true;
+  return false;
+}
+
+bool lora_is_matrix(const char *name) {
+  static const char *const ends[] = {".lora_A.weight", ".lora_B.weight", ".lora_embedding_A", ".lora_embedding_B"};
+  return ends_in_one(name, ends, 4);
+}
+
+bool lora_is_zero_at_first(const char *name) {
+  static const char *const ends[] = {".lora_B.weight", ".lora_embedding_A"};
+  return ends_in_one(name, ends, 2);
+}
+
 LoraOptions lora_default(void) { return (LoraOptions){.r = 8, .alpha = 8}; }
 
 typedef struct Adapter {

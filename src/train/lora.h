@@ -29,6 +29,9 @@ LoraOptions lora_default(void);
 
 /* Metadata of a graph with adapters: a JSON object of the options and of every module adapted. */
 #define LORA_KEY "trainlet.lora"
+/* By its name: that of an adapter; and one of those without which the branch adds nothing. */
+bool lora_is_matrix(const char *name);
+bool lora_is_zero_at_first(const char *name);
 /* Ends the name of a Dropout that is an adapter's: it drops though nothing before it trains. */
 #define LORA_DROPOUT ".lora_dropout"
 

@@ -20,11 +20,6 @@ static bool ends_with(const char *s, const char *end) {
   return length > count && strcmp(s + length - count, end) == 0;
 }
 
-static bool is_matrix_of_adapter(const Value *v) {
-  return ends_with(v->name, ".lora_A.weight") || ends_with(v->name, ".lora_B.weight") ||
-         ends_with(v->name, ".lora_embedding_A") || ends_with(v->name, ".lora_embedding_B");
-}
-
 static Node *made(const Value *v, const Op *op) { return v->producer && v->producer->op == op ? v->producer : NULL; }
 
 static Node *reader_of(const Graph *g, const Value *v) {
@@ -147,7 +142,7 @@ Status lora_merge(Graph *g) {
 Status lora_to_inputs(Graph *g) {
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
-    if (v->kind != VALUE_CONSTANT || !is_matrix_of_adapter(v)) continue;
+    if (v->kind != VALUE_CONSTANT || !lora_is_matrix(v->name)) continue;
     v->kind = VALUE_INPUT;
     TRY(graph_add_input(g, v));
   }

@@ -1,4 +1,5 @@
-// Writes folders of adapters that were trained here, and the logits that they give, for check_lora.py.
+// Writes folders of adapters that were trained here, and the logits that they give, for check_lora.py; and, where
+// nothing trains whole, for check_onnx_adapter.py.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,5 +16,15 @@ for (const name of Object.keys(runs)) {
   const files = await session.exportAdapter({ prefix: prefixOf(name) });
   for (const [file, bytes] of Object.entries(files)) writeFileSync(join(folder, name, file), bytes);
   writeFileSync(join(folder, name, 'logits.json'), JSON.stringify([...logits.data]));
+  if (!['bert', 'pictures'].includes(name)) {
+    const more = await session.exportAdapter({ format: 'onnx' });
+    const feeds = Object.entries(inputs).map(([input, { type, data, dims }]) => [
+      input,
+      { type, data: [...data].map(Number), dims },
+    ]);
+    writeFileSync(join(folder, name, 'inputs.onnx'), await session.exportModel({ adapters: 'inputs' }));
+    writeFileSync(join(folder, name, 'feeds.json'), JSON.stringify(Object.fromEntries(feeds)));
+    for (const [file, bytes] of Object.entries(more)) writeFileSync(join(folder, name, file), bytes);
+  }
   await session.release();
 }
