@@ -16,6 +16,8 @@ import { copyExternal, readSource } from './source.js';
 /** @import { Client } from './client.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
+/** A name each. */
+const NAMES = /** @type {const} */ (['batch', 'batchNorm', 'quantizeFrozen']);
 const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);
 export const ARTIFACT_KEYS = /** @type {const} */ ([
   'loss',
@@ -23,8 +25,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
   'optimizer',
   'head',
   'lora',
-  'batch',
-  'batchNorm',
+  ...NAMES,
   ...FLAGS,
   ...LISTS,
 ]);
@@ -120,9 +121,11 @@ function settingsOf(options, lora) {
     listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
   );
   const flags = FLAGS.flatMap((key) => flag(key, options[key]));
-  const { passes, batch, batchNorm } = options;
+  const { passes } = options;
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
+  /** @type {[string, string][]} */
+  const names = NAMES.flatMap((key) => (options[key] === undefined ? [] : [[key, String(options[key])]]));
   return [
     ...limitOf(options),
     ...lossSettings(options),
@@ -131,8 +134,7 @@ function settingsOf(options, lora) {
     ...lora,
     ...lists,
     ...flags,
-    .../** @type {[string, string][]} */ (batch === undefined ? [] : [['batch', String(batch)]]),
-    .../** @type {[string, string][]} */ (batchNorm === undefined ? [] : [['batchNorm', String(batchNorm)]]),
+    ...names,
     ...chosen,
   ];
 }

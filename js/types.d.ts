@@ -883,6 +883,16 @@ export interface ArtifactOptions extends EngineOptions {
    */
   lora?: LoraOptions | Readonly<Record<string, unknown>>;
   /**
+   * Frozen float32 weights in fewer bits, so that a large base fits: of those matrices that only products (MatMul, Gemm,
+   * as they are or behind a Transpose) and look-ups (Gather, an embedding) read. Gradients go through them to what
+   * trains before. `int8`: symmetric, a scale for each output, as onnxruntime.quantization has it; `int4`: asymmetric in
+   * blocks of 32, as its MatMulNBitsQuantizer, embeddings as `int8`; `float16`: half of the bytes, but for weights that
+   * it cannot hold. They are parameters of these types under other names (`W_quantized` and `W_scale`; `W_Q4`, `W_scales`
+   * and `W_zero_points`; `W_float16`), which train no more; adapters cannot be merged into them. `invalid-argument` where
+   * no such weight is frozen, with `nominal` and with a training_info. Default: they stay as they are.
+   */
+  quantizeFrozen?: 'int8' | 'int4' | 'float16';
+  /**
    * Globs over parameter names. Default, where there is a `head`: its parameters, `head.*`, alone. Else those that the
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
    * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter

@@ -50,6 +50,7 @@ const ALSO_OF_MODEL = [
   'batch',
   'batch-norm',
   'untie',
+  'quantize-frozen',
   'nominal',
   'ort-format',
   'external-data',
@@ -83,6 +84,7 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --batch HOW          free (default): a batch that the model's exporter has fixed becomes free; or fixed
   --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
   --untie              parameters that the exporter made one because they began equal are several again
+  --quantize-frozen TYPE weights that do not train in fewer bits: int8, int4 or float16 (default: as they are)
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet; or compact: one file
@@ -116,6 +118,7 @@ export const ARTIFACTS_OPTIONS = {
   batch: { type: 'string' },
   'batch-norm': { type: 'string' },
   untie: { type: 'boolean' },
+  'quantize-frozen': { type: 'string' },
   nominal: { type: 'boolean' },
   format: { type: 'string', default: 'ort' },
   'ort-format': { type: 'boolean' },
@@ -213,7 +216,8 @@ async function makeAsTold(model, values, ortFormat) {
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
   const [head, lora] = [headIn(values), await loraIn(values.lora)];
-  const options = { loss, optimizer, head, lora, ...lists, batch, batchNorm, untie, nominal, ortFormat };
+  const more = { batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal, ortFormat };
+  const options = { loss, optimizer, head, lora, ...lists, ...more };
   return await makeArtifacts(model, options, await modelOptionsIn(model, values));
 }
 

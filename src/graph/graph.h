@@ -68,6 +68,7 @@ typedef struct Value {
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
+  bool quantized; /* VALUE_CONSTANT that stands for a frozen weight, or a part of that (train/quantize.h) */
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
   Told told;
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */

@@ -319,9 +319,12 @@ bool gemm_packing_pays(const Gemm *g) {
 }
 
 static void pack_columns(const Gemm *g, const Block *block, float *packed) {
-  for (size_t j = block->direct ? block->columns / COLUMNS * COLUMNS : 0; j < block->columns; j += COLUMNS)
-    gemm_pack_panel(&g->b, block->column + j, size_min(COLUMNS, block->columns - j), COLUMNS, block->k, block->depth,
-                    packed + (block->direct ? 0 : j * block->depth));
+  for (size_t j = block->direct ? block->columns / COLUMNS * COLUMNS : 0; j < block->columns; j += COLUMNS) {
+    size_t column = block->column + j, count = size_min(COLUMNS, block->columns - j);
+    float *to = packed + (block->direct ? 0 : j * block->depth);
+    if (g->fill_b) g->fill_b(g->filled_b, column, count, block->k, block->depth, to);
+    else gemm_pack_panel(&g->b, column, count, COLUMNS, block->k, block->depth, to);
+  }
 }
 
 PART(few_rows, gemm_vector_run);
@@ -339,7 +342,7 @@ typedef struct Part {
 static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
   bool is_panel = g->b.k_stride == COLUMNS, seldom_read = part->to - part->from <= DIRECT_PANELS;
   block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table &&
-                 !g->packed_b;
+                 !g->packed_b && !g->fill_b;
   if (!g->packed_b) pack_columns(g, &block, packed_b);
   block.b = packed_b;
   block.panels = panel_count(g->rows);

@@ -20,9 +20,15 @@ typedef struct GemmSource {
   const int32_t *line_table, *k_table;
 } GemmSource;
 
+/* Fills packed[k · 8 + i] with element (from + k, column + i) of a B whose elements are no floats in memory: `depth` ks
+ * of `count` columns, zeros up to the eighth. */
+typedef void GemmFill(const void *b, size_t column, size_t count, size_t from, size_t depth, float *packed);
+
 typedef struct Gemm {
   size_t rows, columns, depth;
   GemmSource a, b;
+  GemmFill *fill_b; /* NULL: B is `b`; else what it makes of filled_b, a panel at a time */
+  const void *filled_b;
   const float *packed_a, *packed_b; /* what gemm_pack_a made of `a`, gemm_pack_b of `b`; NULL: packed on the way */
   float alpha, beta;
   const float *d; /* D (rows × columns) by its strides; NULL: 0. It may be C itself */

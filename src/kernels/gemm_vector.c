@@ -40,7 +40,7 @@ static bool is_column(const Gemm *g) {
 
 /* A large B whose columns lie in rows is read faster as panels, which may be packed ahead. */
 bool gemm_is_vector(const Gemm *g) {
-  if (g->packed_a || g->packed_b || g->group || g->depth == 0) return false;
+  if (g->packed_a || g->packed_b || g->fill_b || g->group || g->depth == 0) return false;
   return (is_rows(g) && (g->b.line_stride == 1 || !gemm_is_large(g))) || is_column(g);
 }
 

@@ -1,5 +1,7 @@
 /* Narrow: numbers out of their bits in registers, multiplied at once. */
 #include "kernels/narrow.h"
+#include "kernels/gemm_pack.h"
+#include "kernels/number.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
@@ -9,9 +11,12 @@ enum {
   STRIPS = 64, /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
   SUMS = 4096, /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
   DEPTH = 256, /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
+  PANEL = 8,   /* columns */
+  STRETCH = 64, /* numbers of each of them that are widened before they are packed */
 };
 
 bool narrow_fits(const Narrow *w) {
+  if (w->turned) return false;
   if (!w->dots) return w->kind != NARROW_4 && w->columns >= STEP && w->block > 0;
   return w->depth % STEP == 0 && (w->block % STEP == 0 || w->block >= w->depth) && w->block > 0;
 }
@@ -205,4 +210,90 @@ void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, fl
   size_t grain = threads_grain(rows * w->depth / 4 + 1);
   if (w->dots) threads_split(w->columns, grain, dot_range, &p);
   else threads_split(ceil_div(w->columns, STEP), STRIPS + grain / STEP, add_strips, &p);
+}
+
+/* ---- panels ---- */
+
+typedef struct Numbers8 {
+  f32x4 low, high;
+} Numbers8;
+
+/* Numbers i … i + 7, i even with NARROW_4; as numbers_at gives them. */
+static inline Numbers8 eight_at(const Narrow *w, size_t i, i16x8 point) {
+  const uint8_t *bytes = w->data;
+  if (w->kind == NARROW_HALF) {
+    i16x8 halves = i16x8_load((const uint16_t *)w->data + i);
+    return (Numbers8){of_half(i16x8_low_shifted(halves)), of_half(i16x8_high_shifted(halves))};
+  }
+  i8x16 q;
+  if (w->kind == NARROW_4) {
+    int32_t four;
+    memcpy(&four, bytes + i / 2, sizeof four);
+    i8x16 pairs = (i8x16)i32x4_splat(four);
+    q = i8x16_zip_low(pairs & i8x16_splat(15), u8x16_upper(pairs));
+  } else {
+    q = i8x16_load_half(bytes + i) ^ i8x16_splat((int8_t)w->flip);
+  }
+  i16x8 less = i8x16_low(q) - point;
+  return (Numbers8){i32x4_to_f32(i16x8_low_shifted(less)), i32x4_to_f32(i16x8_high_shifted(less))};
+}
+
+static float one_at(const Narrow *w, size_t i, int16_t point) {
+  const uint8_t *bytes = w->data;
+  if (w->kind == NARROW_HALF) return half_to_float(((const uint16_t *)w->data)[i]);
+  int q = w->kind == NARROW_4 ? bytes[i / 2] >> i % 2 * 4 & 15 : (int8_t)(bytes[i] ^ w->flip);
+  return (float)(q - point);
+}
+
+/* Numbers of a row of W as it lies in memory, from place `at` on, whose scales and points are one, or lie side by
+ * side. */
+static void widen_part(const Narrow *w, size_t start, size_t at, size_t end, size_t column, size_t block, float *to) {
+  const float *scales = w->dots || !w->scales ? NULL : w->scales + block * w->scale_block;
+  const uint8_t *points = w->dots || !w->points ? NULL : w->points + block * w->point_block;
+  float scale = scales ? 1 : scale_at(w, column, block);
+  int16_t point = points ? 0 : point_at(w, column, block);
+  f32x4 unit = f32x4_splat(unit_of(w->kind)), all = unit * f32x4_splat(scale);
+  for (size_t count; at < end; at += count, to += count) {
+    count = end - at < PANEL || (w->kind == NARROW_4 && (start + at) % 2) ? 1 : PANEL;
+    if (count == 1) {
+      int16_t own = points ? (int8_t)(points[at] ^ w->flip) : point;
+      *to = one_at(w, start + at, own) * (scales ? scales[at] : scale);
+      continue;
+    }
+    i16x8 own = points ? i8x16_low(i8x16_load_half(points + at) ^ i8x16_splat((int8_t)w->flip)) : i16x8_splat(point);
+    Numbers8 q = eight_at(w, start + at, own);
+    f32x4_store(to, q.low * (scales ? unit * f32x4_load(scales + at) : all));
+    f32x4_store(to + 4, q.high * (scales ? unit * f32x4_load(scales + at + 4) : all));
+  }
+}
+
+static void widen(const Narrow *w, size_t row, size_t at, size_t count, float *to) {
+  bool blocks = w->block < w->depth;
+  if (!w->dots) {
+    widen_part(w, row * w->columns, at, at + count, 0, blocks ? row / w->block : 0, to);
+    return;
+  }
+  for (size_t end = at + count, next; at < end; to += next - at, at = next) {
+    size_t block = blocks ? at / w->block : 0;
+    next = blocks ? size_min(end, (block + 1) * w->block) : end;
+    widen_part(w, row * w->depth, at, next, row, block, to);
+  }
+}
+
+void narrow_fill(const void *narrow, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+  const Narrow *w = narrow;
+  if (w->dots == w->turned) { /* columns are places in rows of W */
+    for (size_t k = 0; k < depth; k++, packed += PANEL) {
+      widen(w, from + k, column, count, packed);
+      for (size_t i = count; i < PANEL; i++) packed[i] = 0;
+    }
+    return;
+  }
+  float rows[PANEL * STRETCH];
+  GemmSource source = gemm_b(rows, STRETCH, true);
+  for (size_t k = 0, part; k < depth; k += part) {
+    part = size_min(STRETCH, depth - k);
+    for (size_t i = 0; i < count; i++) widen(w, column + i, from + k, part, rows + i * STRETCH);
+    gemm_pack_panel(&source, 0, count, PANEL, 0, part, packed + k * PANEL);
+  }
 }

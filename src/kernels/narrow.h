@@ -1,4 +1,5 @@
-/* Narrow: products of few rows with a matrix of 4, 8 or 16 bits a number, which are read as they lie in memory.
+/* Narrow: products with a matrix of 4, 8 or 16 bits a number, which few rows read as they lie in memory, more rows a
+ * panel at a time.
  *
  *   dots:  column n of the product │ k 0 1 2 …    W (columns × depth): dot products along its rows
  *   else:  k                       │ n 0 1 2 …    W (depth × columns): its rows are added up
@@ -19,6 +20,7 @@ typedef enum NarrowKind {
 typedef struct Narrow {
   NarrowKind kind;
   bool dots;                    /* else scale_column and point_column are 1 */
+  bool turned;                  /* of panels alone: the product is with the transposed matrix */
   size_t columns, depth, block; /* of `block` k's to a scale and a point */
   const void *data;
   const float *scales; /* of column n and block b: [n · scale_column + b · scale_block]; NULL: `scale` for all */
@@ -30,10 +32,13 @@ typedef struct Narrow {
   uint8_t flip; /* what turns a byte into an int8: 0x80 where they are uint8, else 0 */
 } Narrow;
 
-enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the matrix first */
+enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the numbers first */
 
-/* Whether its sizes are those that we read. */
+/* Whether its sizes are those that few rows read. */
 bool narrow_fits(const Narrow *w);
 /* c = a · w + d on all threads; rows of a and c lie side by side; d is a row, or NULL. The bits of a column do not
  * depend on where threads divide. */
 void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c);
+
+/* A GemmFill of a Narrow of any sizes: its numbers are (q - point) · scale, rounded once. */
+void narrow_fill(const void *w, size_t column, size_t count, size_t from, size_t depth, float *packed);

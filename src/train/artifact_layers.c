@@ -1,9 +1,10 @@
-/* What is put on a model before it is trained: a new head, adapters beside frozen weights. */
+/* What is done to a model before it is trained: a new head, adapters beside frozen weights, these in fewer bits. */
 #include "part.h"
 #include "train/artifacts.h"
 #include "train/lora.h"
 
 PART(lora, lora_put);
+PART(quantize, quantize_put);
 
 /* Without requiresGrad the new layers train, and nothing else. */
 static Status put_head(TrainletArtifacts *a) {
@@ -34,4 +35,19 @@ static Status put_lora(TrainletArtifacts *a) {
 Status artifacts_put_layers(TrainletArtifacts *a) {
   TRY(put_head(a));
   return put_lora(a);
+}
+
+/* It takes parameters away, and others take their place. */
+Status artifacts_quantize(TrainletArtifacts *a) {
+  if (!a->quantize || a->has_quantized) return STATUS_OK;
+  if (a->by_training_info || a->nominal)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "quantizeFrozen goes with %s",
+                     a->nominal ? "a checkpoint that has values: leave nominal out" : "a loss of its own: say which");
+  bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
+  if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
+  TRY(artifacts_choose(a, trained));
+  if (!part_quantize) return part_missing(&a->error, "quantizeFrozen");
+  a->has_quantized = true;
+  TRY(part_quantize(a->model, a->quantize, trained, a->weights.infinite, &a->building));
+  return weights_read(a->model, &a->building, &a->weights);
 }

@@ -318,6 +318,11 @@ static Status set_lora(TrainletArtifacts *a, const char *key, const char *value)
                    key);
 }
 
+static Status set_quantize(TrainletArtifacts *a, const char *key, const char *value) {
+  a->quantize = quantize_named(value);
+  return a->quantize ? STATUS_OK : invalid(a, key, value, "int8, int4 or float16");
+}
+
 static Status set_units(TrainletArtifacts *a, const char *key, const char *value) {
   char *end;
   long long units = strtoll(value, &end, 10);
@@ -385,6 +390,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "quantizeFrozen") == 0) return set_quantize(a, key, value);
   if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
   if (strcmp(key, "batch") == 0) return set_batch(a, key, value);
   if (strcmp(key, "batchNorm") == 0) return set_batch_norm(a, key, value);

@@ -93,7 +93,8 @@ static bool may_be_learned(const Readings *all, const Value *v) {
 
 /* Whether it is left out for what the model is, not by an option. */
 static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained) {
-  bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !names_match(&a->frozen, v->name);
+  bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !v->quantized &&
+                 !names_match(&a->frozen, v->name);
   if (a->requires_grad.count) return is_free && names_match(&a->requires_grad, v->name);
   return is_free && may_be_learned(&a->weights.of[v->index], v);
 }

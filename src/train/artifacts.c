@@ -63,7 +63,7 @@ void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
 
 static void forget_model(TrainletArtifacts *a) {
   a->model = NULL;
-  a->has_head = a->has_lora = false;
+  a->has_head = a->has_lora = a->has_quantized = false;
   a->training = (OnnxTraining){0};
   a->info = (TrainingInfo){0};
   arena_free(&a->parsed);
@@ -456,6 +456,7 @@ static Status build(TrainletArtifacts *a) {
   TRY(free_batch(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));
+  TRY(artifacts_quantize(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(artifacts_choose(a, trained));

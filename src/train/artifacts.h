@@ -9,6 +9,7 @@
 #include "train/lora.h"
 #include "train/names.h"
 #include "train/optimizer.h"
+#include "train/quantize.h"
 #include "train/training_info.h"
 #include "train/weights.h"
 #include "trainlet.h"
@@ -31,6 +32,8 @@ struct TrainletArtifacts {
   bool has_head; /* it is on the model that is loaded */
   LoraOptions lora;
   bool has_lora; /* likewise */
+  QuantizeKind quantize;
+  bool has_quantized; /* likewise */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal;    /* the checkpoint names the parameters without their values */
@@ -61,6 +64,8 @@ void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, 
 
 /* The head and the adapters that the options want; what trains of them is added to requires_grad. */
 Status artifacts_put_layers(TrainletArtifacts *a);
+/* The frozen weights as quantizeFrozen wants them, when all is known that artifacts_choose needs. */
+Status artifacts_quantize(TrainletArtifacts *a);
 /* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
 Status artifacts_read_weights(TrainletArtifacts *a);
 /* Which of the model's values are parameters that train (trainable.c). */

@@ -65,7 +65,7 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
 }
 
 bool mode_is_parameter(const Value *v) {
-  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && v->type == DTYPE_FLOAT32 &&
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && (v->type == DTYPE_FLOAT32 || v->quantized) &&
          shape_elements(&v->shape) > 0;
 }
 

@@ -7,7 +7,7 @@ bool mode_is_statistic(const Node *n, int i);
 /* Marks the values of model `m` that are such: never trained by gradient. */
 void mode_mark_statistics(Graph *m);
 
-/* Whether `v` of a model becomes a VALUE_STATE: a float32 initializer on whose contents no shape rests. */
+/* Whether `v` of a model becomes a VALUE_STATE: a float32 or quantized initializer on whose contents no shape rests. */
 bool mode_is_parameter(const Value *v);
 
 /* A new graph in `arena`: the model's inputs, then each parameter as a VALUE_STATE input, then its nodes. Those in

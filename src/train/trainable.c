@@ -28,6 +28,7 @@ static bool is_of_group_norm(const TrainletArtifacts *a, const Value *v) {
 }
 
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v) {
+  if (v->quantized) return "it is of a weight that quantizeFrozen has quantized";
   if (v->type != DTYPE_FLOAT32) return "only float32 is trained";
   if (!mode_is_parameter(v)) return "the shapes of other values follow from it";
   if (v->statistic) return "it is a running statistic";

@@ -190,7 +190,8 @@ Status weights_read(Graph *m, Arena *arena, Weights *out) {
   *out = (Weights){.of = ARENA_ARRAY(arena, Readings, count), .infinite = ARENA_ARRAY(arena, bool, count)};
   for (int i = 0; i < count && !arena->failed; i++) {
     r.alone[i] = m->values[i]->kind == VALUE_CONSTANT;
-    out->infinite[i] = mode_is_parameter(m->values[i]) && is_infinite(m->values[i]);
+    const Value *v = m->values[i];
+    out->infinite[i] = mode_is_parameter(v) && !v->quantized && is_infinite(v);
   }
   for (int i = 0; i < m->node_count && !arena->failed; i++) place(&r, m->nodes[i]);
   r.whole = NULL;

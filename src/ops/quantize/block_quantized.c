@@ -1,7 +1,5 @@
-/* Block quantized: numbers out of their bits, rows on all threads. */
+/* Block quantized: numbers out of their bits, for products. */
 #include "ops/quantize/block_quantized.h"
-
-#include "threads.h"
 
 static Status check_count(const Node *n, int input, size_t wanted) {
   size_t count;
@@ -67,34 +65,47 @@ static float zero_point(const Node *n, const BlockQuantized *p, size_t row, size
   return (float)number_at((const uint8_t *)n->in[3]->data + row * ((p->blocks * p->bits + 7) / 8), block, p->bits);
 }
 
-typedef struct Rows {
-  const Node *n;
-  size_t first;
-  float *out;
-} Rows;
-
-static void fill_rows(void *context, size_t from, size_t to) {
-  const Rows *r = context;
-  const BlockQuantized *p = r->n->params;
-  size_t blob = p->block * p->bits / 8;
-  for (size_t i = from * p->blocks; i < to * p->blocks; i++) {
-    size_t block = r->first * p->blocks + i, at = i % p->blocks * p->block,
-           count = p->depth - at < p->block ? p->depth - at : p->block;
-    const uint8_t *bytes = (const uint8_t *)r->n->in[1]->data + block * blob;
-    float *out = r->out + i / p->blocks * p->depth + at, scale = in_f32(r->n, 2)[block],
-          point = zero_point(r->n, p, block / p->blocks, block % p->blocks);
-    for (size_t k = 0; k < count; k++) out[k] = ((float)number_at(bytes, k, p->bits) - point) * scale;
-  }
-}
-
-void block_quantized_rows(const Node *n, size_t first, size_t count, float *out) {
-  threads_split(count, threads_grain(((const BlockQuantized *)n->params)->depth), fill_rows, &(Rows){n, first, out});
-}
-
-Status block_quantized_scratch(Node *n, size_t gemm_bytes) {
+/* w(row, k) */
+static float weight_at(const Node *n, size_t row, size_t k) {
   const BlockQuantized *p = n->params;
-  size_t rows;
-  bool fits = size_multiply(p->depth, BLOCK_QUANTIZED_ROWS * sizeof(float), &rows) &&
-              size_add(rows, gemm_bytes, &n->scratch_bytes);
-  return fits ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+  size_t block = k / p->block, at = row * p->blocks + block;
+  const uint8_t *bytes = (const uint8_t *)n->in[1]->data + at * (p->block * p->bits / 8);
+  return ((float)number_at(bytes, k % p->block, p->bits) - zero_point(n, p, row, block)) * in_f32(n, 2)[at];
+}
+
+static void fill(const void *node, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+  for (size_t k = from; k < from + depth; k++)
+    for (size_t i = 0; i < 8; i++) *packed++ = i < count ? weight_at(node, column + i, k) : 0;
+}
+
+static void fill_turned(const void *node, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+  for (size_t k = from; k < from + depth; k++)
+    for (size_t i = 0; i < 8; i++) *packed++ = i < count ? weight_at(node, k, column + i) : 0;
+}
+
+Gemm block_quantized_gemm(const Node *n, bool turned) {
+  const BlockQuantized *p = n->params;
+  Narrow w;
+  size_t columns = turned ? p->depth : p->rows, depth = turned ? p->rows : p->depth;
+  GemmFill *any = turned ? fill_turned : fill;
+  return (Gemm){.rows = shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1),
+                .columns = columns,
+                .depth = depth,
+                .a = gemm_a(in_f32(n, 0), depth, false),
+                .fill_b = block_quantized_narrow(n, &w) ? narrow_fill : any,
+                .alpha = 1,
+                .beta = 1,
+                .d_column_stride = true,
+                .c = n->out[0]->data,
+                .c_row_stride = columns};
+}
+
+void block_quantized_run(const Node *n, bool turned, const float *bias) {
+  Gemm g = block_quantized_gemm(n, turned);
+  Narrow w;
+  block_quantized_narrow(n, &w);
+  w.turned = turned;
+  g.filled_b = g.fill_b == narrow_fill ? (const void *)&w : n;
+  g.d = bias;
+  gemm_run(&g, n->scratch);
 }

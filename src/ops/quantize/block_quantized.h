@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "graph/op.h"
+#include "kernels/gemm.h"
 #include "kernels/narrow.h"
 
 typedef struct BlockQuantized {
@@ -14,13 +15,10 @@ typedef struct BlockQuantized {
 
 /* Checks inputs 1 … 3 (B, scales, zero points) against the attributes K, N, bits and block_size; fills n->params. */
 Status block_quantized_infer(Node *n);
-/* Rows first … first + count as floats. */
-void block_quantized_rows(const Node *n, size_t first, size_t count, float *out);
-
-/* The matrix for a product of few rows; false where its zero points are floats or its numbers are of 2 bits. */
+/* The matrix; false where its zero points are floats, its numbers of 2 bits, or its last blocks not full. */
 bool block_quantized_narrow(const Node *n, Narrow *w);
 
-/* Scratch for the rows at a time, then for the product. */
-Status block_quantized_scratch(Node *n, size_t gemm_bytes);
-
-enum { BLOCK_QUANTIZED_ROWS = 128 }; /* at a time */
+/* Rows of input 0 times Wᵀ, or `turned` times W, a panel at a time; without bias. */
+Gemm block_quantized_gemm(const Node *n, bool turned);
+/* On all threads, with the scratch that the product needs; bias: a row, or NULL. */
+void block_quantized_run(const Node *n, bool turned, const float *bias);

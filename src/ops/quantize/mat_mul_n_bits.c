@@ -1,7 +1,6 @@
 /* MatMulNBits (com.microsoft): y = A · Wᵀ + bias, W (N, K) of 2, 4 or 8 bits a number, frozen.  dA = dY · W by
  * MatMulNBitsGrad, dbias is dY's sum. */
 #include "ops/quantize/block_quantized.h"
-#include "kernels/gemm.h"
 #include "graph/work.h"
 
 static size_t lines_of(const Node *n) { return shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1); }
@@ -27,31 +26,16 @@ static Status mat_mul_n_bits_infer(Node *n) {
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   Narrow narrow;
   if (!node_is_concrete(n) || is_narrow(n, &narrow)) return STATUS_OK;
-  return block_quantized_scratch(n, gemm_scratch_bytes(lines_of(n), BLOCK_QUANTIZED_ROWS, p->depth));
+  Gemm g = block_quantized_gemm(n, false);
+  n->scratch_bytes = gemm_bytes(&g);
+  return STATUS_OK;
 }
 
 static void mat_mul_n_bits_run(const Node *n) {
-  const BlockQuantized *p = n->params;
+  const float *bias = has_in(n, 5) ? in_f32(n, 5) : NULL;
   Narrow narrow;
-  float *w = n->scratch;
-  if (is_narrow(n, &narrow)) {
-    narrow_run(&narrow, lines_of(n), in_f32(n, 0), has_in(n, 5) ? in_f32(n, 5) : NULL, out_f32(n, 0));
-    return;
-  }
-  for (size_t at = 0; at < p->rows; at += BLOCK_QUANTIZED_ROWS) {
-    size_t count = p->rows - at < BLOCK_QUANTIZED_ROWS ? p->rows - at : BLOCK_QUANTIZED_ROWS;
-    block_quantized_rows(n, at, count, w);
-    Gemm g = {.rows = lines_of(n),
-              .columns = count,
-              .depth = p->depth,
-              .a = gemm_a(in_f32(n, 0), p->depth, false),
-              .b = gemm_b(w, p->depth, true),
-              .alpha = 1,
-              .c = out_f32(n, 0) + at,
-              .c_row_stride = p->rows};
-    if (has_in(n, 5)) g.beta = 1, g.d = in_f32(n, 5) + at, g.d_column_stride = 1;
-    gemm_run(&g, w + BLOCK_QUANTIZED_ROWS * p->depth);
-  }
+  if (is_narrow(n, &narrow)) narrow_run(&narrow, lines_of(n), in_f32(n, 0), bias, out_f32(n, 0));
+  else block_quantized_run(n, false, bias);
 }
 
 static Status mat_mul_n_bits_gradient(Grad *g) {

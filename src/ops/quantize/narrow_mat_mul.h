@@ -4,10 +4,10 @@
 #include "kernels/narrow.h"
 
 typedef struct NarrowInputs {
-  const Value *w, *scale, *point; /* NULL where there is none */
+  Value *w, *scale, *point; /* NULL where there is none */
+  bool trans_b;
+  int64_t axis, block; /* of DequantizeLinear; 0 without blocks */
 } NarrowInputs;
 
-/* Whether types and shapes go together, all of them numbers; `block` is 0 without blocks. */
-bool narrow_is_right(const NarrowInputs *in, bool transposed, size_t block);
-/* The matrix, without its numbers. */
-Narrow narrow_of(const NarrowInputs *in, bool transposed, size_t block);
+/* Whether types and shapes go together, all of them numbers. */
+bool narrow_is_right(const NarrowInputs *in);

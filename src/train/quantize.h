@@ -1,0 +1,18 @@
+/* Quantize: frozen weights that only products and look-ups read become integers or halves, which take their place among
+ * the parameters; gradients go through them to what is before.
+ *
+ *   int8      x · DequantizeLinear(W, a scale for each output)             Cast(W[i]) · scale[i]  of an embedding
+ *   int4      MatMulNBits(x, W in blocks of 32, scales, zero points)       an embedding as with int8
+ *   float16   x · Cast(W)                                                  Cast(W[i])
+ */
+#pragma once
+#include "graph/graph.h"
+
+typedef enum QuantizeKind { QUANTIZE_NONE, QUANTIZE_INT8, QUANTIZE_INT4, QUANTIZE_FLOAT16 } QuantizeKind;
+
+/* "int8", "int4" or "float16"; QUANTIZE_NONE for another name. */
+QuantizeKind quantize_named(const char *name);
+
+/* Changes the model g. By index of a value: which parameters train, which are not finite; these stay as they are.
+ * Refuses a model in which nothing is left. */
+Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const bool *infinite, Arena *arena);
