@@ -280,13 +280,51 @@ static void widen(const Narrow *w, size_t row, size_t at, size_t count, float *t
   }
 }
 
+/* What eight numbers of a row share, or have each; from place on, all in one block. */
+typedef struct Eight {
+  f32x4 low, high; /* scales */
+  i16x8 point;
+} Eight;
+
+static inline Eight eight_of(const Narrow *w, size_t row, size_t place) {
+  size_t block = w->block < w->depth ? (w->dots ? place : row) / w->block : 0;
+  f32x4 unit = f32x4_splat(unit_of(w->kind));
+  const float *scales = w->dots || !w->scales ? NULL : w->scales + block * w->scale_block + place;
+  const uint8_t *points = w->dots || !w->points ? NULL : w->points + block * w->point_block + place;
+  f32x4 all = scales ? unit : unit * f32x4_splat(scale_at(w, row, block));
+  return (Eight){scales ? unit * f32x4_load(scales) : all, scales ? unit * f32x4_load(scales + 4) : all,
+                 points ? i8x16_low(i8x16_load_half(points) ^ i8x16_splat((int8_t)w->flip))
+                        : i16x8_splat(point_at(w, row, block))};
+}
+
+static void fill_eights(const Narrow *w, size_t place, size_t from, size_t depth, float *packed) {
+  size_t length = w->dots ? w->depth : w->columns;
+  bool changes = w->dots || w->block < w->depth;
+  Eight e = eight_of(w, from, place);
+  for (size_t row = from; row < from + depth; row++, packed += PANEL) {
+    if (changes) e = eight_of(w, row, place);
+    Numbers8 q = eight_at(w, row * length + place, e.point);
+    f32x4_store(packed, q.low * e.low);
+    f32x4_store(packed + 4, q.high * e.high);
+  }
+}
+
+static void fill_places(const Narrow *w, size_t place, size_t count, size_t from, size_t depth, float *packed) {
+  bool one_block = !w->dots || place % w->block + PANEL <= w->block;
+  if (count == PANEL && one_block && !(w->kind == NARROW_4 && (place % 2 || w->depth % 2))) {
+    fill_eights(w, place, from, depth, packed);
+    return;
+  }
+  for (size_t k = 0; k < depth; k++, packed += PANEL) {
+    widen(w, from + k, place, count, packed);
+    for (size_t i = count; i < PANEL; i++) packed[i] = 0;
+  }
+}
+
 void narrow_fill(const void *narrow, size_t column, size_t count, size_t from, size_t depth, float *packed) {
   const Narrow *w = narrow;
   if (w->dots == w->turned) { /* columns are places in rows of W */
-    for (size_t k = 0; k < depth; k++, packed += PANEL) {
-      widen(w, from + k, column, count, packed);
-      for (size_t i = count; i < PANEL; i++) packed[i] = 0;
-    }
+    fill_places(w, column, count, from, depth, packed);
     return;
   }
   float rows[PANEL * STRETCH];

@@ -9,18 +9,20 @@
 
 void quantized_int8(const float *x, size_t rows, size_t columns, int axis, int8_t *q, float *scales) {
   memset(scales, 0, (axis ? columns : rows) * sizeof *scales);
-  for (size_t i = 0; i < rows * columns; i++) {
-    float *most = &scales[axis ? i % columns : i / columns], size = fabsf(x[i]);
-    if (size > *most) *most = size;
-  }
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++) {
+      float *most = &scales[axis ? j : i];
+      *most = fmaxf(*most, fabsf(x[i * columns + j]));
+    }
   for (size_t i = 0; i < (axis ? columns : rows); i++) {
     double scale = (double)scales[i] / INT8_MAX;
     scales[i] = scale < (double)FLT_MIN ? 1 : (float)scale;
   }
-  for (size_t i = 0; i < rows * columns; i++) {
-    float v = rintf(x[i] / scales[axis ? i % columns : i / columns]);
-    q[i] = (int8_t)fmaxf(-INT8_MAX, fminf(v, INT8_MAX));
-  }
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++, x++) {
+      float v = rintf(*x / scales[axis ? j : i]);
+      *q++ = (int8_t)fmaxf(-INT8_MAX, fminf(v, INT8_MAX));
+    }
 }
 
 enum { MOST = 15 };

@@ -29,10 +29,11 @@ static bool widened(const Product *p, NarrowInputs *to) {
   return !to->point || is_fixed(to->point);
 }
 
-static Value *bias_of(const Product *p, Dim columns) {
+/* A row, or a whole matrix. */
+static Value *bias_of(const Product *p, const Shape *y) {
   if (!p->c) return EMIT_ABSENT;
-  bool row = p->beta == 1 && p->c->shape.rank == 1 && p->c->shape.dim[0] == columns;
-  return row ? p->c : NULL;
+  bool row = p->c->shape.rank == 1 && p->c->shape.dim[0] == y->dim[y->rank - 1];
+  return p->beta == 1 && (row || shape_equal(&p->c->shape, y)) ? p->c : NULL;
 }
 
 static Value *or_absent(Value *v) { return v ? v : EMIT_ABSENT; }
@@ -41,7 +42,7 @@ static bool rewrite(Graph *g, Node *n) {
   Product p;
   NarrowInputs in;
   if (!product_of(n, &p) || p.alpha != 1 || p.trans_a || p.b->shape.rank != 2) return false;
-  Value *bias = bias_of(&p, p.b->shape.dim[!p.trans_b]);
+  Value *bias = bias_of(&p, &n->out[0]->shape);
   if (!bias || shape_elements(&p.a->shape) == 0 || !widened(&p, &in) || !narrow_is_right(&in)) return false;
   Attr attrs[] = {attr_of_int("transB", in.trans_b), attr_of_int("axis", in.axis),
                   attr_of_int("block_size", in.block)};

@@ -47,7 +47,7 @@ Status pass_transpose(Graph *g);
 Status pass_attention(Graph *g);
 /* MatMul + Add becomes Gemm. */
 Status pass_bias(Graph *g);
-/* Few rows times constant weights of 8 or 16 bits read these as they are. */
+/* Products read constant and frozen weights of 8 or 16 bits as they are. */
 Status pass_narrow(Graph *g);
 /* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
 Status pass_activation(Graph *g);

@@ -1,4 +1,5 @@
-/* Narrow: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double. */
+/* Narrow: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double; panels of them
+ * against those of the floats that they stand for. */
 #include "kernels/narrow.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 
 #include "check.h"
 #include "kernels/byte_product.h"
+#include "kernels/gemm.h"
 #include "kernels/number.h"
 
 static unsigned bits_at(size_t i, unsigned salt) { return (unsigned)(i * 2654435761u + salt * 40503u) >> 9; }
@@ -53,21 +55,73 @@ static double weight_of(const Matrix *m, size_t k, size_t n) {
   return (q - point) * scale;
 }
 
-static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
+typedef struct Filled {
+  uint8_t *data, *points;
+  float *scales;
+} Filled;
+
+static Filled fill(Matrix *m) {
   Narrow *w = &m->w;
   size_t count = w->depth * w->columns, scales = m->blocks * w->columns;
-  uint8_t *data = filled(bytes_of(w, count), 1), *points = filled(scales + w->columns, 2);
-  float *a = malloc(rows * w->depth * sizeof *a), *c = malloc(rows * w->columns * sizeof *c),
-        *s = malloc(scales * sizeof *s), *d = malloc(w->columns * sizeof *d);
-  for (size_t i = 0; i < rows * w->depth; i++) a[i] = number_at(i, 3);
-  for (size_t i = 0; i < scales; i++) s[i] = 0.01f + number_at(i, 4) / 128;
-  for (size_t i = 0; i < w->columns; i++) d[i] = number_at(i, 6);
-  for (size_t i = 0; i < count && w->kind == NARROW_HALF; i++) memcpy(data + 2 * i, &(uint16_t){half_at(i)}, 2);
-  w->data = data;
+  Filled f = {filled(bytes_of(w, count), 1), filled(scales + w->columns, 2), malloc(scales * sizeof(float))};
+  for (size_t i = 0; i < scales; i++) f.scales[i] = 0.01f + number_at(i, 4) / 128;
+  for (size_t i = 0; i < count && w->kind == NARROW_HALF; i++) memcpy(f.data + 2 * i, &(uint16_t){half_at(i)}, 2);
+  w->data = f.data;
   w->scale = 0.03f;
   w->flip = m->is_signed || w->kind != NARROW_8 ? 0 : 0x80;
-  if (w->scales) w->scales = s;
-  if (w->points) w->points = points;
+  if (w->scales) w->scales = f.scales;
+  if (w->points) w->points = f.points;
+  return f;
+}
+
+static void drop(Filled f) { free(f.data), free(f.points), free(f.scales); }
+
+/* The product by panels, or that of w's floats, with w or turned. */
+static float *product_of(const Matrix *m, bool turned, bool wide, size_t rows) {
+  Narrow w = m->w;
+  size_t depth = turned ? w.columns : w.depth, columns = turned ? w.depth : w.columns, at = 0;
+  float *a = malloc(rows * depth * sizeof *a), *b = malloc(depth * columns * sizeof *b),
+        *c = malloc(rows * columns * sizeof *c);
+  for (size_t i = 0; i < rows * depth; i++) a[i] = number_at(i, 3);
+  for (size_t k = 0; k < depth; k++)
+    for (size_t n = 0; n < columns; n++) b[at++] = (float)(turned ? weight_of(m, n, k) : weight_of(m, k, n));
+  w.turned = turned;
+  Gemm g = {.rows = rows,
+            .columns = columns,
+            .depth = depth,
+            .a = gemm_a(a, depth, false),
+            .b = gemm_b(b, columns, false),
+            .fill_b = wide ? NULL : narrow_fill,
+            .filled_b = &w,
+            .alpha = 1,
+            .c = c,
+            .c_row_stride = columns};
+  void *scratch = malloc(gemm_bytes(&g) + 1);
+  gemm_run(&g, scratch);
+  free(a), free(b), free(scratch);
+  return c;
+}
+
+static void panels_are_right(Matrix *m) {
+  const size_t rows = 90; /* more than read B in place */
+  Filled f = fill(m);
+  for (int turned = 0; turned < 2; turned++) {
+    float *ours = product_of(m, turned, false, rows), *floats = product_of(m, turned, true, rows);
+    check(memcmp(ours, floats, rows * (turned ? m->w.depth : m->w.columns) * sizeof *ours) == 0,
+          "kind %d, dots %d, turned %d: %zu × %zu in blocks of %zu differ from their floats", m->w.kind, m->w.dots,
+          turned, m->w.depth, m->w.columns, m->w.block);
+    free(ours), free(floats);
+  }
+  drop(f);
+}
+
+static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
+  Narrow *w = &m->w;
+  Filled f = fill(m);
+  float *a = malloc(rows * w->depth * sizeof *a), *c = malloc(rows * w->columns * sizeof *c),
+        *d = malloc(w->columns * sizeof *d);
+  for (size_t i = 0; i < rows * w->depth; i++) a[i] = number_at(i, 3);
+  for (size_t i = 0; i < w->columns; i++) d[i] = number_at(i, 6);
   check(narrow_fits(w), "it should read %zu × %zu", w->depth, w->columns);
   narrow_run(w, rows, a, with_d ? d : NULL, c);
   for (size_t i = 0; i < rows; i++)
@@ -84,7 +138,8 @@ static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
         goto end;
     }
 end:
-  free(data), free(points), free(a), free(c), free(s), free(d);
+  drop(f);
+  free(a), free(c), free(d);
 }
 
 static const float some_scale;
@@ -112,6 +167,7 @@ static void dots_are_right(const void *argument) {
                        .point_block = 1,
                        .point = kind == NARROW_4 ? 8 : -3};
         for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+        panels_are_right(&m);
       }
 }
 
@@ -136,6 +192,33 @@ static void sums_are_right(const void *argument) {
                        .point_block = columns,
                        .point = 5};
         for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+        panels_are_right(&m);
+      }
+}
+
+/* Sizes that few rows do not read, blocks that are not full, panels that begin at an odd number. */
+static void odd_panels_are_right(const void *argument) {
+  static const size_t sizes[][3] = {{37, 5, 37}, {776, 3, 8}, {40, 9, 24}, {3, 1, 3}, {70, 130, 16}, {9, 15, 4}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int kind = 0; kind < 3; kind++)
+      for (int form = 0; form < 4; form++) {
+        size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
+        bool dots = form & 1, points = form & 2 && kind == NARROW_8, full = depth % block == 0 && depth % 2 == 0;
+        if (kind == NARROW_4 && (!dots || !full)) continue;
+        Matrix m = {.is_signed = form & 2 && kind == NARROW_8, .blocks = blocks};
+        m.w = (Narrow){.kind = (NarrowKind)kind,
+                       .dots = dots,
+                       .columns = columns,
+                       .depth = depth,
+                       .block = block,
+                       .scales = &some_scale,
+                       .scale_column = dots ? blocks : 1,
+                       .scale_block = dots ? 1 : columns,
+                       .points = points ? &some_point : NULL,
+                       .point_column = dots ? blocks : 1,
+                       .point_block = dots ? 1 : columns,
+                       .point = kind == NARROW_4 ? 8 : -3};
+        panels_are_right(&m);
       }
 }
 
@@ -189,6 +272,7 @@ static void byte_products_are_right(const void *argument) {
 int main(void) {
   TEST(dots_are_right);
   TEST(sums_are_right);
+  TEST(odd_panels_are_right);
   TEST(others_are_refused);
   TEST(byte_products_are_right);
   return test_finish();

@@ -45,12 +45,13 @@ export function batchOf(name) {
 }
 
 /** A session with adapters as the options say. */
-export async function sessionOf(name, lora) {
+export async function sessionOf(name, lora, more) {
   const artifacts = await generateArtifacts(readFileSync(join(FOLDER, `${BASE[name] ?? name}.onnx`)), {
     ...HERE,
     loss: { type: 'cross-entropy', axis: CLASSIFIES.includes(name) ? 1 : -1 },
     optimizer: { type: 'adamw', lr: golden.lr, weightDecay: golden.weight_decay },
     lora,
+    ...more,
   });
   return await TrainingSession.create(artifacts, HERE);
 }

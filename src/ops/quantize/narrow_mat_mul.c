@@ -1,5 +1,5 @@
-/* NarrowMatMul (ours; A, W, scale, zero point, bias): y = A · ((W - zero point) · scale) + bias. W (K, N), or (N, K)
- * with transB, is int8, uint8, or float16 without infinities and NaN, which has neither scale nor zero point. These are
+/* NarrowMatMul (ours; A, W, scale, zero point, C): y = A · ((W - zero point) · scale) + C, a row or of y's shape. W
+ * (K, N), or (N, K) with transB, is int8, uint8, or float16 without infinities and NaN, which has neither scale nor zero point. These are
  * one number, one for each place of `axis`, or with block_size one for so many of them. Few rows read W as it is; for
  * more a panel at a time is widened. The pass `narrow` makes it in bound graphs. */
 #include "ops/quantize/narrow_mat_mul.h"
@@ -84,6 +84,8 @@ static Gemm gemm_of(const Node *n, const Narrow *w) {
                 .c_row_stride = columns};
 }
 
+static bool is_row(const Shape *c, Dim columns) { return c->rank == 1 && c->dim[0] == columns; }
+
 static Status narrow_mat_mul_infer(Node *n) {
   NarrowInputs in = {n->in[1],
                      has_in(n, 2) ? n->in[2] : NULL,
@@ -107,27 +109,36 @@ static Status narrow_mat_mul_infer(Node *n) {
   if (dim_is_number(*last) && *last != depth)
     return node_invalid(n, "A has %lld columns, W takes %lld", (long long)*last, (long long)depth);
   *last = columns;
-  if (has_in(n, 4) && (n->in[4]->shape.rank != 1 || n->in[4]->shape.dim[0] != columns))
-    return node_invalid(n, "the bias must have %lld numbers", (long long)columns);
+  const Shape *c = has_in(n, 4) ? &n->in[4]->shape : NULL;
+  if (c && !is_row(c, columns) && !shape_equal(c, &y))
+    return node_invalid(n, "C must be a row of %lld numbers or as the output", (long long)columns);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   if (!node_is_concrete(n) || (rows_of(n) <= NARROW_ROWS && narrow_fits(&p->w))) return STATUS_OK;
   p->gemm = gemm_of(n, &p->w);
+  p->gemm.d_row_stride = c && !is_row(c, columns) ? (size_t)columns : 0;
   n->scratch_bytes = gemm_bytes(&p->gemm);
   return STATUS_OK;
+}
+
+static void run_few(const Node *n, const Narrow *w, const float *c) {
+  float *y = out_f32(n, 0);
+  bool row = c && is_row(&n->in[4]->shape, (Dim)w->columns);
+  narrow_run(w, rows_of(n), in_f32(n, 0), row ? c : NULL, y);
+  for (size_t i = 0; c && !row && i < out_count(n, 0); i++) y[i] += c[i];
 }
 
 static void narrow_mat_mul_run(const Node *n) {
   const NarrowMatMul *p = n->params;
   Narrow w = with_data(p->w, n);
-  const float *bias = has_in(n, 4) ? in_f32(n, 4) : NULL;
+  const float *c = has_in(n, 4) ? in_f32(n, 4) : NULL;
   Gemm g = p->gemm;
   if (!g.columns) {
-    narrow_run(&w, rows_of(n), in_f32(n, 0), bias, out_f32(n, 0));
+    run_few(n, &w, c);
     return;
   }
   g.a.data = in_f32(n, 0);
   g.filled_b = &w;
-  g.d = bias;
+  g.d = c;
   g.c = out_f32(n, 0);
   gemm_run(&g, n->scratch);
 }
@@ -154,5 +165,7 @@ OPERATOR(narrow_mat_mul) = {
               {"f32[9,21] i8[20,21]:-128..127 f32[21]", "transB=1", .no_grad = "frozen"},
               {"f32[2,5] i8[5,70]:-128..127 f32[5] - f32[70]", "axis=0", .no_grad = "frozen"},
               {"f32[11,13] u8[7,13]:0..255 f32[]=0.02 u8[]=9", "transB=1", .no_grad = "frozen"},
-              {"f32[9,9] f16[9,17] - - f32[17]", .no_grad = "frozen"}),
+              {"f32[9,9] f16[9,17] - - f32[17]", .no_grad = "frozen"},
+              {"f32[9,9] f16[9,17] - - f32[9,17]", .no_grad = "frozen"},
+              {"f32[2,7] i8[7,16]:-128..127 f32[]=0.02 - f32[2,16]", .no_grad = "frozen"}),
 };
