@@ -7,11 +7,11 @@
 #include "threads.h"
 
 enum {
-  STEP = 16,   /* numbers at a time */
-  STRIPS = 64, /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
-  SUMS = 4096, /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
-  DEPTH = 256, /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
-  PANEL = 8,   /* columns */
+  STEP = 16,    /* numbers at a time */
+  STRIPS = 64,  /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
+  SUMS = 4096,  /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
+  DEPTH = 256,  /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
+  PANEL = 8,    /* columns */
   STRETCH = 64, /* numbers of each of them that are widened before they are packed */
 };
 

@@ -44,8 +44,7 @@ static bool rewrite(Graph *g, Node *n) {
   if (!product_of(n, &p) || p.alpha != 1 || p.trans_a || p.b->shape.rank != 2) return false;
   Value *bias = bias_of(&p, &n->out[0]->shape);
   if (!bias || shape_elements(&p.a->shape) == 0 || !widened(&p, &in) || !narrow_is_right(&in)) return false;
-  Attr attrs[] = {attr_of_int("transB", in.trans_b), attr_of_int("axis", in.axis),
-                  attr_of_int("block_size", in.block)};
+  Attr attrs[] = {attr_of_int("transB", in.trans_b), attr_of_int("axis", in.axis), attr_of_int("block_size", in.block)};
   Value *inputs[] = {p.a, in.w, or_absent(in.scale), or_absent(in.point), bias};
   return rewrite_as(n, emit_first(g, "NarrowMatMul", (AttrList){attrs, 3}, inputs, 5));
 }

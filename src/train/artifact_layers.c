@@ -48,6 +48,6 @@ Status artifacts_quantize(TrainletArtifacts *a) {
   TRY(artifacts_choose(a, trained));
   if (!part_quantize) return part_missing(&a->error, "quantizeFrozen");
   a->has_quantized = true;
-  TRY(part_quantize(a->model, a->quantize, trained, a->weights.infinite, &a->building));
+  TRY(part_quantize(a->model, a->quantize, trained, &a->weights, &a->building));
   return weights_read(a->model, &a->building, &a->weights);
 }

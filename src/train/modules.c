@@ -57,8 +57,8 @@ static bool is_numbered(const char *name) {
 }
 
 static const char *name_of_weight(const Node *n, const Value *weight, Arena *arena) {
-  static const char *const ends[] = {".weight", ".qweight", ".weight_quantized", ".weight_Q4", ".weight_Q8",
-                                     ".weight_float16"};
+  static const char *const ends[] = {".weight",    ".qweight",   ".weight_quantized",
+                                     ".weight_Q4", ".weight_Q8", ".weight_float16"};
   const char *name = weight->computed_from ? weight->computed_from : weight->name;
   size_t length = strlen(name);
   if (is_numbered(name)) return NULL;

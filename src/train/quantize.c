@@ -11,7 +11,8 @@
 #include "train/mode.h"
 
 QuantizeKind quantize_named(const char *name) {
-  static const char *const names[] = {[QUANTIZE_INT8] = "int8", [QUANTIZE_INT4] = "int4", [QUANTIZE_FLOAT16] = "float16"};
+  static const char *const names[] = {
+      [QUANTIZE_INT8] = "int8", [QUANTIZE_INT4] = "int4", [QUANTIZE_FLOAT16] = "float16"};
   for (int i = QUANTIZE_INT8; i <= QUANTIZE_FLOAT16; i++)
     if (strcmp(name, names[i]) == 0) return (QuantizeKind)i;
   return QUANTIZE_NONE;
@@ -95,13 +96,17 @@ static bool fits_halves(const Value *v) {
   return true;
 }
 
-static bool choose(const Quantizer *q, const bool *trained, const bool *infinite) {
+static bool is_weight(const Weights *weights, const Value *v) {
+  bool learned = v->told == TOLD_PARAMETER || (v->told == TOLD_NOTHING && weights_learned(weights, v));
+  return learned && mode_is_parameter(v) && !v->statistic && !weights->infinite[v->index];
+}
+
+static bool choose(const Quantizer *q, const bool *trained, const Weights *weights) {
   bool any = false;
   for (int i = 0; i < q->count; i++) {
     const Value *v = q->g->values[i];
     Use *use = &q->uses[i];
-    bool read = use->multiplied || use->looked_up;
-    use->chosen = read && !use->unfit && mode_is_parameter(v) && !v->statistic && !trained[i] && !infinite[i] &&
+    use->chosen = (use->multiplied || use->looked_up) && !use->unfit && !trained[i] && is_weight(weights, v) &&
                   (q->kind != QUANTIZE_FLOAT16 || fits_halves(v));
     any |= use->chosen;
   }
@@ -162,9 +167,7 @@ static Status make(const Quantizer *q, const Value *w, Use *use) {
 
 /* ---- their readers ---- */
 
-static Value *widened(Graph *g, Value *v) {
-  return emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), v);
-}
+static Value *widened(Graph *g, Value *v) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), v); }
 
 static Value *wide_of(const Quantizer *q, Use *use) {
   if (use->wide) return use->wide;
@@ -231,14 +234,15 @@ static Status rewrite_all(const Quantizer *q) {
   return g->error->status;
 }
 
-Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const bool *infinite, Arena *arena) {
+Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, Arena *arena) {
   Quantizer q = {g, kind, ARENA_ARRAY(arena, Use, g->value_count), g->value_count};
   if (!q.uses) return out_of_memory(&q);
   note_all(&q);
-  if (!choose(&q, trained, infinite))
-    return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "quantizeFrozen: no frozen float32 weight is read by products (MatMul, Gemm) and look-ups (Gather) "
-                     "alone");
+  if (!choose(&q, trained, weights))
+    return error_set(
+        g->error, STATUS_INVALID_ARGUMENT, NULL,
+        "quantizeFrozen: no frozen float32 weight is read by products (MatMul, Gemm) and look-ups (Gather) "
+        "alone");
   for (int i = 0; i < q.count; i++)
     if (q.uses[i].chosen) TRY(make(&q, g->values[i], &q.uses[i]));
   TRY(rewrite_all(&q));

@@ -6,13 +6,14 @@
  *   float16   x · Cast(W)                                                  Cast(W[i])
  */
 #pragma once
-#include "graph/graph.h"
+#include "train/weights.h"
 
 typedef enum QuantizeKind { QUANTIZE_NONE, QUANTIZE_INT8, QUANTIZE_INT4, QUANTIZE_FLOAT16 } QuantizeKind;
 
 /* "int8", "int4" or "float16"; QUANTIZE_NONE for another name. */
 QuantizeKind quantize_named(const char *name);
 
-/* Changes the model g. By index of a value: which parameters train, which are not finite; these stay as they are.
- * Refuses a model in which nothing is left. */
-Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const bool *infinite, Arena *arena);
+/* Changes the model g, whose parameters are read as `weights` says; what is `trained`, by index of a value, stays as it
+ * is, and so do tables that no layer learns, as the cosines of a rotary embedding. Refuses a model in which nothing is
+ * left. */
+Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, Arena *arena);

@@ -27,7 +27,16 @@ const modelOf = (nodes, weights, input = info('x', 1, ['N', 80]), output = 'y') 
   message(
     [1, 10],
     [8, message([1, ''], [2, 17])],
-    [7, message(...nodes.map((one) => [1, one]), [2, 'model'], ...weights.map((one) => [5, one]), [11, input], [12, message([1, output])])],
+    [
+      7,
+      message(
+        ...nodes.map((one) => [1, one]),
+        [2, 'model'],
+        ...weights.map((one) => [5, one]),
+        [11, input],
+        [12, message([1, output])],
+      ),
+    ],
   );
 
 /** As make_quantized.py has it. */
@@ -58,7 +67,11 @@ test('the numbers are those of onnxruntime.quantization', async () => {
   assert.equal(hex((await eight.getParameter('w_quantized')).data), golden.int8.q);
   assert.deepEqual([...(await eight.getParameter('w_scale')).data], golden.int8.scales);
   const turned = modelOf(
-    [node('Transpose', ['w'], 't', attribute('perm', [1, 0])), node('MatMul', ['x', 't'], 'h'), node('MatMul', ['h', 'last'], 'y')],
+    [
+      node('Transpose', ['w'], 't', attribute('perm', [1, 0])),
+      node('MatMul', ['x', 't'], 'h'),
+      node('MatMul', ['h', 'last'], 'y'),
+    ],
     [w('w', 'float32', [DEPTH, COLUMNS], known), weight('last', [DEPTH, 3], DEPTH, 5)],
     info('x', 1, ['N', COLUMNS]),
   );
@@ -78,7 +91,9 @@ for (const [name, kinds] of Object.entries(golden.losses))
         const { loss } = await session.step({ ...inputs, labels });
         assert.ok(Math.abs(loss - wanted) < 1e-4, `loss ${i + 1}: ${loss}, PEFT has ${wanted}`);
       }
-      const left = Object.entries(types(session)).filter(([one, type]) => type === 'float32' && /(proj|wte|embed_tokens|lm_head|c_fc|c_attn)\.weight$/.test(one));
+      const left = Object.entries(types(session)).filter(
+        ([one, type]) => type === 'float32' && /(proj|wte|embed_tokens|lm_head|c_fc|c_attn)\.weight$/.test(one),
+      );
       assert.deepEqual(left, [], 'no float copy is left of linear layers and embeddings');
       const { logits } = await session.predict(inputs, ['logits']);
       const theirs = await ort.InferenceSession.create(await session.exportModel());
@@ -110,9 +125,21 @@ const words = modelOf(
   ],
   info('ids', 7, ['N']),
 );
-const ids = (count) => new Tensor('int64', BigInt64Array.from({ length: count }, (_, i) => BigInt((i * 37) % VOCABULARY)), [count]);
+const ids = (count) =>
+  new Tensor(
+    'int64',
+    BigInt64Array.from({ length: count }, (_, i) => BigInt((i * 37) % VOCABULARY)),
+    [count],
+  );
 const onWords = (quantizeFrozen, more) =>
-  generateArtifacts(words, { ...HERE, loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.5 }, lora: { r: 4, targets: ['w', 'back'] }, quantizeFrozen, ...more });
+  generateArtifacts(words, {
+    ...HERE,
+    loss: 'cross-entropy',
+    optimizer: { type: 'sgd', lr: 0.5 },
+    lora: { r: 4, targets: ['w', 'back'] },
+    quantizeFrozen,
+    ...more,
+  });
 
 async function lossesOf(artifacts, options = HERE) {
   const session = await TrainingSession.create(artifacts, options);
@@ -147,7 +174,12 @@ for (const kind of ['int8', 'int4', 'float16'])
 
 test('what some other operator reads, or trains, stays as it is; where nothing is left it is one sentence', async () => {
   const read = modelOf(
-    [node('MatMul', ['x', 'w'], 'h'), node('MatMul', ['h', 'last'], 'p'), node('ReduceMax', ['w'], 'm', attribute('keepdims', 0)), node('Add', ['p', 'm'], 'y')],
+    [
+      node('MatMul', ['x', 'w'], 'h'),
+      node('MatMul', ['h', 'last'], 'p'),
+      node('ReduceMax', ['w'], 'm', attribute('keepdims', 0)),
+      node('Add', ['p', 'm'], 'y'),
+    ],
     [w('w', 'float32', [DEPTH, COLUMNS], known), last],
   );
   const refused = async (model, more, sentence) =>
@@ -172,5 +204,8 @@ test('without adapters: what is frozen by name, and no warning speaks of it', as
   const made = await artifactsOf(perceptron, 'int8', { requiresGrad: undefined, frozen: ['w'] });
   assert.deepEqual(made.warnings, []);
   const session = await TrainingSession.create(made, HERE);
-  assert.deepEqual(session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name), ['last']);
+  assert.deepEqual(
+    session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name),
+    ['last'],
+  );
 });

@@ -1,7 +1,7 @@
 /* NarrowMatMul (ours; A, W, scale, zero point, C): y = A · ((W - zero point) · scale) + C, a row or of y's shape. W
- * (K, N), or (N, K) with transB, is int8, uint8, or float16 without infinities and NaN, which has neither scale nor zero point. These are
- * one number, one for each place of `axis`, or with block_size one for so many of them. Few rows read W as it is; for
- * more a panel at a time is widened. The pass `narrow` makes it in bound graphs. */
+ * (K, N), or (N, K) with transB, is int8, uint8, or float16 without infinities and NaN, which has neither scale nor
+ * zero point. These are one number, one for each place of `axis`, or with block_size one for so many of them. Few rows
+ * read W as it is; for more a panel at a time is widened. The pass `narrow` makes it in bound graphs. */
 #include "ops/quantize/narrow_mat_mul.h"
 
 #include "graph/work.h"
@@ -152,20 +152,19 @@ OPERATOR(narrow_mat_mul) = {
     .infer = narrow_mat_mul_infer,
     .run = narrow_mat_mul_run,
     .work = work_product,
-    .cases =
-        CASES({"f32[1,7] i8[7,16]:-128..127 f32[]=0.02", .no_grad = "frozen"},
-              {"f32[3,20] u8[20,21]:0..255 f32[21] u8[21]:0..255 f32[21]", .no_grad = "frozen"},
-              {"f32[2,37] i8[37,300]:-128..127 f32[3,300] i8[3,300]:-128..127", "axis=0 block_size=16",
-               .no_grad = "frozen"},
-              {"f32[3,32] i8[5,32]:-128..127 f32[5] - f32[5]", "transB=1 axis=0", .no_grad = "frozen"},
-              {"f32[1,2,48] u8[5,48]:0..255 f32[5,2] u8[5,2]:0..255", "transB=1 block_size=32", .no_grad = "frozen"},
-              {"f32[1,9] f16[9,17] - - f32[17]", .no_grad = "frozen"},
-              {"f32[3,32] f16[7,32]", "transB=1", .no_grad = "frozen"},
-              {"f32[2,5,20] u8[20,21]:0..255 f32[21] u8[21]:0..255 f32[21]", .no_grad = "frozen"},
-              {"f32[9,21] i8[20,21]:-128..127 f32[21]", "transB=1", .no_grad = "frozen"},
-              {"f32[2,5] i8[5,70]:-128..127 f32[5] - f32[70]", "axis=0", .no_grad = "frozen"},
-              {"f32[11,13] u8[7,13]:0..255 f32[]=0.02 u8[]=9", "transB=1", .no_grad = "frozen"},
-              {"f32[9,9] f16[9,17] - - f32[17]", .no_grad = "frozen"},
-              {"f32[9,9] f16[9,17] - - f32[9,17]", .no_grad = "frozen"},
-              {"f32[2,7] i8[7,16]:-128..127 f32[]=0.02 - f32[2,16]", .no_grad = "frozen"}),
+    .cases = CASES(
+        {"f32[1,7] i8[7,16]:-128..127 f32[]=0.02", .no_grad = "frozen"},
+        {"f32[3,20] u8[20,21]:0..255 f32[21] u8[21]:0..255 f32[21]", .no_grad = "frozen"},
+        {"f32[2,37] i8[37,300]:-128..127 f32[3,300] i8[3,300]:-128..127", "axis=0 block_size=16", .no_grad = "frozen"},
+        {"f32[3,32] i8[5,32]:-128..127 f32[5] - f32[5]", "transB=1 axis=0", .no_grad = "frozen"},
+        {"f32[1,2,48] u8[5,48]:0..255 f32[5,2] u8[5,2]:0..255", "transB=1 block_size=32", .no_grad = "frozen"},
+        {"f32[1,9] f16[9,17] - - f32[17]", .no_grad = "frozen"},
+        {"f32[3,32] f16[7,32]", "transB=1", .no_grad = "frozen"},
+        {"f32[2,5,20] u8[20,21]:0..255 f32[21] u8[21]:0..255 f32[21]", .no_grad = "frozen"},
+        {"f32[9,21] i8[20,21]:-128..127 f32[21]", "transB=1", .no_grad = "frozen"},
+        {"f32[2,5] i8[5,70]:-128..127 f32[5] - f32[70]", "axis=0", .no_grad = "frozen"},
+        {"f32[11,13] u8[7,13]:0..255 f32[]=0.02 u8[]=9", "transB=1", .no_grad = "frozen"},
+        {"f32[9,9] f16[9,17] - - f32[17]", .no_grad = "frozen"},
+        {"f32[9,9] f16[9,17] - - f32[9,17]", .no_grad = "frozen"},
+        {"f32[2,7] i8[7,16]:-128..127 f32[]=0.02 - f32[2,16]", .no_grad = "frozen"}),
 };
