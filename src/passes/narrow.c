@@ -1,5 +1,5 @@
 /* Narrow: products with constant or frozen weights of 8 or 16 bits, which were widened first, become NarrowMatMul:
- *   A · DequantizeLinear(W) + bias,   A · Cast(W of float16) + bias */
+ *   A · DequantizeLinear(W) + bias,   A · Cast(W of float16) + bias,   with W or its Transpose */
 #include "ops/ops.h"
 #include "ops/quantize/narrow_mat_mul.h"
 #include "passes/product.h"
@@ -17,8 +17,11 @@ static bool is_fixed(const Value *v) { return v && (v->kind == VALUE_CONSTANT ||
 /* Reads what widens p's B; false when it is none of these. */
 static bool widened(const Product *p, NarrowInputs *to) {
   const Node *n = p->b->kind == VALUE_NODE ? p->b->producer : NULL;
-  if (!n || !is_fixed(n->in[0])) return false;
-  *to = (NarrowInputs){.w = n->in[0], .trans_b = p->trans_b, .axis = 1};
+  if (!n) return false;
+  const Node *turned = made_by(n->in[0], &op_transpose);
+  if (turned && *(const int *)turned->params != 1) return false;
+  *to = (NarrowInputs){.w = turned ? turned->in[0] : n->in[0], .trans_b = p->trans_b != !!turned, .axis = 1};
+  if (!is_fixed(to->w)) return false;
   if (n->op == &op_cast) return to->w->type == DTYPE_FLOAT16 && is_finite(to->w);
   if (n->op != &op_dequantize_linear || !is_fixed(n->in[1])) return false;
   to->scale = n->in[1];
@@ -26,7 +29,8 @@ static bool widened(const Product *p, NarrowInputs *to) {
   to->block = node_int(n, "block_size", 0);
   to->axis = node_int(n, "axis", 1);
   if (to->axis < 0) to->axis += 2;
-  return !to->point || is_fixed(to->point);
+  if (turned) to->axis = !to->axis;
+  return !(turned && to->block) && (!to->point || is_fixed(to->point));
 }
 
 /* A row, or a whole matrix. */

@@ -169,10 +169,12 @@ static Status make(const Quantizer *q, const Value *w, Use *use) {
 
 static Value *widened(Graph *g, Value *v) { return emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), v); }
 
-static Value *wide_of(const Quantizer *q, Use *use) {
-  if (use->wide) return use->wide;
-  if (q->kind == QUANTIZE_FLOAT16) return use->wide = widened(q->g, use->q);
-  return use->wide = emit_with(q->g, "DequantizeLinear", ATTRS(attr_of_int("axis", use->axis)), use->q, use->scale);
+/* The weight as float32; or turned, before it is widened: after that, onnxruntime-web refuses to. */
+static Value *wide_of(const Quantizer *q, const Use *use, bool turned) {
+  int64_t perm[] = {1, 0};
+  Value *w = turned ? emit_with(q->g, "Transpose", ATTRS(attr_of_ints("perm", perm, 2)), use->q) : use->q;
+  if (q->kind == QUANTIZE_FLOAT16) return widened(q->g, w);
+  return emit_with(q->g, "DequantizeLinear", ATTRS(attr_of_int("axis", use->axis != turned)), w, use->scale);
 }
 
 static Value *look_up(const Quantizer *q, const Node *n, const Use *use) {
@@ -213,7 +215,9 @@ static bool rewrite(const Quantizer *q, Node *n) {
   for (int i = 0; i < n->in_count; i++) {
     if (!(use = use_of(q, n->in[i]))) continue;
     if (is_int4(q, use)) return true; /* a Transpose that nobody reads any more */
-    n->in[i] = wide_of(q, use);
+    if (is_transpose(n)) return rewrite_as(n, wide_of(q, use, true));
+    if (!use->wide) use->wide = wide_of(q, use, false);
+    n->in[i] = use->wide;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 /* Quantize: frozen weights that only products and look-ups read become integers or halves, which take their place among
  * the parameters; gradients go through them to what is before.
  *
- *   int8      x · DequantizeLinear(W, a scale for each output)             Cast(W[i]) · scale[i]  of an embedding
+ *   int8      x · DequantizeLinear(W or Wᵀ, a scale for each output)       Cast(W[i]) · scale[i]  of an embedding
  *   int4      MatMulNBits(x, W in blocks of 32, scales, zero points)       an embedding as with int8
  *   float16   x · Cast(W)                                                  Cast(W[i])
  */
