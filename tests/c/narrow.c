@@ -76,12 +76,13 @@ static Filled fill(Matrix *m) {
 
 static void drop(Filled f) { free(f.data), free(f.points), free(f.scales); }
 
-/* The product by panels, or that of w's floats, with w or turned. */
+/* The product by panels, or that of w's floats, packed ahead so that it is computed by panels too; with w or turned. */
 static float *product_of(const Matrix *m, bool turned, bool wide, size_t rows) {
   Narrow w = m->w;
   size_t depth = turned ? w.columns : w.depth, columns = turned ? w.depth : w.columns, at = 0;
   float *a = malloc(rows * depth * sizeof *a), *b = malloc(depth * columns * sizeof *b),
-        *c = malloc(rows * columns * sizeof *c);
+        *c = malloc(rows * columns * sizeof *c),
+        *packed = malloc(gemm_packed_b_floats(columns, depth) * sizeof *packed);
   for (size_t i = 0; i < rows * depth; i++) a[i] = number_at(i, 3);
   for (size_t k = 0; k < depth; k++)
     for (size_t n = 0; n < columns; n++) b[at++] = (float)(turned ? weight_of(m, n, k) : weight_of(m, k, n));
@@ -93,12 +94,14 @@ static float *product_of(const Matrix *m, bool turned, bool wide, size_t rows) {
             .b = gemm_b(b, columns, false),
             .fill_b = wide ? NULL : narrow_fill,
             .filled_b = &w,
+            .packed_b = wide ? packed : NULL,
             .alpha = 1,
             .c = c,
             .c_row_stride = columns};
+  gemm_pack_b(&g.b, columns, depth, packed);
   void *scratch = malloc(gemm_bytes(&g) + 1);
   gemm_run(&g, scratch);
-  free(a), free(b), free(scratch);
+  free(a), free(b), free(packed), free(scratch);
   return c;
 }
 

@@ -13,7 +13,7 @@ import { tensor } from '../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../golden/lora_runs.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = JSON.parse(readFileSync(join(root, 'tests/golden/quantized.json'), 'utf8'));
+const golden = JSON.parse(readFileSync(join(root, 'tests/golden/quantize_frozen.json'), 'utf8'));
 const near = (got, want, by, what) => {
   assert.equal(got.length, want.length, what);
   for (let i = 0; i < want.length; i++)
@@ -39,7 +39,7 @@ const modelOf = (nodes, weights, input = info('x', 1, ['N', 80]), output = 'y') 
     ],
   );
 
-/** As make_quantized.py has it. */
+/** As make_quantize_frozen.py has it. */
 const [DEPTH, COLUMNS] = [80, 6];
 const known = Float32Array.from({ length: DEPTH * COLUMNS }, (_, i) => {
   const [k, n] = [Math.floor(i / COLUMNS), i % COLUMNS];

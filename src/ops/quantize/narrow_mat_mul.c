@@ -110,7 +110,7 @@ static Status narrow_mat_mul_infer(Node *n) {
     return node_invalid(n, "A has %lld columns, W takes %lld", (long long)*last, (long long)depth);
   *last = columns;
   const Shape *c = has_in(n, 4) ? &n->in[4]->shape : NULL;
-  if (c && !is_row(c, columns) && !shape_equal(c, &y))
+  if (c && !is_row(c, columns) && !(node_is_concrete(n) ? shape_equal(c, &y) : c->rank == y.rank))
     return node_invalid(n, "C must be a row of %lld numbers or as the output", (long long)columns);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   if (!node_is_concrete(n) || (rows_of(n) <= NARROW_ROWS && narrow_fits(&p->w))) return STATUS_OK;

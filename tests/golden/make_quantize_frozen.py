@@ -1,8 +1,8 @@
-"""Writes quantized.json: weights as onnxruntime.quantization quantizes them, and how PEFT trains adapters of make_lora.py's
+"""Writes quantize_frozen.json: weights as onnxruntime.quantization quantizes them, and how PEFT trains adapters of make_lora.py's
 models over a base whose weights were quantized and widened again.
 
 Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript onnxruntime transformers peft &&
-build/venv/bin/python tests/golden/make_quantized.py
+build/venv/bin/python tests/golden/make_quantize_frozen.py
 """
 import json
 
@@ -104,7 +104,7 @@ def main():
         "rows": {"q": by_row[0].tobytes().hex(), "scales": by_row[1].tolist()},
         "losses": {name: {kind: run(name, kind) for kind in ("int8", "int4", "float16")} for name in ("gpt2", "llama")},
     }
-    (make_lora.HERE / "quantized.json").write_text(json.dumps(made) + "\n")
+    (make_lora.HERE / "quantize_frozen.json").write_text(json.dumps(made) + "\n")
 
 
 if __name__ == "__main__":
