@@ -245,86 +245,37 @@ static float one_at(const Narrow *w, size_t i, int16_t point) {
   return (float)(q - point);
 }
 
-/* Numbers of a row of W as it lies in memory, from place `at` on, whose scales and points are one, or lie side by
- * side. */
-static void widen_part(const Narrow *w, size_t start, size_t at, size_t end, size_t column, size_t block, float *to) {
-  const float *scales = w->dots || !w->scales ? NULL : w->scales + block * w->scale_block;
-  const uint8_t *points = w->dots || !w->points ? NULL : w->points + block * w->point_block;
-  float scale = scales ? 1 : scale_at(w, column, block);
-  int16_t point = points ? 0 : point_at(w, column, block);
-  f32x4 unit = f32x4_splat(unit_of(w->kind)), all = unit * f32x4_splat(scale);
-  for (size_t count; at < end; at += count, to += count) {
-    count = end - at < PANEL || (w->kind == NARROW_4 && (start + at) % 2) ? 1 : PANEL;
-    if (count == 1) {
-      int16_t own = points ? (int8_t)(points[at] ^ w->flip) : point;
-      *to = one_at(w, start + at, own) * (scales ? scales[at] : scale);
-      continue;
-    }
-    i16x8 own = points ? i8x16_low(i8x16_load_half(points + at) ^ i8x16_splat((int8_t)w->flip)) : i16x8_splat(point);
-    Numbers8 q = eight_at(w, start + at, own);
-    f32x4_store(to, q.low * (scales ? unit * f32x4_load(scales + at) : all));
-    f32x4_store(to + 4, q.high * (scales ? unit * f32x4_load(scales + at + 4) : all));
-  }
-}
-
-static void widen(const Narrow *w, size_t row, size_t at, size_t count, float *to) {
-  bool blocks = w->block < w->depth;
-  if (!w->dots) {
-    widen_part(w, row * w->columns, at, at + count, 0, blocks ? row / w->block : 0, to);
-    return;
-  }
-  for (size_t end = at + count, next; at < end; to += next - at, at = next) {
-    size_t block = blocks ? at / w->block : 0;
-    next = blocks ? size_min(end, (block + 1) * w->block) : end;
-    widen_part(w, row * w->depth, at, next, row, block, to);
-  }
-}
-
-/* What eight numbers of a row share, or have each; from place on, all in one block. */
-typedef struct Eight {
-  f32x4 low, high; /* scales */
-  i16x8 point;
-} Eight;
-
-static inline Eight eight_of(const Narrow *w, size_t row, size_t place) {
-  size_t block = w->block < w->depth ? (w->dots ? place : row) / w->block : 0;
-  f32x4 unit = f32x4_splat(unit_of(w->kind));
+/* Eight numbers of a row of W as it lies in memory, from a place on, all of them in one block. */
+static inline void widen_eight(const Narrow *w, size_t row, size_t place, size_t block, float *to) {
   const float *scales = w->dots || !w->scales ? NULL : w->scales + block * w->scale_block + place;
   const uint8_t *points = w->dots || !w->points ? NULL : w->points + block * w->point_block + place;
-  f32x4 all = scales ? unit : unit * f32x4_splat(scale_at(w, row, block));
-  return (Eight){scales ? unit * f32x4_load(scales) : all, scales ? unit * f32x4_load(scales + 4) : all,
-                 points ? i8x16_low(i8x16_load_half(points) ^ i8x16_splat((int8_t)w->flip))
-                        : i16x8_splat(point_at(w, row, block))};
+  f32x4 unit = f32x4_splat(unit_of(w->kind)), all = scales ? unit : unit * f32x4_splat(scale_at(w, row, block));
+  i16x8 point = points ? i8x16_low(i8x16_load_half(points) ^ i8x16_splat((int8_t)w->flip))
+                       : i16x8_splat(point_at(w, row, block));
+  Numbers8 q = eight_at(w, row * (w->dots ? w->depth : w->columns) + place, point);
+  f32x4_store(to, q.low * (scales ? unit * f32x4_load(scales) : all));
+  f32x4_store(to + 4, q.high * (scales ? unit * f32x4_load(scales + 4) : all));
 }
 
-static void fill_eights(const Narrow *w, size_t place, size_t from, size_t depth, float *packed) {
-  size_t length = w->dots ? w->depth : w->columns;
-  bool changes = w->dots || w->block < w->depth;
-  Eight e = eight_of(w, from, place);
-  for (size_t row = from; row < from + depth; row++, packed += PANEL) {
-    if (changes) e = eight_of(w, row, place);
-    Numbers8 q = eight_at(w, row * length + place, e.point);
-    f32x4_store(packed, q.low * e.low);
-    f32x4_store(packed + 4, q.high * e.high);
-  }
-}
-
-static void fill_places(const Narrow *w, size_t place, size_t count, size_t from, size_t depth, float *packed) {
-  bool one_block = !w->dots || place % w->block + PANEL <= w->block;
-  if (count == PANEL && one_block && !(w->kind == NARROW_4 && (place % 2 || w->depth % 2))) {
-    fill_eights(w, place, from, depth, packed);
-    return;
-  }
-  for (size_t k = 0; k < depth; k++, packed += PANEL) {
-    widen(w, from + k, place, count, packed);
-    for (size_t i = count; i < PANEL; i++) packed[i] = 0;
+static void widen(const Narrow *w, size_t row, size_t place, size_t count, float *to) {
+  size_t start = row * (w->dots ? w->depth : w->columns), step;
+  bool blocks = w->block < w->depth;
+  for (size_t end = place + count; place < end; place += step, to += step) {
+    size_t block = blocks ? (w->dots ? place : row) / w->block : 0, column = w->dots ? row : place;
+    bool whole = !w->dots || !blocks || place + PANEL <= (block + 1) * w->block;
+    step = whole && end - place >= PANEL && !(w->kind == NARROW_4 && (start + place) % 2) ? PANEL : 1;
+    if (step == PANEL) widen_eight(w, row, place, block, to);
+    else *to = one_at(w, start + place, point_at(w, column, block)) * scale_at(w, column, block);
   }
 }
 
 void narrow_fill(const void *narrow, size_t column, size_t count, size_t from, size_t depth, float *packed) {
   const Narrow *w = narrow;
   if (w->dots == w->turned) { /* columns are places in rows of W */
-    fill_places(w, column, count, from, depth, packed);
+    for (size_t k = 0; k < depth; k++, packed += PANEL) {
+      widen(w, from + k, column, count, packed);
+      for (size_t i = count; i < PANEL; i++) packed[i] = 0;
+    }
     return;
   }
   float rows[PANEL * STRETCH];

@@ -73,26 +73,28 @@ static float weight_at(const Node *n, size_t row, size_t k) {
   return ((float)number_at(bytes, k % p->block, p->bits) - zero_point(n, p, row, block)) * in_f32(n, 2)[at];
 }
 
-static void fill(const void *node, size_t column, size_t count, size_t from, size_t depth, float *packed) {
-  for (size_t k = from; k < from + depth; k++)
-    for (size_t i = 0; i < 8; i++) *packed++ = i < count ? weight_at(node, column + i, k) : 0;
-}
+/* W, or its transpose. */
+typedef struct Side {
+  const Node *n;
+  bool turned;
+} Side;
 
-static void fill_turned(const void *node, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+static void fill(const void *side, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+  const Side *s = side;
   for (size_t k = from; k < from + depth; k++)
-    for (size_t i = 0; i < 8; i++) *packed++ = i < count ? weight_at(node, k, column + i) : 0;
+    for (size_t i = column; i < column + 8; i++)
+      *packed++ = i >= column + count ? 0 : s->turned ? weight_at(s->n, k, i) : weight_at(s->n, i, k);
 }
 
 Gemm block_quantized_gemm(const Node *n, bool turned) {
   const BlockQuantized *p = n->params;
   Narrow w;
   size_t columns = turned ? p->depth : p->rows, depth = turned ? p->rows : p->depth;
-  GemmFill *any = turned ? fill_turned : fill;
   return (Gemm){.rows = shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1),
                 .columns = columns,
                 .depth = depth,
                 .a = gemm_a(in_f32(n, 0), depth, false),
-                .fill_b = block_quantized_narrow(n, &w) ? narrow_fill : any,
+                .fill_b = block_quantized_narrow(n, &w) ? narrow_fill : fill,
                 .alpha = 1,
                 .beta = 1,
                 .d_column_stride = true,
@@ -103,9 +105,10 @@ Gemm block_quantized_gemm(const Node *n, bool turned) {
 void block_quantized_run(const Node *n, bool turned, const float *bias) {
   Gemm g = block_quantized_gemm(n, turned);
   Narrow w;
+  Side side = {n, turned};
   block_quantized_narrow(n, &w);
   w.turned = turned;
-  g.filled_b = g.fill_b == narrow_fill ? (const void *)&w : n;
+  g.filled_b = g.fill_b == narrow_fill ? (const void *)&w : &side;
   g.d = bias;
   gemm_run(&g, n->scratch);
 }
