@@ -643,7 +643,7 @@ test('an option that is not known is refused', async () => {
   await assert.rejects(train({ epochs: 0 }), /epochs must be a whole number of at least 1, not 0/);
   await assert.rejects(
     train({ metrics: ['f2'] }),
-    /no metric 'f2'; there are loss, accuracy, perplexity, top-K-accuracy, precision/,
+    /no metric 'f2'; there are loss, accuracy, perplexity, bits-per-byte, top-K-accuracy, precision/,
   );
   await assert.rejects(train({ onNaN: 'ignore' }), /not 'ignore'/);
   await assert.rejects(
