@@ -43,7 +43,7 @@ typedef struct Parameters {
 } Parameters;
 
 static Status read_parameters(const OnnxReader *r, Parameters *p) {
-  static const char kind[] = ": PARAMETER target=";
+  static const char kind[] = ": PARAMETER "; /* one with more words would look like a sentence, which shrink drops */
   const char *text = note_of(r->from->metadata_props, r->from->n_metadata_props,
                              "pkg.torch.export.ExportedProgram.graph_signature");
   size_t capacity = 0;

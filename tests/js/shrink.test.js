@@ -168,6 +168,20 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     });
   });
 
+  test('a language model as PyTorch exports it, whose notes are no sentences', async () => {
+    const { status, stderr } = cli('shrink', 'tests/golden/lora/gpt2.onnx', '-o', at('gpt'));
+    assert.equal(status, 0, stderr);
+    const ids = new Tensor('int64', BigInt64Array.from([3, 1, 4, 1, 5], BigInt), [1, 5]);
+    const bytes = readFileSync('tests/golden/lora/gpt2.onnx');
+    const [shrunk, whole] = await Promise.all(
+      [{ wasmBinary: readFileSync(join(at('gpt'), 'trainlet.wasm')) }, {}].map(async (options) => {
+        const session = await InferenceSession.create(bytes, { ...here, ...options });
+        return (await session.run({ [session.inputNames[0]]: ids }))[session.outputNames[0]].data;
+      }),
+    );
+    assert.deepEqual(shrunk, whole);
+  });
+
   test('without sentences it is smaller still, and errors have their code', async () => {
     const made = cli('shrink', at('mlp'), '--without', 'sentences', '--without', 'export', '-o', at('mute'));
     assert.equal(made.status, 0, made.stderr);
