@@ -151,7 +151,10 @@ static bool is_only_dequantized(Reader *r, const char *name) {
     for (size_t k = 0; k < n->n_input; k++)
       only &= strcmp(n->input[k], name) != 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
   }
-  for (size_t i = 0; i < r->from->n_output; i++) only &= strcmp(r->from->output[i]->name, name) != 0;
+  for (size_t i = 0; i < r->from->n_output; i++) {
+    const char *output = r->from->output[i]->name; /* NULL: refused later */
+    only &= !output || strcmp(output, name) != 0;
+  }
   return only;
 }
 
