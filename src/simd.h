@@ -185,6 +185,11 @@ static inline i8x16 u8x16_upper(i8x16 v) {
   typedef uint8_t u8x16 __attribute__((vector_size(16)));
   return (i8x16)((u8x16)v >> 4);
 }
+/* Each of eight unsigned numbers shifted right. */
+static inline i16x8 u16x8_right(i16x8 v, int bits) {
+  typedef uint16_t u16x8 __attribute__((vector_size(16)));
+  return (i16x8)((u16x8)v >> bits);
+}
 /* a0 b0 + a1 b1, a2 b2 + a3 b3 … */
 static inline i32x4 i16x8_dot(i16x8 a, i16x8 b) {
 #if defined(__wasm_simd128__)

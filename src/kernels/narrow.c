@@ -1,6 +1,7 @@
 /* Narrow: numbers out of their bits in registers, multiplied at once. */
 #include "kernels/narrow.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/narrow_dots.h"
 #include "kernels/number.h"
 #include "simd.h"
 #include "size.h"
@@ -18,7 +19,14 @@ enum {
 bool narrow_fits(const Narrow *w) {
   if (w->turned) return false;
   if (!w->dots) return w->kind != NARROW_4 && w->columns >= STEP && w->block > 0;
-  return w->depth % STEP == 0 && (w->block % STEP == 0 || w->block >= w->depth) && w->block > 0;
+  return w->kind == NARROW_HALF ? w->depth % STEP == 0 : narrow_dots_fits(w);
+}
+
+static bool is_whole(const Narrow *w) { return w->dots && w->kind != NARROW_HALF; }
+
+bool narrow_bytes(const Narrow *w, size_t rows, size_t *bytes) {
+  *bytes = 0;
+  return !is_whole(w) || narrow_dots_bytes(w, rows, bytes);
 }
 
 /* ---- sixteen numbers ---- */
@@ -43,13 +51,7 @@ static inline __attribute__((always_inline)) Numbers16 numbers_at(const Narrow *
     return (Numbers16){{of_half(i16x8_low_shifted(low)), of_half(i16x8_high_shifted(low)),
                         of_half(i16x8_low_shifted(high)), of_half(i16x8_high_shifted(high))}};
   }
-  i8x16 q;
-  if (w->kind == NARROW_4) {
-    i8x16 pairs = i8x16_load_half(bytes + i / 2);
-    q = i8x16_zip_low(pairs & i8x16_splat(15), u8x16_upper(pairs));
-  } else {
-    q = i8x16_load(bytes + i) ^ i8x16_splat((int8_t)w->flip);
-  }
+  i8x16 q = i8x16_load(bytes + i) ^ i8x16_splat((int8_t)w->flip);
   i16x8 low = i8x16_low(q) - low_point, high = i8x16_high(q) - high_point;
   return (Numbers16){{i32x4_to_f32(i16x8_low_shifted(low)), i32x4_to_f32(i16x8_high_shifted(low)),
                       i32x4_to_f32(i16x8_low_shifted(high)), i32x4_to_f32(i16x8_high_shifted(high))}};
@@ -67,36 +69,27 @@ static inline float scale_at(const Narrow *w, size_t n, size_t block) {
   return w->scales ? w->scales[n * w->scale_column + block * w->scale_block] : w->scale;
 }
 
-/* ---- dots ---- */
+/* ---- dots, of float16 ---- */
 
 /* sum[i] = Σk a[i][k] w(k, n) for a constant number of rows, 1 or 2 */
 static inline __attribute__((always_inline)) void dots_of(const int rows, const Narrow *w, const float *a, size_t n,
                                                           float *sum) {
-  f32x4 total = f32x4_splat(0), next_total = total;
-  size_t depth = w->depth, at = n * depth;
-  const float *next = a + depth;
-  for (size_t from = 0, block = 0; from < depth; block++) {
-    f32x4 even = f32x4_splat(0), odd = even, next_even = even, next_odd = even;
-    i16x8 point = i16x8_splat(point_at(w, n, block));
-    size_t k = from;
-    for (from += size_min(w->block, depth - from); k < from; k += STEP) {
-      Numbers16 q = numbers_at(w, at + k, point, point);
-      even = f32x4_madd(q.v[0], f32x4_load(a + k), even);
-      odd = f32x4_madd(q.v[1], f32x4_load(a + k + 4), odd);
-      even = f32x4_madd(q.v[2], f32x4_load(a + k + 8), even);
-      odd = f32x4_madd(q.v[3], f32x4_load(a + k + 12), odd);
-      if (rows == 1) continue;
-      next_even = f32x4_madd(q.v[0], f32x4_load(next + k), next_even);
-      next_odd = f32x4_madd(q.v[1], f32x4_load(next + k + 4), next_odd);
-      next_even = f32x4_madd(q.v[2], f32x4_load(next + k + 8), next_even);
-      next_odd = f32x4_madd(q.v[3], f32x4_load(next + k + 12), next_odd);
-    }
-    f32x4 scale = f32x4_splat(scale_at(w, n, block) * unit_of(w->kind));
-    total = f32x4_madd(even + odd, scale, total);
-    if (rows > 1) next_total = f32x4_madd(next_even + next_odd, scale, next_total);
+  f32x4 even = f32x4_splat(0), odd = even, next_even = even, next_odd = even;
+  const float *next = a + w->depth;
+  for (size_t k = 0; k < w->depth; k += STEP) {
+    Numbers16 q = numbers_at(w, n * w->depth + k, i16x8_splat(0), i16x8_splat(0));
+    even = f32x4_madd(q.v[0], f32x4_load(a + k), even);
+    odd = f32x4_madd(q.v[1], f32x4_load(a + k + 4), odd);
+    even = f32x4_madd(q.v[2], f32x4_load(a + k + 8), even);
+    odd = f32x4_madd(q.v[3], f32x4_load(a + k + 12), odd);
+    if (rows == 1) continue;
+    next_even = f32x4_madd(q.v[0], f32x4_load(next + k), next_even);
+    next_odd = f32x4_madd(q.v[1], f32x4_load(next + k + 4), next_odd);
+    next_even = f32x4_madd(q.v[2], f32x4_load(next + k + 8), next_even);
+    next_odd = f32x4_madd(q.v[3], f32x4_load(next + k + 12), next_odd);
   }
-  sum[0] = f32x4_sum(total);
-  if (rows > 1) sum[1] = f32x4_sum(next_total);
+  sum[0] = f32x4_sum(even + odd) * w->scale;
+  if (rows > 1) sum[1] = f32x4_sum(next_even + next_odd) * w->scale;
 }
 
 /* ---- rows added up ---- */
@@ -204,8 +197,12 @@ static void dot_range(void *context, size_t from, size_t to) {
 }
 
 /* Four multiplications take about a nanosecond. */
-void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c) {
+void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
   if (rows == 0) return;
+  if (is_whole(w)) {
+    narrow_dots_run(w, rows, a, d, c, scratch);
+    return;
+  }
   Product p = {w, rows, a, d, c};
   size_t grain = threads_grain(rows * w->depth / 4 + 1);
   if (w->dots) threads_split(w->columns, grain, dot_range, &p);

@@ -36,9 +36,11 @@ enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the numbers fir
 
 /* Whether its sizes are those that few rows read. */
 bool narrow_fits(const Narrow *w);
+/* Of scratch for narrow_run, if the sizes fit; false where it is too much. */
+bool narrow_bytes(const Narrow *w, size_t rows, size_t *bytes);
 /* c = a · w + d on all threads; rows of a and c lie side by side; d is a row, or NULL. The bits of a column do not
  * depend on where threads divide. */
-void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c);
+void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch);
 
 /* A GemmFill of a Narrow of any sizes: its numbers are (q - point) · scale, rounded once. */
 void narrow_fill(const void *w, size_t column, size_t count, size_t from, size_t depth, float *packed);

@@ -25,7 +25,9 @@ static Status mat_mul_n_bits_infer(Node *n) {
   *last = (Dim)p->rows;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
   Narrow narrow;
-  if (!node_is_concrete(n) || is_narrow(n, &narrow)) return STATUS_OK;
+  if (!node_is_concrete(n)) return STATUS_OK;
+  if (is_narrow(n, &narrow))
+    return narrow_bytes(&narrow, lines_of(n), &n->scratch_bytes) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
   Gemm g = block_quantized_gemm(n, false);
   n->scratch_bytes = gemm_bytes(&g);
   return STATUS_OK;
@@ -34,7 +36,7 @@ static Status mat_mul_n_bits_infer(Node *n) {
 static void mat_mul_n_bits_run(const Node *n) {
   const float *bias = has_in(n, 5) ? in_f32(n, 5) : NULL;
   Narrow narrow;
-  if (is_narrow(n, &narrow)) narrow_run(&narrow, lines_of(n), in_f32(n, 0), bias, out_f32(n, 0));
+  if (is_narrow(n, &narrow)) narrow_run(&narrow, lines_of(n), in_f32(n, 0), bias, out_f32(n, 0), n->scratch);
   else block_quantized_run(n, false, bias);
 }
 
@@ -65,5 +67,7 @@ OPERATOR(mat_mul_n_bits) = {
               {"f32[3,40] u8[4,3,16]:0..256 f32[4,3]=0.01,0.03,0.02* u8[4,3]:0..256", "K=40 N=4 block_size=16 bits=8"},
               {"f32[2,48] u8[6,3,8]:0..256 f32[18]=0.1,0.3,0.2* f32[18]=5,9,6.5*", "K=48 N=6 block_size=16 bits=4"},
               {"f32[2,48] u8[6,3,4]:0..256 f32[18]=0.1,0.3,0.2* u8[6]:0..64", "K=48 N=6 block_size=16 bits=2"},
+              {"f32[2,64] u8[6,2,16]:0..256 f32[12]=0.1,0.3,0.2* u8[6]:0..256", "K=64 N=6 block_size=32"},
+              {"f32[1,64] u8[6,1,64]:0..256 f32[6]=0.01,0.03,0.02*", "K=64 N=6 block_size=64 bits=8"},
               {"f32[85,32] u8[140,2,8]:0..256 f32[280]=0.1,0.2,0.3,0.15*", "K=32 N=140 block_size=16 bits=4"}),
 };

@@ -113,7 +113,9 @@ static Status narrow_mat_mul_infer(Node *n) {
   if (c && !is_row(c, columns) && !(node_is_concrete(n) ? shape_equal(c, &y) : c->rank == y.rank))
     return node_invalid(n, "C must be a row of %lld numbers or as the output", (long long)columns);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  if (!node_is_concrete(n) || (rows_of(n) <= NARROW_ROWS && narrow_fits(&p->w))) return STATUS_OK;
+  if (!node_is_concrete(n)) return STATUS_OK;
+  if (rows_of(n) <= NARROW_ROWS && narrow_fits(&p->w))
+    return narrow_bytes(&p->w, rows_of(n), &n->scratch_bytes) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
   p->gemm = gemm_of(n, &p->w);
   p->gemm.d_row_stride = c && !is_row(c, columns) ? (size_t)columns : 0;
   n->scratch_bytes = gemm_bytes(&p->gemm);
@@ -123,7 +125,7 @@ static Status narrow_mat_mul_infer(Node *n) {
 static void run_few(const Node *n, const Narrow *w, const float *c) {
   float *y = out_f32(n, 0);
   bool row = c && is_row(&n->in[4]->shape, (Dim)w->columns);
-  narrow_run(w, rows_of(n), in_f32(n, 0), row ? c : NULL, y);
+  narrow_run(w, rows_of(n), in_f32(n, 0), row ? c : NULL, y, n->scratch);
   for (size_t i = 0; c && !row && i < out_count(n, 0); i++) y[i] += c[i];
 }
 

@@ -1,0 +1,10 @@
+/* Narrow dots: a few rows times numbers of 4 or 8 bits, which lie in rows as well, both as whole numbers. */
+#pragma once
+#include "kernels/narrow.h"
+
+enum { NARROW_UNIT = 32 }; /* numbers of A to a scale: a block of W is some of these */
+
+bool narrow_dots_fits(const Narrow *w);
+/* Of scratch for narrow_dots_run, which computes what narrow_run does; false where it is too much. */
+bool narrow_dots_bytes(const Narrow *w, size_t rows, size_t *bytes);
+void narrow_dots_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch);
