@@ -131,15 +131,17 @@ def group_query_attention(x, a):
         parts = x[0].split([size * count, size * shared, size * shared], 2)
     q, k, v = (heads(t, n) for t, n in zip(parts, (count, shared, shared)))
     before = 0 if given(x, 3) is None else x[3].shape[2]
+    room = (before + q.shape[2] - 1 - x[5].long() if before else torch.zeros_like(x[5].long()))[:, None]
     if a.get("do_rotary", 0):
-        places = torch.arange(before, before + q.shape[2])[None]
+        places = torch.arange(before, before + q.shape[2])[None] - room
         q, k = (rotate(t, x[7][places], x[8][places], 2 * x[7].shape[1], a.get("rotary_interleaved", 0)) for t in (q, k))
     if before:
         k, v = torch.cat([x[3], k], 2), torch.cat([x[4], v], 2)
     hidden = later(q, k, before)
     if a.get("local_window_size", -1) > 0:
         hidden = hidden | ~later(q, k, before - a["local_window_size"])
-    hidden = hidden | (torch.arange(k.shape[2]) > x[5].long()[:, None])[:, None, None]
+    columns = torch.arange(k.shape[2])[None] - room
+    hidden = hidden | ((columns > x[5].long()[:, None]) | (columns < 0))[:, None, None]
     return [tokens(attend(q, k, v, a.get("scale", 0), a.get("softcap", 0.0), hidden)[0]), k, v]
 
 

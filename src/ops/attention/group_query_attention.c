@@ -1,6 +1,6 @@
 /* GroupQueryAttention (com.microsoft): causal attention in which heads of key and value serve several of query, with
- * rotary embedding if wanted. seqlens_k says where the last key of each example is. The past is assumed to be full:
- * every key in it counts. */
+ * rotary embedding if wanted. seqlens_k says where the last key of each example is. Without a past the keys behind it
+ * are hidden; of a past that has more keys than it says the first are, so that a past may have room before them. */
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 
@@ -23,14 +23,25 @@ static Status read_heads(Compose *c, int64_t heads, int64_t kv_heads, Value *x[3
   return STATUS_OK;
 }
 
-/* Q and K rotated by their positions: those given, or counted on from the past's length. */
-static Status rotate(Compose *c, Value *rows, Value *x[3]) {
+/* How many keys of the past come before those that count, (B, 1, 1, 1): past + T - 1 - last. */
+static Value *room_of(Compose *c, Value *q, Value *last) {
+  Graph *g = c->graph;
+  Value *past = compose_dim(c, c->node->in[3], 2, true), *one = emit_ints(g, (int64_t[]){1}, 1);
+  Value *most = emit(g, "Sub", emit(g, "Add", past, compose_dim(c, q, 2, true)), one);
+  Value *room = emit(g, "Max", emit(g, "Sub", most, last), emit_ints(g, (int64_t[]){0}, 1));
+  return emit(g, "Mul", room, emit(g, "Min", past, one));
+}
+
+/* Q and K rotated by their positions: those given, or counted on from the past's length, less its room. */
+static Status rotate(Compose *c, Value *rows, Value *room, Value *x[3]) {
   Graph *g = c->graph;
   const Node *n = c->node;
   if (!has_in(n, 7) || !has_in(n, 8)) return node_invalid(n, "do_rotary needs cos_cache and sin_cache");
   TRY(node_want_rank(n, 7, 2, 2));
   TRY(node_want_rank(n, 8, 2, 2));
   Value *places = has_in(n, 9) ? n->in[9] : emit(g, "Reshape", rows, emit_ints(g, (int64_t[]){1, -1}, 2));
+  if (room && !has_in(n, 9))
+    places = emit(g, "Sub", places, emit(g, "Reshape", room, emit_ints(g, (int64_t[]){-1, 1}, 2)));
   Value *cos = emit(g, "Gather", n->in[7], places), *sin = emit(g, "Gather", n->in[8], places);
   Rotary r = {2 * n->in[7]->shape.dim[1], node_int(n, "rotary_interleaved", 0) != 0};
   for (int i = 0; i < 2; i++) x[i] = rotary_compose(c, x[i], 2, cos, sin, r);
@@ -54,7 +65,9 @@ static Status group_query_attention_compose(Compose *c) {
   if (heads < 1 || kv_heads < 1) return node_invalid(n, "num_heads and kv_num_heads must be there");
   TRY(read_heads(c, heads, kv_heads, x));
   Value *rows = attention_rows(c, x[0], has_in(n, 3) ? compose_dim(c, n->in[3], 2, true) : NULL);
-  if (node_int(n, "do_rotary", 0)) TRY(rotate(c, rows, x));
+  Value *last = emit(g, "Reshape", compose_cast(c, n->in[5], DTYPE_INT64), emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4));
+  Value *room = has_in(n, 3) ? room_of(c, x[0], last) : NULL;
+  if (node_int(n, "do_rotary", 0)) TRY(rotate(c, rows, room, x));
   AttentionPieces p = {x[0], attention_appended(c, compose_in(c, 3), x[1]),
                        attention_appended(c, compose_in(c, 4), x[2]), .scale = node_float(n, "scale", 0),
                        .softcap = node_float(n, "softcap", 0)};
@@ -63,8 +76,8 @@ static Status group_query_attention_compose(Compose *c) {
   if (window > 0)
     p.hidden = emit(g, "Or", p.hidden,
                     emit(g, "Not", emit(g, "Greater", emit(g, "Add", columns, emit_ints(g, &window, 1)), rows)));
-  Value *last = emit(g, "Reshape", compose_cast(c, n->in[5], DTYPE_INT64), emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4));
-  p.hidden = emit(g, "Or", p.hidden, emit(g, "Greater", columns, last));
+  if (room) p.hidden = emit(g, "Or", p.hidden, emit(g, "Less", columns, room));
+  p.hidden = emit(g, "Or", p.hidden, emit(g, "Greater", columns, room ? emit(g, "Add", last, room) : last));
   attention_mask(c, &p, compose_in(c, 10));
   Value *y = attention_pieces(c, &p);
   if (n->out_count > 1) c->out[1] = p.k;
@@ -85,6 +98,8 @@ OPERATOR(group_query_attention) = {
                "num_heads=2 kv_num_heads=1 do_rotary=1 scale=0.4", 0, 3},
               {"f32[1,1,64] f32[1,1,32] f32[1,1,32] f32[1,2,5,16] f32[1,2,5,16] v:i32[1]=5 v:i32[]=6 f32[8,8] f32[8,8]",
                "num_heads=4 kv_num_heads=2 do_rotary=1 rotary_interleaved=1 local_window_size=3", 0, 3},
+              {"f32[2,1,64] f32[2,1,32] f32[2,1,32] f32[2,2,5,16] f32[2,2,5,16] v:i32[2]=5,3 v:i32[]=6 f32[8,8] f32[8,8]",
+               "num_heads=4 kv_num_heads=2 do_rotary=1", 0, 3},
               {"f32[1,6,32] f32[1,6,16] f32[1,6,16] - - v:i32[1]=5 v:i32[]=6",
                "num_heads=4 kv_num_heads=2 local_window_size=2 softcap=3.0", 0, 3}),
 };
