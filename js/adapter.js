@@ -217,7 +217,7 @@ export async function useAdapter(session, { ask, info, lora, place: placeOf }, a
   const isSum = typeof adapter === 'object' && adapter !== null;
   const active = isSum ? { ...adapter } : adapter && nameIn('useAdapter', adapter);
   if (adapter !== null && !isSum) nameIn('useAdapter', adapter);
-  const values = isSum ? await sumOf(session, ask, info, loraIn('useAdapter', lora), { ...adapter }) : new Map();
+  const values = isSum ? await sumOf('useAdapter', session, { ask, info, lora }, { ...adapter }) : new Map();
   const place = placeOf();
   if (!place) throw invalid('useAdapter: a fit of this session is running already');
   const use = ask('tell', ['use_adapter', typeof adapter === 'string' ? adapter : 0]);
@@ -225,6 +225,23 @@ export async function useAdapter(session, { ask, info, lora, place: placeOf }, a
   await ask('dropGrad', undefined);
   place.standing = undefined; // of a fit that was cut short, with another adapter
   session.adapters = frozen({ names: session.adapters.names, active });
+}
+
+/**
+ * Asks with a sum in the place of the adapter in use, nothing coming in between.
+ * @param {TrainingSession} session @param {Inside} inside @param {string} where @param {Record<string, number>} weights
+ * @returns {Promise<Ask>}
+ */
+export async function lendSum(session, inside, where, weights) {
+  const { ask } = inside;
+  const values = await sumOf(where, session, inside, { ...weights });
+  const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
+    const lent = [ask('tell', ['lend_adapter', 0]), ...written(session, values)];
+    const answer = ask(...args);
+    await Promise.all([...lent, answer, returned(ask)]);
+    return await answer;
+  };
+  return /** @type {any} */ (asking);
 }
 
 /** @param {TrainingSession} session @param {Inside} inside @param {string} name */
@@ -236,14 +253,15 @@ export async function deleteAdapter(session, { ask }, name) {
 
 /**
  * What a sum of adapters has for each of their parameters.
- * @param {TrainingSession} session @param {Ask} ask @param {SessionInfo} info @param {Lora} lora
+ * @param {string} where @param {TrainingSession} session @param {Pick<Inside, 'ask' | 'info' | 'lora'>} inside
  * @param {Record<string, number>} weights
  * @returns {Promise<Map<string, Floats>>}
  */
-async function sumOf(session, ask, info, { modules }, weights) {
+async function sumOf(where, session, { ask, info, lora }, weights) {
+  const { modules } = loraIn(where, lora);
   const wrong = Object.entries(weights).find(([, weight]) => !Number.isFinite(weight));
-  if (wrong) throw invalid(`useAdapter: the weight of '${wrong[0]}' is a number, not ${nameOf(wrong[1])}`);
-  if (!Object.keys(weights).length) throw invalid('useAdapter: a sum is of at least one adapter, { name: weight }');
+  if (wrong) throw invalid(`${where}: the weight of '${wrong[0]}' is a number, not ${nameOf(wrong[1])}`);
+  if (!Object.keys(weights).length) throw invalid(`${where}: a sum is of at least one adapter, { name: weight }`);
   const indices = info.adapted ?? [];
   /** @param {string | 0} adapter */
   const valuesOf = async (adapter) => {

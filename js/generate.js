@@ -9,6 +9,7 @@ import { pack } from './tensor.js';
 /** @import { Ask, GraphName, NumberOutputs, SessionInfo } from './protocol.js' */
 /** @import { Decoder, Plain } from './decoder.js' */
 /** @typedef {[name: string, tensor: Plain][]} Fed */
+/** @typedef {{ ask: Ask, info: SessionInfo, lent?: import('./run.js').Lent }} Inside `lent`: a session that trains */
 
 export const GENERATE_KEYS = /** @type {const} */ ([
   'maxTokens',
@@ -20,10 +21,11 @@ export const GENERATE_KEYS = /** @type {const} */ ([
   'stop',
   'onToken',
   'signal',
+  'adapter',
 ]);
 
 /**
- * @param {{ ask: Ask, info: SessionInfo } | undefined} session
+ * @param {Inside | undefined} session
  * @param {ArrayLike<number | bigint>} ids
  * @param {GenerateOptions} [options]
  * @returns {Promise<Generated>}
@@ -31,12 +33,14 @@ export const GENERATE_KEYS = /** @type {const} */ ([
 export async function generate(session, ids, options = {}) {
   if (!session) throw invalid('generate: wanted a TrainingSession or an InferenceSession first');
   checkKeys('generate', options, GENERATE_KEYS);
-  const { maxTokens = 20, stop = [], onToken, signal } = options;
+  const { maxTokens = 20, stop = [], onToken, signal, adapter } = options;
   checkWhole('generate: maxTokens', maxTokens, 1);
   if (onToken !== undefined && typeof onToken !== 'function')
     throw invalid(`generate: onToken must be a function, not ${nameOf(onToken)}`);
   const [choose, ends, all] = [chooserOf(options), endingsOf(stop), tokensOf('the ids', ids)];
-  const reader = new Reader(session, signal);
+  if (adapter !== undefined && !session.lent)
+    throw invalid('generate: adapter is for a TrainingSession whose artifacts were made with lora');
+  const reader = new Reader(session, await session.lent?.(adapter), signal);
   /** @type {number[]} */
   const made = [];
   while (made.length < maxTokens) {
@@ -103,7 +107,10 @@ function alike(a, b) {
 }
 
 class Reader {
+  /** Of the session. */
   #ask;
+  /** With another adapter, or the same. */
+  #asking;
   /** @type {GraphName} */
   #graph;
   /** @type {Decoder} */
@@ -115,12 +122,13 @@ class Reader {
   #kept = 0;
   #room = 0;
 
-  /** @param {{ ask: Ask, info: SessionInfo }} session @param {AbortSignal} [signal] */
-  constructor({ ask, info }, signal) {
+  /** @param {Inside} session @param {Ask} [asking] @param {AbortSignal} [signal] */
+  constructor({ ask, info }, asking = ask, signal) {
     const graph = info.model ?? info.eval;
     if (!graph) throw invalid('generate: the session was made without an evalModel, which this needs');
     const outputs = info.model ? graph.outputs.map(({ name }) => name) : info.predict;
     this.#ask = ask;
+    this.#asking = asking;
     this.#graph = info.model ? 'model' : 'eval';
     this.#model = decoderOf('generate', graph.inputs);
     this.#fetches = [
@@ -262,7 +270,7 @@ class Reader {
     const more = [fromEnd, names, past[0]?.axis ?? 0, this.#room, Number(goesOn)];
     readers.set(this.#ask, this);
     const args = { graph: this.#graph, feeds: packed, fetches, call: /** @type {const} */ ('decode'), more };
-    const outputs = /** @type {NumberOutputs} */ (await this.#ask('run', args, [packed.buffer], this.#signal));
+    const outputs = /** @type {NumberOutputs} */ (await this.#asking('run', args, [packed.buffer], this.#signal));
     const { type, data } = outputs[fetches[0]];
     if (data instanceof Float32Array) return data;
     throw invalid(`generate: the scores '${fetches[0]}' must be float32, not ${type}`);

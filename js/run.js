@@ -11,6 +11,7 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 /** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from './types.js' */
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
+/** @typedef {(adapter?: PredictOptions['adapter']) => Ask | Promise<Ask>} Lent undefined: the adapter in use */
 
 /** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
 export const RUN_OPTIONS = /** @type {const} */ ([
@@ -39,8 +40,9 @@ const LOOK_MS = 50;
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {StepOptions & PredictOptions} [options]
- * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
- * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf, lent?: Lent }} [how] the outputs where
+ * none are asked for, undefined: the graph's; the options there are; what makes tensors of what came back; where another
+ * adapter may be asked for
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
 export async function runGraph(
@@ -50,18 +52,19 @@ export async function runGraph(
   feeds,
   fetches,
   options,
-  { own, keys = RUN_OPTIONS, unpack = tensorsOf } = {},
+  { own, keys = RUN_OPTIONS, unpack = tensorsOf, lent = () => ask } = {},
 ) {
   const alone = isRunOptions(fetches, keys);
   const given = alone ? fetches : options;
   const act = async (/** @type {AbortSignal | undefined} */ signal) => {
     const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
     const gradients = gradientsOf(given);
-    const asking = lending(ask, /** @type {PredictOptions | undefined} */ (given)?.adapter);
     const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
     const bound = bind(feeds, info.inputs);
     const packed = ask.take?.(graph, bound) ?? pack(bound);
     const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
+    const borrowed = lent(/** @type {PredictOptions | undefined} */ (given)?.adapter);
+    const asking = borrowed instanceof Promise ? await borrowed : borrowed;
     return arrange(unpack(await asking('run', args, [packed.buffer], signal)));
   };
   return await withSignal(given, act, keys);

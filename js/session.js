@@ -29,7 +29,8 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * TrainingSessionOptions } from './types.js' */
 /** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
-/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
+/** @import { Lent } from './run.js' */
+/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter' | 'lendSum'} AdapterMethod */
 /** @import { Place } from './place.js' */
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
@@ -83,7 +84,7 @@ export class TrainingSession {
   }
 
   get [INSIDE]() {
-    return { ask: this.#ask, info: this.#info };
+    return { ask: this.#ask, info: this.#info, lent: this.#lent('generate') };
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
@@ -194,7 +195,7 @@ export class TrainingSession {
     const here = new Error();
     try {
       const { evaluate } = await withData();
-      return await evaluate({ ...this[INSIDE], ask: lending(this.#ask, options?.adapter) }, data, options);
+      return await evaluate({ ...this[INSIDE], ask: await this.#lent('evaluate')(options?.adapter) }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
@@ -207,7 +208,7 @@ export class TrainingSession {
    */
   async predict(feeds, fetches, options) {
     const own = this.#info.predict;
-    const how = { own, keys: PREDICT_OPTIONS };
+    const how = { own, keys: PREDICT_OPTIONS, lent: this.#lent('predict') };
     const outputs = await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, how);
     const asked = options ?? /** @type {PredictOptions} */ (fetches);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
@@ -255,12 +256,22 @@ export class TrainingSession {
     return this.#adapt('deleteAdapter', args);
   }
 
+  /**
+   * Who is asked with another adapter, or a sum of several, in the place of the one in use.
+   * @param {string} where @returns {Lent}
+   */
+  #lent = (where) => (adapter) =>
+    adapter && typeof adapter === 'object'
+      ? this.#adapt('lendSum', [where, adapter])
+      : lending(this.#ask, adapter);
+
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {
     const { lora } = this.#eval();
     const act = (await later(() => import('./adapter.js')))[method];
     const inside = {
-      ...this[INSIDE],
+      ask: this.#ask,
+      info: this.#info,
       lora,
       readSource,
       place: () => (this.#fitting ? undefined : (this.#place ?? {})),

@@ -469,10 +469,11 @@ export interface PredictOptions extends RunOptions {
    */
   readonly threshold?: number | boolean;
   /**
-   * Another adapter than the one in use, by its name, for this call alone; null: the base alone. Nothing of what trains
+   * Another adapter than the one in use, by its name, for this call alone; null: the base alone; weights by name,
+   * `{ me: 0.7, work: 0.3 }`: a sum, as of `useAdapter`, which is computed anew at each call. Nothing of what trains
    * changes by it. `invalid-argument` where there is none of that name.
    */
-  readonly adapter?: string | null;
+  readonly adapter?: AdapterChoice;
 }
 
 /** Options of `calibrate`. */
@@ -848,6 +849,9 @@ export interface ExportAdapterOptions {
   baseModel?: string;
 }
 
+/** An adapter by its name; null: none, the base alone; weights by name: their sum. */
+export type AdapterChoice = string | null | Readonly<Record<string, number>>;
+
 /** The adapters of a session. */
 export interface Adapters {
   /** In the order in which they were added; the artifacts' own is called `default`. Empty without `lora`. */
@@ -1209,6 +1213,11 @@ export interface GenerateOptions {
   onToken?: (id: number) => unknown;
   /** Stops it, within a token too, as the signal of a run does: `aborted`. */
   signal?: AbortSignal;
+  /**
+   * Of a training session with adapters: another than the one in use, null, or a sum, for this text alone, as in
+   * `predict`; a sum is computed once. Default: the one in use.
+   */
+  adapter?: AdapterChoice;
 }
 
 export interface Generated {
@@ -1504,7 +1513,7 @@ export class TrainingSession {
    *
    * Errors: `invalid-argument` (no such adapter, a weight that is not finite, a fit that is running).
    */
-  useAdapter(adapter: string | null | Readonly<Record<string, number>>): Promise<void>;
+  useAdapter(adapter: AdapterChoice): Promise<void>;
   /** Forgets an adapter. `invalid-argument` for the one in use, and where there is none of that name. */
   deleteAdapter(name: string): Promise<void>;
   /**
@@ -1773,8 +1782,8 @@ export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric =
   bytes?: number;
   /** Of the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
   ema?: boolean;
-  /** Another adapter than the one in use, or null, as in `predict`; not with `ema`, which is of the one in use. */
-  adapter?: string | null;
+  /** Another adapter than the one in use, null, or a sum, as in `predict`; not with `ema`, which is of the one in use. */
+  adapter?: AdapterChoice;
   /** Stops it, within a batch too, as the signal of a run does. */
   signal?: AbortSignal;
 }

@@ -71,6 +71,36 @@ for (const more of [{}, { r: 2, dropout: 0.2, modulesToSave: ['fc3'] }])
     assert.deepEqual([losses, await answer(session)], wanted);
   });
 
+test('a sum for a call leaves what trains as it is', async () => {
+  const apart = await fresh();
+  const wanted = [await steps(apart, mine, 6), await answer(apart)];
+  const session = await fresh();
+  await session.addAdapter('work');
+  await session.useAdapter('work');
+  await steps(session, theirs);
+  await session.useAdapter('default');
+  const losses = [];
+  const data = { inputs: { input: x }, labels: { labels: labelsOf(2) } };
+  const adapter = { default: 0.7, work: 0.3 };
+  for (let i = 0; i < 6; i++) {
+    losses.push(...(await steps(session, mine, 1)));
+    const [sum, { loss }] = [await answer(session, { adapter }), await session.evaluate(data, { adapter })];
+    await session.useAdapter(adapter);
+    assert.deepEqual([await answer(session), (await session.evaluate(data)).loss], [sum, loss]);
+    const base = await answer(session, { adapter: null });
+    assert.deepEqual(await answer(session, { adapter: { default: 0, work: 0 } }), base, 'beside a sum in use');
+    assert.deepEqual(await answer(session), sum);
+    await session.useAdapter('default');
+  }
+  assert.deepEqual([losses, await answer(session)], wanted);
+  for (const [adapter, message] of [
+    [{ nobody: 1 }, /there is no adapter 'nobody'/],
+    [{ work: '1' }, /predict: the weight of 'work' is a number/],
+    [{}, /predict: a sum is of at least one adapter/],
+  ])
+    await assert.rejects(answer(session, { adapter }), { code: 'invalid-argument', message });
+});
+
 test('two that take turns end as each alone', async () => {
   const alone = async (feeds) => {
     const session = await fresh();
@@ -174,9 +204,13 @@ for (const [name, { weights, logits }] of Object.entries(sums))
     const session = await sessionOf(name, configOf(first));
     await session.loadAdapter(first);
     await session.addAdapter('last', last);
-    await session.useAdapter({ default: weights[0], last: weights[1] });
     const { inputs } = batchOf(name);
-    const answers = [...(await session.predict(inputs, ['logits'])).logits.data.slice(0, logits.length)];
+    const sum = { default: weights[0], last: weights[1] };
+    const once = (await session.predict(inputs, ['logits'], { adapter: sum })).logits;
+    await session.useAdapter(sum);
+    const given = (await session.predict(inputs, ['logits'])).logits;
+    assert.deepEqual(once, given, 'the same for one call');
+    const answers = [...given.data.slice(0, logits.length)];
     assert.ok(far(answers, logits) < 2e-5, `${far(answers, logits)} from PEFT`);
     const files = await session.exportAdapter({ prefix: prefixOf(name) });
     await session.useAdapter('default');

@@ -148,6 +148,35 @@ for (const form of ['gpt2', 'gpt2_past'])
     await session.release();
   });
 
+for (const form of ['gpt2', 'llama_past'])
+  test(`${form}: with another adapter, with none, and with a sum`, async () => {
+    const artifacts = await generateArtifacts(model(form), {
+      ...HERE,
+      loss: { type: 'cross-entropy', ignoreIndex: -100 },
+      lora: { r: 4, alpha: 8 },
+      optimizer: { type: 'adamw', lr: 0.02 },
+    });
+    const session = await TrainingSession.create(artifacts, HERE);
+    const ids = Array.from({ length: 200 }, (_, i) => CYCLE[i % CYCLE.length]);
+    const data = await packText(ids, { length: 12, inputs: session.trainingInputs });
+    await session.addAdapter('work');
+    await session.useAdapter('work');
+    await session.fit(data, { epochs: 20, batchSize: 8, seed: 1 });
+    await session.useAdapter('default');
+    const made = async (adapter, prompt = CYCLE) => (await generate(session, prompt, { maxTokens: 6, adapter })).ids;
+    assert.deepEqual(await made('work'), CYCLE);
+    assert.deepEqual(await made({ work: 1, default: 0.5 }), CYCLE, 'default has learned nothing');
+    const { prompt, ids: wanted } = golden.greedy[FORMS[form]].find(({ options }) => !Object.keys(options).length);
+    assert.deepEqual(await made(null, prompt), wanted.slice(0, 6), "transformers' tokens of the base");
+    const both = await Promise.all([made('work'), made(null, prompt)]);
+    assert.deepEqual(both, [CYCLE, wanted.slice(0, 6)], 'in turns');
+    await assert.rejects(made('nobody'), { code: 'invalid-argument', message: /there is no adapter 'nobody'/ });
+    await session.release();
+    const alone = await InferenceSession.create(model(form), HERE);
+    await assert.rejects(generate(alone, [1], { adapter: null }), { message: /adapter is for a TrainingSession/ });
+    await alone.release();
+  });
+
 test('what is refused says why', async () => {
   const session = await InferenceSession.create(model('gpt2'), HERE);
   const refused = async (ids, options, message, code = 'invalid-argument') =>

@@ -17,7 +17,8 @@ function drawing(seed) {
     x ^= x << 13;
     x ^= x >>> 17;
     x ^= x << 5;
-    return (x >>>= 0);
+    x >>>= 0;
+    return x;
   };
 }
 
