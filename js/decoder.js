@@ -12,6 +12,7 @@ import { arrayOf, describeInfo } from './tensor.js';
  * @property {ValueInfo} [mask] (batch, past + sequence): 1 where there is a token
  * @property {ValueInfo} [positions] (batch, sequence)
  * @property {ValueInfo} [kept] of how many positions there are to be scores; 0: of all
+ * @property {ValueInfo} [branch] whether there is a past, as Optimum's merged decoders ask
  * @property {Past[]} past
  */
 
@@ -28,6 +29,7 @@ const isLabel = ({ name, labels, sampleWeight }) => labels || sampleWeight || na
 export function decoderOf(where, inputs) {
   const named = (/** @type {string} */ name) => inputs.find((input) => input.name === name);
   const [mask, positions, kept] = [named('attention_mask'), named('position_ids'), named('num_logits_to_keep')];
+  const branch = named('use_cache_branch');
   const isIds = (/** @type {ValueInfo} */ input) =>
     INTEGERS.includes(input.type) &&
     input.dims.length === 2 &&
@@ -40,7 +42,7 @@ export function decoderOf(where, inputs) {
       `${where}: wanted a model of token ids, with an input 'input_ids' (batch, sequence); it takes ` +
         inputs.map((input) => `'${input.name}' (${describeInfo(input)})`).join(', '),
     );
-  return { ids, mask, positions, kept, past: inputs.filter(isPast).map(pastOf(where)) };
+  return { ids, mask, positions, kept, branch, past: inputs.filter(isPast).map(pastOf(where)) };
 }
 
 /** @template T @param {T[]} found */
@@ -67,6 +69,13 @@ export function tensorFor({ name, type }, values, dims) {
   const data = /64$/.test(type) && type !== 'float64' ? array.from(values, BigInt) : array.from(values);
   return /** @type {Plain} */ ({ type, data, dims });
 }
+
+/** @param {ValueInfo} input @param {boolean} value @returns {Plain} */
+export const flagFor = ({ dims }, value) => ({
+  type: 'bool',
+  data: Uint8Array.of(Number(value)),
+  dims: dims.map(() => 1),
+});
 
 /** Nothing yet of what is kept for `rows` sequences. @param {Past} past @param {number} rows */
 export function emptyFor({ input, axis }, rows) {

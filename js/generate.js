@@ -1,6 +1,6 @@
 /** Text from a language model as it is in a session now, a token at a time. */
 
-import { decoderOf, emptyFor, tensorFor } from './decoder.js';
+import { decoderOf, emptyFor, flagFor, tensorFor } from './decoder.js';
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 import { chooserOf } from './sampling.js';
 import { pack } from './tensor.js';
@@ -247,7 +247,7 @@ class Reader {
    * @param {Fed} past
    */
   async #read(all, room, past) {
-    const { ids, mask, positions, kept } = this.#model;
+    const { ids, mask, positions, kept, branch } = this.#model;
     const [from, length] = [room ? this.#kept : 0, all.length];
     const count = length - from;
     const hidden = room && room - from;
@@ -257,6 +257,7 @@ class Reader {
     const places = Array.from({ length: count }, (_, i) => from + i);
     if (positions) feeds.push([positions.name, tensorFor(positions, places, [1, count])]);
     if (kept) feeds.push([kept.name, tensorFor(kept, [1], kept.dims.map(Number))]);
+    if (branch) feeds.push([branch.name, flagFor(branch, room > 0)]);
     this.#room = this.#known.pads === false ? length : padded(length);
     const scores = await this.#decode(feeds, 0, room > 0);
     this.#kept = length;

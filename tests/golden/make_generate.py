@@ -101,6 +101,33 @@ def export_past(model, path, layers, heads, size):
     shorten(path)
 
 
+def export_merged(past, path):
+    """One file of two decoders, as Optimum merges them: an If takes that with a past, or that without, by use_cache_branch."""
+    model = onnx.load(past)
+    graph = model.graph
+    outer = {value.name for value in [*graph.input, *graph.initializer]}
+    pasts = [value.name for value in graph.input if value.name.startswith("past")]
+
+    def branch(prefix, nodes, renamed):
+        for node in graph.node:
+            copy = helper.make_node(node.op_type, [], [], name=prefix + node.name, domain=node.domain)
+            copy.attribute.extend(node.attribute)
+            copy.input.extend(renamed.get(name) or (name if not name or name in outer else prefix + name) for name in node.input)
+            copy.output.extend(prefix + name for name in node.output)
+            nodes.append(copy)
+        outputs = [helper.make_tensor_value_info(prefix + value.name, TensorProto.FLOAT, None) for value in graph.output]
+        return helper.make_graph(nodes, prefix + "decoder", [], outputs)
+
+    empty = {name: f"without.{name}" for name in pasts}
+    nothing = [helper.make_node("Slice", [name, "nothing", "nothing", "past_axis"], [to], name=to) for name, to in empty.items()]
+    branches = {"then_branch": branch("with.", [], {}), "else_branch": branch("without.", nothing, empty)}
+    choice = helper.make_node("If", ["use_cache_branch"], [value.name for value in graph.output], name="optimum::if", **branches)
+    flag = helper.make_tensor_value_info("use_cache_branch", TensorProto.BOOL, [1])
+    held = [numpy_helper.from_array(np.array([0]), "nothing"), numpy_helper.from_array(np.array([2]), "past_axis")]
+    merged = helper.make_graph([choice], "merged", [*graph.input, flag], list(graph.output), [*graph.initializer, *held])
+    onnx.save(helper.make_model(merged, ir_version=model.ir_version, opset_imports=model.opset_import), path)
+
+
 def export_gqa(model, path):
     """The operators and inputs of ONNX Runtime's model builder."""
     config = model.config
@@ -194,6 +221,7 @@ def main():
     model = gpt2().eval()
     export_plain(model, FOLDER / "gpt2.onnx")
     export_past(model, FOLDER / "gpt2_past.onnx", 2, 2, 16)
+    export_merged(FOLDER / "gpt2_past.onnx", FOLDER / "gpt2_merged.onnx")
     made["gpt2"] = greedy(model)
     model = llama().eval()
     export_past(model, FOLDER / "llama_past.onnx", 2, 1, 16)

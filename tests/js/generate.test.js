@@ -13,7 +13,7 @@ import { attribute, info, message, node, tensor } from '../bench/models/onnx_fil
 const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'), 'utf8'));
 const model = (name) => readFileSync(join(root, `tests/golden/generate/${name}.onnx`));
-const FORMS = { gpt2: 'gpt2', gpt2_past: 'gpt2', llama_past: 'llama', llama_gqa: 'llama' };
+const FORMS = { gpt2: 'gpt2', gpt2_past: 'gpt2', gpt2_merged: 'gpt2', llama_past: 'llama', llama_gqa: 'llama' };
 const NEW = golden.greedy.gpt2[0].ids.length;
 const ours = ({ repetition_penalty: repetitionPenalty }) => ({ maxTokens: NEW, repetitionPenalty });
 
@@ -28,6 +28,13 @@ for (const [form, runs] of Object.entries(FORMS))
     }
     await session.release();
   });
+
+test('a merged decoder may have its branch as a constant', async () => {
+  const session = await InferenceSession.create(model('gpt2_merged'), { ...HERE, constants: { use_cache_branch: true } });
+  const [, , { prompt, ids }] = golden.greedy.gpt2;
+  assert.deepEqual((await generate(session, prompt, { maxTokens: NEW })).ids, ids);
+  await session.release();
+});
 
 test('in a worker as well, on ids of any kind', async () => {
   const session = await InferenceSession.create(model('llama_past'));
