@@ -261,9 +261,7 @@ export class TrainingSession {
    * @param {string} where @returns {Lent}
    */
   #lent = (where) => (adapter) =>
-    adapter && typeof adapter === 'object'
-      ? this.#adapt('lendSum', [where, adapter])
-      : lending(this.#ask, adapter);
+    adapter && typeof adapter === 'object' ? this.#adapt('lendSum', [where, adapter]) : lending(this.#ask, adapter);
 
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {

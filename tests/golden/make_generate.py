@@ -1,7 +1,8 @@
 """Writes generate/ and generate.json: small language models in the forms in which they are exported, and what transformers makes of them.
 
 gpt2.onnx takes tokens alone; gpt2_past.onnx and llama_past.onnx have keys and values of earlier tokens as inputs and outputs, as Optimum names
-them; llama_gqa.onnx is built of GroupQueryAttention, as ONNX Runtime's model builder does. In generate.json: the tokens that generate gives,
+them, and gpt2_merged.onnx both ways, as its merged decoders do; llama_gqa.onnx is built of GroupQueryAttention, as ONNX Runtime's model builder
+does. In generate.json: the tokens that generate gives,
 and what its processors make of scores.
 
 Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript transformers &&

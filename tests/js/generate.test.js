@@ -30,7 +30,10 @@ for (const [form, runs] of Object.entries(FORMS))
   });
 
 test('a merged decoder may have its branch as a constant', async () => {
-  const session = await InferenceSession.create(model('gpt2_merged'), { ...HERE, constants: { use_cache_branch: true } });
+  const session = await InferenceSession.create(model('gpt2_merged'), {
+    ...HERE,
+    constants: { use_cache_branch: true },
+  });
   const [, , { prompt, ids }] = golden.greedy.gpt2;
   assert.deepEqual((await generate(session, prompt, { maxTokens: NEW })).ids, ids);
   await session.release();
