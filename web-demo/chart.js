@@ -20,7 +20,7 @@ export class Chart {
 
   /** @param {SVGSVGElement} svg
    * @param {{ series: Series[], format: (value: number) => string, bounds: (low: number, high: number) => [number,
-   * number] }} options */
+   * number], unit?: string }} options  what is counted to the right is a `unit`, by default a step */
   constructor(svg, options) {
     this.#svg = svg;
     this.#options = options;
@@ -47,7 +47,7 @@ export class Chart {
   }
 
   #draw() {
-    const { series, format, bounds } = this.#options;
+    const { series, format, bounds, unit = 'step' } = this.#options;
     const lines = series.map((s) => this.#data[s.key] ?? []);
     const values = lines.flat().map((p) => p[1]),
       last = this.#last;
@@ -66,7 +66,7 @@ export class Chart {
       make(
         'text',
         { class: 'label', x: width - RIGHT, y: HEIGHT - 4, 'text-anchor': 'end' },
-        last ? `step ${last}` : 'steps',
+        last ? `${unit} ${last}` : `${unit}s`,
       ),
       ...lines.flatMap((points, i) =>
         drawSeries(
@@ -79,11 +79,11 @@ export class Chart {
   }
 
   #sentence(lines) {
-    const { series, format } = this.#options;
+    const { series, format, unit = 'step' } = this.#options;
     const told = lines.flatMap((points, i) =>
       points.length
         ? [
-            `${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} over ${points.at(-1)[0]} steps`,
+            `${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} over ${points.at(-1)[0]} ${unit}s`,
           ]
         : [],
     );

@@ -1,6 +1,6 @@
 /**
  * A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at
- * /mnist/; by brotli where the browser takes it.
+ * /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes it.
  */
 
 import { createReadStream } from 'node:fs';
@@ -18,6 +18,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json',
   '.webmanifest': 'application/manifest+json',
@@ -25,6 +26,7 @@ const TYPES = {
   '.png': 'image/png',
   '.wasm': 'application/wasm',
 };
+const TOKENIZERS = '/node_modules/@huggingface/tokenizers/dist';
 const POLICY = [
   "default-src 'self'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -40,6 +42,8 @@ const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-e
 function route(pathname) {
   const [, first, ...rest] = pathname.split('/');
   if (first === 'js') return { folder: path.join(ROOT, 'js'), file: rest.join('/') };
+  if (path.posix.dirname(pathname) === TOKENIZERS)
+    return { folder: path.join(ROOT, TOKENIZERS), file: path.basename(pathname) };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };
   return { folder: path.join(ROOT, 'web-demo'), file: pathname.slice(1).replace(/(^|\/)$/, '$1index.html') };
 }
