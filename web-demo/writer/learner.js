@@ -1,0 +1,174 @@
+// The language model of the page: it learns a text as an adapter, goes on with what is written, and tells how well.
+
+import { CheckpointStore, generate, generateArtifacts, packText, TrainingSession } from '../../js/index.js';
+import { roundsOf } from './rounds.js';
+
+/** @import { AdapterSources, Artifacts } from '../../js/types.js' */
+/** @import { Tokens } from './tokens.js' */
+/** @typedef {'me' | 'other' | 'base'} Who */
+/** @typedef {{ model: URL | Blob, externalData?: Record<string, Uint8Array>, name: string }} Base */
+/** @typedef {{ learned: string, heldOut: string, rehearsed: readonly string[], tested: readonly string[] }} Lesson */
+/** Bits a character: of the person's held-out lines, and of text that the base knows. @typedef {{ own: number, base: number }} Bits */
+
+const LORA = { r: 4, alpha: 8 };
+const RATE = 3e-3;
+/** Tokens of an example, and examples of a step. */
+const [LENGTH, BATCH] = [64, 4];
+const [EPOCHS, MOST_MS, PATIENCE] = [40, 45_000, 3];
+/** The most that stands before what is made: more takes more time. */
+const PROMPT_TOKENS = 64;
+/** A base of one's own is smaller with its weights in int8. */
+const LARGE_BYTES = 20e6;
+
+/** As the session calls who answers. @type {Record<Who, string | null>} */
+const ADAPTERS = { me: 'default', other: 'other', base: null };
+
+export class Learner {
+  #session;
+  #tokens;
+  #store;
+  /** Under which what it learns is saved. */
+  name;
+
+  /** @param {TrainingSession} session @param {Tokens} tokens @param {CheckpointStore | undefined} store @param {string} name */
+  constructor(session, tokens, store, name) {
+    [this.#session, this.#tokens, this.#store, this.name] = [session, tokens, store, name];
+  }
+
+  /** With what was learned before, where this browser has it. @param {Base} base @param {Tokens} tokens */
+  static async open({ model, externalData, name }, tokens) {
+    const artifacts = await generateArtifacts(model, {
+      loss: { type: 'cross-entropy', axis: -1, ignoreIndex: -100 },
+      optimizer: { type: 'adamw', lr: RATE },
+      lora: LORA,
+      additionalOutputs: ['logits'],
+      ...(externalData && { externalData }),
+      ...(model instanceof Blob && model.size > LARGE_BYTES && { quantizeFrozen: 'int8' }),
+    });
+    const store = await CheckpointStore.open({ database: 'trainlet-writer', keep: 1 }).catch(() => undefined);
+    const saved = await store?.load(name).catch(() => undefined);
+    return new Learner(await sessionOf(artifacts, saved?.bytes), tokens, store, name);
+  }
+
+  get hasOther() {
+    return this.#session.adapters.names.includes('other');
+  }
+
+  /**
+   * Until its time is over, or until the lines held out are no longer read better; then it is as it was when they were
+   * read best. With a signal, what was learned until then stays.
+   * @param {Lesson} lesson @param {(now: Bits, share: number) => void} onBits @param {AbortSignal} signal
+   */
+  async learn(lesson, onBits, signal) {
+    const { heldOut } = lesson;
+    const known = lesson.rehearsed.length ? await this.#data(lesson.rehearsed) : undefined;
+    const data = roundsOf(await this.#data([lesson.learned]), known, BATCH);
+    const begun = performance.now();
+    /** @param {import('../../js/types.js').EpochEvent} event */
+    const tell = async ({ epoch }) =>
+      onBits(await this.bits(lesson), Math.max((epoch + 1) / EPOCHS, (performance.now() - begun) / MOST_MS));
+    await this.#session.fit(data, {
+      epochs: EPOCHS,
+      resume: false,
+      validation: await this.#data([heldOut]),
+      earlyStopping: { patience: PATIENCE, restoreBest: true },
+      budget: { maxMs: MOST_MS },
+      ...(this.#store && { checkpoint: { store: this.#store, name: this.name, base: false, everyMs: 5000 } }),
+      onEpoch: tell,
+      signal,
+    });
+    onBits(await this.bits(lesson), 1);
+  }
+
+  /** @param {Lesson} lesson @param {Who} [who] @returns {Promise<Bits>} */
+  async bits({ heldOut, tested }, who = 'me') {
+    return { own: await this.#bitsOf([heldOut], who), base: await this.#bitsOf(tested, who) };
+  }
+
+  /** @param {readonly string[]} texts @param {Who} who */
+  async #bitsOf(texts, who) {
+    const found = await this.#session.evaluate(await this.#data(texts), {
+      batchSize: 2 * BATCH,
+      metrics: ['bits-per-byte'],
+      bytes: texts.join('').length, // characters, for a reader
+      ...(who !== 'me' && { adapter: ADAPTERS[who] }),
+    });
+    return found['bits-per-byte'];
+  }
+
+  /**
+   * What may come next, told as it grows.
+   * @param {string} text @param {Who} who @param {(more: string) => void} onText @param {AbortSignal} signal
+   */
+  async goOn(text, who, onText, signal) {
+    const { encode, decode, end } = this.#tokens;
+    const spaced = text.endsWith(' '); // most tokens begin with a space
+    const ids = encode(spaced ? text.slice(0, -1) : text).slice(-PROMPT_TOKENS);
+    if (ids.length < PROMPT_TOKENS && end !== undefined) ids.unshift(end);
+    if (!ids.length) return;
+    /** @type {number[]} */
+    const made = [];
+    await generate(this.#session, ids, {
+      ...{ maxTokens: 16, temperature: 0.6, topP: 0.9, repetitionPenalty: 1.15, seed: 1 },
+      stop: [...(end === undefined ? [] : [end]), ...(encode('\n').length === 1 ? encode('\n') : [])],
+      ...(who !== 'me' && { adapter: ADAPTERS[who] }),
+      signal,
+      onToken: (id) => {
+        if (id === end) return;
+        made.push(id);
+        const more = decode(made)
+          .replace(/\n.*/s, '')
+          .replace(/\ufffd.*/, '');
+        onText(spaced ? more.replace(/^ /, '') : more);
+      },
+    });
+  }
+
+  /** ONNX Runtime's file of what was learned. @returns {Promise<Uint8Array>} */
+  async adapterFile() {
+    return (await this.#session.exportAdapter({ format: 'onnx' }))['adapter.onnx_adapter'];
+  }
+
+  /** The model with the adapter's matrices as inputs, for ONNX Runtime. @returns {Promise<Uint8Array>} */
+  async model() {
+    return await this.#session.exportModel({ adapters: 'inputs' });
+  }
+
+  /** Somebody else's. @param {AdapterSources} files */
+  async takeOther(files) {
+    if (this.hasOther) await this.#session.deleteAdapter('other');
+    await this.#session.addAdapter('other', files);
+  }
+
+  /** Nothing of it is left, here or in the browser's storage. */
+  async forget() {
+    await this.#store?.delete(this.name);
+    const [fresh, before] = ['fresh', 'default'];
+    await this.#session.addAdapter(fresh);
+    await this.#session.useAdapter(fresh);
+    await this.#session.deleteAdapter(before);
+    await this.#session.addAdapter(before);
+    await this.#session.useAdapter(before);
+    await this.#session.deleteAdapter(fresh);
+  }
+
+  async close() {
+    await this.#session.release();
+  }
+
+  /** @param {readonly string[]} texts @returns {Promise<any>} */
+  #data(texts) {
+    const { encode, end } = this.#tokens;
+    const ids = texts.map((text) => [...(end === undefined ? [] : [end]), ...encode(text)]);
+    return packText(ids, { length: LENGTH, padTokenId: end ?? 0, inputs: this.#session.trainingInputs });
+  }
+}
+
+/** What was saved for another base is not taken. @param {Artifacts} artifacts @param {Uint8Array | undefined} adapterState */
+async function sessionOf(artifacts, adapterState) {
+  if (adapterState)
+    try {
+      return await TrainingSession.create({ ...artifacts, adapterState });
+    } catch {}
+  return await TrainingSession.create(artifacts);
+}
