@@ -31,7 +31,7 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
   const isPeft = 'peft_type' in lora;
   const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
   const named = Object.fromEntries(Object.entries(given).map(([key, value]) => [OURS[key] ?? key, value ?? undefined]));
-  checkKeys('generateArtifacts: lora', named, KEYS);
+  checkKeys('generateArtifacts: lora', named, isPeft ? [...KEYS, 'matching'] : KEYS);
   return [
     ['lora.r', String(named.r ?? 8)],
     ['lora.ofPeft', String(Number(isPeft))],
@@ -47,15 +47,43 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
  */
 function ofPeft(config, invalid) {
   if (config.peft_type !== 'LORA') throw invalid(`generateArtifacts: lora: peft_type is ${config.peft_type}, not LORA`);
-  const targets = config.target_modules;
-  if (typeof targets === 'string' && targets !== 'all-linear' && /[\\()[\]|^$+]/.test(targets))
-    throw invalid(`generateArtifacts: lora: target_modules is the regular expression '${targets}': name the modules`);
   const known = Object.entries(config).filter(([key]) => OURS[key] || KEYS.includes(key));
   const asked = Object.entries(config).find(
     ([key, value]) => !OURS[key] && !KEYS.includes(key) && !UNREAD.test(key) && isAsked(value),
   );
   if (asked) throw invalid(`generateArtifacts: lora: PEFT's ${asked[0]} is not supported`);
-  return Object.fromEntries(known);
+  const { target_modules: targets, ...rest } = Object.fromEntries(known);
+  if (typeof targets !== 'string' || targets === 'all-linear') return { ...rest, targets };
+  return { ...rest, matching: patternOf(targets, invalid) };
+}
+
+/**
+ * Python's regular expression for whole names, as JavaScript's.
+ * @param {string} python @param {Errors['invalid']} invalid
+ */
+function patternOf(python, invalid) {
+  const refused = (/** @type {string} */ why) =>
+    invalid(`generateArtifacts: lora: target_modules is the regular expression '${python.slice(0, 100)}', ${why}`);
+  if (python.length > 1000 || repeatsTwice(python)) throw refused('which may take for ever: name the modules');
+  const pattern = `^(?:${python.replace(/\(\?P</g, '(?<').replace(/\\([ !"#%&',:;<=>@_`~])/g, '$1')})$`;
+  try {
+    return new RegExp(pattern, 'u').source;
+  } catch {
+    throw refused('which JavaScript cannot read: name the modules');
+  }
+}
+
+/** Whether a group repeats in which something repeats or is chosen: it may try for ever. @param {string} pattern */
+function repeatsTwice(pattern) {
+  const inside = [false];
+  for (const [token] of pattern.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|\)?[*+{]|./gs)) {
+    const [group, repeats] = [token.startsWith(')'), /[*+{]$/.test(token) && !/^[\\[]/.test(token)];
+    if (token === '(') inside.push(false);
+    const within = group && inside.length > 1 && inside.pop();
+    if (within && repeats) return true;
+    inside[inside.length - 1] ||= within || repeats || token === '|';
+  }
+  return false;
 }
 
 /** @param {unknown} value */

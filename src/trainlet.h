@@ -74,6 +74,8 @@ const char *trainlet_optimizer_name(int i);
  * "operand"}], of which 64 at most, "trainable", "reason": why not}]. Valid until the next call; NULL when memory is
  * out, and where no model was loaded (STATUS_INVALID_ARGUMENT). What was made before is forgotten. */
 const char *trainlet_artifacts_parameters(TrainletArtifacts *a);
+/* The names of the loaded model's modules, which lora.targets chooses from, as a JSON array; like the above. */
+const char *trainlet_artifacts_modules(TrainletArtifacts *a);
 /* Makes the four files. What was untied, here or by trainlet_artifacts_parameters, stays so in the loaded model.
  * STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an operator without a gradient, by name),
  * STATUS_INVALID_ARGUMENT (options that do not fit the model). Where a head or adapters could not be put on it, the

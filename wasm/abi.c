@@ -205,6 +205,11 @@ EXPORT(abi_artifacts_parameters) const char *abi_artifacts_parameters(TrainletAr
   keep(trainlet_artifacts_error(a));
   return text;
 }
+EXPORT(abi_artifacts_modules) const char *abi_artifacts_modules(TrainletArtifacts *a) {
+  const char *text = trainlet_artifacts_modules(a);
+  keep(trainlet_artifacts_error(a));
+  return text;
+}
 EXPORT(abi_artifacts_build) Status abi_artifacts_build(TrainletArtifacts *a) {
   trainlet_artifacts_build(a);
   return keep(trainlet_artifacts_error(a));

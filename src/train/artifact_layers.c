@@ -1,7 +1,9 @@
 /* What is done to a model before it is trained: a new head, adapters beside frozen weights, these in fewer bits. */
 #include "part.h"
+#include "printer.h"
 #include "train/artifacts.h"
 #include "train/lora.h"
+#include "train/modules.h"
 
 PART(lora, lora_put);
 PART(quantize, quantize_put);
@@ -35,6 +37,24 @@ static Status put_lora(TrainletArtifacts *a) {
 Status artifacts_put_layers(TrainletArtifacts *a) {
   TRY(put_head(a));
   return put_lora(a);
+}
+
+static Status list_modules(TrainletArtifacts *a, Printer *p) {
+  Modules modules = {0};
+  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "modules are a model's, and none was loaded");
+  TRY(modules_find(a->model, &a->lora.module_names, &a->building, &modules));
+  printer_put(p, "[");
+  for (int i = 0; i < modules.count; i++) printer_put(p, i ? "," : ""), printer_string(p, modules.items[i].name);
+  printer_put(p, "]");
+  return STATUS_OK;
+}
+
+const char *trainlet_artifacts_modules(TrainletArtifacts *a) {
+  artifacts_enter(a);
+  artifacts_forget_parts(a);
+  Printer p = printer_new(&a->building);
+  bool done = list_modules(a, &p) == STATUS_OK && p.text;
+  return artifacts_leave(a, done) == STATUS_OK ? p.text : NULL;
 }
 
 /* It takes parameters away, and others take their place. */

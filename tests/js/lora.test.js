@@ -154,7 +154,14 @@ test('what is asked for and cannot be is one sentence', async () => {
     [{ rankPattern: { fc1: 2.5 } }, /lora.rankPattern: 'fc1=2.5' is not pattern=rank/],
     [{ rank: 4 }, /there is no option 'rank'/],
     [{ peft_type: 'LORA', use_dora: true }, /PEFT's use_dora is not supported/],
-    [{ peft_type: 'LORA', target_modules: '.*(q|v)_proj' }, /is the regular expression/],
+    [
+      { peft_type: 'LORA', target_modules: '.*(q|v)_proj' },
+      /lora.targets: .*_proj.* matches none of the modules fc1,fc2,fc3/,
+    ],
+    [{ peft_type: 'LORA', target_modules: '(fc' }, /the regular expression '\(fc', which JavaScript cannot read/],
+    [{ peft_type: 'LORA', target_modules: '(f+)+1' }, /'\(f\+\)\+1', which may take for ever/],
+    [{ peft_type: 'LORA', target_modules: '(f|fc|c)*1' }, /which may take for ever/],
+    [{ matching: 'fc1' }, /there is no option 'matching'/],
     [{ peft_type: 'IA3' }, /peft_type is IA3, not LORA/],
   ];
   for (const [lora, sentence] of wrong)
@@ -168,6 +175,18 @@ test('what is asked for and cannot be is one sentence', async () => {
   await assert.rejects(plain.exportModel({ adapters: 'both' }), /adapters are exported separate, merged or as inputs/);
   await assert.rejects(plain.exportAdapter(), /the session has no adapter/);
 });
+
+const targets = JSON.parse(readFileSync(join(root, 'tests/golden/lora_targets.json'), 'utf8'));
+for (const [name, rows] of Object.entries(targets))
+  test(`${name}: a regular expression chooses the modules that PEFT adapts by it`, async () => {
+    for (const { pattern, modules } of rows) {
+      const session = await sessionOf(name, { peft_type: 'LORA', r: 2, target_modules: pattern });
+      const files = await session.exportAdapter({ prefix: prefixOf(name) });
+      const config = JSON.parse(new TextDecoder().decode(files['adapter_config.json']));
+      assert.deepEqual(config.target_modules.sort(), modules, pattern);
+      await session.release();
+    }
+  });
 
 test('weights of 4 bits are adapted as the floats that they stand for', async () => {
   const bits = Uint8Array.from({ length: 6 * 2 * 8 }, (_, i) => (37 * i + 11) % 256);
