@@ -41,7 +41,8 @@ Status artifacts_put_layers(TrainletArtifacts *a) {
 
 static Status list_modules(TrainletArtifacts *a, Printer *p) {
   Modules modules = {0};
-  if (!a->model) return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "modules are a model's, and none was loaded");
+  if (!a->model)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "modules are a model's, and none was loaded");
   TRY(modules_find(a->model, &a->lora.module_names, &a->building, &modules));
   printer_put(p, "[");
   for (int i = 0; i < modules.count; i++) printer_put(p, i ? "," : ""), printer_string(p, modules.items[i].name);

@@ -35,6 +35,7 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --models [NAME …]   instead of the rows: networks of ONNX's zoo (${modelNames.join(', ')})
                       with random weights: inference of one picture beside onnxruntime-web, a step of four beside PyTorch; in Node
                       and natively if --where does not say otherwise (without native: no steps)
+  --generate          instead of the rows: tokens a second of language models beside onnxruntime-web 1.30, in Node
   --calls             instead of the rows: what a run costs beside computing, of few and of many numbers; --where node,chromium
 `;
 
@@ -62,6 +63,7 @@ function optionsOf() {
       write: { type: 'boolean' },
       models: { type: 'boolean' },
       calls: { type: 'boolean' },
+      generate: { type: 'boolean' },
       json: { type: 'boolean' },
     },
   });
@@ -220,6 +222,7 @@ async function main() {
   const options = optionsOf();
   if (options.help) return console.log(HELP);
   if (options.calls) return await benchCalls(options);
+  if (options.generate) return await (await import('./generate.js')).benchGenerate(options.rounds);
   if (options.operators) return await operators(options);
   if (options.beside !== undefined) bringBeside(options.beside);
   options.hasPeers = Object.keys(CONTENDERS).some((name) => !isOurs(name) && options.wanted(name));
