@@ -229,12 +229,12 @@ export async function useAdapter(session, { ask, info, lora, place: placeOf }, a
 
 /**
  * Asks with a sum in the place of the adapter in use, nothing coming in between.
- * @param {TrainingSession} session @param {Inside} inside @param {string} where @param {Record<string, number>} weights
+ * @param {TrainingSession} session @param {Inside} inside @param {Readonly<Record<string, number>>} weights
  * @returns {Promise<Ask>}
  */
-export async function lendSum(session, inside, where, weights) {
+export async function lendSum(session, inside, weights) {
   const { ask } = inside;
-  const values = await sumOf(where, session, inside, { ...weights });
+  const values = await sumOf('adapter', session, inside, { ...weights });
   const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
     const lent = [ask('tell', ['lend_adapter', 0]), ...written(session, values)];
     const answer = ask(...args);

@@ -36,7 +36,13 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
  */
 export async function generateArtifacts(model, options = {}) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
-  const made = await askOnce('artifacts', model, options, settingsOf(options, await loraOf(options)));
+  const { settings: lora, choose } = await loraOf(options);
+  const bytes = choose ? await readSource('model', model, options) : model;
+  if (choose) {
+    const names = await askOnce('parametersOf', bytes, options, [...limitOf(options), ...lora], 'modules');
+    lora.push(...choose(/** @type {any} */ (names)));
+  }
+  const made = await askOnce('artifacts', bytes, options, settingsOf(options, lora));
   return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
 }
 
@@ -62,15 +68,16 @@ const idle = new Map();
  * @param {Source} model
  * @param {EngineOptions} options
  * @param {[string, string][]} settings the engine's keys and values
+ * @param {'parameters' | 'modules'} [what] of a model that is not made anything of
  */
-async function askOnce(method, model, options, settings) {
+async function askOnce(method, model, options, settings, what = 'parameters') {
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
     const external = copyExternal(options);
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
     const isSmall = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
-    const answer = await client.ask(method, { model: bytes, external, constants, settings }, buffers);
+    const answer = await client.ask(method, { model: bytes, external, constants, settings, what }, buffers);
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;
@@ -106,9 +113,11 @@ function takeIdle(options) {
 /** @param {EngineOptions} options @returns {[string, string][]} */
 const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemoryBytes)]];
 
-/** @param {ArtifactOptions} options @returns {Promise<[string, string][]>} */
+/** @param {ArtifactOptions} options @returns {Promise<import('./lora.js').LoraSettings>} */
 const loraOf = async ({ lora }) =>
-  lora ? (await later(() => import('./lora.js'))).loraSettings(lora, { checkKeys, checkObject, invalid }) : [];
+  lora
+    ? (await later(() => import('./lora.js'))).loraSettings(lora, { checkKeys, checkObject, invalid })
+    : { settings: [] };
 
 /**
  * The engine's keys and values.

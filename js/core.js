@@ -11,9 +11,6 @@ import { sizeOf } from './tensor.js';
  * Which } from './protocol.js'
  */
 
-/** The setting that is no option of the engine, which has no regular expressions. */
-const MATCHING = 'lora.matching';
-
 /** @implements {Methods} */
 export class Core {
   #engine;
@@ -53,8 +50,7 @@ export class Core {
   #withBuilder({ model, external, constants, settings }, work) {
     const builder = this.#engine.pointer('abi_artifacts_new');
     try {
-      for (const [key, value] of settings)
-        if (key !== MATCHING) this.#engine.run('abi_artifacts_set', builder, key, value);
+      for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', builder, key, value);
       this.#engine.takeExternal('abi_artifacts_external', builder, external);
       if (constants) this.#engine.hand('abi_artifacts_constant', [builder], constants);
       this.#engine.run(
@@ -71,14 +67,12 @@ export class Core {
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
   parametersOf(args) {
-    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));
+    return this.#withBuilder(args, (builder) => this.#engine.json(`abi_artifacts_${args.what}`, builder));
   }
 
   /** @param {Protocol['artifacts']['in']} args */
   artifacts(args) {
     return this.#withBuilder(args, (builder) => {
-      const matching = args.settings.find(([key]) => key === MATCHING);
-      if (matching) this.#target(builder, new RegExp(matching[1], 'u'));
       this.#engine.run('abi_artifacts_build', builder);
       const ids = this.#engine.constants.artifacts;
       const part = (/** @type {number} */ which) =>
@@ -94,19 +88,6 @@ export class Core {
         warnings: this.#engine.text(this.#engine.call('abi_artifacts_warnings', builder)).match(/.+/g) ?? [],
       };
     });
-  }
-
-  /**
-   * Chooses the modules whose whole names match, or match without what a wrapper has put before the first dot.
-   * @param {number} builder @param {RegExp} pattern
-   */
-  #target(builder, pattern) {
-    /** @type {string[]} */
-    const names = this.#engine.json('abi_artifacts_modules', builder);
-    const whole = names.filter((name) => pattern.test(name));
-    const targets = whole.length ? whole : names.filter((name) => pattern.test(name.replace(/^[^.]*\./, '')));
-    if (!targets.length) throw invalid(`lora.targets: ${pattern} matches none of the modules ${names.slice(0, 9)}`);
-    for (const name of targets) this.#engine.run('abi_artifacts_set', builder, 'lora.targets', name);
   }
 
   /** @param {Protocol['load']['in']} args */

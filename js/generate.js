@@ -9,7 +9,7 @@ import { pack } from './tensor.js';
 /** @import { Ask, GraphName, NumberOutputs, SessionInfo } from './protocol.js' */
 /** @import { Decoder, Plain } from './decoder.js' */
 /** @typedef {[name: string, tensor: Plain][]} Fed */
-/** @typedef {{ ask: Ask, info: SessionInfo, lent?: import('./run.js').Lent }} Inside `lent`: a session that trains */
+/** @typedef {{ ask: Ask, info: SessionInfo, lent?: (adapter: GenerateOptions['adapter']) => Ask }} Inside `lent`: a session that trains */
 
 export const GENERATE_KEYS = /** @type {const} */ ([
   'maxTokens',
@@ -40,7 +40,7 @@ export async function generate(session, ids, options = {}) {
   const [choose, ends, all] = [chooserOf(options), endingsOf(stop), tokensOf('the ids', ids)];
   if (adapter !== undefined && !session.lent)
     throw invalid('generate: adapter is for a TrainingSession whose artifacts were made with lora');
-  const reader = new Reader(session, await session.lent?.(adapter), signal);
+  const reader = new Reader(session, session.lent?.(adapter), signal);
   /** @type {number[]} */
   const made = [];
   while (made.length < maxTokens) {

@@ -22,23 +22,54 @@ const UNREAD = new RegExp(
 );
 
 /**
+ * The engine's keys and values; `choose` gives those of the modules that are adapted, of the names of all, where they
+ * were asked for by a regular expression.
+ * @typedef {{ settings: [string, string][], choose?: (names: string[]) => [string, string][] }} LoraSettings
+ */
+
+/**
  * @param {NonNullable<ArtifactOptions['lora']>} lora
  * @param {Errors} errors handed over, so that bundlers leave that file where it is
- * @returns {[string, string][]}
+ * @returns {LoraSettings}
  */
 export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
   checkObject('generateArtifacts: lora', lora);
   const isPeft = 'peft_type' in lora;
   const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
-  const named = Object.fromEntries(Object.entries(given).map(([key, value]) => [OURS[key] ?? key, value ?? undefined]));
-  checkKeys('generateArtifacts: lora', named, isPeft ? [...KEYS, 'matching'] : KEYS);
-  return [
+  const { target_modules: targets } = /** @type {Record<string, unknown>} */ (isPeft ? given : {});
+  const isPattern = typeof targets === 'string' && targets !== 'all-linear';
+  const named = Object.fromEntries(
+    Object.entries(given)
+      .filter(([key]) => !isPattern || key !== 'target_modules')
+      .map(([key, value]) => [OURS[key] ?? key, value ?? undefined]),
+  );
+  checkKeys('generateArtifacts: lora', named, KEYS);
+  /** @type {[string, string][]} */
+  const settings = [
     ['lora.r', String(named.r ?? 8)],
     ['lora.ofPeft', String(Number(isPeft))],
     ...Object.entries(named)
       .filter(([key]) => key !== 'r')
       .flatMap(([key, value]) => textsOf(value).map((text) => /** @type {[string, string]} */ ([`lora.${key}`, text]))),
   ];
+  if (!isPattern) return { settings };
+  const pattern = patternOf(targets, invalid);
+  return { settings, choose: (names) => matching(pattern, names, invalid) };
+}
+
+/**
+ * Modules whose whole names match, or match without what a wrapper has put before the first dot.
+ * @param {RegExp} pattern @param {string[]} names @param {Errors['invalid']} invalid
+ * @returns {[string, string][]}
+ */
+function matching(pattern, names, invalid) {
+  const whole = names.filter((name) => pattern.test(name));
+  const found = whole.length ? whole : names.filter((name) => pattern.test(name.replace(/^[^.]*\./, '')));
+  if (found.length) return found.map((name) => ['lora.targets', name]);
+  throw invalid(
+    `generateArtifacts: lora: target_modules, ${pattern}, matches no module that can be adapted; these are ` +
+      (names.slice(0, 9).join(', ') || 'none'),
+  );
 }
 
 /**
@@ -52,9 +83,7 @@ function ofPeft(config, invalid) {
     ([key, value]) => !OURS[key] && !KEYS.includes(key) && !UNREAD.test(key) && isAsked(value),
   );
   if (asked) throw invalid(`generateArtifacts: lora: PEFT's ${asked[0]} is not supported`);
-  const { target_modules: targets, ...rest } = Object.fromEntries(known);
-  if (typeof targets !== 'string' || targets === 'all-linear') return { ...rest, targets };
-  return { ...rest, matching: patternOf(targets, invalid) };
+  return Object.fromEntries(known);
 }
 
 /**
@@ -67,7 +96,7 @@ function patternOf(python, invalid) {
   if (python.length > 1000 || repeatsTwice(python)) throw refused('which may take for ever: name the modules');
   const pattern = `^(?:${python.replace(/\(\?P</g, '(?<').replace(/\\([ !"#%&',:;<=>@_`~])/g, '$1')})$`;
   try {
-    return new RegExp(pattern, 'u').source;
+    return new RegExp(pattern, 'u');
   } catch {
     throw refused('which JavaScript cannot read: name the modules');
   }

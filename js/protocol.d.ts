@@ -162,7 +162,8 @@ export interface Protocol {
       warnings: string[];
     };
   };
-  parametersOf: { in: Protocol['artifacts']['in']; out: ModelParameter[] };
+  /** Names of modules where these are asked for. */
+  parametersOf: { in: Protocol['artifacts']['in'] & { what: 'parameters' | 'modules' }; out: ModelParameter[] };
   /** The parts as one file. */
   compact: { in: SessionFiles & { weights: Weights }; out: Uint8Array<ArrayBuffer> };
   load: {

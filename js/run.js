@@ -11,7 +11,6 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from './tensor.js';
 /** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from './types.js' */
 /** @import { Taken } from './tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from './protocol.js' */
-/** @typedef {(adapter?: PredictOptions['adapter']) => Ask | Promise<Ask>} Lent undefined: the adapter in use */
 
 /** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
 export const RUN_OPTIONS = /** @type {const} */ ([
@@ -40,9 +39,8 @@ const LOOK_MS = 50;
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {StepOptions & PredictOptions} [options]
- * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf, lent?: Lent }} [how] the outputs where
- * none are asked for, undefined: the graph's; the options there are; what makes tensors of what came back; where another
- * adapter may be asked for
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
+ * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
 export async function runGraph(
@@ -52,7 +50,7 @@ export async function runGraph(
   feeds,
   fetches,
   options,
-  { own, keys = RUN_OPTIONS, unpack = tensorsOf, lent = () => ask } = {},
+  { own, keys = RUN_OPTIONS, unpack = tensorsOf } = {},
 ) {
   const alone = isRunOptions(fetches, keys);
   const given = alone ? fetches : options;
@@ -63,31 +61,10 @@ export async function runGraph(
     const bound = bind(feeds, info.inputs);
     const packed = ask.take?.(graph, bound) ?? pack(bound);
     const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
-    const borrowed = lent(/** @type {PredictOptions | undefined} */ (given)?.adapter);
-    const asking = borrowed instanceof Promise ? await borrowed : borrowed;
-    return arrange(unpack(await asking('run', args, [packed.buffer], signal)));
+    return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
   };
   return await withSignal(given, act, keys);
 }
-
-/**
- * Asks with another adapter in the place of the one in use, nothing coming in between.
- * @param {Ask} ask @param {string | null} [adapter] undefined: the one in use
- * @returns {Ask}
- */
-export const lending = (ask, adapter) =>
-  adapter === undefined
-    ? ask
-    : /** @type {any} */ (
-        async (/** @type {Parameters<Ask>} */ ...args) =>
-          (
-            await Promise.all([
-              ask('tell', ['lend_adapter', adapter === null ? 0 : String(adapter)]),
-              ask(...args),
-              ask('tell', ['return_adapter', 0]),
-            ])
-          )[1]
-      );
 
 /** @param {StepOptions} [options] */
 function gradientsOf({ inputGradients = [] } = {}) {

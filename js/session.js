@@ -15,7 +15,7 @@ import {
   sourcesOf,
 } from './opening.js';
 import { PropertyBag } from './properties.js';
-import { lending, PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
 import { readSource } from './source.js';
 import { askedAt } from './stack.js';
 import { bind, check, pack, Tensor } from './tensor.js';
@@ -27,9 +27,8 @@ import { bind, check, pack, Tensor } from './tensor.js';
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike,
  * TrainingSessionOptions } from './types.js' */
-/** @import { CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
+/** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
-/** @import { Lent } from './run.js' */
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter' | 'lendSum'} AdapterMethod */
 /** @import { Place } from './place.js' */
 
@@ -84,7 +83,7 @@ export class TrainingSession {
   }
 
   get [INSIDE]() {
-    return { ask: this.#ask, info: this.#info, lent: this.#lent('generate') };
+    return { ask: this.#ask, info: this.#info, lent: this.#lent };
   }
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
@@ -195,7 +194,7 @@ export class TrainingSession {
     const here = new Error();
     try {
       const { evaluate } = await withData();
-      return await evaluate({ ...this[INSIDE], ask: await this.#lent('evaluate')(options?.adapter) }, data, options);
+      return await evaluate({ ...this[INSIDE], ask: this.#lent(options?.adapter) }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
@@ -208,9 +207,9 @@ export class TrainingSession {
    */
   async predict(feeds, fetches, options) {
     const own = this.#info.predict;
-    const how = { own, keys: PREDICT_OPTIONS, lent: this.#lent('predict') };
-    const outputs = await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, how);
     const asked = options ?? /** @type {PredictOptions} */ (fetches);
+    const how = { own, keys: PREDICT_OPTIONS };
+    const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
     const { withLabels } = await later(() => import('./predicted.js'));
     return withLabels(outputs, own[0], this, asked, this.#eval().calibration);
@@ -257,19 +256,29 @@ export class TrainingSession {
   }
 
   /**
-   * Who is asked with another adapter, or a sum of several, in the place of the one in use.
-   * @param {string} where @returns {Lent}
+   * Who is asked with another adapter, or a sum of some, in the place of the one in use, nothing coming in between.
+   * @param {PredictOptions['adapter']} [adapter] undefined: the one in use
+   * @returns {Ask}
    */
-  #lent = (where) => (adapter) =>
-    adapter && typeof adapter === 'object' ? this.#adapt('lendSum', [where, adapter]) : lending(this.#ask, adapter);
+  #lent = (adapter) => {
+    const ask = this.#ask;
+    /** @type {Promise<Ask> | undefined} */
+    let sum;
+    /** @type {any} */
+    const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
+      if (adapter && typeof adapter === 'object') return (await (sum ??= this.#adapt('lendSum', [adapter])))(...args);
+      const lend = ask('tell', ['lend_adapter', adapter === null ? 0 : `${adapter}`]);
+      return (await Promise.all([ask(...args), lend, ask('tell', ['return_adapter', 0])]))[0];
+    };
+    return adapter === undefined ? ask : asking;
+  };
 
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {
     const { lora } = this.#eval();
     const act = (await later(() => import('./adapter.js')))[method];
     const inside = {
-      ask: this.#ask,
-      info: this.#info,
+      ...this[INSIDE],
       lora,
       readSource,
       place: () => (this.#fitting ? undefined : (this.#place ?? {})),

@@ -95,8 +95,8 @@ test('a sum for a call leaves what trains as it is', async () => {
   assert.deepEqual([losses, await answer(session)], wanted);
   for (const [adapter, message] of [
     [{ nobody: 1 }, /there is no adapter 'nobody'/],
-    [{ work: '1' }, /predict: the weight of 'work' is a number/],
-    [{}, /predict: a sum is of at least one adapter/],
+    [{ work: '1' }, /adapter: the weight of 'work' is a number/],
+    [{}, /adapter: a sum is of at least one adapter/],
   ])
     await assert.rejects(answer(session, { adapter }), { code: 'invalid-argument', message });
 });

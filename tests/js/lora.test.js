@@ -156,7 +156,7 @@ test('what is asked for and cannot be is one sentence', async () => {
     [{ peft_type: 'LORA', use_dora: true }, /PEFT's use_dora is not supported/],
     [
       { peft_type: 'LORA', target_modules: '.*(q|v)_proj' },
-      /lora.targets: .*_proj.* matches none of the modules fc1,fc2,fc3/,
+      /target_modules, .*_proj.*, matches no module that can be adapted; these are fc1, fc2, fc3/,
     ],
     [{ peft_type: 'LORA', target_modules: '(fc' }, /the regular expression '\(fc', which JavaScript cannot read/],
     [{ peft_type: 'LORA', target_modules: '(f+)+1' }, /'\(f\+\)\+1', which may take for ever/],
