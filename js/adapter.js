@@ -4,7 +4,7 @@ import { checkKeys, invalid, nameOf, TrainletError } from './errors.js';
 import { floatsOf, readSafetensors, writeSafetensors } from './safetensors.js';
 import { Tensor } from './tensor.js';
 
-/** @import { AdapterFiles, Adapters, AdapterSources, ExportAdapterOptions } from './types.js' */
+/** @import { AdapterFiles, Adapters, AdapterSources, ExportAdapterOptions, PredictOptions } from './types.js' */
 /** @import { Ask, SessionInfo } from './protocol.js' */
 /** @import { Place } from './place.js' */
 /** @import { TrainingSession } from './session.js' */
@@ -228,15 +228,20 @@ export async function useAdapter(session, { ask, info, lora, place: placeOf }, a
 }
 
 /**
- * Asks with a sum in the place of the adapter in use, nothing coming in between.
- * @param {TrainingSession} session @param {Inside} inside @param {Readonly<Record<string, number>>} weights
- * @returns {Promise<Ask>}
+ * Asks with another adapter, or a sum of some, in the place of the one in use, nothing coming in between.
+ * @param {TrainingSession} session @param {Pick<Inside, 'ask' | 'info'>} inside
+ * @param {NonNullable<PredictOptions['adapter']> | null} adapter
+ * @returns {Ask}
  */
-export async function lendSum(session, inside, weights) {
-  const { ask } = inside;
-  const values = await sumOf('adapter', session, inside, { ...weights });
+export function lending(session, { ask, info }, adapter) {
+  const inside = { ask, info, lora: info.eval?.lora };
+  const isSum = typeof adapter === 'object' && adapter !== null;
+  /** @type {ReturnType<typeof sumOf> | undefined} */
+  let sum;
   const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
-    const lent = [ask('tell', ['lend_adapter', 0]), ...written(session, values)];
+    const values = isSum ? await (sum ??= sumOf('adapter', session, inside, { ...adapter })) : new Map();
+    const lend = ask('tell', ['lend_adapter', isSum || adapter === null ? 0 : String(adapter)]);
+    const lent = [lend, ...written(session, values)];
     const answer = ask(...args);
     await Promise.all([...lent, answer, returned(ask)]);
     return await answer;

@@ -29,7 +29,7 @@ import { bind, check, pack, Tensor } from './tensor.js';
  * TrainingSessionOptions } from './types.js' */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from './protocol.js' */
 /** @import { Client } from './client.js' */
-/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter' | 'lendSum'} AdapterMethod */
+/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { Place } from './place.js' */
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
@@ -43,14 +43,16 @@ export class TrainingSession {
   /** There once a fit has begun. @type {Place | undefined} */
   #place;
   #forward;
+  #lending;
 
   /**
    * @param {Client} client
    * @param {Protocol['load']['out']} loaded
    * @param {typeof import('./outside.js')} [outside] where the loss is outside
    * @param {Place} [place] where the checkpoint has one
+   * @param {typeof import('./adapter.js').lending} [lending] where there are adapters
    */
-  constructor(client, loaded, outside, place) {
+  constructor(client, loaded, outside, place, lending = () => () => this.#ask('tell', ['lend_adapter', 0])) {
     needClient(client, 'TrainingSession.create(artifacts)');
     const { info, properties, limits } = loaded;
     this.#client = client;
@@ -58,6 +60,7 @@ export class TrainingSession {
     this.#info = info;
     this.#place = place;
     this.#forward = outside?.forward;
+    this.#lending = lending;
     this.parameters = frozen(info.parameters);
     this.adapters = /** @type {Adapters} */ (info.adapters ?? { names: [], active: null });
     this.properties = new PropertyBag(client.ask, properties, limits);
@@ -78,7 +81,8 @@ export class TrainingSession {
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./outside.js')) : undefined;
       const place = loaded.fit ? await later(() => import('./place.js')) : undefined;
-      return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit));
+      const adapter = loaded.info.adapters ? await later(() => import('./adapter.js')) : undefined;
+      return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit), adapter?.lending);
     });
   }
 
@@ -256,22 +260,11 @@ export class TrainingSession {
   }
 
   /**
-   * Who is asked with another adapter, or a sum of some, in the place of the one in use, nothing coming in between.
+   * Who is asked with another adapter in the place of the one in use.
    * @param {PredictOptions['adapter']} [adapter] undefined: the one in use
    * @returns {Ask}
    */
-  #lent = (adapter) => {
-    const ask = this.#ask;
-    /** @type {Promise<Ask> | undefined} */
-    let sum;
-    /** @type {any} */
-    const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
-      if (adapter && typeof adapter === 'object') return (await (sum ??= this.#adapt('lendSum', [adapter])))(...args);
-      const lend = ask('tell', ['lend_adapter', adapter === null ? 0 : `${adapter}`]);
-      return (await Promise.all([ask(...args), lend, ask('tell', ['return_adapter', 0])]))[0];
-    };
-    return adapter === undefined ? ask : asking;
-  };
+  #lent = (adapter) => (adapter === undefined ? this.#ask : this.#lending(this, this[INSIDE], adapter));
 
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {
