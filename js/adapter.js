@@ -239,7 +239,8 @@ export function lending(session, { ask, info }, adapter) {
   /** @type {ReturnType<typeof sumOf> | undefined} */
   let sum;
   const asking = async (/** @type {Parameters<Ask>} */ ...args) => {
-    const values = isSum ? await (sum ??= sumOf('adapter', session, inside, { ...adapter })) : new Map();
+    if (isSum) sum ??= sumOf('adapter', session, inside, { ...adapter });
+    const values = sum ? await sum : new Map();
     const lend = ask('tell', ['lend_adapter', isSum || adapter === null ? 0 : String(adapter)]);
     const lent = [lend, ...written(session, values)];
     const answer = ask(...args);
