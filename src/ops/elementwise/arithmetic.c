@@ -28,7 +28,7 @@ PART(other_types, own_row);
 static BroadcastRow *row_of(const Node *n) {
   DType type = n->in[0]->type;
   if (own(n)->row && type == DTYPE_FLOAT32) return own(n)->row;
-  if (own(n)->int64 && (type == DTYPE_INT64 || type == DTYPE_UINT64)) return own(n)->int64;
+  if (own(n)->int64 && (type == DTYPE_INT64 || (type == DTYPE_UINT64 && !own(n)->naturals))) return own(n)->int64;
   return own(n)->bits && !dtype_is_float(type) ? own(n)->bits : part_other_types;
 }
 
@@ -62,6 +62,8 @@ Status arithmetic_alpha_infer(Node *n) {
   *alpha = node_float(n, "alpha", own(n)->alpha);
   return arithmetic_infer(n);
 }
+
+bool arithmetic_composes(const Added *a) { return a->in_count < 1 || !a->in[0] || a->in[0]->type != DTYPE_FLOAT32; }
 
 static void compute(const Arithmetic *f, DType type, const Numbers *a, const Numbers *b, Numbers *y, size_t count) {
   if (dtype_is_float(type))

@@ -13,7 +13,7 @@ typedef struct Arithmetic {
   int64_t (*ints)(int64_t a, int64_t b);        /* NULL: of none */
   uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
   float alpha;                                  /* what the attribute is where it is not said */
-  BroadcastRow *int64;                          /* of int64 and uint64, several at once; NULL: by `ints` */
+  BroadcastRow *int64;                          /* of int64, and of uint64 without `naturals`; NULL: by `ints` */
   BroadcastRow *bits;                           /* of every integer type, by their bytes; NULL: by `ints` */
 } Arithmetic;
 
@@ -26,6 +26,8 @@ void arithmetic_fold_run(const Node *n);
 /* For a row that has the attribute `alpha`. */
 Status arithmetic_alpha_infer(Node *n);
 static inline float arithmetic_alpha(const Node *n) { return *(const float *)n->params; }
+/* The `composes` of an operator that has a row for float32 alone. */
+bool arithmetic_composes(const Added *a);
 /* Where an attribute decides which Arithmetic it is. */
 Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic);
 void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const void *const *in, unsigned moves,

@@ -46,7 +46,21 @@ static void number_row(const Node *n, void *y, const void *const *in, unsigned m
   }
 }
 
-static void clip_run(const Node *n) { broadcast_run(n, 1, n->in[0]->type == DTYPE_FLOAT32 ? clip_row : number_row); }
+/* Apart, for a block of numbers takes longer than to limit them. */
+static void int64_row(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {
+  const int64_t *x = in[0], low = has_in(n, 1) ? *(const int64_t *)n->in[1]->data : INT64_MIN,
+                high = has_in(n, 2) ? *(const int64_t *)n->in[2]->data : INT64_MAX;
+  int64_t *y = y_;
+  for (size_t i = 0; i < count; i++) {
+    int64_t above = x[i] < low ? low : x[i];
+    y[i] = above > high ? high : above;
+  }
+}
+
+static void clip_run(const Node *n) {
+  DType type = n->in[0]->type;
+  broadcast_run(n, 1, type == DTYPE_FLOAT32 ? clip_row : type == DTYPE_INT64 ? int64_row : number_row);
+}
 
 static Value *bound_of(const Node *n, int i) { return has_in(n, i) ? n->in[i] : NULL; }
 
@@ -77,5 +91,7 @@ OPERATOR(clip) = {
     .cases = CASES({"f32[2,3] f32[]=-0.5 f32[]=0.7"}, {"f32[7] - f32[]=0.3"}, {"f32[7] f32[]=-0.2"}, {"f32[7]"},
                    {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
                    {"f32[7]", "min=-0.5 max=0.25", 10}, {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
-                   {"f32[7]", "max=0.25 consumed_inputs=[0]", 1}),
+                   {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
+                   {"v:i64[5]=-7,3,9,0,5 i64[]=-1 i64[]=5", NULL, 12}, {"v:i64[3]=-7,3,9 - i64[]=5", NULL, 12},
+                   {"v:i32[3]=-7,3,9 i32[]=0", NULL, 12}),
 };

@@ -2,9 +2,14 @@
 #pragma once
 #include "ops/elementwise/broadcast.h"
 
+/* Of integers: a < b, with what it differs by from that. */
+enum { COMPARES_INTS = 1, COMPARES_EQUAL = 2, COMPARES_SWAPPED = 4, COMPARES_NOT = 8 };
+
 /* The rows of y = a ∘ b; NULL: of no such type. */
 typedef struct Comparison {
-  BroadcastRow *floats, *doubles, *uint64, *int64, *int32, *bools, *strings;
+  BroadcastRow *floats, *doubles;
+  unsigned ints; /* 0: of none */
+  BroadcastRow *bools, *strings;
 } Comparison;
 
 /* By the operator's own Comparison. */
@@ -49,8 +54,5 @@ static inline void comparison_store(uint8_t *y, i32x4 a, i32x4 b, i32x4 c, i32x4
 /* Defines the rows of numbers, EXPR of a and b, for a Comparison to name. */
 #define COMPARISON_ROWS(EXPR)                                                                                          \
   COMPARISON_FLOATS(EXPR)                                                                                              \
-  BROADCAST_ROW_OF(doubles_row, double, uint8_t, EXPR)                                                                 \
-  BROADCAST_ROW_OF(uint64_row, uint64_t, uint8_t, EXPR)                                                                \
-  BROADCAST_ROW_OF(int64_row, int64_t, uint8_t, EXPR)                                                                  \
-  BROADCAST_ROW_OF(int32_row, int32_t, uint8_t, EXPR)
-#define COMPARISON_OF_NUMBERS floats_row, doubles_row, uint64_row, int64_row, int32_row
+  BROADCAST_ROW_OF(doubles_row, double, uint8_t, EXPR)
+#define COMPARISON_OF_NUMBERS floats_row, doubles_row

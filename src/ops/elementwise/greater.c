@@ -10,7 +10,7 @@ OPERATOR(greater) = {
     .flags = OP_FLOAT64,
     .infer = comparison_infer,
     .run = comparison_run,
-    .own = &(const Comparison){COMPARISON_OF_NUMBERS},
+    .own = &(const Comparison){COMPARISON_OF_NUMBERS, COMPARES_INTS | COMPARES_SWAPPED},
     .cases = CASES({"f32[2,3] f32[3]"}, {"f32[37] f32[37]"}, {"f32[2,19] f32[]"}, {"v:i64[3]=1,2,3 v:i64[]=2"},
                    {"v:i32[3]=1,2,3 v:i32[]=2"}),
 };

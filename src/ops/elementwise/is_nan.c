@@ -1,5 +1,16 @@
 /* IsNaN: y is true where x is not a number: x ≠ x. */
 #include "graph/compose.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/comparison.h"
+
+COMPARISON_FLOATS(a != b)
+
+static void is_nan_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
+  floats_row(n, y, (const void *[]){in[0], in[0]}, 3, count);
+}
+
+static Status is_nan_infer(Node *n) { return node_output(n, 0, DTYPE_BOOL, &n->in[0]->shape); }
+static void is_nan_run(const Node *n) { broadcast_run(n, 1, is_nan_row); }
 
 static Status is_nan_compose(Compose *c) {
   Value *x = c->node->in[0];
@@ -11,6 +22,10 @@ OPERATOR(is_nan) = {
     .since = {9, 13, 20},
     .inputs = {1, 1},
     .flags = OP_FLOAT64,
+    .infer = is_nan_infer,
+    .run = is_nan_run,
+    .composes = arithmetic_composes,
     .compose = is_nan_compose,
-    .cases = CASES({"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}),
+    .cases = CASES({"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}, {"v:f64[4]=nan,0,inf,-1", .no_grad = "bool"},
+                   {"v:f32[19]=0,1,2,nan,4,5,6,7,8,9,nan,11,12,13,14,15,16,17,nan", .no_grad = "bool"}),
 };

@@ -10,6 +10,6 @@ OPERATOR(less) = {
     .flags = OP_FLOAT64,
     .infer = comparison_infer,
     .run = comparison_run,
-    .own = &(const Comparison){COMPARISON_OF_NUMBERS},
+    .own = &(const Comparison){COMPARISON_OF_NUMBERS, COMPARES_INTS},
     .cases = CASES({"f32[2,3] f32[3]"}, {"v:i64[3]=1,2,3 v:i64[]=2"}, {"v:i32[3]=1,2,3 v:i32[]=2"}),
 };

@@ -6,7 +6,9 @@ static Status mean_compose(Compose *c) {
   Value *x = c->node->in[0];
   int count = c->node->in_count;
   Value *sum = emit_first(g, "Sum", NO_ATTRS, c->node->in, count);
-  return compose_done(c, emit(g, "Div", sum, compose_number(c, x, count)));
+  bool exact = (count & (count - 1)) == 0; /* 1 / count */
+  return compose_done(c, exact ? emit(g, "Mul", sum, compose_number(c, x, 1.0 / count))
+                               : emit(g, "Div", sum, compose_number(c, x, count)));
 }
 
 OPERATOR(mean) = {

@@ -15,6 +15,12 @@ static double mod_floats(double a, double b) {
   double r = fmod(a, b);
   return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
 }
+static int32_t mod_int32s(int32_t a, int32_t b) {
+  int32_t r = b == 0 || b == -1 ? 0 : a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+BROADCAST_ROW_OF(int32_row, int32_t, int32_t, mod_int32s(a, b))
+BROADCAST_ROW_OF(int64_row, int64_t, int64_t, mod_ints(a, b))
 static const Arithmetic mods = {.floats = mod_floats, .ints = mod_ints, .naturals = mod_naturals};
 static const Arithmetic *of(const Node *n) { return node_int(n, "fmod", 0) ? &fmods : &mods; }
 
@@ -27,7 +33,10 @@ static Status mod_infer(Node *n) {
 static void mod_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
   arithmetic_row(of(n), n, y, in, moves, count);
 }
-static void mod_run(const Node *n) { broadcast_run(n, 2, mod_row); }
+static void mod_run(const Node *n) {
+  DType type = of(n) == &mods ? n->in[0]->type : DTYPE_NONE;
+  broadcast_run(n, 2, type == DTYPE_INT32 ? int32_row : type == DTYPE_INT64 ? int64_row : mod_row);
+}
 
 static Status mod_grad(Grad *grad) {
   Graph *g = grad->graph;
@@ -49,5 +58,6 @@ OPERATOR(mod) = {
     .grad = GRADIENT(mod_grad),
     .cases = CASES({"f32[2,3]:1..2 f32[3]:0.6..0.8", "fmod=1"}, {"v:i64[6]=-4,7,5,4,-7,8 v:i64[6]=2,-3,8,-2,3,5"},
                    {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0", "fmod=1"},
-                   {"v:f32[5]=-4.3,7.2,5,-8.1,2 v:f32[5]=2.1,-3.3,8,-2.5,3", NULL, 28}, {"u8[4]:0..255 u8[]=7"}),
+                   {"v:f32[5]=-4.3,7.2,5,-8.1,2 v:f32[5]=2.1,-3.3,8,-2.5,3", NULL, 28}, {"u8[4]:0..255 u8[]=7"},
+                   {"v:i32[6]=-4,7,5,4,-7,8 v:i32[6]=2,-3,8,-2,3,0"}),
 };
