@@ -10,10 +10,11 @@
 /* ---- one row of n ---- */
 
 /* In the last four of a row, lanes beyond its end take `fill`. */
-static f32x4 row_load(const float *x, size_t left, float fill) {
+static inline f32x4 row_load(const float *x, size_t left, float fill) {
   if (left >= 4) return f32x4_load(x);
-  f32x4 v = f32x4_splat(fill);
-  for (size_t i = 0; i < left; i++) v[i] = x[i];
+  f32x4 v = {x[0], fill, fill, fill};
+  if (left > 1) v[1] = x[1];
+  if (left > 2) v[2] = x[2];
   return v;
 }
 
@@ -52,9 +53,7 @@ static inline __attribute__((always_inline)) double row_exp(const float *x, floa
 
 static void row_softmax(const float *x, float *y, size_t n) {
   float scale = (float)(1 / row_exp(x, row_max(x, n), y, n));
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) f32x4_store(y + i, f32x4_load(y + i) * scale);
-  for (; i < n; i++) y[i] *= scale;
+  for (size_t i = 0; i < n; i += 4) f32x4_store_up_to(y + i, f32x4_load_up_to(y + i, n - i) * scale, n - i);
 }
 
 static void row_softmax_gradient(const float *dy, const float *y, float *dx, size_t n) {
@@ -185,6 +184,7 @@ typedef struct Place {
 static size_t strips_of(SoftmaxDims d) { return (d.inner + 4 * STRIP - 1) / (4 * STRIP); }
 
 static Place place_of(SoftmaxDims d, size_t item) {
+  if (d.inner == 1) return (Place){item * d.n, item, 1}; /* divisions take as long as a short row */
   size_t strips = strips_of(d), o = item / strips, i = item % strips * 4 * STRIP;
   return (Place){o * d.n * d.inner + i, o * d.inner + i, strip_columns(d.inner - i)};
 }

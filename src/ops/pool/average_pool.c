@@ -39,6 +39,7 @@ static void row_by_fours(const float *x, const Window *w, const PoolView *view, 
   for (size_t j = fours.from; j < fours.to; j += 4) {
     size_t at = j + 4 <= fours.to ? j : fours.to - 4;
     f32x4 sum = stride == 2 ? four_sums(x, w, view, at, 2, kernel)
+              : stride > 2  ? four_sums(x, w, view, at, stride, kernel)
               : kernel == 3 ? four_sums(x, w, view, at, 1, 3)
                             : four_sums(x, w, view, at, 1, kernel);
     f32x4_store(y + at, sum / view->count);
@@ -153,7 +154,7 @@ OPERATOR(average_pool) = {
     .run = average_pool_run,
     .grad = GRADIENT(average_pool_grad),
     .work = pool_work,
-    .cases = CASES(
+    .cases = CASES({"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]"}, 
         {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},
         {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]"},
         {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1] count_include_pad=1"},

@@ -45,7 +45,7 @@ typedef struct Row {
   size_t start; /* of the plane in X */
 } Row;
 
-/* Windows j … j + 3, which begin one or two columns apart and have all of these on the input. */
+/* Windows j … j + 3, which have all of their columns on the input. */
 static void four_windows(const Window *w, const Row *r, const float *x, size_t j, float *y, int64_t *indices) {
   size_t width = w->in[1], stride = w->stride[1], column = j * stride - w->pad[1],
          first = (r->depths.from * w->in[0] + r->rows.from) * width + column;
@@ -67,48 +67,62 @@ enum { COLUMNS = 2048 };
 
 static inline f32x4 larger_of(f32x4 best, f32x4 x) { return f32x4_select((x > best) | (x != x), x, best); }
 
-/* y = the larger of a and b; y may be a. */
-static void take_row(float *y, const float *a, const float *b, size_t width) {
-  size_t c = 0;
-  for (; c + 4 <= width; c += 4) f32x4_store(y + c, larger_of(f32x4_load(a + c), f32x4_load(b + c)));
-  for (; c < width; c++) y[c] = beats(b[c], a[c]) ? b[c] : a[c];
-}
-
-/* largest[c] of all the rows that a row of windows sees. */
-static void columns_run(const Window *w, const Row *r, const float *x, float *largest) {
-  size_t width = w->in[1];
-  const float *first = NULL, *so_far = NULL;
-  for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step)
-    for (size_t i = d * w->in[0] + r->rows.from; i < d * w->in[0] + r->rows.to; i += r->rows.step) {
-      const float *row = x + i * width;
-      if (!first) {
-        first = row;
-        continue;
-      }
-      take_row(largest, so_far ? so_far : first, row, width);
-      so_far = largest;
-    }
-  if (!so_far) memcpy(largest, first, width * sizeof *largest);
-}
-
-static void values_run(const Window *w, const Row *r, PoolRange fours, const float *x, float *y) {
-  float column[COLUMNS];
-  size_t stride = w->stride[1];
-  columns_run(w, r, x, column);
-  for (size_t j = fours.from; j < fours.to; j += 4) {
-    size_t at = j + 4 <= fours.to ? j : fours.to - 4;
-    const float *from = column + at * stride - w->pad[1];
-    f32x4 best = pool_lanes(from, stride);
-    for (size_t k = 1; k < w->kernel[1]; k++) best = larger_of(best, pool_lanes(from + k * w->dilation[1], stride));
-    f32x4_store(y + at, best);
+/* y = the largest of a, b and c; y may be a. */
+static void take_rows(float *y, const float *a, const float *b, const float *c, size_t width) {
+  size_t i = 0;
+  for (; i + 4 <= width; i += 4)
+    f32x4_store(y + i, larger_of(larger_of(f32x4_load(a + i), f32x4_load(b + i)), f32x4_load(c + i)));
+  for (; i < width; i++) {
+    float best = beats(b[i], a[i]) ? b[i] : a[i];
+    y[i] = beats(c[i], best) ? c[i] : best;
   }
-  for (size_t j = 0; j < w->out[1]; j++) {
-    if (j == fours.from && j < fours.to) j = fours.to;
-    if (j == w->out[1]) return;
-    PoolRange c = pool_range(w, 1, j);
-    y[j] = column[c.from];
-    for (; c.from < c.to; c.from += c.step)
-      if (beats(column[c.from], y[j])) y[j] = column[c.from];
+}
+
+/* largest[c] of all the rows that a row of windows sees: two more at a time, the last of them twice where it is alone. */
+static void columns_run(const Window *w, const Row *r, const float *x, float *largest) {
+  size_t width = w->in[1], step = r->rows.step * width;
+  const float *so_far = NULL;
+  for (size_t d = r->depths.from; d < r->depths.to; d += r->depths.step) {
+    const float *row = x + (d * w->in[0] + r->rows.from) * width, *end = x + (d * w->in[0] + r->rows.to) * width;
+    for (size_t left; row < end; so_far = largest, row += left * step) {
+      const float *first = so_far ? so_far : row;
+      if (!so_far && row + step < end) row += step;
+      left = row + step < end ? 2 : 1;
+      take_rows(largest, first, row, left == 2 ? row + step : row, width);
+    }
+  }
+}
+
+/* Columns that a row of windows sees, padding on both sides with it. */
+static size_t columns_seen(const Window *w) {
+  size_t reach = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1, there = w->pad[1] + w->in[1];
+  return reach > there ? reach : there;
+}
+
+/* The largest of four windows side by side; of 3 columns without a loop around them. */
+static inline f32x4 four_values(const float *from, size_t stride, size_t kernel, size_t dilation) {
+  f32x4 best = pool_lanes(from, stride);
+  for (size_t k = 1; k < kernel; k++) best = larger_of(best, pool_lanes(from + k * dilation, stride));
+  return best;
+}
+
+static void values_run(const Window *w, const Row *r, const float *x, float *y) {
+  float column[COLUMNS];
+  size_t stride = w->stride[1], kernel = w->kernel[1], dilation = w->dilation[1], columns = w->out[1], j = 0;
+  for (size_t c = 0; c < w->pad[1]; c++) column[c] = -INFINITY;
+  for (size_t c = w->pad[1] + w->in[1]; c < columns_seen(w); c++) column[c] = -INFINITY;
+  columns_run(w, r, x, column + w->pad[1]);
+  for (; columns >= 4 && j < columns; j += 4) {
+    size_t at = j + 4 <= columns ? j : columns - 4;
+    const float *from = column + at * stride;
+    f32x4_store(y + at, kernel == 3 && dilation == 1 ? four_values(from, stride, 3, 1)
+                                                     : four_values(from, stride, kernel, dilation));
+  }
+  for (; j < columns; j++) {
+    const float *from = column + j * stride;
+    y[j] = *from;
+    for (size_t k = 1; k < kernel; k++)
+      if (beats(from[k * dilation], y[j])) y[j] = from[k * dilation];
   }
 }
 
@@ -116,9 +130,10 @@ static void values_run(const Window *w, const Row *r, PoolRange fours, const flo
 static void row_run(const Pool *pool, PoolRange fours, const float *x, size_t row, size_t plane, float *y,
                     int64_t *indices) {
   const Window *w = &pool->window;
-  Row r = {pool_range(&pool->depth, 0, row / w->out[0]), pool_range(w, 0, row % w->out[0]), plane * pool_in(pool)};
-  if (!indices && w->in[1] <= COLUMNS) {
-    values_run(w, &r, fours, x, y);
+  size_t depth = row < w->out[0] ? 0 : row / w->out[0]; /* a division takes as long as a small window */
+  Row r = {pool_range(&pool->depth, 0, depth), pool_range(w, 0, row - depth * w->out[0]), plane * pool_in(pool)};
+  if (!indices && columns_seen(w) <= COLUMNS) {
+    values_run(w, &r, x, y);
     return;
   }
   for (size_t j = fours.from; j < fours.to; j += 4)
@@ -236,7 +251,7 @@ OPERATOR(max_pool) = {
     .run = max_pool_run,
     .grad = GRADIENT(max_pool_grad),
     .work = pool_work,
-    .cases = CASES({"f32[2,3,5,13]", "kernel_shape=[2,2] strides=[2,2]", 0, 2},
+    .cases = CASES({"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]", 0, 2}, {"f32[1,2,9,19]", "kernel_shape=[5,4] strides=[2,3] pads=[2,1,1,0]"}, {"f32[2,3,5,13]", "kernel_shape=[2,2] strides=[2,2]", 0, 2},
                    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]", 0, 2},
                    {"f32[1,2,5,8]", "kernel_shape=[2,3] strides=[2,2] ceil_mode=1 pads=[0,1,0,1]"},
                    {"f32[1,2,7,8]", "kernel_shape=[2,3] dilations=[3,2] pads=[2,3,1,0]", 0, 2},

@@ -52,7 +52,7 @@ Status pool_infer(Node *n, const Shape *x, Shape *y, Pool **out) {
 PoolRange pool_by_fours(const Pool *pool) {
   const Window *w = &pool->window;
   size_t extent = (w->kernel[1] - 1) * w->dilation[1] + 1, stride = w->stride[1], end = w->in[1] + w->pad[1];
-  if (stride > 2 || end < extent || pool_in(pool) > INT32_MAX) return (PoolRange){0};
+  if (end < extent || pool_in(pool) > INT32_MAX) return (PoolRange){0};
   size_t from = (w->pad[1] + stride - 1) / stride, to = (end - extent) / stride + 1;
   if (to > w->out[1]) to = w->out[1];
   return to >= from + 4 ? (PoolRange){.from = from, .to = to} : (PoolRange){0};

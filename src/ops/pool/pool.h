@@ -32,12 +32,13 @@ static inline PoolRange pool_range(const Window *w, int a, size_t at) {
   return (PoolRange){from, to < w->in[a] ? to : w->in[a], step};
 }
 
-/* p[0], p[stride], p[2 · stride], p[3 · stride], for a stride of 1 or 2 */
+/* p[0], p[stride], p[2 · stride], p[3 · stride] */
 static inline f32x4 pool_lanes(const float *p, size_t stride) {
+  if (stride > 2) return (f32x4){p[0], p[stride], p[2 * stride], p[3 * stride]};
   return stride == 1 ? f32x4_load(p) : __builtin_shufflevector(f32x4_load(p), f32x4_load(p + 3), 0, 2, 5, 7);
 }
 /* The windows of a row that are done four at a time, side by side: at least four, or none where this is not possible.
- * They begin one or two columns apart and have all of their columns on the input. */
+ * They have all of their columns on the input. */
 PoolRange pool_by_fours(const Pool *pool);
 
 double pool_work(const Node *n);
