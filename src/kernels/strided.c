@@ -62,16 +62,19 @@ static inline void tile(float *to, const float *from, ptrdiff_t to_row, ptrdiff_
   f32x4_store(to + 3 * to_row, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
-enum { BAND = 16 }; /* rows done together: the 64 bytes of a cache line of `from` */
+enum { BAND = 16 }; /* rows and columns done together: the 64 bytes of a cache line of `from`, and of `to` */
 
 static void copy_plane(float *to, const float *from, StridedDim row, StridedDim column) {
   size_t rows = row.count & ~(size_t)3, columns = column.count & ~(size_t)3;
   for (size_t band = 0; band < rows; band += BAND) {
     size_t end = band + BAND < rows ? band + BAND : rows;
-    for (size_t c = 0; c < columns; c += 4)
-      for (size_t r = band; r < end; r += 4)
-        tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to,
-             column.from);
+    for (size_t block = 0; block < columns; block += BAND) {
+      size_t last = block + BAND < columns ? block + BAND : columns;
+      for (size_t r = band; r < end; r += 4) /* a line of `to` is written once, even where all of them meet in a cache */
+        for (size_t c = block; c < last; c += 4)
+          tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to,
+               column.from);
+    }
   }
   StridedDim right = {column.count - columns, 1, column.from};
   for (size_t r = 0; r < rows && right.count; r++)
