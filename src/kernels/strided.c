@@ -26,10 +26,11 @@ typedef uint64_t u64_any __attribute__((may_alias));
 void strided_fill(void *to_, const void *from, size_t count, size_t item) {
   uint8_t same[16], *to = to_;
   size_t bytes = count * item, i = 0;
-  for (size_t k = 0; k < sizeof same; k += item) memcpy(same + k, from, item);
+  for (size_t k = 0; k < sizeof same; k += item) copy_element(same + k, from, item);
   f32x4 all = f32x4_load((const float *)(const void *)same);
   for (; i + sizeof same <= bytes; i += sizeof same) f32x4_store((float *)(void *)(to + i), all);
-  memcpy(to + i, same, bytes - i);
+  if (i && i < bytes) f32x4_store((float *)(void *)(to + bytes - sizeof same), all); /* some of them a second time */
+  for (; i < bytes && bytes < sizeof same; i += item) copy_element(to + i, from, item);
 }
 
 static void copy_line(void *to, const void *from, StridedDim d, size_t item) {

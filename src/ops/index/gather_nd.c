@@ -18,9 +18,10 @@ static Status gather_nd_infer(Node *n) {
 static void gather_nd_run(const Node *n) {
   const Value *x = n->in[0];
   size_t rows = nd_index_rows(n, 1), slice = nd_index_slice(n, &x->shape), item = dtype_bytes(x->type);
+  NdIndexRun run = nd_index_run(n, &x->shape, 1);
   char *y = n->out[0]->data;
   for (size_t r = 0; r < rows && slice; r++, y += slice * item) {
-    ptrdiff_t at = nd_index_at(n, &x->shape, 1, r);
+    ptrdiff_t at = nd_index_at(&run, r);
     if (at >= 0) copy_element(y, (const char *)x->data + (size_t)at * item, slice * item);
     else if (x->type != DTYPE_FLOAT32) memset(y, 0, slice * item);
     else

@@ -25,11 +25,12 @@ static Status gather_nd_grad_infer(Node *n) {
 static void gather_nd_grad_run(const Node *n) {
   const Shape *x = &n->out[0]->shape;
   size_t rows = nd_index_rows(n, 1), slice = nd_index_slice(n, x);
+  NdIndexRun run = nd_index_run(n, x, 1);
   const float *dy = in_f32(n, 2);
   float *dx = out_f32(n, 0);
   if (out_count(n, 0)) memset(dx, 0, out_count(n, 0) * sizeof *dx);
   for (size_t r = 0; r < rows && slice; r++, dy += slice) {
-    ptrdiff_t at = nd_index_at(n, x, 1, r);
+    ptrdiff_t at = nd_index_at(&run, r);
     for (size_t i = 0; at >= 0 && i < slice; i++) dx[(size_t)at + i] += dy[i];
   }
 }

@@ -49,15 +49,14 @@ size_t nd_index_slice(const Node *n, const Shape *data) {
   return shape_span(data, p->batch_dims + p->depth, data->rank);
 }
 
-ptrdiff_t nd_index_at(const Node *n, const Shape *data, int indices, size_t row) {
+NdIndexRun nd_index_run(const Node *n, const Shape *data, int indices) {
   const NdIndex *p = n->params;
   const Shape *at = &n->in[indices]->shape;
-  size_t per_batch = shape_span(at, p->batch_dims, at->rank - 1), place = row / per_batch;
-  for (int i = 0; i < p->depth; i++) {
-    int64_t dim = data->dim[p->batch_dims + i];
-    int64_t index = index_wrap(index_at(n->in[indices], row * (size_t)p->depth + (size_t)i), dim);
-    if (index < 0) return -1;
-    place = place * (size_t)dim + (size_t)index;
-  }
-  return (ptrdiff_t)(place * nd_index_slice(n, data));
+  NdIndexRun r = {.indices = n->in[indices],
+                  .depth = (size_t)p->depth,
+                  .per_batch = shape_span(at, p->batch_dims, at->rank - 1),
+                  .slice = nd_index_slice(n, data),
+                  .batches = p->batch_dims > 0};
+  for (int i = 0; i < p->depth; i++) r.dim[i] = data->dim[p->batch_dims + i];
+  return r;
 }

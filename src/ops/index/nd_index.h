@@ -16,5 +16,24 @@ Status nd_index_want(const Node *n, int input, const Shape *wanted);
 /* How many slices, and elements in each. */
 size_t nd_index_rows(const Node *n, int indices);
 size_t nd_index_slice(const Node *n, const Shape *data);
+
+/* What of the shapes nd_index_at needs, read once. */
+typedef struct NdIndexRun {
+  const Value *indices;
+  size_t depth, per_batch, slice;
+  bool batches;
+  int64_t dim[RANK_MAX];
+} NdIndexRun;
+
+NdIndexRun nd_index_run(const Node *n, const Shape *data, int indices);
+
 /* The element of the data at which slice `row` begins, -1 when it is out of range. */
-ptrdiff_t nd_index_at(const Node *n, const Shape *data, int indices, size_t row);
+static inline ptrdiff_t nd_index_at(const NdIndexRun *r, size_t row) {
+  size_t place = r->batches ? row / r->per_batch : 0;
+  for (size_t i = 0; i < r->depth; i++) {
+    int64_t index = index_wrap(index_at(r->indices, row * r->depth + i), r->dim[i]);
+    if (index < 0) return -1;
+    place = place * (size_t)r->dim[i] + (size_t)index;
+  }
+  return (ptrdiff_t)(place * r->slice);
+}

@@ -26,6 +26,16 @@ static void put(const Node *n, const ElementsRun *run) {
   }
 }
 
+static void add(const Node *n, const ElementsRun *run) {
+  const ElementsRun r = *run;
+  const float *from = in_f32(n, 2) + r.from;
+  float *to = out_f32(n, 0);
+  for (size_t i = 0; i < r.count; i++) {
+    ptrdiff_t at = elements_at(&r, i);
+    if (at >= 0) to[at] += from[i];
+  }
+}
+
 static void reduce(const Node *n, const ElementsRun *run) {
   ScatterKind kind = scatter_kind(n);
   for (size_t i = 0; i < run->count; i++) {
@@ -37,7 +47,8 @@ static void reduce(const Node *n, const ElementsRun *run) {
 static void scatter_elements_run(const Node *n) {
   size_t bytes = out_count(n, 0) * dtype_bytes(n->in[0]->type);
   if (bytes) memmove(n->out[0]->data, n->in[0]->data, bytes);
-  elements_each(n, &n->in[0]->shape, 1, scatter_kind(n) == SCATTER_NONE ? put : reduce);
+  ScatterKind kind = scatter_kind(n);
+  elements_each(n, &n->in[0]->shape, 1, kind == SCATTER_NONE ? put : kind == SCATTER_ADD ? add : reduce);
 }
 
 static Status scatter_elements_grad(Grad *g) {

@@ -21,10 +21,12 @@ static void scatter_nd_run(const Node *n) {
   const char *from = n->in[2]->data;
   char *y = n->out[0]->data;
   ScatterKind kind = scatter_kind(n);
+  NdIndexRun run = nd_index_run(n, &data->shape, 1);
   if (out_count(n, 0)) memmove(y, data->data, out_count(n, 0) * item);
   for (size_t r = 0; r < rows && slice; r++, from += slice * item) {
-    ptrdiff_t at = nd_index_at(n, &data->shape, 1, r);
-    if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
+    ptrdiff_t at = nd_index_at(&run, r);
+    if (at >= 0 && kind == SCATTER_ADD && slice == 1) *((float *)y + at) += *(const float *)from;
+    else if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
   }
 }
 

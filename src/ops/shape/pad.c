@@ -89,33 +89,40 @@ static Status pad_infer(Node *n) {
 
 /* ---- run ---- */
 
-static void fill(char *y, size_t count, const void *value, size_t item) {
-  for (size_t i = 0; i < count; i++, y += item) copy_element(y, value, item);
+/* Elements from … to - 1 of dim d, of a block of y, get the value; other dims as the block has them. */
+static void fill_slab(char *y, const void *value, Strided s, int d, int64_t from, int64_t to, size_t item) {
+  if (to <= from) return;
+  y += (size_t)from * (size_t)s.dim[d].to * item;
+  s.dim[d].count = (size_t)(to - from);
+  for (int i = 0; i < s.rank; i++) s.dim[i].from = 0;
+  strided_copy(y, value, s, item);
 }
 
-static void fill_frame(const Node *n, size_t item) {
-  const void *given = has_in(n, 2) ? n->in[2]->data : NULL;
-  size_t count = out_count(n, 0);
-  if (given) fill(n->out[0]->data, count, given, item);
-  else if (count) memset(n->out[0]->data, 0, count * item);
-}
-
+/* Dim by dim what lies before and behind x's elements first … last - 1 gets the value, as far as the dims before have
+ * x's; in the end these are copied. */
 static void run_constant(const Node *n, const Pad *p) {
   const Shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
-  size_t from[RANK_MAX], to[RANK_MAX], item = dtype_bytes(n->in[0]->type), from_at = 0, to_at = 0;
+  size_t from[RANK_MAX], to[RANK_MAX], item = dtype_bytes(n->in[0]->type);
+  const uint64_t zero = 0;
+  const void *value = has_in(n, 2) ? n->in[2]->data : &zero;
+  const char *x_at = n->in[0]->data;
+  char *y_at = n->out[0]->data;
   shape_strides(x, from);
   shape_strides(y, to);
   Strided s = {.rank = x->rank};
-  fill_frame(n, item);
-  for (int i = 0; i < x->rank; i++) { /* the elements first … last - 1 of x stay */
+  for (int i = 0; i < x->rank; i++) s.dim[i] = (StridedDim){(size_t)y->dim[i], (ptrdiff_t)to[i], (ptrdiff_t)from[i]};
+  for (int i = 0; i < x->rank; i++) {
     int64_t begin = p->begin[i], first = begin < 0 ? -begin : 0,
             last = y->dim[i] - begin < x->dim[i] ? y->dim[i] - begin : x->dim[i];
-    if (last <= first) return;
-    s.dim[i] = (StridedDim){(size_t)(last - first), (ptrdiff_t)to[i], (ptrdiff_t)from[i]};
-    from_at += (size_t)first * from[i];
-    to_at += (size_t)(first + begin) * to[i];
+    if (last <= first) first = last = -begin; /* nothing is left of x */
+    fill_slab(y_at, value, s, i, 0, first + begin, item);
+    fill_slab(y_at, value, s, i, last + begin, y->dim[i], item);
+    if (last == first) return;
+    s.dim[i].count = (size_t)(last - first);
+    x_at += (size_t)first * from[i] * item;
+    y_at += (size_t)(first + begin) * to[i] * item;
   }
-  strided_copy((char *)n->out[0]->data + to_at * item, (const char *)n->in[0]->data + from_at * item, s, item);
+  strided_copy(y_at, x_at, s, item);
 }
 
 /* Where element i of the padded dim comes from. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "kernels/copy.h"
 
 static Status trilu_infer(Node *n) {
   size_t count;
@@ -27,11 +28,13 @@ static void trilu_run(const Node *n) {
           k = has_in(n, 1) ? *(const int64_t *)n->in[1]->data : 0;
   size_t item = dtype_bytes(n->in[0]->type), matrices = shape_span(x, 0, x->rank - 2);
   char *y = n->out[0]->data;
-  if (out_count(n, 0)) memmove(y, n->in[0]->data, out_count(n, 0) * item);
+  const char *kept = n->in[0]->data; /* y's own bytes, or others */
   k = k < -rows ? -rows : k > columns ? columns : k;
   for (size_t m = 0; m < matrices && columns; m++) {
-    for (int64_t r = 0; r < rows; r++, y += (size_t)columns * item) { /* the diagonal is at column r + k */
+    for (int64_t r = 0; r < rows; r++, y += (size_t)columns * item, kept += (size_t)columns * item) {
+      /* the diagonal is at column r + k */
       int64_t from = upper ? 0 : clamp(r + k + 1, columns), to = upper ? clamp(r + k, columns) : columns;
+      if (y != kept) copy_bytes(y, kept, (size_t)columns * item);
       memset(y + (size_t)from * item, 0, (size_t)(to - from) * item);
     }
   }
