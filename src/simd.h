@@ -147,6 +147,13 @@ static inline i8x16 i8x16_load_half(const void *p) { /* the other eight are 0 */
   return v;
 #endif
 }
+static inline void i8x16_store(void *p, i8x16 v) { memcpy(p, &v, sizeof v); }
+/* The lowest byte of each lane of a, b, c and d. */
+static inline i8x16 i8x16_of_lanes(i32x4 a, i32x4 b, i32x4 c, i32x4 d) {
+  i8x16 ab = __builtin_shufflevector((i8x16)a, (i8x16)b, 0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+  i8x16 cd = __builtin_shufflevector((i8x16)c, (i8x16)d, 0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+  return __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+}
 static inline i16x8 i16x8_load(const void *p) {
   i16x8 v;
   memcpy(&v, p, sizeof v);

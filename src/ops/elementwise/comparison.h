@@ -16,18 +16,9 @@ typedef struct Comparison {
 Status comparison_infer(Node *n);
 void comparison_run(const Node *n);
 
-typedef uint8_t ComparisonFlags __attribute__((vector_size(16)));
-typedef uint8_t ComparisonFlagsAnywhere __attribute__((vector_size(16), aligned(1), may_alias));
-
 /* The lowest bytes of 16 masks, as 0 or 1. */
 static inline void comparison_store(uint8_t *y, i32x4 a, i32x4 b, i32x4 c, i32x4 d) {
-  ComparisonFlags ab = __builtin_shufflevector((ComparisonFlags)a, (ComparisonFlags)b, 0, 4, 8, 12, 16, 20, 24, 28, 0,
-                                               4, 8, 12, 16, 20, 24, 28);
-  ComparisonFlags cd = __builtin_shufflevector((ComparisonFlags)c, (ComparisonFlags)d, 0, 4, 8, 12, 16, 20, 24, 28, 0,
-                                               4, 8, 12, 16, 20, 24, 28);
-  *(ComparisonFlagsAnywhere *)y = __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22,
-                                                          23) &
-                                  1;
+  i8x16_store(y, i8x16_of_lanes(a, b, c, d) & 1);
 }
 
 /* The row of floats, sixteen at once. */

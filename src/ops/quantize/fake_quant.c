@@ -1,9 +1,9 @@
 /* FakeQuant (com.microsoft): y = (clamp(round(x / scale) + zero point, quant_min, quant_max) - zero point)·scale for
  * one scale and zero point, and a mask of where nothing was clamped.  dx = dy there, else 0 (FakeQuantGrad), as
  * PyTorch's fake_quantize has it; none flows into the scale. */
-#include <math.h>
-
 #include "graph/second_output.h"
+#include "kernels/copy.h"
+#include "kernels/vector_math.h"
 
 static Status fake_quant_infer(Node *n) {
   float *bounds = node_params(n, 2 * sizeof *bounds);
@@ -24,10 +24,14 @@ static void fake_quant_run(const Node *n) {
   const float *x = in_f32(n, 0), *bounds = n->params, scale = *in_f32(n, 1), point = *in_f32(n, 2);
   float *y = has_out(n, 0) ? out_f32(n, 0) : NULL;
   uint8_t *mask = has_out(n, 1) ? n->out[1]->data : NULL;
-  for (size_t i = 0; i < in_count(n, 0); i++) {
-    float q = nearbyintf(x[i] / scale) + point, clamped = q < bounds[0] ? bounds[0] : q > bounds[1] ? bounds[1] : q;
-    if (mask) mask[i] = q >= bounds[0] && q <= bounds[1];
-    if (y) y[i] = (clamped - point) * scale;
+  f32x4 low = f32x4_splat(bounds[0]), high = f32x4_splat(bounds[1]);
+  for (size_t i = 0, count = in_count(n, 0); i < count; i += 4) {
+    size_t left = count - i;
+    f32x4 q = f32x4_nearest(f32x4_load_up_to(x + i, left) / scale) + point;
+    f32x4 clamped = f32x4_min(high, f32x4_max(low, q));
+    i32x4 inside = (q >= low) & (q <= high) & 1;
+    if (mask) copy_element(mask + i, &(i8x16){(int8_t)inside[0], (int8_t)inside[1], (int8_t)inside[2], (int8_t)inside[3]}, left < 4 ? left : 4);
+    if (y) f32x4_store_up_to(y + i, (clamped - point) * scale, left);
   }
 }
 

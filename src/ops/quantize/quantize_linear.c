@@ -2,9 +2,11 @@
  * range, else 0; the gradient of the integers is that of DequantizeLinear. */
 #include <math.h>
 
+#include "kernels/copy.h"
 #include "kernels/number.h"
 #include "kernels/tiny_float.h"
 #include "ops/quantize/quantization.h"
+#include "kernels/vector_math.h"
 
 static DType quantized_type(const Node *n) {
   return has_in(n, 2)                          ? n->in[2]->type
@@ -46,7 +48,47 @@ static void quantize_row(const Node *n, size_t at, size_t scale_at, size_t step,
   }
 }
 
-static void quantize_linear_run(const Node *n) { quantization_each(n, quantize_row); }
+/* ---- bytes of one scale, sixteen at once ---- */
+
+typedef struct Bytes {
+  float scale, point, low, high;
+} Bytes;
+
+/* NaN gives 0, as it does wherever floats become integers. Of each lane only the lowest byte counts. */
+static inline i32x4 four_of(const float *x, Bytes b) {
+  f32x4 y = f32x4_nearest(f32x4_load(x) / b.scale) + b.point;
+  y = f32x4_min(f32x4_splat(b.high), f32x4_max(f32x4_splat(b.low), y));
+  return (i32x4)((f32x4)((i32x4)y & (y == y)) + F32X4_SHIFT);
+}
+
+static void bytes_row(const float *x, Bytes b, uint8_t *y, size_t count) {
+  float rest[16];
+  uint8_t last[16];
+  for (size_t i = 0; i < count; i += 16) {
+    bool all = i + 16 <= count;
+    for (size_t k = 0; k < 16 && !all; k++) rest[k] = x[i + k < count ? i + k : i];
+    const float *from = all ? x + i : rest;
+    i8x16_store(all ? y + i : last,
+                i8x16_of_lanes(four_of(from, b), four_of(from + 4, b), four_of(from + 8, b), four_of(from + 12, b)));
+    if (!all) copy_bytes(y + i, last, count - i);
+  }
+}
+
+static void byte_row(const Node *n, size_t at, size_t scale_at, size_t step, size_t count) {
+  bool is_signed = n->out[0]->type == DTYPE_INT8;
+  Bytes b = {in_f32(n, 1)[scale_at], 0, is_signed ? -128 : 0, is_signed ? 127 : 255};
+  if (has_in(n, 2)) {
+    uint8_t point = ((const uint8_t *)n->in[2]->data)[scale_at];
+    b.point = is_signed ? (float)(int8_t)point : (float)point;
+  }
+  if (step) quantize_row(n, at, scale_at, step, count);
+  else bytes_row(in_f32(n, 0) + at, b, (uint8_t *)n->out[0]->data + at, count);
+}
+
+static void quantize_linear_run(const Node *n) {
+  DType type = n->out[0]->type;
+  quantization_each(n, type == DTYPE_UINT8 || type == DTYPE_INT8 ? byte_row : quantize_row);
+}
 
 /* lowest ≤ round(x / scale) + zero point ≤ highest */
 static Status quantize_linear_grad(Grad *g) {
@@ -89,5 +131,8 @@ OPERATOR(quantize_linear) = {
                     .no_grad = "steps"},
                    {"f32[6]:-9..9 f32[]=0.5", "output_dtype=22", 21, .no_grad = "steps"},
                    {"f32[6]:-900..900 f32[]=0.5", "output_dtype=17", 21, .no_grad = "steps"},
+                   {"v:f32[21]=nan,inf,-inf,0.5,1.5,2.5,-0.5,300,-300,100,1,2,3,4,5,6,7,8,9,10,11 f32[]=1 i8[]=-3",
+                    .no_grad = "steps"},
+                   {"f32[2,19]:-300..300 f32[2]=0.5,2 u8[2]=3,200", "axis=0", .no_grad = "steps"},
                    {"f16[6]:-9..9 f16[]=0.5 u8[]=3", NULL, 19, .no_grad = "steps"}),
 };
