@@ -159,6 +159,7 @@ static inline i16x8 i16x8_load(const void *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
+static inline void i16x8_store(void *p, i16x8 v) { memcpy(p, &v, sizeof v); }
 static inline i8x16 i8x16_splat(int8_t x) { return (i8x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 static inline i16x8 i16x8_splat(int16_t x) { return (i16x8){x, x, x, x, x, x, x, x}; }
 /* Lanes of the lower or the upper half, widened with their signs. */
