@@ -12,5 +12,8 @@ typedef struct Rng {
 /* Four 32-bit numbers, number `block` of `stream` (one stream a node). */
 void rng_block(const Rng *rng, uint32_t stream, uint32_t block, uint32_t out[4]);
 
+/* The four blocks from `block` on. */
+void rng_four_blocks(const Rng *rng, uint32_t stream, uint32_t block, uint32_t out[16]);
+
 /* Uniform in [0, 1) with 24 bits. */
 static inline float rng_unit(uint32_t bits) { return (float)(bits >> 8) * 0x1p-24f; }

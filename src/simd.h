@@ -133,6 +133,23 @@ static inline float f32x4_max_lane(f32x4 v) {
   float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
   return a > b ? a : b;
 }
+/* The products of lanes 0 and 1, or 2 and 3, with a number, all unsigned: of 64 bits each. */
+#if defined(__wasm_simd128__)
+static inline i32x4 u32x4_multiply_low(i32x4 a, int32_t b) {
+  return (i32x4)wasm_u64x2_extmul_low_u32x4((v128_t)a, (v128_t)i32x4_splat(b));
+}
+static inline i32x4 u32x4_multiply_high(i32x4 a, int32_t b) {
+  return (i32x4)wasm_u64x2_extmul_high_u32x4((v128_t)a, (v128_t)i32x4_splat(b));
+}
+#else
+typedef uint64_t u64x2 __attribute__((vector_size(16)));
+static inline i32x4 u32x4_multiply_low(i32x4 a, int32_t b) {
+  return (i32x4)((u64x2){(uint32_t)a[0], (uint32_t)a[1]} * (uint64_t)(uint32_t)b);
+}
+static inline i32x4 u32x4_multiply_high(i32x4 a, int32_t b) {
+  return (i32x4)((u64x2){(uint32_t)a[2], (uint32_t)a[3]} * (uint64_t)(uint32_t)b);
+}
+#endif
 static inline i8x16 i8x16_load(const void *p) {
   i8x16 v;
   memcpy(&v, p, sizeof v);

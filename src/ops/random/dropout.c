@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "graph/second_output.h"
+#include "kernels/copy.h"
+#include "kernels/vector_math.h"
 #include "threads.h"
 #include "graph/upgrade.h"
 
@@ -33,7 +35,7 @@ static void copy_all(const Node *n) {
   }
 }
 
-/* Blocks from … to - 1 of four elements. Element i draws number i of the node's stream: the same mask in every order of
+/* Blocks from … to - 1 of sixteen elements. Element i draws number i of the node's stream: the same mask in every order of
  * computing. */
 static void drop_blocks(void *context, size_t from, size_t to) {
   const Node *n = context;
@@ -42,19 +44,27 @@ static void drop_blocks(void *context, size_t from, size_t to) {
   float *y = has_out(n, 0) ? out_f32(n, 0) : NULL;
   uint8_t *mask = has_out(n, 1) ? n->out[1]->data : NULL;
   size_t count = in_count(n, 0);
-  for (size_t i = 4 * from; i < count && i < 4 * to; i += 4) {
-    uint32_t bits[4];
-    rng_block(n->graph->rng, (uint32_t)n->stream, (uint32_t)(i / 4), bits);
-    for (size_t k = 0; k < 4 && i + k < count; k++) {
-      bool keep = rng_unit(bits[k]) >= ratio;
-      if (y) y[i + k] = keep ? x[i + k] * scale : 0;
-      if (mask) mask[i + k] = keep;
+  for (size_t i = 16 * from; i < count && i < 16 * to; i += 16) {
+    uint32_t bits[16];
+    i32x4 keep[4];
+    uint8_t kept[16];
+    rng_four_blocks(n->graph->rng, (uint32_t)n->stream, (uint32_t)(i / 4), bits);
+    for (size_t k = 0; k < 4; k++) {
+      i32x4 drawn = i32x4_load((const int32_t *)bits + 4 * k) >> 8 & 0xffffff; /* as rng_unit takes them */
+      size_t at = i + 4 * k;
+      keep[k] = i32x4_to_f32(drawn) * 0x1p-24f >= f32x4_splat(ratio);
+      if (!y || at >= count) continue;
+      f32x4 value = f32x4_load_up_to(x + at, count - at) * scale;
+      f32x4_store_up_to(y + at, (f32x4)((i32x4)value & keep[k]), count - at);
     }
+    if (!mask) continue;
+    i8x16_store(kept, i8x16_of_lanes(keep[0], keep[1], keep[2], keep[3]) & 1);
+    copy_bytes(mask + i, kept, count - i < 16 ? count - i : 16);
   }
 }
 
 static void dropout_run(const Node *n) {
-  if (trains(n)) threads_split((in_count(n, 0) + 3) / 4, threads_grain(16), drop_blocks, (void *)n);
+  if (trains(n)) threads_split((in_count(n, 0) + 15) / 16, threads_grain(32), drop_blocks, (void *)n);
   else copy_all(n);
 }
 
