@@ -3,13 +3,11 @@
 
 #include "kernels/vector_math.h"
 
-/* x^e of two doubles, 0 < x < inf, rounded to float once in the end (0.51 ulp): the same bits on every machine.
- * x = 2^k·m;  log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!.
+/* (2^k·m)^e of two doubles, m from √½ to √2, rounded to float once in the end (0.51 ulp): the same bits on every machine.
+ * log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!.
  * Even and odd terms are added up apart, so that they need not wait for each other. */
-static f64x2 power_of_two(f64x2 x, f64x2 e) {
+static inline f64x2 power_of_two(f64x2 m, f64x2 k, f64x2 e) {
   const double scale = 2.8853900817779268, ln2 = 0.6931471805599453, shift = 0x1.8p52; /* whose last bits are free */
-  i64x2 exponent = ((i64x2)x - 0x3fe6a09e667f3bcd) >> 52;                              /* the bits of √½ */
-  f64x2 k = (f64x2)(exponent + 0x4338000000000000) - shift, m = (f64x2)((i64x2)x - (exponent << 52));
   f64x2 s = (m - 1.0) / (m + 1.0), z = s * s, w = z * z, limit = {200, 200};
   f64x2 even = ((w * (1.0 / 13) + 1.0 / 9) * w + 1.0 / 5) * w + 1.0, odd = (w * (1.0 / 11) + 1.0 / 7) * w + 1.0 / 3;
   f64x2 t = e * (k + s * scale * (odd * z + even));
@@ -23,11 +21,13 @@ static f64x2 power_of_two(f64x2 x, f64x2 e) {
 
 /* The same of four, or of one. */
 static f32x4 powers_positive(f32x4 x, f32x4 e) {
-  return f32x4_of_halves(power_of_two(f32x4_low(x), f32x4_low(e)), power_of_two(f32x4_high(x), f32x4_high(e)));
+  i32x4 tiny = x < 0x1p-126f, bits = (i32x4)f32x4_select(tiny, x * 0x1p24f, x);
+  i32x4 exponent = (bits - 0x3f3504f3) >> 23; /* the bits of √½: below it, m takes one more factor of 2 */
+  f32x4 m = (f32x4)(bits - (exponent << 23)), k = i32x4_to_f32(exponent - (tiny & 24));
+  return f32x4_of_halves(power_of_two(f32x4_low(m), f32x4_low(k), f32x4_low(e)),
+                         power_of_two(f32x4_high(m), f32x4_high(k), f32x4_high(e)));
 }
-static float pow_positive(float x, float e) {
-  return (float)power_of_two((f64x2){(double)x, (double)x}, (f64x2){(double)e, (double)e})[0];
-}
+static float pow_positive(float x, float e) { return powers_positive(f32x4_splat(x), f32x4_splat(e))[0]; }
 
 static bool is_odd(float e) { return fabsf(e) < 0x1p24f && (float)(int32_t)e == e && ((int32_t)e & 1); }
 bool float_is_whole(float e) { return fabsf(e) >= 0x1p24f || (float)(int32_t)e == e; }

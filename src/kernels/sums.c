@@ -36,7 +36,7 @@ enum {
   ROWS = 128
 }; /* columns that a thread takes; rows added up before they join the total, to keep it
     * accurate */
-enum { PANEL = 512 }; /* columns whose sums stay in the nearest cache */
+enum { PANEL = 1024 }; /* columns whose sums stay in the nearest cache */
 
 /* sum[c] += x[c] + x[step + c] + … over `rows` ≤ 4 rows, one after the other */
 static void add_rows(const float *x, size_t rows, size_t step, size_t columns, float *sum) {

@@ -21,6 +21,7 @@ static int32_t mod_int32s(int32_t a, int32_t b) {
 }
 BROADCAST_ROW_OF(int32_row, int32_t, int32_t, mod_int32s(a, b))
 BROADCAST_ROW_OF(int64_row, int64_t, int64_t, mod_ints(a, b))
+BROADCAST_ROW_OF(fmod_row, float, float, fmodf(a, b))
 static const Arithmetic mods = {.floats = mod_floats, .ints = mod_ints, .naturals = mod_naturals};
 static const Arithmetic *of(const Node *n) { return node_int(n, "fmod", 0) ? &fmods : &mods; }
 
@@ -34,8 +35,11 @@ static void mod_row(const Node *n, void *y, const void *const *in, unsigned move
   arithmetic_row(of(n), n, y, in, moves, count);
 }
 static void mod_run(const Node *n) {
-  DType type = of(n) == &mods ? n->in[0]->type : DTYPE_NONE;
-  broadcast_run(n, 2, type == DTYPE_INT32 ? int32_row : type == DTYPE_INT64 ? int64_row : mod_row);
+  DType type = n->in[0]->type;
+  BroadcastRow *row = mod_row;
+  if (of(n) == &mods) row = type == DTYPE_INT32 ? int32_row : type == DTYPE_INT64 ? int64_row : mod_row;
+  else if (type == DTYPE_FLOAT32) row = fmod_row;
+  broadcast_run(n, 2, row);
 }
 
 static Status mod_grad(Grad *grad) {

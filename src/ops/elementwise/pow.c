@@ -38,7 +38,8 @@ static void pow_row(const Node *n, void *y, const void *const *in, unsigned move
   f32x4 x = f32x4_splat(*(const float *)in[0]), es = f32x4_splat(e);
   for (size_t i = 0; i < count; i += 4) {
     if (moves & 1) x = f32x4_load_up_to((const float *)in[0] + i, count - i);
-    if (moves & 2)
+    if (moves & 2 && type == DTYPE_FLOAT32) es = f32x4_load_up_to((const float *)in[1] + i, count - i);
+    else if (moves & 2)
       for (size_t k = 0; k < 4; k++) es[k] = exponent_at(in[1], type, i + (k < count - i ? k : 0));
     f32x4_store_up_to((float *)y + i, float_powers(x, es), count - i);
   }

@@ -1,5 +1,4 @@
 /* Scale (com.microsoft): y = x·scale, or x·(1 / scale) with scale_down; scale is one number, float32 or int64. */
-#include "kernels/vector_math.h"
 #include "graph/op.h"
 #include "threads.h"
 
@@ -20,8 +19,8 @@ static void run_range(void *context, size_t from, size_t to) {
   const float *x = in_f32(n, 0);
   float factor = n->in[1]->type == DTYPE_INT64 ? (float)*(const int64_t *)scale : *(const float *)scale;
   if (*(const int64_t *)n->params) factor = 1 / factor;
-  for (size_t i = from; i < to; i += 4)
-    f32x4_store_up_to(out_f32(n, 0) + i, f32x4_load_up_to(x + i, to - i) * factor, to - i);
+  float *y = out_f32(n, 0);
+  for (size_t i = from; i < to; i++) y[i] = x[i] * factor;
 }
 
 static void scale_run(const Node *n) { threads_split(out_count(n, 0), threads_grain(1), run_range, (void *)n); }

@@ -18,6 +18,15 @@ static Status scatter_elements_infer(Node *n) {
 static void put(const Node *n, const ElementsRun *run) {
   const ElementsRun r = *run; /* that it does not change, the compiler sees of a copy alone */
   size_t item = dtype_bytes(n->in[0]->type);
+  if (item == sizeof(uint32_t)) {
+    const uint32_t *from = (const uint32_t *)n->in[2]->data + r.from;
+    uint32_t *to = n->out[0]->data;
+    for (size_t i = 0; i < r.count; i++) {
+      ptrdiff_t at = elements_at(&r, i);
+      if (at >= 0) to[at] = from[i];
+    }
+    return;
+  }
   const char *from = (const char *)n->in[2]->data + r.from * item;
   char *to = n->out[0]->data;
   for (size_t i = 0; i < r.count; i++, from += item) {

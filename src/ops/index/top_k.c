@@ -37,7 +37,7 @@ static Status top_k_infer(Node *n) {
   Dim size = x->dim[p->axis];
   if (dim_is_number(size) && !dim_is_symbol(k) && (k < 0 || k > size))
     return node_invalid(n, "k is %lld, axis %d has %lld elements", (long long)k, p->axis, (long long)size);
-  if (dim_is_number(size)) n->scratch_bytes = (size_t)size * 2 * sizeof(int64_t);
+  if (dim_is_number(size)) n->scratch_bytes = (size_t)size * 3 * sizeof(int64_t);
   Shape y = *x;
   y.dim[p->axis] = k;
   TRY(node_output(n, 0, n->in[0]->type, &y));
@@ -65,15 +65,34 @@ static void load_keys(const Node *n, int64_t *key, size_t at, size_t step, size_
   }
 }
 
+static inline i32x4 keys_of(f32x4 v) {
+  i32x4 bits = (i32x4)v ^ ((i32x4)v >> 31 & INT32_MAX), none = v != v;
+  return (bits & ~none) | (i32x4_splat(INT32_MAX) & none);
+}
+
 static void load_float_keys(const float *x, int32_t *key, size_t step, size_t count, int32_t turn) {
   for (size_t i = 0; i < count; i += 4) {
     f32x4 v;
     if (step == 1) v = f32x4_load_up_to(x + i, count - i) + 0.0f;
     else
       for (size_t k = 0; k < 4; k++) v[k] = x[(i + (k < count - i ? k : 0)) * step] + 0.0f;
-    i32x4 bits = (i32x4)v ^ ((i32x4)v >> 31 & INT32_MAX), none = v != v;
-    bits = (bits & ~none) | (i32x4_splat(INT32_MAX) & none);
-    f32x4_store((float *)key + i, (f32x4)(bits ^ turn)); /* there is room for as many of 64 bits */
+    f32x4_store((float *)key + i, (f32x4)(keys_of(v) ^ turn)); /* there is room for as many of 64 bits */
+  }
+}
+
+/* Of four neighbouring lines; the keys of each begin `count` behind those before. */
+static void load_four_lines(const float *x, int32_t *key, size_t step, size_t count, int32_t turn) {
+  for (size_t i = 0; i < count; i += 4) {
+    i32x4 rows[4];
+    for (size_t k = 0; k < 4; k++) {
+      f32x4 v = f32x4_load(x + (i + k < count ? i + k : i) * step) + 0.0f;
+      rows[k] = keys_of(v) ^ turn;
+    }
+    i32x4 ab = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5), cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    i32x4 ef = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7), gh = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    f32x4 lines[4] = {(f32x4)__builtin_shufflevector(ab, cd, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+                      (f32x4)__builtin_shufflevector(ef, gh, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ef, gh, 2, 3, 6, 7)};
+    for (size_t c = 0; c < 4; c++) f32x4_store_up_to((float *)key + c * count + i, lines[c], count - i);
   }
 }
 
@@ -124,13 +143,15 @@ static void top_k_run(const Node *n) {
   size_t inner = shape_span(x, p->axis + 1, x->rank), count = (size_t)x->dim[p->axis], k = (size_t)y->dim[p->axis],
          item = dtype_bytes(n->in[0]->type);
   size_t lines = shape_span(x, 0, p->axis) * inner;
-  int64_t *key = n->scratch, *heap = key + count;
+  int64_t *key = n->scratch, *heap = key + 2 * count; /* the keys of four lines of floats, or of one of 64 bits */
   size_t *order = (size_t *)heap;
   for (size_t i = 0; i < lines && k; i++) {
     size_t from = i / inner * count * inner + i % inner, to = i / inner * k * inner + i % inner;
     if (n->in[0]->type == DTYPE_FLOAT32) {
-      load_float_keys(in_f32(n, 0) + from, (int32_t *)key, inner, count, p->largest ? 0 : -1);
-      order_floats(heap, k, (const int32_t *)key, count);
+      int32_t *keys = (int32_t *)key, turn = p->largest ? 0 : -1;
+      if (inner % 4) load_float_keys(in_f32(n, 0) + from, keys, inner, count, turn);
+      else if (i % 4 == 0) load_four_lines(in_f32(n, 0) + from, keys, inner, count, turn);
+      order_floats(heap, k, inner % 4 ? keys : keys + i % 4 * count, count);
     } else {
       load_keys(n, key, from, inner, count, p->largest ? 0 : -1);
       select_best(order, k, count, before, key);
@@ -168,6 +189,6 @@ OPERATOR(top_k) = {
     .work = top_k_work,
     .upgrade = top_k_upgrade,
     .cases = CASES({"f32[3,5] i64[1]=2", NULL, 0, 2}, {"f32[2,6,3] i64[1]=4", "axis=1 largest=0", 0, 2},
-                   {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
+                   {"f32[2,7,4] i64[1]=3", "axis=1", 0, 2}, {"v:f32[5]=1,3,3,0,3 i64[1]=2", NULL, 0, 2, "ties"},
                    {"v:i64[5]=1,3,-3,0,9 i64[1]=5", "largest=0", 0, 2}, {"v:u64[3]=1,9e18,3 i64[1]=1", NULL, 0, 2}),
 };

@@ -115,7 +115,7 @@ static void line_of(const Grid *g, float u, size_t size, Line *l) {
   }
 }
 
-void grid_taps(const Grid *g, const float *point, GridTaps *taps) {
+void grid_taps(const Grid *g, const float *point, bool slopes, GridTaps *taps) {
   Line line[GRID_RANK] = {[0 ... GRID_RANK - 1] = {1, {0}, {1}, {0}}};
   taps->count = 0;
   for (int a = 0; a < g->rank; a++) line_of(g, point[g->rank - 1 - a], g->in[a], &line[a]);
@@ -127,7 +127,7 @@ void grid_taps(const Grid *g, const float *point, GridTaps *taps) {
         taps->offset[t] = ((size_t)line[0].index[i] * g->in[1] + (size_t)line[1].index[j]) * g->in[2] +
                           (size_t)line[2].index[k];
         taps->weight[t] = line[0].weight[i] * line[1].weight[j] * line[2].weight[k];
-        for (int a = 0; a < g->rank; a++) {
+        for (int a = 0; a < g->rank && slopes; a++) {
           float slope = 1;
           for (int b = 0; b < g->rank; b++) slope *= b == a ? line[b].slope[at[b]] : line[b].weight[at[b]];
           taps->slope[g->rank - 1 - a][t] = slope;

@@ -17,7 +17,7 @@ static void sample_points(void *context, size_t from, size_t to) {
     size_t picture = at / g->points * g->channels;
     const float *x = in_f32(n, 0) + picture * grid_pixels(g);
     float *y = out_f32(n, 0) + picture * g->points + at % g->points;
-    grid_taps(g, in_f32(n, 1) + at * (size_t)g->rank, &taps);
+    grid_taps(g, in_f32(n, 1) + at * (size_t)g->rank, false, &taps);
     for (size_t c = 0; c < g->channels; c++, x += grid_pixels(g), y += g->points) {
       float sum = 0;
       for (int k = 0; k < taps.count; k++) sum += taps.weight[k] * x[taps.offset[k]];

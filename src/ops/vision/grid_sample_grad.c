@@ -43,7 +43,7 @@ static void run_pictures(void *context, size_t from, size_t to) {
     for (size_t p = 0; p < g->points; p++) {
       float slopes[GRID_RANK] = {0};
       size_t at = (b * g->points + p) * (size_t)g->rank;
-      grid_taps(g, in_f32(n, 2) + at, &taps);
+      grid_taps(g, in_f32(n, 2) + at, true, &taps);
       point_gradient(g, &taps, in_f32(n, 0) + b * g->channels * g->points + p, in_f32(n, 1) + b * picture, dx, slopes);
       if (has_out(n, 1)) memcpy(out_f32(n, 1) + at, slopes, (size_t)g->rank * sizeof *slopes);
     }
