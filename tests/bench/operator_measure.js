@@ -2,9 +2,10 @@
 // onnxruntime-web, in turns in one process of one thread.
 //
 // What the same model takes without the operator (feeds, calls, the elements) is measured in turns too, and subtracted.
-// Beside them run the limits of the machine: a copy of as many bytes, and multiply-adds that never leave the registers.
+// Beside them run the limits of the machine: a copy of as many bytes, or their reading alone where that is nearly all,
+// and multiply-adds that never leave the registers.
 
-import { COPIED, copyBytes, multiplyAdd, WORK } from './contenders/peak.js';
+import { COPIED, copyBytes, multiplyAdd, readBytes, WORK } from './contenders/peak.js';
 import { repeatedModel, wholeModel } from './operator_model.js';
 import { quantile } from './statistics.js';
 
@@ -135,6 +136,7 @@ function copiesOf(row, place, ms) {
 
 /** Ms that the machine needs at least, and which of its limits that is. */
 function limitOf(ms, bytes, flops) {
+  if (ms.read) return { limit: 'read', least: (quantile(ms.read, 0.25) * bytes) / Math.min(COPIED, bytes) };
   const copied = (quantile(ms.copy, 0.25) * bytes) / copiedOf(bytes) / 2;
   const computed = flops ? (quantile(ms.multiplyAdd, 0.25) * flops) / WORK['relaxed-peak'] : 0;
   return computed > copied ? { limit: 'multiply-add', least: computed } : { limit: 'copy', least: copied };
@@ -147,7 +149,7 @@ const copiedOf = (bytes) => Math.min(COPIED, bytes / 2);
  */
 export async function measure(libraries, row, place, rounds) {
   const one = row(SIZES[place][0]);
-  const { flops } = one[3] ?? {};
+  const { flops, reads } = one[3] ?? {};
   const { difference, agree, bytes, ms: whole } = await compared(libraries, one);
   const copies = copiesOf(one, place, whole);
   const peer = peerOf(libraries, one);
@@ -164,6 +166,7 @@ export async function measure(libraries, row, place, rounds) {
       ...(peer && { ortWithout: await open(peer.library, peer.row, true) }),
       copy: await copyBytes(copiedOf(bytes)),
       ...(flops && { multiplyAdd: await multiplyAdd() }),
+      ...(reads && { read: await readBytes(Math.min(COPIED, bytes)) }),
     },
     rounds,
     libraries.clock,
@@ -184,6 +187,7 @@ export async function measure(libraries, row, place, rounds) {
     rate: flops ? flops / ours / 1e6 : bytes / ours / 1e6,
     unit: flops ? 'GFLOP/s' : 'GB/s',
     limit,
+    limitRate: limit === 'multiply-add' ? undefined : bytes / least / 1e6,
     ofLimit: least / ours,
   };
 }

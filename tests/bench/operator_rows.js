@@ -5,9 +5,9 @@
 //   operator: its name, behind its domain and a dot where that is not ONNX's
 //   inputs: null for one that is absent; `constant` for those that are part of the model
 //   more: opset (18; `ml` of ai.onnx.ml, 3), outputs (1; or the rank of each), rank of the outputs if not the first
-//         input's, flops (else it counts bytes), random (outputs are not compared), agree (how far
-//         apart they may be, 1e-4), training (onnxruntime-web 1.19's
-//         build for training has it), peer (a row that computes the same for onnxruntime-web), alone (it has none)
+//         input's, flops (else it counts bytes), reads (nearly all of its bytes are read: its limit is reading), random
+//         (outputs are not compared), agree (how far apart they may be, 1e-4), training (onnxruntime-web 1.19's build
+//         for training has it), peer (a row that computes the same for onnxruntime-web), alone (it has none)
 
 import { CLASSICAL } from './operator_rows/classical.js';
 import { ELEMENTWISE } from './operator_rows/elementwise.js';

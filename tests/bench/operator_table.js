@@ -15,7 +15,8 @@ export const HEADER = lineOfTexts('operator', 'place', ['ours µs', 'ort µs', '
 
 export function lineOf(m) {
   const numbers = [told(m.ours * 1e3, 1), told(m.ort * 1e3, 1), told(m.ratio, 2), told(m.rate, 1)];
-  const share = `${told(100 * m.ofLimit, 0)} % of ${m.limit}`.padStart(14);
+  const bandwidth = m.limit === 'read' ? `, ${told(m.limitRate, 1)} GB/s` : '';
+  const share = `${told(100 * m.ofLimit, 0)} % of ${m.limit}${bandwidth}`.padStart(14);
   const line = lineOfTexts(m.name, m.place, numbers, m.unit, share);
   return disagrees(m) ? `${line}  DIFFERS by ${m.difference.toExponential(1)}` : line;
 }
@@ -25,7 +26,7 @@ const ratioOf = (ratio) => (Number(told(ratio, 2)) < LEAST ? `**${told(ratio, 2)
 const cellsOf = (m) => [
   micros(m.ours),
   ratioOf(m.ratio),
-  `${told(100 * m.ofLimit, 0)} ${m.limit === 'copy' ? 'c' : 'm'}`,
+  `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`,
 ];
 
 /** A row of the page: its name, and three cells for each size. @param {object[]} figures of one row, a size each */

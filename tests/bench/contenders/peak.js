@@ -4,6 +4,7 @@
 import { message as bytesOf } from '../models/onnx_file.js';
 
 export const CHAINS = 12; // as many as hide the latency of mul and add, and fit the registers beside two constants
+const READ_TOGETHER = 64;
 export const LOOPS = 2_000_000;
 export const COPIED = 64 * 2 ** 20; // larger than most caches
 
@@ -70,9 +71,21 @@ function chains(multiplyAdd) {
   ]);
 }
 
+/** Loads so many bytes, a multiple of READ_TOGETHER, from the end to the start; with 0 fills what is to be read. */
+function reads() {
+  const sums = [1, 2, 3, 4];
+  const fill = [...get(0), 0x45, 0x04, 0x40, ...i32(0), ...i32(1), ...i32(COPIED), 0xfc, 0x0b, 0, 0x0b];
+  const load = (i) => [...get(i), ...get(0), ...simd(0x00, 4, 16 * (i - 1)), ...simd(0x50), ...set(i)];
+  const turn = [...get(0), ...i32(READ_TOGETHER), 0x6b, ...set(0), ...sums.flatMap(load)];
+  const loop = [...get(0), 0x04, 0x40, 0x03, 0x40, ...turn, ...get(0), 0x0d, 0, 0x0b, 0x0b];
+  const sum = [...get(1), ...sums.slice(1).flatMap((i) => [...get(i), ...simd(0x50)]), ...simd(0x1f, 0)];
+  return moduleOf(sums.length, [...fill, ...loop, ...sum]);
+}
+
 const MODULES = {
   'simd-peak': () => chains([...MUL, ...get(2), ...ADD]),
   'relaxed-peak': () => chains([...get(2), ...RELAXED_MADD]),
+  'memory-read': reads,
   /** memory.copy of COPIED bytes to the upper half */
   'memory-copy': () => moduleOf(0, [...i32(COPIED), ...i32(0), ...get(0), 0xfc, 0x0a, 0, 0, 0x43, 0, 0, 0x80, 0x3f]),
 };
@@ -87,6 +100,13 @@ async function functionOf(contender) {
 export async function copyBytes(bytes) {
   const copy = await functionOf('memory-copy');
   return () => copy(bytes);
+}
+
+/** A function that reads so many bytes of a wasm memory, that were written before. @param {number} bytes at most COPIED */
+export async function readBytes(bytes) {
+  const read = await functionOf('memory-read');
+  read(0);
+  return () => read(bytes - (bytes % READ_TOGETHER));
 }
 
 /** A function that does as many multiply-adds as WORK says, fused ones where the engine has relaxed SIMD. */

@@ -13,6 +13,11 @@ const transposed = (rows) => (n) => {
   const inputs = [floats([rows, n / side(n)]), constant(floats([side(n), n / side(n)]))];
   return ['Gemm', inputs, { transB: 1 }, { flops: 2 * rows * n }];
 };
+/** A row by 64 MB of numbers, where others are given 16 MB. */
+const largeProduct = (n) => {
+  const [name, inputs] = product(1)(n >= 2 ** 22 ? 4 * n : n);
+  return [name, inputs, {}, { reads: true }];
+};
 /** Square matrices: 64, 256 and 1024 wide. */
 const width = (n) => (n <= 2 ** 13 ? 64 : n < 2 ** 20 ? 256 : 1024);
 const squares = (n) => [floats([width(n), width(n)]), floats([width(n), width(n)], -1, 1, 2)];
@@ -72,6 +77,7 @@ const activated = (op, attributes) => (n) => {
 
 export const PRODUCTS = {
   'MatMul, 1 row': product(1),
+  'MatMul, 1 row by 64 MB': largeProduct,
   'MatMul, 2 rows': product(2),
   'MatMul, 3 rows': product(3),
   'MatMul, 4 rows': product(4),
