@@ -50,7 +50,7 @@ OPERATOR(bit_shift) = {
     .name = "BitShift",
     .since = {11, 28},
     .inputs = {2, 2},
-    .flags = OP_ATTRIBUTES,
+    .flags = OP_ANY_TYPE | OP_ATTRIBUTES,
     .infer = bit_shift_infer,
     .run = bit_shift_run,
     .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"u8[4]:0..255 u8[4]=0,1,7,8", "direction=RIGHT"},

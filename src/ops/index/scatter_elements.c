@@ -55,7 +55,7 @@ static void reduce(const Node *n, const ElementsRun *run) {
 
 static void scatter_elements_run(const Node *n) {
   size_t bytes = out_count(n, 0) * dtype_bytes(n->in[0]->type);
-  if (bytes) memmove(n->out[0]->data, n->in[0]->data, bytes);
+  if (bytes && n->out[0]->data != n->in[0]->data) memmove(n->out[0]->data, n->in[0]->data, bytes);
   ScatterKind kind = scatter_kind(n);
   elements_each(n, &n->in[0]->shape, 1, kind == SCATTER_NONE ? put : kind == SCATTER_ADD ? add : reduce);
 }
@@ -68,7 +68,8 @@ OPERATOR(scatter_elements) = {
     .name = "ScatterElements",
     .since = {11, 13, 16, 18},
     .inputs = {3, 3},
-    .flags = OP_ANY_TYPE | OP_ATTRIBUTES,
+    .in_place = 1,
+    .flags = OP_ANY_TYPE | OP_ATTRIBUTES | OP_ALONE,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,
     .grad = GRADIENT(scatter_elements_grad),

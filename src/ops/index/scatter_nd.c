@@ -22,7 +22,7 @@ static void scatter_nd_run(const Node *n) {
   char *y = n->out[0]->data;
   ScatterKind kind = scatter_kind(n);
   NdIndexRun run = nd_index_run(n, &data->shape, 1);
-  if (out_count(n, 0)) memmove(y, data->data, out_count(n, 0) * item);
+  if (out_count(n, 0) && y != data->data) memmove(y, data->data, out_count(n, 0) * item);
   for (size_t r = 0; r < rows && slice; r++, from += slice * item) {
     ptrdiff_t at = nd_index_at(&run, r);
     if (at >= 0 && kind == SCATTER_ADD && slice == 1) *((float *)y + at) += *(const float *)from;
@@ -36,7 +36,8 @@ OPERATOR(scatter_nd) = {
     .name = "ScatterND",
     .since = {11, 13, 16, 18},
     .inputs = {3, 3},
-    .flags = OP_ANY_TYPE | OP_ATTRIBUTES,
+    .in_place = 1,
+    .flags = OP_ANY_TYPE | OP_ATTRIBUTES | OP_ALONE,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,
     .grad = GRADIENT(scatter_nd_grad),

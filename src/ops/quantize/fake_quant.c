@@ -2,7 +2,6 @@
  * one scale and zero point, and a mask of where nothing was clamped.  dx = dy there, else 0 (FakeQuantGrad), as
  * PyTorch's fake_quantize has it; none flows into the scale. */
 #include "graph/second_output.h"
-#include "kernels/copy.h"
 #include "kernels/vector_math.h"
 
 static Status fake_quant_infer(Node *n) {
@@ -30,7 +29,7 @@ static void fake_quant_run(const Node *n) {
     f32x4 q = f32x4_nearest(f32x4_load_up_to(x + i, left) / scale) + point;
     f32x4 clamped = f32x4_min(high, f32x4_max(low, q));
     i32x4 inside = (q >= low) & (q <= high) & 1;
-    if (mask) copy_element(mask + i, &(i8x16){(int8_t)inside[0], (int8_t)inside[1], (int8_t)inside[2], (int8_t)inside[3]}, left < 4 ? left : 4);
+    for (size_t k = 0; mask && k < 4 && k < left; k++) mask[i + k] = (uint8_t)inside[k];
     if (y) f32x4_store_up_to(y + i, (clamped - point) * scale, left);
   }
 }

@@ -9,6 +9,14 @@ static Status grid_sample_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
+/* Of four neighbours, as linear interpolation in two dimensions has them within a picture. */
+static void sample_four(const Grid *g, const GridTaps *t, const float *x, float *y) {
+  size_t a = t->offset[0], b = t->offset[1], c = t->offset[2], d = t->offset[3], pixels = grid_pixels(g);
+  float of_a = t->weight[0], of_b = t->weight[1], of_c = t->weight[2], of_d = t->weight[3];
+  for (size_t k = 0; k < g->channels; k++, x += pixels, y += g->points)
+    *y = of_a * x[a] + of_b * x[b] + of_c * x[c] + of_d * x[d];
+}
+
 static void sample_points(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Grid *g = n->params;
@@ -18,6 +26,10 @@ static void sample_points(void *context, size_t from, size_t to) {
     const float *x = in_f32(n, 0) + picture * grid_pixels(g);
     float *y = out_f32(n, 0) + picture * g->points + at % g->points;
     grid_taps(g, in_f32(n, 1) + at * (size_t)g->rank, false, &taps);
+    if (taps.count == 4) {
+      sample_four(g, &taps, x, y);
+      continue;
+    }
     for (size_t c = 0; c < g->channels; c++, x += grid_pixels(g), y += g->points) {
       float sum = 0;
       for (int k = 0; k < taps.count; k++) sum += taps.weight[k] * x[taps.offset[k]];
