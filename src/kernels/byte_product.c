@@ -1,5 +1,5 @@
-/* Byte product: two rows of B side by side make pairs, which one instruction multiplies and adds. Few rows of A read B as
- * it is; for more, panels of B are widened once, and tiles of sums stay in the registers.
+/* Byte product: two rows of B side by side make pairs, which one instruction multiplies and adds. Few rows of A read B
+ * as it is; for more, panels of B are widened once, and tiles of sums stay in the registers.
  *
  *   panel: PAIRS pairs of rows of B, PANEL columns, eight columns behind another:  b0 b0' b1 b1' … b7 b7'
  */
@@ -100,7 +100,8 @@ static void widen(const ByteProduct *p, size_t k, size_t pairs, size_t n, size_t
   }
 }
 
-/* sum = c, sum += a · b for each pair of a row, c = sum: written out, for arrays of sums would not stay in registers. */
+/* sum = c, sum += a · b for each pair of a row, c = sum: written out, for arrays of sums would not stay in registers.
+ */
 #define ROW_BEGIN(i) i32x4 left_##i = i32x4_load(c[i]), right_##i = i32x4_load(c[i] + 4)
 #define ROW_ADD(i)                                                                                                     \
   do {                                                                                                                 \

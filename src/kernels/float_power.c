@@ -3,9 +3,9 @@
 
 #include "kernels/vector_math.h"
 
-/* (2^k·m)^e of two doubles, m from √½ to √2, rounded to float once in the end (0.51 ulp): the same bits on every machine.
- * log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!.
- * Even and odd terms are added up apart, so that they need not wait for each other. */
+/* (2^k·m)^e of two doubles, m from √½ to √2, rounded to float once in the end (0.51 ulp): the same bits on every
+ * machine. log2 m = 2/ln 2 · (s + s³/3 + s⁵/5 …), s = (m-1)/(m+1);  2^f = Σ (f·ln 2)^i / i!. Even and odd terms are
+ * added up apart, so that they need not wait for each other. */
 static inline f64x2 power_of_two(f64x2 m, f64x2 k, f64x2 e) {
   const double scale = 2.8853900817779268, ln2 = 0.6931471805599453, shift = 0x1.8p52; /* whose last bits are free */
   f64x2 s = (m - 1.0) / (m + 1.0), z = s * s, w = z * z, limit = {200, 200};

@@ -71,7 +71,8 @@ static void copy_plane(float *to, const float *from, StridedDim row, StridedDim 
     size_t end = band + BAND < rows ? band + BAND : rows;
     for (size_t block = 0; block < columns; block += BAND) {
       size_t last = block + BAND < columns ? block + BAND : columns;
-      for (size_t r = band; r < end; r += 4) /* a line of `to` is written once, even where all of them meet in a cache */
+      for (size_t r = band; r < end;
+           r += 4) /* a line of `to` is written once, even where all of them meet in a cache */
         for (size_t c = block; c < last; c += 4)
           tile(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r, row.to,
                column.from);

@@ -23,11 +23,7 @@ export function lineOf(m) {
 
 const micros = (ms) => (Number.isFinite(ms) ? Number((ms * 1e3).toPrecision(3)).toString() : '–');
 const ratioOf = (ratio) => (Number(told(ratio, 2)) < LEAST ? `**${told(ratio, 2)}**` : told(ratio, 2));
-const cellsOf = (m) => [
-  micros(m.ours),
-  ratioOf(m.ratio),
-  `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`,
-];
+const cellsOf = (m) => [micros(m.ours), ratioOf(m.ratio), `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`];
 
 /** A row of the page: its name, and three cells for each size. @param {object[]} figures of one row, a size each */
 const rowOf = (figures) => `| ${[figures[0].name, ...figures.flatMap(cellsOf)].join(' | ')} |`;

@@ -54,6 +54,7 @@ OPERATOR(bit_shift) = {
     .infer = bit_shift_infer,
     .run = bit_shift_run,
     .cases = CASES({"u8[4]:0..255 u8[]=3", "direction=LEFT"}, {"u8[4]:0..255 u8[4]=0,1,7,8", "direction=RIGHT"},
-                   {"u8[4]:0..255 u8[4]=0,1,7,8", "direction=LEFT"}, {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"},
+                   {"u8[4]:0..255 u8[4]=0,1,7,8", "direction=LEFT"},
+                   {"v:u64[3]=16,4,1 v:u64[3]=1,2,3", "direction=RIGHT"},
                    {"v:i32[4]=-16,16,-1,5 v:i32[4]=2,33,-1,1", "direction=RIGHT", 28}),
 };

@@ -3,7 +3,7 @@
 #include "ops/elementwise/arithmetic.h"
 
 BROADCAST_ROW_1_WITH(thresholded_relu_row, float alpha = arithmetic_alpha(n),
-                     (f32x4)((i32x4)x & (x > f32x4_splat(alpha))))
+                     (f32x4)((i32x4)x &(x > f32x4_splat(alpha))))
 
 static Status thresholded_relu_grad(Grad *grad) {
   Graph *g = grad->graph;

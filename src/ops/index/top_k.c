@@ -88,10 +88,13 @@ static void load_four_lines(const float *x, int32_t *key, size_t step, size_t co
       f32x4 v = f32x4_load(x + (i + k < count ? i + k : i) * step) + 0.0f;
       rows[k] = keys_of(v) ^ turn;
     }
-    i32x4 ab = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5), cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-    i32x4 ef = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7), gh = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-    f32x4 lines[4] = {(f32x4)__builtin_shufflevector(ab, cd, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ab, cd, 2, 3, 6, 7),
-                      (f32x4)__builtin_shufflevector(ef, gh, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ef, gh, 2, 3, 6, 7)};
+    i32x4 ab = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5),
+          cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    i32x4 ef = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7),
+          gh = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    f32x4 lines[4] = {
+        (f32x4)__builtin_shufflevector(ab, cd, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+        (f32x4)__builtin_shufflevector(ef, gh, 0, 1, 4, 5), (f32x4)__builtin_shufflevector(ef, gh, 2, 3, 6, 7)};
     for (size_t c = 0; c < 4; c++) f32x4_store_up_to((float *)key + c * count + i, lines[c], count - i);
   }
 }

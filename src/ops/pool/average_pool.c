@@ -154,7 +154,8 @@ OPERATOR(average_pool) = {
     .run = average_pool_run,
     .grad = GRADIENT(average_pool_grad),
     .work = pool_work,
-    .cases = CASES({"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]"}, 
+    .cases = CASES(
+        {"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]"},
         {"f32[2,3,4,6]", "kernel_shape=[2,2] strides=[2,2]", 7},
         {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]"},
         {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1] count_include_pad=1"},

@@ -78,7 +78,8 @@ static void take_rows(float *y, const float *a, const float *b, const float *c, 
   }
 }
 
-/* largest[c] of all the rows that a row of windows sees: two more at a time, the last of them twice where it is alone. */
+/* largest[c] of all the rows that a row of windows sees: two more at a time, the last of them twice where it is alone.
+ */
 static void columns_run(const Window *w, const Row *r, const float *x, float *largest) {
   size_t width = w->in[1], step = r->rows.step * width;
   const float *so_far = NULL;
@@ -251,7 +252,9 @@ OPERATOR(max_pool) = {
     .run = max_pool_run,
     .grad = GRADIENT(max_pool_grad),
     .work = pool_work,
-    .cases = CASES({"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]", 0, 2}, {"f32[1,2,9,19]", "kernel_shape=[5,4] strides=[2,3] pads=[2,1,1,0]"}, {"f32[2,3,5,13]", "kernel_shape=[2,2] strides=[2,2]", 0, 2},
+    .cases = CASES({"f32[1,2,7,17]", "kernel_shape=[3,4] strides=[2,4] pads=[0,1,1,0]", 0, 2},
+                   {"f32[1,2,9,19]", "kernel_shape=[5,4] strides=[2,3] pads=[2,1,1,0]"},
+                   {"f32[2,3,5,13]", "kernel_shape=[2,2] strides=[2,2]", 0, 2},
                    {"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,2,1]", 0, 2},
                    {"f32[1,2,5,8]", "kernel_shape=[2,3] strides=[2,2] ceil_mode=1 pads=[0,1,0,1]"},
                    {"f32[1,2,7,8]", "kernel_shape=[2,3] dilations=[3,2] pads=[2,3,1,0]", 0, 2},

@@ -187,7 +187,8 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
   for (int i = 0; i < batch.rank; i++) y.dim[y.rank++] = dim_of(a, batch.letter[i]);
   for (int i = 0; i < rows.rank; i++) y.dim[y.rank++] = dim_of(a, rows.letter[i]);
   for (int i = 0; i < columns.rank; i++) y.dim[y.rank++] = dim_of(b, columns.letter[i]);
-  if (!rows.rank && !columns.rank && inner.rank) { /* dots: as products of matrices they would be of one row and column */
+  if (!rows.rank && !columns.rank &&
+      inner.rank) { /* dots: as products of matrices they would be of one row and column */
     Term both = batch;
     int64_t axes[RANK_MAX];
     for (int i = 0; i < inner.rank; i++) axes[i] = both.rank, push(&both, inner.letter[i]);

@@ -35,8 +35,8 @@ static void copy_all(const Node *n) {
   }
 }
 
-/* Blocks from … to - 1 of sixteen elements. Element i draws number i of the node's stream: the same mask in every order of
- * computing. */
+/* Blocks from … to - 1 of sixteen elements. Element i draws number i of the node's stream: the same mask in every order
+ * of computing. */
 static void drop_blocks(void *context, size_t from, size_t to) {
   const Node *n = context;
   float ratio = has_in(n, 1) ? *in_f32(n, 1) : 0.5f, scale = ratio < 1 ? 1 / (1 - ratio) : 0;

@@ -41,6 +41,6 @@ OPERATOR(eye_like) = {
     .run = eye_like_run,
     .reads = eye_like_reads,
     .cases = CASES({"f32[3,4]", "k=1", .no_grad = "constant"}, {"i64[2,2]", .no_grad = "constant"},
-                   {"f32[3,2]", "k=-1 dtype=11", .no_grad = "constant"},
-                   {"f32[2,3]", "k=3", .no_grad = "constant"}, {"f32[3,2]", "k=-3 dtype=9", .no_grad = "constant"}),
+                   {"f32[3,2]", "k=-1 dtype=11", .no_grad = "constant"}, {"f32[2,3]", "k=3", .no_grad = "constant"},
+                   {"f32[3,2]", "k=-3 dtype=9", .no_grad = "constant"}),
 };
