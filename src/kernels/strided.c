@@ -30,7 +30,7 @@ void strided_fill(void *to_, const void *from, size_t count, size_t item) {
   f32x4 all = f32x4_load((const float *)(const void *)same);
   for (; i + sizeof same <= bytes; i += sizeof same) f32x4_store((float *)(void *)(to + i), all);
   if (i && i < bytes) f32x4_store((float *)(void *)(to + bytes - sizeof same), all); /* some of them a second time */
-  for (; i < bytes && bytes < sizeof same; i += item) copy_element(to + i, from, item);
+  if (!i) copy_bytes(to, same, bytes);
 }
 
 static void copy_line(void *to, const void *from, StridedDim d, size_t item) {

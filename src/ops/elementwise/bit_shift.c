@@ -22,28 +22,18 @@ static Status bit_shift_infer(Node *n) {
 static void bit_shift_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
   arithmetic_row(of(n), n, y, in, moves, count);
 }
-/* Of unsigned types, apart: a block of the widest numbers takes longer than to shift them. */
-#define SHIFT_ROW(name, T)                                                                                             \
-  static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
-    const T *a = in[0], *b = in[1];                                                                                    \
-    T *y = y_, bits = 8 * sizeof(T);                                                                                   \
-    size_t step_a = moves & 1, step_b = moves >> 1 & 1;                                                                \
-    if (of(n) == &lefts)                                                                                               \
-      for (size_t i = 0; i < count; i++, a += step_a, b += step_b) y[i] = *b < bits ? (T)(*a << *b) : 0;               \
-    else                                                                                                               \
-      for (size_t i = 0; i < count; i++, a += step_a, b += step_b) y[i] = *b < bits ? (T)(*a >> *b) : 0;               \
-  }
-SHIFT_ROW(row_8, uint8_t)
-SHIFT_ROW(row_32, uint32_t)
-SHIFT_ROW(row_64, uint64_t)
+/* Of bytes, apart: a block of the widest numbers takes longer than to shift them. */
+static void byte_row(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {
+  const uint8_t *a = in[0], *b = in[1];
+  uint8_t *y = y_;
+  size_t step_a = moves & 1, step_b = moves >> 1 & 1;
+  bool is_left = of(n) == &lefts;
+  for (size_t i = 0; i < count; i++, a += step_a, b += step_b)
+    y[i] = *b > 7 ? 0 : is_left ? (uint8_t)(*a << *b) : (uint8_t)(*a >> *b);
+}
 
 static void bit_shift_run(const Node *n) {
-  DType type = n->in[0]->type;
-  broadcast_run(n, 2,
-                type == DTYPE_UINT8    ? row_8
-                : type == DTYPE_UINT32 ? row_32
-                : type == DTYPE_UINT64 ? row_64
-                                       : bit_shift_row);
+  broadcast_run(n, 2, n->in[0]->type == DTYPE_UINT8 ? byte_row : bit_shift_row);
 }
 
 OPERATOR(bit_shift) = {

@@ -109,17 +109,6 @@ const void *broadcast_same(float same[4], const void *x, size_t item);
  * those of one T, or of more where EXPR goes by bits. A b that is not there is a. */
 #define BROADCAST_ROW_INTS(name, T, item, EXPR)                                                                        \
   typedef T name##_vector __attribute__((vector_size(16), aligned(1), may_alias));                                     \
-  static inline void name##_one(T *y, const T *a_, const T *b_) {                                                      \
-    name##_vector a = *(const name##_vector *)a_, b = *(const name##_vector *)b_;                                      \
-    *(name##_vector *)y = (name##_vector)(EXPR);                                                                       \
-    (void)b;                                                                                                           \
-  }                                                                                                                    \
-  static inline void name##_four(T *y, const T *a, const T *b, size_t step_a, size_t step_b) {                         \
-    enum { LANES = 16 / sizeof(T) };                                                                                   \
-    name##_one(y, a, b), name##_one(y + LANES, a + step_a, b + step_b);                                                \
-    name##_one(y + 2 * LANES, a + 2 * step_a, b + 2 * step_b);                                                         \
-    name##_one(y + 3 * LANES, a + 3 * step_a, b + 3 * step_b);                                                         \
-  }                                                                                                                    \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
     enum { LANES = 16 / sizeof(T) };                                                                                   \
     float same[2][4];                                                                                                  \
@@ -128,9 +117,11 @@ const void *broadcast_same(float same[4], const void *x, size_t item);
     size_t step_a = moves & 1, step_b = moves >> (n->in_count > 1) & 1, i = 0, end = count * (item) / sizeof(T);       \
     if (!step_a) a_ = broadcast_same(same[0], a_, item);                                                               \
     if (!step_b) b_ = broadcast_same(same[1], b_, item);                                                               \
-    for (; i + 4 * LANES <= end; i += 4 * LANES) /* the counting would take longer than the computing */               \
-      name##_four(y + i, a_ + i * step_a, b_ + i * step_b, LANES * step_a, LANES * step_b);                            \
-    for (; i + LANES <= end; i += LANES) name##_one(y + i, a_ + i * step_a, b_ + i * step_b);                          \
+    for (; i + LANES <= end; i += LANES) {                                                                             \
+      name##_vector a = *(const name##_vector *)(a_ + i * step_a), b = *(const name##_vector *)(b_ + i * step_b);      \
+      *(name##_vector *)(y + i) = (name##_vector)(EXPR);                                                               \
+      (void)b;                                                                                                         \
+    }                                                                                                                  \
     for (size_t at = i; i < end; i++) {                                                                                \
       T a = a_[step_a ? i : i - at], b = b_[step_b ? i : i - at];                                                      \
       y[i] = (T)(EXPR);                                                                                                \

@@ -17,12 +17,12 @@ static inline i32x4 int32_four(const int32_t *a_, const int32_t *b_, int32_t fli
   return (i32x4)(equal ? a == b : a < b);
 }
 
-/* `flip` turns unsigned integers into signed ones of the same order. */
-#define INTEGER_ROW(name, T, FOUR, flip)                                                                               \
+/* FLIP turns unsigned integers into signed ones of the same order. */
+#define INTEGER_ROW(name, T, FOUR, FLIP)                                                                               \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
     unsigned kind = ((const Comparison *)n->op->own)->ints, swaps = (kind & COMPARES_SWAPPED) != 0;                    \
     bool equal = kind & COMPARES_EQUAL, is_not = kind & COMPARES_NOT;                                                  \
-    T same[2][4];                                                                                                      \
+    T flip = FLIP, same[2][4];                                                                                         \
     const T *of[2] = {in[swaps], in[!swaps]};                                                                          \
     size_t step[2] = {moves >> swaps & 1, moves >> !swaps & 1}, i = 0;                                                 \
     for (int k = 0; k < 2; k++)                                                                                        \
@@ -35,12 +35,10 @@ static inline i32x4 int32_four(const int32_t *a_, const int32_t *b_, int32_t fli
       comparison_store(y + i, FOUR(a, b, flip, equal) ^ no, FOUR(a + u, b + v, flip, equal) ^ no,                      \
                        FOUR(a + 2 * u, b + 2 * v, flip, equal) ^ no, FOUR(a + 3 * u, b + 3 * v, flip, equal) ^ no);    \
     }                                                                                                                  \
-    for (; i < count; i++, a += step[0], b += step[1])                                                                 \
-      y[i] = (equal ? *a == *b : (*a ^ (flip)) < (*b ^ (flip))) ^ is_not;                                              \
+    for (; i < count; i++, a += step[0], b += step[1]) y[i] = (equal ? *a == *b : (*a ^ flip) < (*b ^ flip)) ^ is_not; \
   }
 
-INTEGER_ROW(int64_row, int64_t, int64_four, 0)
-INTEGER_ROW(uint64_row, int64_t, int64_four, INT64_MIN)
+INTEGER_ROW(int64_row, int64_t, int64_four, n->in[0]->type == DTYPE_UINT64 ? INT64_MIN : 0)
 INTEGER_ROW(int32_row, int32_t, int32_four, 0)
 
 static BroadcastRow *row_of(const Node *n) {
@@ -48,7 +46,7 @@ static BroadcastRow *row_of(const Node *n) {
   switch (n->in[0]->type) {
     case DTYPE_FLOAT32: return own->floats;
     case DTYPE_FLOAT64: return own->doubles;
-    case DTYPE_UINT64: return own->ints ? uint64_row : NULL;
+    case DTYPE_UINT64:
     case DTYPE_INT64: return own->ints ? int64_row : NULL;
     case DTYPE_INT32: return own->ints ? int32_row : NULL;
     case DTYPE_BOOL: return own->bools;
