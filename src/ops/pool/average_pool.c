@@ -38,8 +38,10 @@ static void row_by_fours(const float *x, const Window *w, const PoolView *view, 
   size_t stride = w->stride[1], kernel = w->kernel[1];
   for (size_t j = fours.from; j < fours.to; j += 4) {
     size_t at = j + 4 <= fours.to ? j : fours.to - 4;
-    f32x4 sum = stride == 1 && kernel == 3 ? four_sums(x, w, view, at, 1, 3)
-                                           : four_sums(x, w, view, at, stride, kernel);
+    f32x4 sum = stride == 2 ? four_sums(x, w, view, at, 2, kernel)
+              : stride > 2  ? four_sums(x, w, view, at, stride, kernel)
+              : kernel == 3 ? four_sums(x, w, view, at, 1, 3)
+                            : four_sums(x, w, view, at, 1, kernel);
     f32x4_store(y + at, sum / view->count);
   }
 }
