@@ -275,8 +275,8 @@ end:
 }
 
 static void byte_products_are_right(const void *argument) {
-  static const size_t sizes[][3] = {{1, 1, 16}, {1, 7, 17},  {2, 8, 40},    {3, 33, 300},
-                                    {8, 5, 31}, {9, 64, 48}, {19, 13, 530}, {1, 40, 4500}};
+  static const size_t sizes[][3] = {{1, 1, 16},  {1, 7, 17},    {2, 8, 40},    {3, 33, 300}, {8, 5, 31},
+                                    {9, 64, 48}, {19, 13, 530}, {1, 40, 4500}, {6, 150, 70}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int form = 0; form < 32; form++) byte_product_is_right(sizes[i][0], sizes[i][1], sizes[i][2], form);
 }

@@ -183,6 +183,12 @@ static void philox_gives_the_known_answers(const void *argument) {
     rng_block(&rng, known[i].counter[1], known[i].counter[0], out);
     check(memcmp(out, known[i].want, sizeof out) == 0, "vector %d gives %08x %08x %08x %08x", i, out[0], out[1], out[2],
           out[3]);
+    uint32_t four[16];
+    rng_four_blocks(&rng, known[i].counter[1], known[i].counter[0], four);
+    for (uint32_t k = 0; k < 4; k++) {
+      rng_block(&rng, known[i].counter[1], known[i].counter[0] + k, out);
+      check(memcmp(out, four + 4 * k, sizeof out) == 0, "block %u of four from vector %d differs", k, i);
+    }
   }
 }
 
