@@ -13,6 +13,8 @@ import { quantile } from './statistics.js';
 export const SIZES = { 'first cache': [2 ** 13, 256], 'second cache': [2 ** 17, 32], memory: [2 ** 22, 12] };
 const TURN_MS = 5;
 const WARM_MS = 25;
+/** The passes that make a backward pass what it is in training; `duplicate` would merge the copies. */
+const TRAINED = ['batch_norm', 'fold', 'identity', 'clip_grad', 'transpose', 'pack'];
 /** A run is not to take much longer than this. */
 const RUN_MS = 240;
 const AGREE = 1e-4;
@@ -30,8 +32,8 @@ export function librariesOf(ours, ort, { training = ort, clock = () => performan
       const feeds = Object.fromEntries(fed.map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)]));
       return { run: () => session.run(feeds), close: () => session.release() };
     };
-    const outputs = async (row) => {
-      const { run, close } = await open(wholeModel(row));
+    const ranOnce = async (model) => {
+      const { run, close } = await open(model);
       await run(); // memory is new, and code is not compiled
       const before = clock();
       const outputs = await run();
@@ -39,12 +41,13 @@ export function librariesOf(ours, ort, { training = ort, clock = () => performan
       await close();
       return { outputs, ms };
     };
-    return { open, outputs };
+    return { open, ranOnce, outputs: (row) => ranOnce(wholeModel(row)) };
   };
   const theirs = { graphOptimizationLevel: 'disabled', executionProviders: ['wasm'], logSeverityLevel: 3 };
   return {
     // What would merge the copies is off in both.
     ours: libraryOf(ours, { worker: false, threads: 1, passes: ['pack'] }),
+    trained: { ...libraryOf(ours, { worker: false, threads: 1, passes: TRAINED }), artifacts: ours.generateArtifacts },
     ort: libraryOf(ort, theirs),
     training: libraryOf(training, theirs),
     clock,
@@ -96,14 +99,16 @@ export async function compared(libraries, row) {
   };
 }
 
+/** Ms of a run: of a function here, or as another process tells. */
 async function timed(run, times, clock) {
+  if (run.timed) return await run.timed(times);
   const before = clock();
   for (let i = 0; i < times; i++) await run();
   return (clock() - before) / times;
 }
 
 /** Ms of the clock in each round, of functions that take turns, once the compilers are done with them. */
-async function inTurns(runs, rounds, clock) {
+export async function inTurns(runs, rounds, clock) {
   const names = Object.keys(runs);
   const times = {};
   for (const name of names) {
@@ -122,14 +127,14 @@ async function inTurns(runs, rounds, clock) {
 }
 
 /** What is left of a run without the rest, of both their first quartiles; NaN where that is less than noise. */
-function alone(ms, without) {
+export function alone(ms, without) {
   const rest = quantile(without, 0.25);
   const left = quantile(ms, 0.25) - rest;
   return left > 0.02 * rest ? left : Number.NaN;
 }
 
 /** How often the operator stands in the model: few times where weights are large, or a run long. */
-function copiesOf(row, place, ms) {
+export function copiesOf(row, place, ms) {
   const most = row[1].some((input) => input?.constant && input.data.length > 64) ? 4 : SIZES[place][1];
   return Math.max(1, Math.min(most, Math.floor(RUN_MS / ms)));
 }

@@ -63,12 +63,12 @@ const model = (nodes, [operator, , , more = {}], { constants, fed, outputs }) =>
     ...imports(domainAndName(operator), more),
   );
 
-/** A row's operator once, with all its outputs. */
-export function wholeModel(row) {
+/** A row's operator once, with all its outputs or the first `wanted` of them. */
+export function wholeModel(row, wanted = Number.POSITIVE_INFINITY) {
   const { names, constants, fed } = inputsOf(row);
   const outputs = ranksOf(row).map((_, k) => `out${k}`);
   const nodes = [node(row[0], names, outputs, row[2])];
-  return { bytes: model(nodes, row, { constants, fed, outputs }), fed };
+  return { bytes: model(nodes, row, { constants, fed, outputs: outputs.slice(0, wanted) }), fed };
 }
 
 /**

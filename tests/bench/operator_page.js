@@ -1,5 +1,6 @@
 // The benchmark of operators in a page: opens the libraries, measures the rows it is told, and posts each as it comes.
 
+import { measureGradient } from './gradient_measure.js';
 import { librariesOf, measure, SIZES } from './operator_measure.js';
 import { ROWS } from './operator_rows.js';
 
@@ -23,14 +24,15 @@ const sendable = (figures) =>
     Object.entries(figures).filter(([, value]) => typeof value !== 'number' || Number.isFinite(value)),
   );
 
-/** @param {string[]} names @param {number} rounds */
-export async function measureInPage(names, rounds) {
+/** @param {string[]} names @param {number} rounds @param {boolean} gradients of backward passes */
+export async function measureInPage(names, rounds, gradients) {
+  const of = gradients ? measureGradient : measure;
   try {
     const opened = await libraries();
-    await measure(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
+    await of(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
     for (const name of names)
       for (const place of Object.keys(SIZES))
-        await tell('figures', sendable({ name, ...(await measure(opened, ROWS[name], place, rounds)) }));
+        await tell('figures', sendable({ name, ...(await of(opened, ROWS[name], place, rounds)) }));
     await tell('end', {});
   } catch (error) {
     await tell('end', { error: `${error.message}\n${error.stack}` });

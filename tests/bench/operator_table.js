@@ -1,5 +1,5 @@
-// The figures of the benchmark of operators as lines of text, and as docs/operator-speed.md: a section for each place
-// where they were taken, a row of which stays until it is measured again.
+// The figures of the benchmark of operators as lines of text, and as docs/operator-speed.md or, of backward passes,
+// docs/gradient-speed.md: a section for each place where they were taken, a row of which stays until it is measured again.
 
 import { disagrees, SIZES } from './operator_measure.js';
 
@@ -21,45 +21,73 @@ export function lineOf(m) {
   return disagrees(m) ? `${line}  DIFFERS by ${m.difference.toExponential(1)}` : line;
 }
 
+const lineOfGradients = (name, place, [ours, torch, ort]) =>
+  `${name.padEnd(46)}${place.padEnd(14)}${ours.padStart(10)}${torch.padStart(10)}${ort.padStart(10)}`;
+export const GRADIENT_HEADER = lineOfGradients('backward pass', 'place', ['ours µs', '/ PyTorch', '/ ort']);
+
+export function lineOfGradient(m) {
+  const line = lineOfGradients(m.name, m.place, [
+    told(m.ours * 1e3, 1),
+    told(m.torchRatio, 2),
+    told(m.ortRatio, 2),
+  ]);
+  return disagrees(m) ? `${line}  DIFFERS by ${m.difference.toExponential(1)}` : line;
+}
+
 const micros = (ms) => (Number.isFinite(ms) ? Number((ms * 1e3).toPrecision(3)).toString() : '–');
 const ratioOf = (ratio) => (Number(told(ratio, 2)) < LEAST ? `**${told(ratio, 2)}**` : told(ratio, 2));
 const cellsOf = (m) => [micros(m.ours), ratioOf(m.ratio), `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`];
 
-/** A row of the page: its name, and three cells for each size. @param {object[]} figures of one row, a size each */
-const rowOf = (figures) => `| ${[figures[0].name, ...figures.flatMap(cellsOf)].join(' | ')} |`;
-
 const places = Object.keys(SIZES);
-const HEAD = [
-  `| row | ${places.map((place) => `${place}: µs | ratio | of the limit`).join(' | ')} |`,
-  `|---|${'---:|'.repeat(3 * places.length)}`,
-];
-const isRow = (line) => line.startsWith('| ') && line !== HEAD[0];
 const nameOf = (line) => line.slice(2, line.indexOf(' |'));
 
-/** How many figures of these rows are beside a peer's, and how many of these below 0.83. */
-function counted(rows) {
+/** How many figures of these rows, in that column of each size, are beside a peer's, and how many of these below 0.83. */
+function counted(rows, column, columns) {
   const ratios = rows.flatMap((row) => {
-    const cells = row.split(' | ');
-    return places.map((_, i) => cells[2 + 3 * i].replaceAll('*', '')).filter((cell) => cell !== '–');
+    const cells = row.split(' | ').map((cell) => cell.replaceAll(' |', ''));
+    return places.map((_, i) => cells[1 + column + columns * i].replaceAll('*', '')).filter((cell) => cell !== '–');
   });
   return { beside: ratios.length, below: ratios.filter((ratio) => Number(ratio) < LEAST).length };
 }
 
+/** What a table has for each size: its columns, the cells of a figure, and what is said of its ratios. */
+export const FORWARD = {
+  columns: ['µs', 'ratio', 'of the limit'],
+  cells: cellsOf,
+  ratios: { 1: 'a peer' },
+};
+export const BACKWARD = {
+  columns: ['µs', 'PyTorch', 'ort'],
+  cells: (m) => [micros(m.ours), ratioOf(m.torchRatio), ratioOf(m.ortRatio)],
+  ratios: { 1: 'PyTorch', 2: 'onnxruntime-web' },
+};
+
+/** A row of the page: its name, and the cells of each size. @param {object[]} figures of one row, a size each */
+const rowOf = (figures, { cells }) => `| ${[figures[0].name, ...figures.flatMap(cells)].join(' | ')} |`;
+const headOf = ({ columns }) => [
+  `| row | ${places.map((place) => [`${place}: ${columns[0]}`, ...columns.slice(1)].join(' | ')).join(' | ')} |`,
+  `|---|${'---:|'.repeat(columns.length * places.length)}`,
+];
+
 /** A section: when and where, how many, the rows in the order of the benchmark. */
-function sectionOf(title, about, rows, all) {
-  const { beside, below } = counted(rows);
-  const sum = `${rows.length} of ${all} rows are measured; of ${beside} figures beside a peer, ${below} are below ${LEAST}.`;
-  return [`## ${title}`, '', about, '', sum, '', ...HEAD, ...rows, ''].join('\n');
+function sectionOf(title, about, rows, all, table) {
+  const sums = Object.entries(table.ratios).map(([column, peer]) => {
+    const { beside, below } = counted(rows, Number(column), table.columns.length);
+    return `of ${beside} figures beside ${peer}, ${below} are below ${LEAST}`;
+  });
+  const sum = `${rows.length} of ${all} rows are measured; ${sums.join('; ')}.`;
+  return [`## ${title}`, '', about, '', sum, '', ...headOf(table), ...rows, ''].join('\n');
 }
 
 /**
  * The page with figures measured now in the section of that title, instead of those of the same rows there; rows that
  * are not among `names` any more go.
  */
-export function pageWith(page, { title, about, names, figures }) {
+export function pageWith(page, { title, about, names, figures, table = FORWARD }) {
   const [start, ...sections] = page.split(/^(?=## )/m);
   const kept = sections.filter((section) => !section.startsWith(`## ${title}\n`));
   const old = sections.find((section) => section.startsWith(`## ${title}\n`)) ?? '';
+  const isRow = (line) => line.startsWith('| ') && !line.startsWith('| row | ');
   const lines = new Map(
     old
       .split('\n')
@@ -68,9 +96,9 @@ export function pageWith(page, { title, about, names, figures }) {
   );
   for (const name of names) {
     const of = figures.filter((figure) => figure.name === name); // whole rows only
-    if (of.length === places.length) lines.set(name, rowOf(of));
+    if (of.length === places.length) lines.set(name, rowOf(of, table));
   }
   const rows = names.flatMap((name) => lines.get(name) ?? []);
-  const all = [...kept, sectionOf(title, about, rows, names.length)].sort();
+  const all = [...kept, sectionOf(title, about, rows, names.length, table)].sort();
   return `${[start.trimEnd(), ...all.map((section) => section.trimEnd())].join('\n\n')}\n`;
 }

@@ -32,6 +32,8 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
   --operators [NAME …]  instead of the rows: operators alone, at three sizes, beside onnxruntime-web: in Node, or with
                       --page chromium or --page firefox in a page; those whose name contains NAME
                       (tests/bench/operator_rows); with --json as JSON, with --write into docs/operator-speed.md
+  --gradients         with --operators: their backward passes instead, beside PyTorch (in Node, where there is one) and
+                      onnxruntime-web's build for training; with --write into docs/gradient-speed.md
   --models [NAME …]   instead of the rows: networks of ONNX's zoo (${modelNames.join(', ')})
                       with random weights: inference of one picture beside onnxruntime-web, a step of four beside PyTorch; in Node
                       and natively if --where does not say otherwise (without native: no steps)
@@ -61,13 +63,14 @@ function optionsOf() {
       operators: { type: 'boolean' },
       page: { type: 'string' },
       write: { type: 'boolean' },
+      gradients: { type: 'boolean' },
       models: { type: 'boolean' },
       calls: { type: 'boolean' },
       generate: { type: 'boolean' },
       json: { type: 'boolean' },
     },
   });
-  for (const option of ['page', 'write'])
+  for (const option of ['page', 'write', 'gradients'])
     if (values[option] !== undefined && !values.operators) throw new RangeError(`--${option} is for --operators.`);
   if (positionals.length && !values.operators && !values.models)
     throw new RangeError(
@@ -212,10 +215,10 @@ async function benchCalls({ where, rounds }) {
   }
 }
 
-async function operators({ words, rounds, json, page, write }) {
+async function operators({ words, rounds, json, page, write, gradients }) {
   await installPeers();
   const { benchOperators } = await import('./operators.js');
-  if (!(await benchOperators(words, { rounds, json, page, write }))) process.exitCode = 1;
+  if (!(await benchOperators(words, { rounds, json, page, write, gradients }))) process.exitCode = 1;
 }
 
 async function main() {

@@ -14,7 +14,7 @@ import { processorMs, residentBytes } from './process.js';
 const CHECKED_STEPS = 5;
 /** Today's PyTorch where `npm run models` has installed it, otherwise the system's. */
 const TODAYS = join(root, 'build/models-venv/bin/python');
-const PYTHON = existsSync(TODAYS) ? TODAYS : '/usr/bin/python3';
+export const PYTHON = existsSync(TODAYS) ? TODAYS : '/usr/bin/python3';
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Writes what a row's programs read, for ours the models, and gives the folder. */

@@ -6,6 +6,8 @@ import { chromium } from 'playwright-core';
 import { findChromium, findFirefox } from '../../../wasm/tools.mjs';
 import { startFirefox } from '../../browser/firefox.js';
 import { openRepository } from '../../browser/repository.js';
+import { openTorch } from '../contenders/torch_gradients.js';
+import { measureGradient } from '../gradient_measure.js';
 import { librariesOf, measure, SIZES } from '../operator_measure.js';
 import { ROWS } from '../operator_rows.js';
 
@@ -36,11 +38,17 @@ async function librariesHere() {
   });
 }
 
-async function* measuredHere(names, rounds) {
-  const opened = await librariesHere();
-  await measure(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
-  for (const name of names)
-    for (const place of Object.keys(SIZES)) yield { name, ...(await measure(opened, ROWS[name], place, rounds)) };
+async function* measuredHere(names, rounds, gradients) {
+  const torch = gradients ? openTorch() : undefined;
+  const opened = { ...(await librariesHere()), torch };
+  const of = gradients ? measureGradient : measure;
+  try {
+    await of(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
+    for (const name of names)
+      for (const place of Object.keys(SIZES)) yield { name, ...(await of(opened, ROWS[name], place, rounds)) };
+  } finally {
+    torch?.close();
+  }
 }
 
 /** What a page posts, in order, until its end. */
@@ -87,11 +95,11 @@ const VERSIONS = {
   firefox: async () => execFileSync(findFirefox(), ['--version'], { encoding: 'utf8' }).trim().replace('Mozilla ', ''),
 };
 
-async function* measuredInPage(browser, names, rounds) {
+async function* measuredInPage(browser, names, rounds, gradients) {
   const { hear, figures } = posts();
   const site = await openRepository({
     script: `import { measureInPage } from './tests/bench/operator_page.js';
-      await measureInPage(${JSON.stringify(names)}, ${rounds});`,
+      await measureInPage(${JSON.stringify(names)}, ${rounds}, ${gradients});`,
     talk: async (request, response) => {
       hear(request.url, await new Response(request).json());
       response.end();
@@ -107,10 +115,14 @@ async function* measuredInPage(browser, names, rounds) {
   }
 }
 
-/** A place by name: what it is called, by what it counts time, and its figures as they come. @param {string} [page] */
-export async function openOperators(page) {
-  if (!page) return { name: `Node ${process.versions.node}`, clock: 'processor time', measured: measuredHere };
+/**
+ * A place by name: what it is called, by what it counts time, and its figures, of forward or of backward passes, as they
+ * come. @param {string} [page] @param {boolean} [gradients]
+ */
+export async function openOperators(page, gradients = false) {
+  const measured = (names, rounds) =>
+    page ? measuredInPage(page, names, rounds, gradients) : measuredHere(names, rounds, gradients);
+  if (!page) return { name: `Node ${process.versions.node}`, clock: 'processor time', measured };
   if (!BROWSERS[page]) throw new RangeError(`The page '${page}' is none of ${Object.keys(BROWSERS).join(', ')}.`);
-  const measured = (names, rounds) => measuredInPage(page, names, rounds);
   return { name: await VERSIONS[page](), clock: 'time', measured };
 }

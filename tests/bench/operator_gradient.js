@@ -1,0 +1,153 @@
+// The backward pass of a row's operator as a model: its nodes are those of the training graph that the package makes;
+// the gradients that arrive at the outputs are inputs.
+
+import { Message, textOf } from '../../js/ort/protobuf.js';
+import { floats } from './operator_rows/inputs.js';
+import { wholeModel } from './operator_model.js';
+import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
+
+/** Constants of no more floats are settings: nobody trains them. */
+const SETTING = 8;
+/** Whose gradients come from all outputs; of others only the first one is used. */
+const SPLITS = ['Split'];
+
+const node = ({ type, domain = '', inputs, outputs, attributes = [] }) =>
+  message(
+    ...inputs.map((name) => [1, name]),
+    ...outputs.map((name) => [2, name]),
+    [4, type],
+    ...attributes.map((bytes) => [5, bytes]),
+    ...(domain ? [[7, domain]] : []),
+  );
+const nodeOf = (read) => ({
+  type: read.text(4),
+  domain: read.text(7),
+  inputs: read.all(1).map(textOf),
+  outputs: read.all(2).map(textOf),
+  attributes: read.all(5),
+});
+
+/** What a network would train, or what comes from a layer before. */
+const trains = (input) => input?.type === 'float32' && !(input.constant && input.data.length <= SETTING);
+
+/** The nodes that the values need, in order. */
+function needed(nodes, values) {
+  const names = new Set(values);
+  return nodes
+    .toReversed()
+    .filter(({ inputs, outputs }) => {
+      if (!outputs.some((name) => names.has(name))) return false;
+      for (const name of inputs) names.add(name);
+      return true;
+    })
+    .toReversed();
+}
+
+/**
+ * The parts of a row's backward pass: nodes of the forward and of the backward pass, what is fed, and which value is the
+ * gradient towards which input.
+ * @param {object} library @param {unknown[]} row
+ */
+export async function gradientOf(library, row) {
+  const [operator, inputs, attributes, more] = row;
+  const trained = [operator, inputs.map((x) => (trains(x) ? { ...x, constant: true } : x)), attributes, more];
+  const wanted = SPLITS.includes(operator) ? more.outputs : 1;
+  const { trainModel } = await library.artifacts(wholeModel(trained, wanted).bytes, {
+    loss: 'outside',
+    requiresGrad: ['in*'],
+    batch: 'fixed',
+    batchNorm: 'update',
+    worker: false,
+  });
+  const model = new Message(trainModel);
+  const nodes = model.message(7).messages(1).map(nodeOf);
+  const { inputs: ys, outputs: arriving } = nodes.find(({ type }) => type === 'YieldOp');
+  const ends = nodes.filter(({ type }) => type === 'InPlaceAccumulatorV2');
+  const constants = nodes.filter(({ type }) => type === 'Constant');
+  const forward = needed(nodes, ys).filter((one) => !constants.includes(one));
+  const apart = new Set([...forward, ...constants, ...ends]);
+  const backward = nodes.filter((one) => !apart.has(one) && one.type !== 'YieldOp');
+  const made = new Set(forward.flatMap(({ outputs }) => outputs));
+  const kept = [...new Set([...ys, ...backward.flatMap((one) => one.inputs)])].filter((name) => name && made.has(name));
+  const { outputs } = await library.outputs(row);
+  return {
+    opsets: model.all(8),
+    shared: [...constants, ...forward],
+    backward,
+    kept,
+    arriving,
+    fed: [
+      ...inputs.flatMap((x, i) => (x && (trains(x) || !x.constant) ? [[`in${i}`, { ...x, constant: false }]] : [])),
+      ...arriving.map((name, i) => [name, floats(outputs[`out${i}`].dims, -1, 1, 7)]),
+    ],
+    constants: inputs.flatMap((x, i) => (x?.constant && !trains(x) ? [[`in${i}`, x]] : [])),
+    towards: ends.map(({ inputs: [buffer, value] }) => ({
+      index: Number(/^in(\d+)_grad/.exec(buffer)[1]),
+      value,
+    })),
+  };
+}
+
+const one = (number) => ({ type: 'int64', dims: [1], data: BigInt64Array.of(BigInt(number)) });
+/** The first element of a value of any rank. */
+const first = (value, output) => [
+  node({ type: 'Reshape', inputs: [value, 'all'], outputs: [`${output}_line`] }),
+  node({ type: 'Slice', inputs: [`${output}_line`, 'zero', 'one'], outputs: [output] }),
+];
+
+function model({ opsets, constants, fed }, nodes, outputs) {
+  const made = new Set(nodes.flatMap((bytes) => new Message(bytes).all(2).map(textOf)));
+  const listed = [...constants.filter(([name]) => !made.has(name)), ['all', one(-1)], ['zero', one(0)], ['one', one(1)]];
+  const graph = message(
+    ...nodes.map((bytes) => [1, bytes]),
+    [2, 'gradient'],
+    ...listed.map(([name, value]) => [5, tensor(name, value)]),
+    ...fed.map(([name, { type, dims }]) => [11, info(name, TYPES[type], dims)]),
+    ...outputs.map((name) => [12, message([1, name])]),
+  );
+  return { bytes: message([1, 8], [7, graph], ...opsets.map((bytes) => [8, bytes])), fed };
+}
+
+/** The backward pass once; its outputs are the gradients, in the order of `towards`. */
+export function wholeGradient(parts) {
+  const ends = parts.towards.map(({ value }, i) =>
+    node({ type: 'Identity', inputs: [value], outputs: [`gradient${i}`] }),
+  );
+  const nodes = [...parts.shared, ...parts.backward].map(node);
+  return model(
+    parts,
+    [...nodes, ...ends],
+    parts.towards.map((_, i) => `gradient${i}`),
+  );
+}
+
+/**
+ * The forward pass, and `copies` times the backward pass and the first elements of its gradients, joined; or, `without`
+ * the backward pass, as many first elements of what arrives.
+ */
+export function repeatedGradient(parts, { copies, without = false }) {
+  const { shared, backward, towards, kept, arriving, fed } = parts;
+  const made = new Set(backward.flatMap(({ outputs }) => outputs));
+  const nodes = shared.map(node);
+  const ends = towards.map(() => []);
+  for (let c = 0; c < copies; c++) {
+    const named = (name) => (made.has(name) ? `${name}_${c}` : name);
+    if (!without)
+      nodes.push(
+        ...backward.map((from) =>
+          node({ ...from, inputs: from.inputs.map(named), outputs: from.outputs.map(named) }),
+        ),
+      );
+    towards.forEach(({ value }, i) => {
+      ends[i].push(`first${i}_${c}`);
+      nodes.push(...first(without ? arriving[0] : named(value), `first${i}_${c}`));
+    });
+  }
+  ends.forEach((names, i) => {
+    const attributes = [attribute('axis', 0)];
+    nodes.push(node({ type: 'Concat', inputs: names, outputs: [`firsts${i}`], attributes }));
+  });
+  const seen = [...kept, ...fed.map(([name]) => name)];
+  nodes.push(...seen.flatMap((name, i) => first(name, `seen${i}`)));
+  return model(parts, nodes, [...ends.map((_, i) => `firsts${i}`), ...seen.map((_, i) => `seen${i}`)]);
+}
