@@ -29,6 +29,7 @@ export const WITHOUT_GRADIENTS = {
   'its gradient is zero everywhere': ['Ceil', 'Floor', 'Round', 'Sign'],
   'what trains is in training: the row beside it': ['BatchNormalization', 'Dropout, not in training'],
   'which elements are taken must be known before the run': ['Compress of numbers', 'Compress of rows'],
+  'it becomes Gemm': ['ai.onnx.ml.LinearRegressor'],
 };
 
 /** The operators that have a gradient and no row with one, by the reason. */
@@ -45,6 +46,7 @@ export const WITHOUT_GRADIENT_ROWS = {
   ],
   'zero everywhere': ['Ceil', 'Floor', 'Round', 'Sign'],
   'which elements are taken must be known before the run': ['Compress'],
+  'it becomes Gemm': ['ai.onnx.ml.LinearRegressor'],
 };
 
 /** The operators of docs/operators.md that have a gradient, behind their domain. */

@@ -2,9 +2,9 @@
 // the gradients that arrive at the outputs are inputs.
 
 import { Message, textOf } from '../../js/ort/protobuf.js';
-import { floats } from './operator_rows/inputs.js';
-import { wholeModel } from './operator_model.js';
 import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
+import { wholeModel } from './operator_model.js';
+import { floats } from './operator_rows/inputs.js';
 
 /** Constants of no more floats are settings: nobody trains them. */
 const SETTING = 8;
@@ -45,7 +45,7 @@ function needed(nodes, values) {
 
 /**
  * The parts of a row's backward pass: nodes of the forward and of the backward pass, what is fed, and which value is the
- * gradient towards which input.
+ * gradient towards which input. Shapes are those that the training graph tells, for who must have them beforehand.
  * @param {object} library @param {unknown[]} row
  */
 export async function gradientOf(library, row) {
@@ -60,7 +60,8 @@ export async function gradientOf(library, row) {
     worker: false,
   });
   const model = new Message(trainModel);
-  const nodes = model.message(7).messages(1).map(nodeOf);
+  const graph = model.message(7);
+  const nodes = graph.messages(1).map(nodeOf);
   const { inputs: ys, outputs: arriving } = nodes.find(({ type }) => type === 'YieldOp');
   const ends = nodes.filter(({ type }) => type === 'InPlaceAccumulatorV2');
   const constants = nodes.filter(({ type }) => type === 'Constant');
@@ -74,6 +75,7 @@ export async function gradientOf(library, row) {
     opsets: model.all(8),
     shared: [...constants, ...forward],
     backward,
+    shapes: new Map(graph.messages(13).map((value) => [value.text(1), value.bytes(2)])),
     kept,
     arriving,
     fed: [
@@ -91,34 +93,40 @@ export async function gradientOf(library, row) {
 const one = (number) => ({ type: 'int64', dims: [1], data: BigInt64Array.of(BigInt(number)) });
 /** The first element of a value of any rank. */
 const first = (value, output) => [
-  node({ type: 'Reshape', inputs: [value, 'all'], outputs: [`${output}_line`] }),
-  node({ type: 'Slice', inputs: [`${output}_line`, 'zero', 'one'], outputs: [output] }),
+  { type: 'Reshape', inputs: [value, 'all'], outputs: [`${output}_line`] },
+  { type: 'Slice', inputs: [`${output}_line`, 'zero', 'one'], outputs: [output] },
 ];
+/** What a name of the backward pass ends with in a copy. */
+const COPY = /@\d+$/;
 
-function model({ opsets, constants, fed }, nodes, outputs) {
-  const made = new Set(nodes.flatMap((bytes) => new Message(bytes).all(2).map(textOf)));
-  const listed = [...constants.filter(([name]) => !made.has(name)), ['all', one(-1)], ['zero', one(0)], ['one', one(1)]];
+function model({ opsets, constants, fed, shapes }, nodes, outputs) {
+  const made = new Set(nodes.flatMap((from) => from.outputs));
+  const told = [...made].flatMap((name) => {
+    const type = shapes.get(name.replace(COPY, ''));
+    return type ? [message([1, name], [2, type])] : [];
+  });
+  const listed = [
+    ...constants.filter(([name]) => !made.has(name)),
+    ['all', one(-1)],
+    ['zero', one(0)],
+    ['one', one(1)],
+  ];
   const graph = message(
-    ...nodes.map((bytes) => [1, bytes]),
+    ...nodes.map((from) => [1, node(from)]),
     [2, 'gradient'],
     ...listed.map(([name, value]) => [5, tensor(name, value)]),
     ...fed.map(([name, { type, dims }]) => [11, info(name, TYPES[type], dims)]),
     ...outputs.map((name) => [12, message([1, name])]),
+    ...told.map((bytes) => [13, bytes]),
   );
   return { bytes: message([1, 8], [7, graph], ...opsets.map((bytes) => [8, bytes])), fed };
 }
 
 /** The backward pass once; its outputs are the gradients, in the order of `towards`. */
 export function wholeGradient(parts) {
-  const ends = parts.towards.map(({ value }, i) =>
-    node({ type: 'Identity', inputs: [value], outputs: [`gradient${i}`] }),
-  );
-  const nodes = [...parts.shared, ...parts.backward].map(node);
-  return model(
-    parts,
-    [...nodes, ...ends],
-    parts.towards.map((_, i) => `gradient${i}`),
-  );
+  const outputs = parts.towards.map((_, i) => `gradient${i}`);
+  const ends = parts.towards.map(({ value }, i) => ({ type: 'Identity', inputs: [value], outputs: [outputs[i]] }));
+  return model(parts, [...parts.shared, ...parts.backward, ...ends], outputs);
 }
 
 /**
@@ -128,16 +136,12 @@ export function wholeGradient(parts) {
 export function repeatedGradient(parts, { copies, without = false }) {
   const { shared, backward, towards, kept, arriving, fed } = parts;
   const made = new Set(backward.flatMap(({ outputs }) => outputs));
-  const nodes = shared.map(node);
+  const nodes = [...shared];
   const ends = towards.map(() => []);
   for (let c = 0; c < copies; c++) {
-    const named = (name) => (made.has(name) ? `${name}_${c}` : name);
-    if (!without)
-      nodes.push(
-        ...backward.map((from) =>
-          node({ ...from, inputs: from.inputs.map(named), outputs: from.outputs.map(named) }),
-        ),
-      );
+    const named = (name) => (made.has(name) ? `${name}@${c}` : name);
+    for (const from of without ? [] : backward)
+      nodes.push({ ...from, inputs: from.inputs.map(named), outputs: from.outputs.map(named) });
     towards.forEach(({ value }, i) => {
       ends[i].push(`first${i}_${c}`);
       nodes.push(...first(without ? arriving[0] : named(value), `first${i}_${c}`));
@@ -145,7 +149,7 @@ export function repeatedGradient(parts, { copies, without = false }) {
   }
   ends.forEach((names, i) => {
     const attributes = [attribute('axis', 0)];
-    nodes.push(node({ type: 'Concat', inputs: names, outputs: [`firsts${i}`], attributes }));
+    nodes.push({ type: 'Concat', inputs: names, outputs: [`firsts${i}`], attributes });
   });
   const seen = [...kept, ...fed.map(([name]) => name)];
   nodes.push(...seen.flatMap((name, i) => first(name, `seen${i}`)));

@@ -7,7 +7,8 @@
 //   more: opset (18; `ml` of ai.onnx.ml, 3), outputs (1; or the rank of each), rank of the outputs if not the first
 //         input's, flops (else it counts bytes), reads (nearly all of its bytes are read: its limit is reading), random
 //         (outputs are not compared), agree (how far apart they may be, 1e-4), training (onnxruntime-web 1.19's build
-//         for training has it), peer (a row that computes the same for onnxruntime-web), alone (it has none)
+//         for training has it; false: it must not be asked for the gradient), peer (a row that computes the same for
+//         onnxruntime-web), alone (it has none)
 
 import { CLASSICAL } from './operator_rows/classical.js';
 import { ELEMENTWISE } from './operator_rows/elementwise.js';

@@ -26,11 +26,7 @@ const lineOfGradients = (name, place, [ours, torch, ort]) =>
 export const GRADIENT_HEADER = lineOfGradients('backward pass', 'place', ['ours µs', '/ PyTorch', '/ ort']);
 
 export function lineOfGradient(m) {
-  const line = lineOfGradients(m.name, m.place, [
-    told(m.ours * 1e3, 1),
-    told(m.torchRatio, 2),
-    told(m.ortRatio, 2),
-  ]);
+  const line = lineOfGradients(m.name, m.place, [told(m.ours * 1e3, 1), told(m.torchRatio, 2), told(m.ortRatio, 2)]);
   return disagrees(m) ? `${line}  DIFFERS by ${m.difference.toExponential(1)}` : line;
 }
 

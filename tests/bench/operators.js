@@ -3,18 +3,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { disagrees, SIZES } from './operator_measure.js';
 import { gradientRows } from './gradient_rows.js';
+import { disagrees, SIZES } from './operator_measure.js';
 import { ROWS } from './operator_rows.js';
-import {
-  BACKWARD,
-  FORWARD,
-  GRADIENT_HEADER,
-  HEADER,
-  lineOf,
-  lineOfGradient,
-  pageWith,
-} from './operator_table.js';
+import { BACKWARD, FORWARD, GRADIENT_HEADER, HEADER, lineOf, lineOfGradient, pageWith } from './operator_table.js';
 import { openOperators } from './places/operators.js';
 
 const KINDS = {
@@ -56,7 +48,10 @@ function write({ name, clock }, rounds, figures, { page, rows, table }) {
  * Measures and prints; with `write` into docs/operator-speed.md, or docs/gradient-speed.md, too. @param {string[]} words
  * @param {{ rounds: number, json?: boolean, page?: string, write?: boolean, gradients?: boolean }} options
  */
-export async function benchOperators(words, { rounds, json = false, page, write: isWritten = false, gradients = false }) {
+export async function benchOperators(
+  words,
+  { rounds, json = false, page, write: isWritten = false, gradients = false },
+) {
   const kind = KINDS[gradients ? 'gradients' : 'forward'];
   const names = chosenOf(kind.rows(), words);
   const place = await openOperators(page, gradients);

@@ -9,9 +9,11 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import * as ours from '../../js/index.js';
+import { comparedGradients } from '../bench/gradient_measure.js';
+import { differentiable, gradientRows, WITHOUT_GRADIENT_ROWS, WITHOUT_GRADIENTS } from '../bench/gradient_rows.js';
+import { compared, disagrees, librariesOf } from '../bench/operator_measure.js';
 import { ROWS, WITHOUT_ROWS } from '../bench/operator_rows.js';
 import { pageWith } from '../bench/operator_table.js';
-import { compared, disagrees, librariesOf } from '../bench/operator_measure.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const require = createRequire(import.meta.url);
@@ -72,6 +74,33 @@ test('every operator that computes has a row in the benchmark, and a row is of a
   );
   assert.deepEqual(
     [...measured, ...excused].filter((operator) => !operators.includes(operator)),
+    [],
+  );
+});
+
+test('the backward pass of every row gives what onnxruntime-web gives, where it has the operators', async () => {
+  let beside = 0;
+  for (const name of gradientRows()) {
+    const result = await comparedGradients(libraries, ROWS[name](2 ** 13));
+    assert.ok(!disagrees(result), `${name} differs by ${result.difference}`);
+    if (result.ort) beside++;
+  }
+  assert.ok(beside > 250, `onnxruntime-web has run ${beside}`);
+});
+
+test('every operator with a gradient has a row whose backward pass is measured, or a reason', () => {
+  const measured = new Set(gradientRows().map((name) => ROWS[name](2 ** 13)[0]));
+  const operators = differentiable();
+  assert.ok(operators.length > 150);
+  const excused = Object.values(WITHOUT_GRADIENT_ROWS).flat();
+  assert.deepEqual(
+    operators.filter((operator) => !measured.has(operator)),
+    operators.filter((operator) => excused.includes(operator)),
+    'an operator has neither a row with a gradient nor a reason in WITHOUT_GRADIENT_ROWS',
+  );
+  const names = Object.values(WITHOUT_GRADIENTS).flat();
+  assert.deepEqual(
+    [...names.filter((name) => !ROWS[name]), ...excused.filter((operator) => !operators.includes(operator))],
     [],
   );
 });

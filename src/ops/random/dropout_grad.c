@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/same_shape.h"
+#include "simd.h"
 #include "threads.h"
 
 static Status dropout_grad_infer(Node *n) {
@@ -19,19 +20,20 @@ static Status dropout_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
+typedef uint8_t u8x4 __attribute__((vector_size(4), aligned(1), may_alias));
+
 static void run_range(void *context, size_t from, size_t to) {
   const Node *n = context;
   const float *dy = in_f32(n, 0);
   const uint8_t *mask = n->in[1]->data;
   float *dx = out_f32(n, 0);
   float ratio = has_in(n, 2) ? *in_f32(n, 2) : 0.5f, scale = 1 / (1 - ratio);
-  for (size_t i = from; i < to; i++) { /* a branch would be guessed wrong half of the time */
-    int32_t kept = -(mask[i] != 0), bits;
-    float value = dy[i] * scale;
-    memcpy(&bits, &value, sizeof bits);
-    bits &= kept;
-    memcpy(&dx[i], &bits, sizeof bits);
+  size_t i = from;
+  for (; i + 4 <= to; i += 4) {
+    i32x4 dropped = __builtin_convertvector(*(const u8x4 *)(mask + i), i32x4) == 0;
+    f32x4_store(dx + i, f32x4_select(dropped, f32x4_splat(0), f32x4_load(dy + i) * scale));
   }
+  for (; i < to; i++) dx[i] = mask[i] ? dy[i] * scale : 0;
 }
 
 static void dropout_grad_run(const Node *n) {

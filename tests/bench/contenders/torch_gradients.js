@@ -1,14 +1,14 @@
 // PyTorch's gradients of the rows of the benchmark of operators, in a process of its own.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { root } from '../../../wasm/tools.mjs';
 import { domainAndName } from '../operator_model.js';
 import { PYTHON } from '../places/native.js';
 
-const FOLDER = join(root, 'build/bench/gradients');
 const bytesOf = ({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 const plain = (value) => value?.float ?? value?.floats ?? value?.strings ?? value;
 const shapeOf = (tensor) => tensor && { type: tensor.type, dims: tensor.dims };
@@ -34,10 +34,11 @@ function programOf(script) {
 
 /** Opens PyTorch: of a row and its parts (operator_gradient.js) the gradients, and what a backward pass takes. */
 export function openTorch() {
-  mkdirSync(FOLDER, { recursive: true });
-  const { ask, close } = programOf(join(root, 'tests/bench/contenders/torch_gradients.py'));
+  const folder = mkdtempSync(join(tmpdir(), 'trainlet-gradients-'));
+  const program = programOf(join(root, 'tests/bench/contenders/torch_gradients.py'));
+  const { ask } = program;
   const open = async ([operator, inputs, attributes, more = {}], { fed, arriving, towards }) => {
-    const file = join(FOLDER, 'row');
+    const file = join(folder, 'row');
     const arrived = arriving.map((name) => fed.find(([other]) => other === name)[1]);
     writeFileSync(file, Buffer.concat([...inputs.filter(Boolean), ...arrived].map(bytesOf)));
     const [domain, name] = domainAndName(operator);
@@ -68,6 +69,10 @@ export function openTorch() {
       },
     });
     return { gradients, run: timed(false), without: timed(true) };
+  };
+  const close = () => {
+    program.close();
+    rmSync(folder, { recursive: true });
   };
   return { open, close };
 }

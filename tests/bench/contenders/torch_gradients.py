@@ -1,6 +1,7 @@
 """PyTorch's gradients of single operators on one thread: a line of JSON asks, a line answers.
 
 {"open": FILE, …}   reads a row and what arrives at its outputs from FILE, writes the gradients beside it
+                      (views of what arrives are copied, for ours are numbers in order, too)
 {"times": N, "without": bool}   ms of the processor for a backward pass, or for one that computes nothing
 """
 import inspect
@@ -94,6 +95,10 @@ def expand(x, a):
     return [x[0].expand(torch.broadcast_shapes(x[0].shape, ints(x[1])))]
 
 
+def gather_grad(x, a):
+    return [x[2].new_zeros(ints(x[0])).index_add(0, x[1], x[2])] if a.get("axis", 0) == 0 and x[1].dim() == 1 else [None]
+
+
 def attend(q, k, v, **more):
     return F.scaled_dot_product_attention(q, k, v, enable_gqa=q.shape[1] != k.shape[1], **more)
 
@@ -101,6 +106,10 @@ def attend(q, k, v, **more):
 def attention_contrib(x, a):
     q, k, v = (heads(t, a["num_heads"]) for t in (x[0] @ x[1] + x[2]).chunk(3, 2))
     return [tokens(attend(q, k, v))]
+
+
+def attention_ours(x, a):
+    return [attend(*x[:3], scale=a.get("scale", 1.0))]
 
 
 def multi_head_attention(x, a):
@@ -203,11 +212,6 @@ def fused_conv(x, a):
     return [torch.relu(fast_conv(x, a)[0])]
 
 
-def linear_regressor(x, a):
-    weights = torch.tensor(a["coefficients"]).reshape(a.get("targets", 1), -1)
-    return [F.linear(x[0], weights, torch.tensor(a["intercepts"]) if "intercepts" in a else None)]
-
-
 def cross_entropy(x, a):
     ignored = int(x[3]) if len(x) > 3 and x[3] is not None else -100
     return [F.cross_entropy(x[0], x[1], x[2] if len(x) > 2 else None, ignore_index=ignored, reduction=a.get("reduction", "mean"))]
@@ -232,7 +236,8 @@ RULES = {
     ":GlobalLpPool": lambda x, a: [x[0].norm(2, (2, 3), keepdim=True)], ":GlobalMaxPool": lambda x, a: [F.max_pool2d(x[0], x[0].shape[2:])],
     ":MaxUnpool": lambda x, a: [F.max_unpool2d(x[0], x[1] % (4 * x[0].shape[2] * x[0].shape[3]), a["kernel_shape"], a["strides"])],
     ":Scatter": OPS["ScatterElements"], ":SoftmaxCrossEntropyLoss": cross_entropy, "com.microsoft:SoftmaxCrossEntropyLossInternal": cross_entropy,
-    "ai.onnx.ml:LinearRegressor": linear_regressor,
+    "com.trainlet:Attention": attention_ours, "org.pytorch.aten:ATen": lambda x, a: [F.embedding(x[1], x[0])],
+    "com.microsoft:GatherGrad": gather_grad, "com.microsoft:ConcatTraining": lambda x, a: [torch.cat(x, a.get("axis", 0))],
     ":DeformConv": None, ":RoiAlign": None, ":MaxRoiPool": None, ":LinearAttention": None, ":TensorScatter": None,
     "com.microsoft:MatMulNBits": None,
 }
@@ -271,11 +276,11 @@ class Row:
         gradients = self.backward()
         with open(f"{asked['open']}.gradients", "wb") as out:
             for t in gradients:
-                out.write(t.contiguous().numpy().tobytes())
+                out.write(t.numpy().tobytes())
         self.sizes = [t.numel() for t in gradients]
 
     def backward(self):
-        return torch.autograd.grad(self.y, self.wanted, self.arriving, retain_graph=True)
+        return [t.contiguous() for t in torch.autograd.grad(self.y, self.wanted, self.arriving, retain_graph=True)]
 
     def without(self):
         return torch.autograd.grad(self.nothing, self.wanted, self.wanted, retain_graph=True)

@@ -30,7 +30,7 @@ const angles = (length, half) => [constant(floats([length, half])), constant(flo
 /** Steps of a recurrent network: (time, batch, input), hidden units. */
 const steps = (n) => (n <= 2 ** 13 ? [16, 1, 32, 64] : n < 2 ** 20 ? [32, 4, 64, 128] : [64, 16, 128, 256]);
 const recurrent =
-  (op, gates, { directions = 1, states = 1 } = {}) =>
+  (op, gates, { directions = 1, states = 1, ...attributes } = {}) =>
   (n) => {
     const [time, batch, input, hidden] = steps(n);
     return [
@@ -41,7 +41,7 @@ const recurrent =
         weights(directions, gates * hidden, hidden),
         weights(directions, 2 * gates * hidden),
       ],
-      { hidden_size: hidden, ...(directions > 1 && { direction: 'bidirectional' }) },
+      { hidden_size: hidden, ...attributes, ...(directions > 1 && { direction: 'bidirectional' }) },
       {
         outputs: [4, ...Array(states).fill(3)],
         flops: 2 * directions * time * batch * gates * hidden * (input + hidden),
@@ -165,6 +165,7 @@ export const LAYERS = {
   LSTM: recurrent('LSTM', 4, { states: 2 }),
   'LSTM, both directions': recurrent('LSTM', 4, { directions: 2, states: 2 }),
   GRU: recurrent('GRU', 3),
+  'GRU as PyTorch has it': recurrent('GRU', 3, { linear_before_reset: 1 }),
   RNN: recurrent('RNN', 1),
   SoftmaxCrossEntropyLoss: (n) => ['SoftmaxCrossEntropyLoss', [lines(n), labels(n)], {}, { rank: 0, training: true }],
   NegativeLogLikelihoodLoss: (n) => [
