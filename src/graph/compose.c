@@ -74,6 +74,14 @@ Status compose_want_number(const Compose *c, int input, int axis) {
   return node_await(c->node, input, "dimension %d of input %d must be known before the run", axis, input);
 }
 
+Value *compose_normalize(Compose *c, Value *x, double epsilon) {
+  Graph *g = c->graph;
+  int last = x ? x->shape.rank - 1 : 0;
+  AttrList attrs = ATTRS(attr_of_int("axis", -1), attr_of_float("epsilon", (float)epsilon));
+  Value *ones = emit(g, "Expand", emit_float(g, 1), compose_dim(c, x, last, true));
+  return emit_with(g, "LayerNormalization", attrs, x, ones);
+}
+
 Value *compose_range(Compose *c, Value *count) {
   return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1));
 }

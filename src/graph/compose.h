@@ -17,6 +17,8 @@ bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int cou
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
 /* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */
 Status compose_want_number(const Compose *c, int input, int axis);
+/* (x - mean) / √(variance + epsilon) along the last dim of x. */
+Value *compose_normalize(Compose *c, Value *x, double epsilon);
 /* 0, 1 … count-1 as int64, where count is a scalar. */
 Value *compose_range(Compose *c, Value *count);
 static inline const Shape *compose_shape(const Compose *c, int input) { return &c->node->in[input]->shape; }

@@ -7,6 +7,10 @@ import { outputDifference } from './statistics.js';
 
 /** Relative to the largest element of a gradient. */
 const AGREE = 1e-3;
+/** Ms that a run may take: six take turns. */
+const RUN_MS = 60;
+/** Of what is arriving and leaving there are three times as many floats as of the data. */
+const FLOATS_MOST = 2 ** 20;
 
 /** What a library gives; nothing where it lacks an operator. */
 async function resultsOf(library, model) {
@@ -45,9 +49,9 @@ export async function comparedGradients({ trained, training, torch }, row) {
  * @param {(n: number) => unknown[]} make @param {string} place @param {number} rounds
  */
 export async function measureGradient(libraries, make, place, rounds) {
-  const row = make(SIZES[place][0]);
+  const row = make(Math.min(SIZES[place][0], FLOATS_MOST));
   const { parts, ort, pytorch, ms: once, difference, agree } = await comparedGradients(libraries, row);
-  const copies = copiesOf(row, place, once);
+  const copies = copiesOf(row, place, once, RUN_MS);
   const opened = [];
   const open = async (library, without) => {
     opened.push(await library.open(repeatedGradient(parts, { copies, without })));

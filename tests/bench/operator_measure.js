@@ -133,10 +133,10 @@ export function alone(ms, without) {
   return left > 0.02 * rest ? left : Number.NaN;
 }
 
-/** How often the operator stands in the model: few times where weights are large, or a run long. */
-export function copiesOf(row, place, ms) {
+/** How often the operator stands in the model: few times where weights are large, or a run longer than so many ms. */
+export function copiesOf(row, place, ms, longest = RUN_MS) {
   const most = row[1].some((input) => input?.constant && input.data.length > 64) ? 4 : SIZES[place][1];
-  return Math.max(1, Math.min(most, Math.floor(RUN_MS / ms)));
+  return Math.max(1, Math.min(most, Math.floor(longest / ms)));
 }
 
 /** Ms that the machine needs at least, and which of its limits that is. */

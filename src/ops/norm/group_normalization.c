@@ -10,13 +10,8 @@ static Status group_normalization_compose(Compose *c) {
   TRY(node_want_rank(n, 0, 3, RANK_MAX));
   if (groups < 1 || !dim_is_number(channels) || channels % groups)
     return node_invalid(n, "the channels must be a multiple of num_groups %lld", (long long)groups);
-  static const int64_t last = 2;
   Value *grouped = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, groups, -1}, 3));
-  Value *d = emit(g, "Sub", grouped, compose_reduce(c, "ReduceMean", grouped, &last, 1, true));
-  Value *variance = compose_reduce(c, "ReduceMean", emit(g, "Mul", d, d), &last, 1, true);
-  Value *y = emit(
-      g, "Div", d,
-      emit(g, "Sqrt", emit(g, "Add", variance, compose_number(c, x, (double)node_float(n, "epsilon", 1e-5f)))));
+  Value *y = compose_normalize(c, grouped, (double)node_float(n, "epsilon", 1e-5f));
   bool by_group = n->version < 21; /* scale and bias are of groups, later of channels */
   if (!by_group) y = emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, channels, -1}, 3));
   Value *one_more = emit_ints(g, (int64_t[]){-1, 1}, 2);

@@ -3,19 +3,13 @@
 
 static Status instance_normalization_compose(Compose *c) {
   Graph *g = c->graph;
-  Value *x = c->node->in[0];
-  int64_t axes[RANK_MAX];
-  int count = 0;
+  Value *x = c->node->in[0], *one_more = emit_ints(g, (int64_t[]){-1, 1}, 2);
   TRY(node_want_rank(c->node, 0, 3, RANK_MAX));
-  for (int i = 2; i < x->shape.rank; i++) axes[count++] = i;
-  Shape channel = {.rank = count + 1};
-  for (int i = 0; i < channel.rank; i++) channel.dim[i] = i ? 1 : x->shape.dim[1];
-  Value *d = emit(g, "Sub", x, compose_reduce(c, "ReduceMean", x, axes, count, true));
-  Value *variance = compose_reduce(c, "ReduceMean", emit(g, "Mul", d, d), axes, count, true);
-  Value *epsilon = compose_number(c, x, (double)node_float(c->node, "epsilon", 1e-5f));
-  Value *y = emit(g, "Div", d, emit(g, "Sqrt", emit(g, "Add", variance, epsilon)));
-  y = emit(g, "Mul", y, compose_reshape(c, c->node->in[1], channel, NULL));
-  return compose_done(c, emit(g, "Add", y, compose_reshape(c, c->node->in[2], channel, NULL)));
+  Value *planes = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, -1}, 3));
+  Value *y = compose_normalize(c, planes, (double)node_float(c->node, "epsilon", 1e-5f));
+  y = emit(g, "Mul", y, emit(g, "Reshape", c->node->in[1], one_more));
+  y = emit(g, "Add", y, emit(g, "Reshape", c->node->in[2], one_more));
+  return compose_done(c, emit(g, "Reshape", y, emit_shape(g, x)));
 }
 
 OPERATOR(instance_normalization) = {
