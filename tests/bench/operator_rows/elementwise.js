@@ -22,7 +22,7 @@ const UNARY = {
   Gelu: [-4, 4, {}, { opset: 20 }],
   'Gelu, by tanh': [-4, 4, { approximate: 'tanh' }, { opset: 20 }],
   HardSigmoid: [-4, 4],
-  HardSwish: [-4, 4],
+  HardSwish: [-4, 4.1], // no number at ±3, where its slope jumps
   IsInf: [-1, 1],
   IsNaN: [-1, 1],
   LeakyRelu: [-4, 4],
