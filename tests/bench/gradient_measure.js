@@ -5,7 +5,7 @@ import { gradientOf, repeatedGradient, wholeGradient } from './operator_gradient
 import { alone, copiesOf, inTurns, SIZES } from './operator_measure.js';
 import { outputDifference } from './statistics.js';
 
-/** Relative to the largest element of a gradient. */
+/** Relative to the largest element of a gradient, where the row says no other. */
 const AGREE = 1e-3;
 /** Ms that a run may take: six take turns. */
 const RUN_MS = 60;
@@ -37,7 +37,7 @@ export async function comparedGradients({ trained, training, torch }, row) {
     ort,
     pytorch: pytorch?.error ? undefined : pytorch,
     ms: Math.max(ours.ms, ort?.ms ?? 0),
-    agree: AGREE,
+    agree: row[3]?.gradients ?? AGREE,
     difference: isComparable
       ? peers.reduce((worst, { gradients }) => Math.max(worst, difference(ours.gradients, gradients)), 0)
       : 0,

@@ -139,7 +139,7 @@ export function repeatedGradient(parts, { copies, without = false }) {
   const nodes = [...shared];
   const ends = towards.map(() => []);
   for (let c = 0; c < copies; c++) {
-    const named = (name) => (made.has(name) ? `${name}@${c}` : name);
+    const named = (name) => (name && made.has(name) ? `${name}@${c}` : name);
     for (const from of without ? [] : backward)
       nodes.push({ ...from, inputs: from.inputs.map(named), outputs: from.outputs.map(named) });
     towards.forEach(({ value }, i) => {

@@ -31,7 +31,7 @@ static void gather_nd_grad_run(const Node *n) {
   if (out_count(n, 0)) memset(dx, 0, out_count(n, 0) * sizeof *dx);
   for (size_t r = 0; r < rows && slice; r++, dy += slice) {
     ptrdiff_t at = nd_index_at(&run, r);
-    if (at >= 0) index_add_row(dx + at, dy, slice);
+    for (size_t i = 0; at >= 0 && i < slice; i++) dx[(size_t)at + i] += dy[i];
   }
 }
 

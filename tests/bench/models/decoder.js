@@ -2,7 +2,7 @@
 // rotary positions as ONNX Runtime's model builder writes them, or with attention in pieces and learned positions as
 // Optimum does; their weights as float32, int8 (DequantizeLinear) or 4 bits a number (MatMulNBits, blocks of 32).
 
-import { attribute, info, message, tensor, TYPES } from './onnx_file.js';
+import { attribute, info, message, TYPES, tensor } from './onnx_file.js';
 
 const BLOCK = 32;
 

@@ -139,7 +139,7 @@ export const MOVEMENT = {
   Unique: (n) => ['Unique', [few(n)], { sorted: 1 }, { outputs: 4 }],
   'Unique, in order': (n) => ['Unique', [few(n)], { sorted: 0 }, { outputs: 4 }],
   TopK: (n) => ['TopK', [lines(n), ints(10)], {}, { outputs: 2 }],
-  'TopK, all of a row': (n) => ['TopK', [lines(n), ints(1024)], {}, { outputs: 2 }],
+  'TopK, all of a row': (n) => ['TopK', [lines(n), ints(1024)], {}, { outputs: 2, gradients: 2 }],
   'TopK, first axis': (n) => ['TopK', [lines(n, 64), ints(5)], { axis: 0 }, { outputs: 2 }],
   AffineGrid: (n) => ['AffineGrid', [floats([1, 2, 3]), ints(1, 1, 32, n / 64)], {}, { opset: 20, rank: 4 }],
 };

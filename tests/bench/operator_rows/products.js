@@ -70,9 +70,9 @@ const narrow = (rows, transB) => (n) => {
     { flops: 2 * rows * n, peer: ['Gemm', [x, constant(wide)], { transB }] },
   ];
 };
-const activated = (op, attributes) => (n) => {
+const activated = (op, attributes, more) => (n) => {
   const [a, b] = squares(n);
-  return [op, [a, constant(b), weights(width(n))], attributes, cubed(n)];
+  return [op, [a, constant(b), weights(width(n))], attributes, { ...cubed(n), ...more }];
 };
 
 export const PRODUCTS = {
@@ -112,7 +112,7 @@ export const PRODUCTS = {
   'Gemm with a bias': activated('Gemm', {}),
   'Gemm, transposed, with a bias': activated('Gemm', { transB: 1 }),
   'Gemm, the first transposed': activated('Gemm', { transA: 1 }),
-  'com.microsoft.FusedGemm with Relu': activated('com.microsoft.FusedGemm', { activation: 'Relu' }),
+  'com.microsoft.FusedGemm with Relu': activated('com.microsoft.FusedGemm', { activation: 'Relu' }, { gradients: 0.1 }),
   'com.microsoft.FusedMatMul, transposed': (n) => [
     'com.microsoft.FusedMatMul',
     squares(n),
@@ -151,7 +151,7 @@ export const PRODUCTS = {
     () => ({ rank: 2 }),
   ),
   Det: (n) => ['Det', [small(n)], {}, { rank: 1 }],
-  'com.microsoft.Inverse': (n) => ['com.microsoft.Inverse', [small(n)], {}],
+  'com.microsoft.Inverse': (n) => ['com.microsoft.Inverse', [small(n)], {}, { gradients: 0.01 }],
   'com.microsoft.CDist': (n) => [
     'com.microsoft.CDist',
     [floats([side(n), 16]), floats([n / side(n), 16], -1, 1, 2)],
