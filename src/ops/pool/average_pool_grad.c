@@ -32,8 +32,8 @@ static void window_add(float *dx, const Window *w, const PoolView *v, float dy) 
         dx[(d * w->in[0] + i) * w->in[1] + j] += dy;
 }
 
-/* The outputs of a row whose windows have all of their columns on the input, and lie apart: the columns of each take one
- * number. */
+/* The outputs of a row whose windows have all of their columns on the input, and lie apart: the columns of each take
+ * one number. */
 static PoolRange windows_apart(const Window *w) {
   size_t pad = w->pad[1], kernel = w->kernel[1], stride = w->stride[1], in = w->in[1] + pad;
   if (w->dilation[1] != 1 || stride < kernel || in < kernel) return (PoolRange){0, 0, 1};
