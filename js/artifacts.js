@@ -5,10 +5,11 @@
 
 import { clients, withClient } from './client.js';
 import { checkEngineOptions, packConstants } from './engine-options.js';
-import { checkKeys, checkObject, invalid, TrainletError } from './errors.js';
+import { checkKeys, checkObject, checkSignal, invalid, sentenceOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { PART_NAMES, readParts, sourcesOf } from './opening.js';
-import { copyExternal, readSource } from './source.js';
+import { isNode, locate, nodeModule } from './platform.js';
+import { readExternal, readSource } from './source.js';
 
 /**
  * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js'
@@ -72,16 +73,30 @@ const idle = new Map();
  */
 async function askOnce(method, model, options, settings, what = 'parameters') {
   const constants = packConstants(options);
+  const { whole, inPieces } = externalOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
-    const external = copyExternal(options);
+    const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
-    const isSmall = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
-    const answer = await client.ask(method, { model: bytes, external, constants, settings, what }, buffers);
+    const isSmall = !inPieces && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
+    const asked = { model: bytes, external, constants, settings, what };
+    if (inPieces) await (await later(() => import('./pieces.js'))).hand(client, asked, inPieces, options, TOOLS);
+    const answer = await (inPieces ? client.ask(method, null) : client.ask(method, asked, buffers));
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;
   });
+}
+
+const TOOLS = { checkSignal, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
+
+/** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
+function externalOf(/** @type {EngineOptions} */ { externalData = {} }) {
+  const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
+  const [whole, others] = [true, false].map((one) =>
+    Object.entries(externalData).filter(([, source]) => isWhole(source) === one),
+  );
+  return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };
 }
 
 /** Of engines that may stand for each other. @param {EngineOptions} options */
@@ -216,7 +231,7 @@ export async function compactArtifacts(artifacts, options = {}) {
     throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${String(weights)}`);
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
-    const [parts, external] = [await readParts(sources, options), copyExternal(options)];
+    const [parts, external] = [await readParts(sources, options), await readExternal(options)];
     const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);
     const file = await client.ask('compact', { parts, external, maxMemoryBytes, constants, weights }, buffers);
     await client.release();

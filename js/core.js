@@ -11,10 +11,17 @@ import { sizeOf } from './tensor.js';
  * Which } from './protocol.js'
  */
 
+/**
+ * Artifacts that are being made: of a model that lies at `file`.
+ * @typedef {{ at: number, file: number, bytes: number, pieces: Protocol['pieces']['out'], isLoaded: boolean }} Builder
+ */
+
 /** @implements {Methods} */
 export class Core {
   #engine;
   #session = 0;
+  /** @type {Builder | undefined} */
+  #builder;
   /** Whether gradients of earlier batches wait for their optimizer step. */
   #accumulating = false;
   /** @type {ParameterInfo[]} */
@@ -43,26 +50,58 @@ export class Core {
   }
 
   /**
+   * A builder to which everything was handed but the model.
+   * @param {NonNullable<Protocol['artifacts']['in']>} args
+   */
+  #newBuilder({ model, external, constants, settings }) {
+    const at = this.#engine.pointer('abi_artifacts_new');
+    this.#builder = { at, file: 0, bytes: model.length, pieces: [], isLoaded: false };
+    for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', at, key, value);
+    this.#engine.takeExternal('abi_artifacts_external', at, external);
+    if (constants) this.#engine.hand('abi_artifacts_constant', [at], constants);
+    this.#builder.file = this.#engine.place('abi_artifacts_file', at, model);
+    return this.#builder;
+  }
+
+  /** Its model is read, once all is there that it needs for that. @param {Builder} builder */
+  #loadModel(builder) {
+    if (builder.isLoaded) return;
+    this.#engine.run('abi_artifacts_load', builder.at, builder.file, builder.bytes);
+    builder.isLoaded = true;
+  }
+
+  /**
    * @template T
-   * @param {Protocol['artifacts']['in']} args
+   * @param {Protocol['artifacts']['in']} args null: the builder is there
    * @param {(builder: number) => T} work
    */
-  #withBuilder({ model, external, constants, settings }, work) {
-    const builder = this.#engine.pointer('abi_artifacts_new');
+  #withBuilder(args, work) {
     try {
-      for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', builder, key, value);
-      this.#engine.takeExternal('abi_artifacts_external', builder, external);
-      if (constants) this.#engine.hand('abi_artifacts_constant', [builder], constants);
-      this.#engine.run(
-        'abi_artifacts_load',
-        builder,
-        this.#engine.place('abi_artifacts_file', builder, model),
-        model.length,
-      );
-      return work(builder);
+      const builder = args ? this.#newBuilder(args) : /** @type {Builder} */ (this.#builder);
+      this.#loadModel(builder);
+      return work(builder.at);
     } finally {
-      if (!this.#engine.broken) this.#engine.call('abi_artifacts_free', builder);
+      if (this.#builder && !this.#engine.broken) this.#engine.call('abi_artifacts_free', this.#builder.at);
+      this.#builder = undefined;
     }
+  }
+
+  /** @param {Protocol['pieces']['in']} args */
+  pieces({ inPieces, ...args }) {
+    const builder = this.#newBuilder(args);
+    for (const { location, bytes } of inPieces)
+      this.#engine.run('abi_artifacts_in_pieces', builder.at, location, bytes);
+    builder.pieces = this.#engine.json('abi_artifacts_pieces', builder.at, builder.file, builder.bytes);
+    return builder.pieces;
+  }
+
+  /** @param {Protocol['piece']['in']} args */
+  piece({ index, from, bytes }) {
+    const builder = /** @type {Builder} */ (this.#builder);
+    const piece = builder.pieces[index];
+    if (piece.late) this.#loadModel(builder);
+    this.#engine.write(this.#engine.pointer('abi_artifacts_piece', builder.at, index) + from, bytes);
+    if (from + bytes.length === piece.bytes) this.#engine.run('abi_artifacts_arrived', builder.at, index);
   }
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */

@@ -46,9 +46,14 @@ export function checkEngineOptions(where, options, sources, more = []) {
 /** @param {string} where @param {EngineOptions['externalData']} externalData */
 function checkExternal(where, externalData = {}) {
   checkObject(where, externalData);
-  const wrong = Object.keys(externalData).find((location) => !(externalData[location] instanceof Uint8Array));
-  if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be a Uint8Array`);
+  const wrong = Object.keys(externalData).find((location) => !isSource(externalData[location]));
+  if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be bytes, a Blob, a Response, a URL or a path`);
 }
+
+/** @param {unknown} source */
+const isSource = (source) =>
+  typeof source === 'string' ||
+  [Uint8Array, ArrayBuffer, Blob, Response, URL].some((Kind) => source instanceof /** @type {any} */ (Kind));
 
 /** What inputs are bound to once. @param {EngineOptions} options */
 export function packConstants({ constants = {} }) {

@@ -5,7 +5,7 @@
 import { withClient } from './client.js';
 import { packConstants } from './engine-options.js';
 import { checkKeys, invalid, needObject } from './errors.js';
-import { copyExternal, readSource } from './source.js';
+import { readExternal, readSource } from './source.js';
 
 /** @import { EngineOptions, Source, TrainingSessionOptions } from './types.js' */
 /** @import { Ask, GraphName, PartName, Protocol } from './protocol.js' */
@@ -96,11 +96,10 @@ export async function open(sources, options, make) {
   const constants = packConstants(options);
   const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
   // while the worker starts, which is under way by then
-  const reading = Promise.resolve().then(() => readParts(sources, options));
+  const reading = Promise.resolve().then(() => Promise.all([readParts(sources, options), readExternal(options)]));
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
-    const parts = await reading;
-    const external = copyExternal(options);
+    const [parts, external] = await reading;
     const loaded = await client.ask(
       'load',
       { parts, external, ...settings },

@@ -152,8 +152,15 @@ export interface Protocol {
   help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number; lock?: string }; out: void };
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
+  /** Of a model whose external data comes in pieces: which these are. `artifacts` or `parametersOf` null ends it. */
+  pieces: {
+    in: NonNullable<Protocol['artifacts']['in']> & { inPieces: { location: string; bytes: number }[] };
+    out: { location: string; offset: number; bytes: number; late: boolean }[];
+  };
+  /** Bytes of the `index`-th, `from` one of them on: first those that are not late, each of them to its end. */
+  piece: { in: { index: number; from: number; bytes: Uint8Array }; out: void };
   artifacts: {
-    in: { model: Uint8Array; external: ExternalFile[]; constants?: PackedFeeds; settings: [string, string][] };
+    in: { model: Uint8Array; external: ExternalFile[]; constants?: PackedFeeds; settings: [string, string][] } | null;
     out: {
       trainModel: Uint8Array<ArrayBuffer>;
       evalModel: Uint8Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
 /** Reads bytes from wherever a user has them: a URL, a path, memory, a blob, a response or the checkpoint store. */
 
-import { checkSignal, invalid, nameOf, sentenceOf, TrainletError } from './errors.js';
+import { checkSignal, nameOf, sentenceOf, TrainletError } from './errors.js';
 import { later } from './later.js';
 import { isNode, locate } from './platform.js';
 
@@ -36,13 +36,15 @@ export async function readSource(name, source, { signal, onProgress, integrity =
 /**
  * The files of external data in buffers that can be transferred: the one copy that is made of them on this side.
  * @param {EngineOptions} options
- * @returns {ExternalFile[]}
+ * @returns {Promise<ExternalFile[]>}
  */
-export function copyExternal({ externalData = {} }) {
-  return Object.entries(externalData).map(([location, bytes]) => {
-    if (bytes instanceof Uint8Array) return { location, bytes: new Uint8Array(bytes) };
-    throw invalid(`externalData['${location}'] is no Uint8Array any more`);
-  });
+export async function readExternal(options) {
+  return await Promise.all(
+    Object.entries(options.externalData ?? {}).map(async ([location, source]) => ({
+      location,
+      bytes: await readSource(`externalData['${location}']`, source, { ...options, integrity: {} }),
+    })),
+  );
 }
 
 /**

@@ -399,11 +399,13 @@ export interface EngineOptions {
   integrity?: Readonly<Record<string, string>>;
   /**
    * The files in which models keep data (ONNX's external_data), by the location that the model gives: `{
-   * 'model.onnx.data': bytes }`. They are looked for here and nowhere else; a path is only a name, in which a leading
-   * `./` is ignored. The second file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`. The bytes
-   * are copied, never transferred.
+   * 'model.onnx.data': 'model.onnx.data' }`. They are looked for here and nowhere else; a path is only a name, in which
+   * a leading `./` is ignored. The second file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`.
+   * Bytes are copied, never transferred. `generateArtifacts` and `parametersOf` never have a URL, a path or a Blob in
+   * memory as a whole: they read one tensor after the other (of a server by ranges; one that gives none is asked for
+   * the whole, as a Blob).
    */
-  externalData?: Readonly<Record<string, Uint8Array>>;
+  externalData?: Readonly<Record<string, Source>>;
   /**
    * Inputs of the model that are always the same: `{ sr: 16000n }`. They are bound once and no longer fed, and what
    * they decide, as the branch of an If, is decided when the model is loaded. A bigint is an int64 scalar, a boolean a

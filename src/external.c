@@ -55,6 +55,42 @@ ExternalFile *external_at(const External *x, const void *bytes) {
   return NULL;
 }
 
+bool external_add_in_pieces(External *x, const char *location, size_t bytes, Arena *arena) {
+  if (!external_add(x, location, 0, arena)) return false;
+  ExternalFile *file = external_find(x, location);
+  file->bytes = bytes;
+  return file->in_pieces = true;
+}
+
+bool external_note_piece(External *x, ExternalPiece piece, Arena *arena) {
+  ExternalPiece *grown = arena_list_grow(arena, x->pieces, x->piece_count, &x->piece_capacity, sizeof *grown);
+  if (!grown) return false;
+  x->pieces = grown;
+  return grown[x->piece_count++] = piece, true;
+}
+
+static void fill(Block *landing) {
+  float *x = landing->data;
+  for (size_t i = 0; i < landing->capacity / sizeof *x; i++) x[i] = (float)(uint32_t)(i * 2654435761u) * 0x1p-38f;
+}
+
+bool external_reserve_pieces(External *x) {
+  size_t most = 0;
+  for (int i = 0; i < x->piece_count; i++) {
+    ExternalPiece *piece = &x->pieces[i];
+    if (!piece->late && !block_reserve(&piece->block, piece->bytes)) return false;
+    if (piece->late && piece->bytes > most) most = piece->bytes;
+  }
+  if (!most) return true;
+  size_t bytes;
+  if (!size_add(most, (size_t)x->piece_count * 16, &bytes) || !block_reserve(&x->landing, bytes)) return false;
+  return fill(&x->landing), true;
+}
+
+void *external_piece_at(const External *x, const ExternalPiece *piece) {
+  return piece->late ? (char *)x->landing.data + 16 * (piece - x->pieces) : piece->block.data;
+}
+
 static const char *plain(const char *location) { return strncmp(location, "./", 2) == 0 ? location + 2 : location; }
 
 ExternalFile *external_find(const External *x, const char *location) {
@@ -80,5 +116,7 @@ void external_free_unused(External *x) {
 }
 
 void external_free(External *x) {
+  for (int i = 0; i < x->piece_count; i++) block_free(&x->pieces[i].block);
+  block_free(&x->landing);
   for (int i = 0; i < x->count; i++) block_free(&x->files[i].block);
 }

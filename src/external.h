@@ -1,5 +1,8 @@
 /* External data: files in which models and checkpoints keep parts of themselves. They are given as bytes and found by
- * name, only among those given. */
+ * name, only among those given. A file may be given in pieces, one for each tensor: then it is never there whole, and
+ * its large matrices come one after the other once the model was read, all of them to the same place:
+ *
+ *   landing │ filler … the bytes of the largest │       the i-th piece is written from byte 16 · i on */
 #pragma once
 #include "arena.h"
 
@@ -10,11 +13,24 @@ typedef struct ExternalFile {
   bool in_place; /* values point into it */
   bool done;     /* it was read, and nothing needs it any more */
   bool spent;    /* reading it in place failed: it may have been changed */
+  bool in_pieces;
 } ExternalFile;
+
+/* The bytes of a tensor. */
+typedef struct ExternalPiece {
+  int file; /* among the files */
+  size_t offset, bytes;
+  bool late; /* it comes after the model was read, which until then has filler in its place */
+  bool here; /* it has come */
+  Block block; /* of one that is not late */
+} ExternalPiece;
 
 typedef struct External {
   ExternalFile *files;
   int count, capacity;
+  ExternalPiece *pieces;
+  int piece_count, piece_capacity;
+  Block landing;
 } External;
 
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
@@ -29,6 +45,14 @@ ExternalFile *external_at(const External *x, const void *bytes);
 
 /* To be called after a file was read, `good` or not; `needed`: it is kept even so. */
 void external_settle(ExternalFile *file, bool good, bool needed);
+
+/* A file of so many bytes that is given in pieces; false when memory is out. */
+bool external_add_in_pieces(External *x, const char *location, size_t bytes, Arena *arena);
+/* Notes one more piece of such a file. False when memory is out. */
+bool external_note_piece(External *x, ExternalPiece piece, Arena *arena);
+/* Makes room for them. The filler is floats of which no two are equal, so that nobody takes them for anything. */
+bool external_reserve_pieces(External *x);
+void *external_piece_at(const External *x, const ExternalPiece *piece); /* where it is written, and read */
 
 /* NULL when there is none. "./a" and "a" are the same location; nothing else in a location is treated as a path. x may
  * be NULL: no files. */

@@ -181,6 +181,24 @@ EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a
   keep(trainlet_artifacts_error(a));
   return to;
 }
+EXPORT(abi_artifacts_in_pieces) Status abi_artifacts_in_pieces(TrainletArtifacts *a, const char *location, size_t bytes) {
+  trainlet_artifacts_in_pieces(a, location, bytes);
+  return keep(trainlet_artifacts_error(a));
+}
+EXPORT(abi_artifacts_pieces) const char *abi_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes) {
+  const char *text = trainlet_artifacts_pieces(a, model, bytes);
+  keep(trainlet_artifacts_error(a));
+  return text;
+}
+EXPORT(abi_artifacts_piece) void *abi_artifacts_piece(TrainletArtifacts *a, int i) {
+  void *to = trainlet_artifacts_piece(a, i);
+  keep(trainlet_artifacts_error(a));
+  return to;
+}
+EXPORT(abi_artifacts_arrived) Status abi_artifacts_arrived(TrainletArtifacts *a, int i) {
+  trainlet_artifacts_arrived(a, i);
+  return keep(trainlet_artifacts_error(a));
+}
 EXPORT(abi_artifacts_constant)
 void *abi_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_artifacts_constant(a, name, type, rank, dims);

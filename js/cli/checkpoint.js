@@ -2,7 +2,7 @@
 
 import { compileEngine } from '../compile.js';
 import { Engine, instanceFor } from '../engine.js';
-import { copyExternal, readSource } from '../source.js';
+import { readExternal, readSource } from '../source.js';
 import { describeInfo } from '../tensor.js';
 
 /** @import { EngineOptions } from '../types.js' */
@@ -22,7 +22,7 @@ export async function engine() {
  */
 export async function describeCheckpoint(file, options) {
   const bytes = await readSource('checkpoint', file, {});
-  const contents = contentsOf(await engine(), bytes, copyExternal(options));
+  const contents = contentsOf(await engine(), bytes, await readExternal(options));
   return contents && linesOf(contents, bytes.length);
 }
 

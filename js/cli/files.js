@@ -46,9 +46,9 @@ export function ortFilesIn(directory) {
  * @param {string} model
  * @param {string[]} [files]
  */
-export async function externalDataOf(model, files = []) {
+export function externalDataOf(model, files = []) {
   const location = (/** @type {string} */ file) => path.relative(path.dirname(model), file).replaceAll(path.sep, '/');
-  return Object.fromEntries(await Promise.all(files.map(async (file) => [location(file), await readData(file)])));
+  return Object.fromEntries(files.map((file) => [location(file), pathToFileURL(file)]));
 }
 
 /** The bytes of a file, if it is one that ends. @param {string} file */

@@ -18,7 +18,7 @@ export const MODEL_OPTIONS = {
 
 /** @param {string} place a model, or what is trained @param {Values} values @returns {Promise<EngineOptions>} */
 export async function modelOptionsIn(place, values) {
-  const options = { externalData: await externalDataOf(place, values['external-data']) };
+  const options = { externalData: externalDataOf(place, values['external-data']) };
   if (!values.constant) return options;
   const inputs = await inputsAt(place, options);
   const constants = constantsIn(values.constant, inputs);

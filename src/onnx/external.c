@@ -8,9 +8,13 @@
 
 #include "onnx/parts.h"
 #include "shape.h"
+#include "wire.h"
 
 typedef struct Resolver {
   const External *external;
+  External *lists; /* of pieces, which are noted here and nothing else is done; else NULL */
+  const Onnx__GraphProto *graph; /* the model's own */
+  int next;                      /* piece, which lie in the order of the tensors */
   Arena *arena;
   Error *error;
 } Resolver;
@@ -54,6 +58,33 @@ static Status absent(Resolver *r, Title title, const char *location) {
   return r->error->status;
 }
 
+static Status out_of_memory(Resolver *r, Title title) {
+  return error_set(r->error, STATUS_OUT_OF_MEMORY, title.node, "out of memory for %s '%.128s'", title.what, title.name);
+}
+
+enum { LATE_LEAST = 1 << 16 };
+
+/* Shapes follow from small tensors and from whole numbers, so these come first. */
+static bool may_be_late(const Onnx__TensorProto *t, bool weight, size_t bytes) {
+  return weight && t->data_type == DTYPE_FLOAT32 && t->n_dims == 2 && bytes >= LATE_LEAST && bytes == bytes_of_dims(t);
+}
+
+static Status note_piece(Resolver *r, Title title, ExternalPiece piece) {
+  return external_note_piece(r->lists, piece, r->arena) ? STATUS_OK : out_of_memory(r, title);
+}
+
+static Status use_piece(Resolver *r, Title title, ExternalPiece wanted, Onnx__TensorProto *t) {
+  const ExternalPiece *p = r->next < r->external->piece_count ? &r->external->pieces[r->next++] : NULL;
+  bool same = p && p->file == wanted.file && p->offset == wanted.offset && p->bytes == wanted.bytes;
+  if (!same || !(p->late || p->here))
+    return error_set(r->error, STATUS_INVALID_ARGUMENT, title.node,
+                     "%s '%.100s' needs %zu bytes at offset %zu of '%.100s', a piece that was not given", title.what,
+                     title.name, wanted.bytes, wanted.offset, r->external->files[wanted.file].location);
+  t->has_raw_data = true;
+  t->raw_data = (ProtobufCBinaryData){p->bytes, external_piece_at(r->external, p)};
+  return STATUS_OK;
+}
+
 /* A number is only used where its type is aligned. */
 static Status use(Resolver *r, Title title, ExternalFile *file, size_t offset, size_t bytes, Onnx__TensorProto *t) {
   uint8_t *at = (uint8_t *)file->block.data + offset;
@@ -61,14 +92,13 @@ static Status use(Resolver *r, Title title, ExternalFile *file, size_t offset, s
   t->has_raw_data = true;
   t->raw_data = (ProtobufCBinaryData){bytes, at};
   if (!item || offset % item == 0) return file->in_place = true, STATUS_OK;
-  if (!(t->raw_data.data = arena_alloc(r->arena, bytes)))
-    return error_set(r->error, STATUS_OUT_OF_MEMORY, title.node, "out of memory for %s '%.128s'", title.what,
-                     title.name);
+  if (!(t->raw_data.data = arena_alloc(r->arena, bytes))) return out_of_memory(r, title);
   memcpy(t->raw_data.data, at, bytes);
   return STATUS_OK;
 }
 
-static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
+/* `weight`: an initializer of the model's own graph. */
+static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t, bool weight) {
   if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return STATUS_OK;
   const char *location = entry(t, "location"), *offset = entry(t, "offset"), *length = entry(t, "length");
   if (!location)
@@ -92,7 +122,10 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t) {
     return error_set(r->error, STATUS_INVALID_MODEL, title.node,
                      "%s '%.100s' wants %.24s bytes at offset %.24s of '%.100s', which has %zu bytes", title.what,
                      title.name, length, offset, location, file->bytes);
-  return use(r, title, file, start, bytes, t);
+  if (!file->in_pieces) return r->lists ? STATUS_OK : use(r, title, file, start, bytes, t);
+  ExternalPiece piece = {.file = (int)(file - r->external->files), .offset = start, .bytes = bytes};
+  piece.late = may_be_late(t, weight, bytes);
+  return r->lists ? note_piece(r, title, piece) : use_piece(r, title, piece, t);
 }
 
 static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g);
@@ -101,7 +134,8 @@ static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t c
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
       const Onnx__AttributeProto *a = nodes[i]->attribute[k];
-      if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t));
+      if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t,
+                                 false));
       if (a->g) TRY(resolve_graph(r, a->g));
     }
   return STATUS_OK;
@@ -110,19 +144,37 @@ static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t c
 static Status resolve_graph(Resolver *r, const Onnx__GraphProto *g) {
   for (size_t i = 0; g && i < g->n_initializer; i++) {
     const char *name = g->initializer[i]->name;
-    TRY(resolve_tensor(r, (Title){"initializer", name ? name : "", NULL}, g->initializer[i]));
+    TRY(resolve_tensor(r, (Title){"initializer", name ? name : "", NULL}, g->initializer[i], g == r->graph));
   }
   return g ? resolve_nodes(r, g->node, g->n_node) : STATUS_OK;
 }
 
-Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error) {
-  Resolver r = {external, arena, error};
-  TRY(resolve_graph(&r, model->graph));
+static Status resolve_model(Resolver *r, const Onnx__ModelProto *model) {
+  TRY(resolve_graph(r, model->graph));
   for (size_t i = 0; i < model->n_functions; i++)
-    TRY(resolve_nodes(&r, model->functions[i]->node, model->functions[i]->n_node));
+    TRY(resolve_nodes(r, model->functions[i]->node, model->functions[i]->n_node));
   for (size_t i = 0; i < model->n_training_info; i++) {
-    TRY(resolve_graph(&r, model->training_info[i]->initialization));
-    TRY(resolve_graph(&r, model->training_info[i]->algorithm));
+    TRY(resolve_graph(r, model->training_info[i]->initialization));
+    TRY(resolve_graph(r, model->training_info[i]->algorithm));
   }
   return STATUS_OK;
+}
+
+Status onnx_external_resolve(const Onnx__ModelProto *model, const External *external, Arena *arena, Error *error) {
+  Resolver r = {.external = external, .graph = model->graph, .arena = arena, .error = error};
+  return resolve_model(&r, model);
+}
+
+Status onnx_external_pieces(const uint8_t *bytes, size_t count, External *external, Arena *arena, Error *error) {
+  Arena parsed = {0};
+  const Onnx__ModelProto *model =
+      wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, &parsed, error);
+  Resolver r = {.external = external, .lists = external, .arena = arena, .error = error};
+  if (model) r.graph = model->graph;
+  Status status = model ? resolve_model(&r, model) : error->status;
+  arena_free(&parsed);
+  TRY(status);
+  return external_reserve_pieces(external)
+           ? STATUS_OK
+           : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the pieces of external data");
 }

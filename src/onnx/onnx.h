@@ -49,6 +49,9 @@ Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out
  * VALUE_STATE of g->inputs as inputs. */
 Status onnx_write(const Graph *g, bool types, Block *out, size_t *out_bytes);
 
+/* Notes the tensors of a model whose files of external data are given in pieces, and makes room for them. */
+Status onnx_external_pieces(const uint8_t *bytes, size_t count, External *external, Arena *arena, Error *error);
+
 /* ---- models that are not networks (optimizer models): their nodes as they are in the file ---- */
 
 typedef struct OnnxNode {

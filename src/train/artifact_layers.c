@@ -6,6 +6,8 @@
 #include "train/modules.h"
 
 PART(lora, lora_put);
+PART(quantize_choose, quantize_choose);
+PART(quantize_make, quantize_make);
 PART(quantize, quantize_put);
 
 /* Without requiresGrad the new layers train, and nothing else. */
@@ -58,8 +60,7 @@ const char *trainlet_artifacts_modules(TrainletArtifacts *a) {
   return artifacts_leave(a, done) == STATUS_OK ? p.text : NULL;
 }
 
-/* It takes parameters away, and others take their place. */
-Status artifacts_quantize(TrainletArtifacts *a) {
+Status artifacts_choose_quantized(TrainletArtifacts *a) {
   if (!a->quantize || a->has_quantized) return STATUS_OK;
   if (a->by_training_info || a->nominal)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "quantizeFrozen goes with %s",
@@ -67,8 +68,20 @@ Status artifacts_quantize(TrainletArtifacts *a) {
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(artifacts_choose(a, trained));
-  if (!part_quantize) return part_missing(&a->error, "quantizeFrozen");
+  if (!part_quantize_choose) return part_missing(&a->error, "quantizeFrozen");
+  a->quantizer =
+      part_quantize_choose(a->model, a->quantize, trained, &a->weights, a->without_weights, &a->building);
+  return a->quantizer ? STATUS_OK : a->error.status;
+}
+
+bool artifacts_quantize_now(TrainletArtifacts *a, const Value *v) {
+  return a->quantizer && part_quantize_make && part_quantize_make(a->quantizer, v);
+}
+
+/* It takes parameters away, and others take their place. */
+Status artifacts_quantize(TrainletArtifacts *a) {
+  if (!a->quantizer) return STATUS_OK;
   a->has_quantized = true;
-  TRY(part_quantize(a->model, a->quantize, trained, &a->weights, &a->building));
+  TRY(part_quantize ? part_quantize(a->quantizer) : part_missing(&a->error, "quantizeFrozen"));
   return weights_read(a->model, &a->building, &a->weights);
 }

@@ -440,7 +440,7 @@ static Status put_layers(TrainletArtifacts *a) {
                    "out of memory for what is put on the model; it must be loaded again");
 }
 
-static Status build(TrainletArtifacts *a) {
+Status artifacts_prepare(TrainletArtifacts *a) {
   if (!a->model)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
   if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
@@ -456,6 +456,12 @@ static Status build(TrainletArtifacts *a) {
   TRY(free_batch(a));
   TRY(artifacts_read_weights(a));
   TRY(artifacts_check_patterns(a));
+  return artifacts_choose_quantized(a);
+}
+
+static Status build(TrainletArtifacts *a) {
+  if (!a->prepared) TRY(artifacts_prepare(a));
+  TRY(artifacts_check_pieces(a));
   TRY(artifacts_quantize(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
@@ -473,6 +479,8 @@ void artifacts_forget_parts(TrainletArtifacts *a) {
     block_free(&a->bytes[i]);
     a->lengths[i] = 0;
   }
+  a->quantizer = NULL;
+  a->prepared = false;
   a->warnings = NULL;
   a->warned = a->warned_capacity = 0;
   arena_free(&a->building);
@@ -480,8 +488,9 @@ void artifacts_forget_parts(TrainletArtifacts *a) {
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {
   artifacts_enter(a);
-  artifacts_forget_parts(a);
+  if (!a->prepared) artifacts_forget_parts(a);
   Status status = build(a);
+  a->prepared = false;
   if (status != STATUS_OK || budget_missed()) artifacts_forget_parts(a);
   return artifacts_leave(a, status == STATUS_OK);
 }

@@ -34,6 +34,9 @@ struct TrainletArtifacts {
   bool has_lora; /* likewise */
   QuantizeKind quantize;
   bool has_quantized; /* likewise */
+  Quantizer *quantizer;
+  bool prepared; /* all that is done before the pieces of external data that are late has been done */
+  bool without_weights;
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal;    /* the checkpoint names the parameters without their values */
@@ -64,8 +67,16 @@ void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, 
 
 /* The head and the adapters that the options want; what trains of them is added to requires_grad. */
 Status artifacts_put_layers(TrainletArtifacts *a);
-/* The frozen weights as quantizeFrozen wants them, when all is known that artifacts_choose needs. */
+/* The frozen weights as quantizeFrozen wants them, when all is known that artifacts_choose needs: which ones; of one
+ * whose values have come, whether something else has taken its place; and all that is left. */
+Status artifacts_choose_quantized(TrainletArtifacts *a);
+bool artifacts_quantize_now(TrainletArtifacts *a, const Value *v);
 Status artifacts_quantize(TrainletArtifacts *a);
+
+/* All that comes before a build of a model whose weights may still be coming. */
+Status artifacts_prepare(TrainletArtifacts *a);
+/* Refuses to go on before all pieces of external data have come: then nothing stands on filler any more. */
+Status artifacts_check_pieces(TrainletArtifacts *a);
 /* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
 Status artifacts_read_weights(TrainletArtifacts *a);
 /* Which of the model's values are parameters that train (trainable.c). */

@@ -29,12 +29,13 @@ typedef struct Use {
   Value *wide;              /* what these are as float32 */
 } Use;
 
-typedef struct Quantizer {
+struct Quantizer {
   Graph *g;
   QuantizeKind kind;
+  bool nominal;
   Use *uses; /* by index of a value of the model as it was */
   int count;
-} Quantizer;
+};
 
 static Status out_of_memory(const Quantizer *q) {
   return error_set(q->g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights");
@@ -118,7 +119,7 @@ static bool choose(const Quantizer *q, const bool *trained, const Weights *weigh
 static Value *parameter(const Quantizer *q, const Value *w, const char *end, DType type, Shape shape, void **data) {
   Graph *g = q->g;
   const char *name = graph_fresh_name(g, arena_print(g->arena, "%s%s", w->name, end));
-  *data = arena_alloc(g->arena, shape_elements(&shape) * dtype_bytes(type));
+  *data = q->nominal ? w->data : arena_alloc(g->arena, shape_elements(&shape) * dtype_bytes(type));
   Value *v = name && *data ? graph_constant(g, name, type, &shape, *data) : NULL;
   if (v) v->initializer = v->quantized = true;
   return v;
@@ -131,7 +132,7 @@ static Status make_int8(const Quantizer *q, const Value *w, Use *use) {
   use->q = parameter(q, w, "_quantized", DTYPE_INT8, shape, &numbers);
   use->scale = parameter(q, w, "_scale", DTYPE_FLOAT32, SHAPE(shape.dim[use->axis]), &scales);
   if (!use->q || !use->scale) return out_of_memory(q);
-  quantized_int8(w->data, (size_t)shape.dim[0], (size_t)shape.dim[1], use->axis, numbers, scales);
+  if (!q->nominal) quantized_int8(w->data, (size_t)shape.dim[0], (size_t)shape.dim[1], use->axis, numbers, scales);
   return STATUS_OK;
 }
 
@@ -144,8 +145,9 @@ static Status make_int4(const Quantizer *q, const Value *w, Use *use) {
   use->scale = parameter(q, w, "_scales", DTYPE_FLOAT32, SHAPE(rows, blocks), &scales);
   use->point = parameter(q, w, "_zero_points", DTYPE_UINT8, SHAPE(rows, (blocks + 1) / 2), &points);
   if (!use->q || !use->scale || !use->point) return out_of_memory(q);
-  quantized_int4(w->data, (size_t)rows, (size_t)depth, use->axis ? 1 : row_length, use->axis ? row_length : 1, numbers,
-                 scales, points);
+  if (!q->nominal)
+    quantized_int4(w->data, (size_t)rows, (size_t)depth, use->axis ? 1 : row_length, use->axis ? row_length : 1,
+                   numbers, scales, points);
   return STATUS_OK;
 }
 
@@ -153,7 +155,7 @@ static Status make_halves(const Quantizer *q, const Value *w, Use *use) {
   void *data;
   const float *x = w->data;
   if (!(use->q = parameter(q, w, "_float16", DTYPE_FLOAT16, w->shape, &data))) return out_of_memory(q);
-  for (size_t i = 0; i < shape_elements(&w->shape); i++) ((uint16_t *)data)[i] = half_of_double((double)x[i]);
+  for (size_t i = 0; !q->nominal && i < shape_elements(&w->shape); i++) ((uint16_t *)data)[i] = half_of_double((double)x[i]);
   return STATUS_OK;
 }
 
@@ -238,19 +240,37 @@ static Status rewrite_all(const Quantizer *q) {
   return g->error->status;
 }
 
-Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, Arena *arena) {
-  Quantizer q = {g, kind, ARENA_ARRAY(arena, Use, g->value_count), g->value_count};
-  if (!q.uses) return out_of_memory(&q);
-  note_all(&q);
-  if (!choose(&q, trained, weights))
-    return error_set(
-        g->error, STATUS_INVALID_ARGUMENT, NULL,
-        "quantizeFrozen: no frozen float32 weight is read by products (MatMul, Gemm) and look-ups (Gather) "
-        "alone");
-  for (int i = 0; i < q.count; i++)
-    if (q.uses[i].chosen) TRY(make(&q, g->values[i], &q.uses[i]));
-  TRY(rewrite_all(&q));
-  for (int i = 0; i < q.count; i++)
-    if (q.uses[i].chosen) g->values[i]->kind = VALUE_NODE; /* which nobody makes or reads: it is not written */
+Quantizer *quantize_choose(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, bool nominal,
+                           Arena *arena) {
+  Quantizer *q = ARENA_NEW(arena, Quantizer);
+  Use *uses = ARENA_ARRAY(arena, Use, g->value_count);
+  if (!q || !uses)
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights"), NULL;
+  *q = (Quantizer){g, kind, nominal, uses, g->value_count};
+  note_all(q);
+  if (choose(q, trained, weights)) return q;
+  error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
+            "quantizeFrozen: no frozen float32 weight is read by products (MatMul, Gemm) and look-ups (Gather) alone");
+  return NULL;
+}
+
+/* What could not be seen before its values came. */
+static bool stays_wide(const Quantizer *q, const Value *v) {
+  return weights_infinite(v) || (q->kind == QUANTIZE_FLOAT16 && !fits_halves(v));
+}
+
+bool quantize_make(Quantizer *q, const Value *v) {
+  Use *use = v->index < q->count && q->uses[v->index].chosen ? &q->uses[v->index] : NULL;
+  if (!use || (use->chosen = !stays_wide(q, v)) == false) return false;
+  return make(q, v, use) == STATUS_OK;
+}
+
+Status quantize_put(Quantizer *q) {
+  Graph *g = q->g;
+  for (int i = 0; i < q->count; i++)
+    if (q->uses[i].chosen && !q->uses[i].q) TRY(make(q, g->values[i], &q->uses[i]));
+  TRY(rewrite_all(q));
+  for (int i = 0; i < q->count; i++)
+    if (q->uses[i].chosen) g->values[i]->kind = VALUE_NODE; /* which nobody makes or reads: it is not written */
   return STATUS_OK;
 }

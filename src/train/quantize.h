@@ -13,7 +13,15 @@ typedef enum QuantizeKind { QUANTIZE_NONE, QUANTIZE_INT8, QUANTIZE_INT4, QUANTIZ
 /* "int8", "int4" or "float16"; QUANTIZE_NONE for another name. */
 QuantizeKind quantize_named(const char *name);
 
-/* Changes the model g, whose parameters are read as `weights` says; what is `trained`, by index of a value, stays as it
- * is, and so do tables that no layer learns, as the cosines of a rotary embedding. Refuses a model in which nothing is
- * left. */
-Status quantize_put(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, Arena *arena);
+typedef struct Quantizer Quantizer;
+
+/* Chooses weights of the model g, whose parameters are read as `weights` says; what is `trained`, by index of a value,
+ * stays as it is, and so do tables that no layer learns, as the cosines of a rotary embedding. Refuses a model in which
+ * nothing is left (NULL). `nominal`: no value is ever read or made. */
+Quantizer *quantize_choose(Graph *g, QuantizeKind kind, const bool *trained, const Weights *weights, bool nominal,
+                           Arena *arena);
+/* v, whose values have come now: makes what takes its place, and says so; false where it stays, or when memory is out
+ * (the graph's error). */
+bool quantize_make(Quantizer *q, const Value *v);
+/* Makes what is not made yet, and changes the model. */
+Status quantize_put(Quantizer *q);

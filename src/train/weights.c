@@ -171,7 +171,7 @@ static void read_nodes(Reader *r) {
   }
 }
 
-static bool is_infinite(const Value *v) {
+bool weights_infinite(const Value *v) {
   const float *x = v->data;
   size_t count = shape_elements(&v->shape), finite = 0;
   for (size_t i = 0; i < count; i++) finite += isfinite(x[i]) != 0;
@@ -191,7 +191,7 @@ Status weights_read(Graph *m, Arena *arena, Weights *out) {
   for (int i = 0; i < count && !arena->failed; i++) {
     r.alone[i] = m->values[i]->kind == VALUE_CONSTANT;
     const Value *v = m->values[i];
-    out->infinite[i] = mode_is_parameter(v) && !v->quantized && is_infinite(v);
+    out->infinite[i] = mode_is_parameter(v) && !v->quantized && weights_infinite(v);
   }
   for (int i = 0; i < m->node_count && !arena->failed; i++) place(&r, m->nodes[i]);
   r.whole = NULL;

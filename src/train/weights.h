@@ -28,6 +28,7 @@ typedef struct Weights {
   bool *infinite; /* of each parameter: not all of its values are finite */
 } Weights;
 
+bool weights_infinite(const Value *v); /* of floats: not all of its values are finite */
 bool weights_says(const Op *op); /* whether it says that a layer learns any of its inputs */
 /* Of model m, whose running statistics have been marked. */
 Status weights_read(Graph *m, Arena *arena, Weights *out);

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { packConstants } from '../../engine-options.js';
-import { copyExternal, readSource } from '../../source.js';
+import { readExternal, readSource } from '../../source.js';
 import { artifactsIn, checkTraining, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
 import { constantsIn, inputsAt, noInput, pairsIn } from '../model-options.js';
 import { UsageError } from '../run-main.js';
@@ -125,13 +125,13 @@ async function subjectsAt(places, { 'external-data': files, constant = [] }) {
   const unbound = new Set(Object.keys(pairsIn(constant)));
   const all = [];
   for (const place of places) {
-    const externalData = await externalDataOf(place, files);
+    const externalData = externalDataOf(place, files);
     const inputs = constant.length ? await inputsAt(place, { externalData }) : [];
     const constants = constantsIn(constant, inputs);
     for (const name of Object.keys(constants)) unbound.delete(name);
     all.push(...inputs);
     subjects.push({
-      ...(await subjectAt(place, copyExternal({ externalData }))),
+      ...(await subjectAt(place, await readExternal({ externalData }))),
       constants: packConstants({ constants }),
     });
   }

@@ -1,0 +1,145 @@
+/**
+ * External data that is never in memory as a whole: the engine says which bytes it needs, and is handed one tensor after
+ * the other, read from where they lie.
+ */
+
+/** @import { Client } from './client.js' */
+/** @import { EngineOptions, Source } from './types.js' */
+/** @import { Protocol } from './protocol.js' */
+/**
+ * @typedef {{ bytes: number, read: (from: number, bytes: number) => Promise<Uint8Array<ArrayBuffer>>,
+ *   close?: () => Promise<void> }} Ranges
+ * @typedef {Pick<typeof import('./errors.js'), 'checkSignal' | 'sentenceOf' | 'TrainletError'> &
+ *   Pick<typeof import('./platform.js'), 'isNode' | 'locate' | 'nodeModule'> &
+ *   Pick<typeof import('./source.js'), 'readSource'>} Tools handed over, so that bundlers leave these files where they are
+ */
+
+/** Bytes that are asked for and handed over at once. */
+const AT_ONCE = 2 ** 23;
+
+/**
+ * Hands a model over and all that it needs of `files`.
+ * @param {Client} client
+ * @param {NonNullable<Protocol['artifacts']['in']>} asked
+ * @param {Readonly<Record<string, Source>>} files
+ * @param {EngineOptions} options
+ * @param {Tools} tools
+ */
+export async function hand(client, asked, files, options, tools) {
+  /** @type {Map<string, Ranges>} */
+  const open = new Map();
+  try {
+    for (const [location, source] of Object.entries(files))
+      open.set(location, await told(location, source, options, tools, () => rangesOf(location, source, options, tools)));
+    const inPieces = [...open].map(([location, { bytes }]) => ({ location, bytes }));
+    const pieces = await client.ask('pieces', { ...asked, inPieces });
+    const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
+    let loadedBytes = 0;
+    for (const { location, offset, bytes, index } of inOrder(pieces)) {
+      const file = /** @type {Ranges} */ (open.get(plain(location)) ?? open.get(`./${plain(location)}`));
+      for (let from = 0; from < bytes || (bytes === 0 && from === 0); from += AT_ONCE) {
+        const count = Math.min(AT_ONCE, bytes - from);
+        const some = await told(location, files[location], options, tools, () => file.read(offset + from, count));
+        await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
+        loadedBytes += count;
+        options.onProgress?.({ source: location, loadedBytes, totalBytes });
+      }
+    }
+  } finally {
+    for (const { close } of open.values()) await close?.();
+  }
+}
+
+/** @param {string} location */
+const plain = (location) => location.replace(/^\.\//, '');
+
+/** Those that the model is read with first; each kind as it lies. @param {Protocol['pieces']['out']} pieces */
+function inOrder(pieces) {
+  const numbered = pieces.map((piece, index) => ({ ...piece, index }));
+  return numbered.sort((a, b) => Number(a.late) - Number(b.late) || a.offset - b.offset);
+}
+
+/**
+ * @template T
+ * @param {string} location @param {Source} source @param {EngineOptions} options @param {Tools} tools
+ * @param {() => Promise<T>} work
+ */
+async function told(location, source, { signal }, { checkSignal, sentenceOf, TrainletError }, work) {
+  checkSignal(signal);
+  try {
+    return await work();
+  } catch (error) {
+    checkSignal(signal);
+    if (error instanceof TrainletError) throw error;
+    const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
+    const message = `externalData['${location}'] could not be loaded${from}: ${sentenceOf(error)}`;
+    throw new TrainletError('source-unreadable', message, { cause: error });
+  }
+}
+
+/**
+ * @param {string} location @param {Source} source @param {EngineOptions} options @param {Tools} tools
+ * @returns {Promise<Ranges>}
+ */
+async function rangesOf(location, source, options, tools) {
+  if (source instanceof Blob) return ofBlob(source);
+  if (source instanceof Response) return ofBlob(await blobOf(source));
+  if (typeof source === 'string' && source.startsWith('indexeddb:'))
+    return ofBlob(new Blob([await tools.readSource(location, source, { ...options, integrity: {} })]));
+  const url = await tools.locate(/** @type {string | URL} */ (source));
+  if (tools.isNode && url.protocol === 'file:') return await ofFile(url, tools);
+  return await ofServer(url, options);
+}
+
+/** Which browsers keep out of the page's memory. @param {Blob} blob @returns {Ranges} */
+const ofBlob = (blob) => ({
+  bytes: blob.size,
+  read: async (from, bytes) => new Uint8Array(await blob.slice(from, from + bytes).arrayBuffer()),
+});
+
+/** @param {Response} response */
+async function blobOf(response) {
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  return await response.blob();
+}
+
+/** @param {URL} url @param {Tools} tools @returns {Promise<Ranges>} */
+async function ofFile(url, { nodeModule }) {
+  const { open } = await nodeModule('fs/promises');
+  const file = await open(url);
+  const { size } = await file.stat();
+  return {
+    bytes: size,
+    close: () => file.close(),
+    async read(from, bytes) {
+      const some = new Uint8Array(bytes);
+      for (let at = 0; at < bytes; ) {
+        const { bytesRead } = await file.read(some, at, bytes - at, from + at);
+        if (!bytesRead) throw new Error('it became shorter while it was read');
+        at += bytesRead;
+      }
+      return some;
+    },
+  };
+}
+
+/** A server that gives no ranges gives all of it. @param {URL} url @param {EngineOptions} options @returns {Promise<Ranges>} */
+async function ofServer(url, { signal }) {
+  const ask = (/** @type {number} */ from, /** @type {number} */ to) =>
+    fetch(url, { signal, headers: { range: `bytes=${from}-${to}` } });
+  const first = await ask(0, 0);
+  const [, total] = /\/(\d+)$/.exec(first.headers.get('content-range') ?? '') ?? [];
+  if (first.status !== 206 || !total) return ofBlob(await blobOf(first));
+  await first.arrayBuffer();
+  return {
+    bytes: Number(total),
+    async read(from, bytes) {
+      if (!bytes) return new Uint8Array();
+      const response = await ask(from, from + bytes - 1);
+      if (response.status !== 206) throw new Error(`HTTP ${response.status} to a range of bytes`);
+      const some = new Uint8Array(await response.arrayBuffer());
+      if (some.length !== bytes) throw new Error(`a range of ${bytes} bytes came with ${some.length}`);
+      return some;
+    },
+  };
+}

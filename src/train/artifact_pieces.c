@@ -1,0 +1,96 @@
+/* Artifacts of a model whose external data comes in pieces, so that large weights are never there all at once.
+ *
+ *   pieces ─▶ the small ones ─ load ─▶ model on filler ─ prepare ─▶ each of the late: quantized, or kept ─▶ build
+ */
+#include <string.h>
+
+#include "printer.h"
+#include "train/artifacts.h"
+
+bool trainlet_artifacts_in_pieces(TrainletArtifacts *a, const char *location, size_t bytes) {
+  artifacts_enter(a);
+  bool done = external_add_in_pieces(&a->external, location, bytes, &a->arena);
+  return artifacts_leave(a, done) == STATUS_OK;
+}
+
+static const char *pieces_text(TrainletArtifacts *a) {
+  const External *x = &a->external;
+  Printer p = printer_new(&a->building);
+  printer_put(&p, "[");
+  for (int i = 0; i < x->piece_count; i++) {
+    const ExternalPiece *piece = &x->pieces[i];
+    printer_put(&p, i ? ",{" : "{"), printer_key(&p, "location");
+    printer_string(&p, x->files[piece->file].location);
+    printer_print(&p, ",\"offset\":%zu,\"bytes\":%zu,\"late\":%s}", piece->offset, piece->bytes,
+                  piece->late ? "true" : "false");
+  }
+  printer_put(&p, "]");
+  return p.text;
+}
+
+const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes) {
+  artifacts_enter(a);
+  artifacts_forget_parts(a);
+  bool done = onnx_external_pieces(model, bytes, &a->external, &a->arena, &a->error) == STATUS_OK;
+  const char *text = done ? pieces_text(a) : NULL;
+  return artifacts_leave(a, text) == STATUS_OK ? text : NULL;
+}
+
+static ExternalPiece *piece_of(TrainletArtifacts *a, int i) {
+  if (i >= 0 && i < a->external.piece_count) return &a->external.pieces[i];
+  error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no piece %d of external data, there are %d", i,
+            a->external.piece_count);
+  return NULL;
+}
+
+/* Before the first one that is late, all is done for which its values are not needed. */
+static Status make_way(TrainletArtifacts *a, const ExternalPiece *piece) {
+  if (!piece->late || a->prepared) return STATUS_OK;
+  if (a->by_training_info)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "external data in pieces goes with a loss of its own: give the file whole");
+  artifacts_forget_parts(a);
+  TRY(artifacts_prepare(a));
+  a->prepared = true;
+  return STATUS_OK;
+}
+
+void *trainlet_artifacts_piece(TrainletArtifacts *a, int i) {
+  artifacts_enter(a);
+  const ExternalPiece *piece = piece_of(a, i);
+  bool done = piece && make_way(a, piece) == STATUS_OK;
+  return artifacts_leave(a, done) == STATUS_OK ? external_piece_at(&a->external, piece) : NULL;
+}
+
+/* All values that stood on its filler become quantized, or have memory of their own, one for all. */
+static Status settle_piece(TrainletArtifacts *a, const ExternalPiece *piece) {
+  void *filler = external_piece_at(&a->external, piece), *own = NULL;
+  for (int i = 0; i < a->model->value_count; i++) {
+    Value *v = a->model->values[i];
+    if (v->data != filler || artifacts_quantize_now(a, v)) continue;
+    TRY(a->error.status);
+    if (!own && (own = arena_alloc(&a->parsed, piece->bytes))) memcpy(own, filler, piece->bytes);
+    if (!(v->data = own))
+      return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for '%.128s'", v->name);
+  }
+  return a->error.status;
+}
+
+Status trainlet_artifacts_arrived(TrainletArtifacts *a, int i) {
+  artifacts_enter(a);
+  ExternalPiece *piece = piece_of(a, i);
+  bool done = piece && (!piece->late || (a->prepared && settle_piece(a, piece) == STATUS_OK));
+  if (done) piece->here = true;
+  return artifacts_leave(a, done);
+}
+
+Status artifacts_check_pieces(TrainletArtifacts *a) {
+  External *x = &a->external;
+  for (int i = 0; i < x->piece_count; i++)
+    if (!x->pieces[i].here && !a->without_weights)
+      return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                       "the %zu bytes at offset %zu of '%.128s' have not come", x->pieces[i].bytes, x->pieces[i].offset,
+                       x->files[x->pieces[i].file].location);
+  if (!a->without_weights) block_free(&x->landing);
+  return STATUS_OK;
+}
