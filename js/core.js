@@ -1,6 +1,6 @@
 /** What an engine is asked, over the exports of wasm/abi.c: each method of the protocol. */
 
-import { checkBytes, Engine, instanceFor } from './engine.js';
+import { checkBytes, Engine, instanceFor, letGo } from './engine.js';
 import { invalid, TrainletError } from './errors.js';
 import { sizeOf } from './tensor.js';
 
@@ -100,8 +100,10 @@ export class Core {
     const builder = /** @type {Builder} */ (this.#builder);
     const piece = builder.pieces[index];
     if (piece.late) this.#loadModel(builder);
+    const to = from + bytes.length;
     this.#engine.write(this.#engine.pointer('abi_artifacts_piece', builder.at, index) + from, bytes);
-    if (from + bytes.length === piece.bytes) this.#engine.run('abi_artifacts_arrived', builder.at, index);
+    letGo(bytes);
+    if (to === piece.bytes) this.#engine.run('abi_artifacts_arrived', builder.at, index);
   }
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
@@ -154,13 +156,11 @@ export class Core {
     this.#call('limit', maxMemoryBytes);
     this.#engine.takeExternal('abi_session_external', this.#session, external);
     if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
-    for (const { which, bytes } of parts)
-      this.#run(
-        'load',
-        this.#engine.constants.artifacts[which],
-        this.#engine.place('abi_session_file', this.#session, bytes),
-        bytes.length,
-      );
+    for (const { which, bytes } of parts) {
+      const { length } = bytes;
+      const at = this.#engine.place('abi_session_file', this.#session, bytes);
+      this.#run('load', this.#engine.constants.artifacts[which], at, length);
+    }
   }
 
   /** @param {Protocol['compact']['in']} args */

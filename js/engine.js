@@ -21,6 +21,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const KEPT_BYTES = 1 << 20;
 const KEPT_SCRATCH_BYTES = 1 << 16;
 const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
 
@@ -63,11 +64,12 @@ export class Engine {
       checkFits(`externalData['${location}']`, bytes.length);
       const at = this.pointer(name, owner, location, bytes.length);
       this.write(at, bytes);
+      letGo(bytes);
     }
   }
 
   /**
-   * Puts a file where the engine reads it in place.
+   * Puts a file where the engine reads it in place, and lets go of it here.
    * @param {string} name
    * @param {number} owner
    * @param {Uint8Array} bytes
@@ -76,6 +78,7 @@ export class Engine {
     checkFits('a file', bytes.length);
     const at = this.pointer(name, owner, bytes.length);
     this.write(at, bytes);
+    letGo(bytes);
     return at;
   }
 
@@ -403,6 +406,11 @@ const FLOATS = new Set([
 
 /** Firefox's engine: no other has this class. */
 const isSpiderMonkey = 'InternalError' in globalThis;
+
+/** Bytes that the engine has now: where they are many, garbage is collected too late. @param {Uint8Array} bytes */
+export function letGo({ buffer }) {
+  if (buffer.byteLength > KEPT_BYTES) /** @type {any} */ (buffer).transfer?.(0);
+}
 
 /** @param {string} what @param {number} bytes */
 function checkFits(what, bytes) {

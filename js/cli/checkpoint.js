@@ -22,8 +22,9 @@ export async function engine() {
  */
 export async function describeCheckpoint(file, options) {
   const bytes = await readSource('checkpoint', file, {});
+  const { length } = bytes;
   const contents = contentsOf(await engine(), bytes, await readExternal(options));
-  return contents && linesOf(contents, bytes.length);
+  return contents && linesOf(contents, length);
 }
 
 /**
@@ -35,11 +36,12 @@ export async function describeCheckpoint(file, options) {
  */
 function contentsOf(from, bytes, external) {
   const session = from.pointer('abi_session_new');
+  const { length } = bytes;
   const at = from.place('abi_session_file', session, bytes);
-  const writer = from.call('abi_checkpoint_writer', at, bytes.length);
+  const writer = from.call('abi_checkpoint_writer', at, length);
   if (!writer) return undefined;
   from.takeExternal('abi_session_external', session, external);
-  from.run('abi_session_load', session, from.constants.artifacts.checkpoint, at, bytes.length);
+  from.run('abi_session_load', session, from.constants.artifacts.checkpoint, at, length);
   return { writer: from.text(writer), ...from.json('abi_session_checkpoint', session) };
 }
 

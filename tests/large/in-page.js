@@ -1,38 +1,41 @@
 // In a page: a language model's weights come one after the other and stay in 4 bits, adapters train, and it generates.
-// `window.told` is what happens, as it does.
+// What happens is told to the server, as it does.
 import * as trainlet from '../../js/index.js';
 
 const VOCABULARY = 49152;
-const VERY_SMALL = 8;
-window.told = [];
-const tell = (what, more) => window.told.push({ what, at: performance.now(), ...more });
+const PROMPT = 8;
+
+const tell = (what, more) =>
+  fetch('/talk/told', { method: 'POST', body: JSON.stringify({ what, at: performance.now(), ...more }) });
 
 /** What has a rule that can be learned: each token is the one before it and a fixed number. */
-const tokens = (from, count) => BigInt64Array.from({ length: count }, (_, i) => BigInt(((from + i) * 7919) % VOCABULARY));
+const tokens = (from, count) =>
+  BigInt64Array.from({ length: count }, (_, i) => BigInt(((from + i) * 7919) % VOCABULARY));
 
-/** @param {{ model: string, data: string, length: number, steps: number, quantizeFrozen: 'int4' }} options */
-window.learn = async ({ model, data, length, steps, quantizeFrozen }) => {
-  const engine = { threads: 1 };
-  const artifacts = await trainlet.generateArtifacts(model, {
+async function learn({ length, steps, quantizeFrozen, ...engine }) {
+  await tell('begin');
+  const artifacts = await trainlet.generateArtifacts('/talk/model.onnx', {
     ...engine,
-    externalData: { 'model.onnx.data': data },
+    externalData: { 'model.onnx.data': '/talk/model.onnx.data' },
     loss: { type: 'cross-entropy', axis: -1 },
     optimizer: { type: 'adamw', lr: 2e-4 },
     lora: { r: 8, alpha: 16 },
     quantizeFrozen,
   });
-  tell('artifacts', { bytes: artifacts.checkpointState.length });
+  await tell('artifacts', { checkpointBytes: artifacts.checkpointState.length });
   const session = await trainlet.TrainingSession.create(artifacts, engine);
   for (const name of Object.keys(artifacts)) delete artifacts[name];
-  tell('session');
+  await tell('session');
   const tensor = (from) => new trainlet.Tensor('int64', tokens(from, length), [1, length]);
   for (let i = 0; i < steps; i++) {
     const { loss } = await session.step({ input_ids: tensor(0), labels: tensor(1) });
-    tell('step', { loss });
+    await tell('step', { loss });
   }
-  const { ids } = await trainlet.generate(session, [...tokens(0, VERY_SMALL)].map(Number), { maxTokens: 20 });
-  tell('generated', { tokens: ids.length });
-  const plan = await session.getMemoryPlan();
-  await session.release();
-  return plan;
-};
+  const { ids } = await trainlet.generate(session, [...tokens(0, PROMPT)].map(Number), { maxTokens: 20 });
+  await tell('generate', { tokens: ids.length });
+  const { stateBytes, arenaBytes, takenBytes } = await session.getMemoryPlan();
+  await tell('end', { stateBytes, arenaBytes, takenBytes });
+}
+
+const options = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+await learn(options).catch((error) => tell('end', { error: String(error) }));

@@ -1,111 +1,122 @@
 // A language model of 135 M parameters in a tab of Chromium: in 4 bits, with adapters that train, and what the tab takes.
-import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
-import { loadavg } from 'node:os';
+// No debugger is attached: it would keep what the page loads.
+import { spawn } from 'node:child_process';
+import { createReadStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root } from '../../wasm/tools.mjs';
+import { root, runMain } from '../../wasm/tools.mjs';
 import { openRepository } from '../browser/repository.js';
-import { launch } from '../browser/visitor.js';
-
-const HELP = `npm run large -- [options]    a language model of 135 M parameters in a tab of Chromium
-  --model FOLDER   what tests/large/make.py has written (build/large)
-  --length N       tokens of a step (128)
-  --steps N        how many (5)
-  --quantize KIND  int8, int4 or float16 (int4)
-  --help
-It prints what takes how long, and ends with 1 where the tab's process takes more than ${700} MB of its own.`;
+import { OPTIONS } from '../browser/visitor.js';
 
 const MOST_MB = 700;
 const EVERY_MS = 50;
+const HELP = `npm run large -- [options]    a language model of 135 M parameters in a tab of Chromium
+  --model FOLDER     what tests/large/make.py has written (build/large)
+  --length N         tokens of a step (128)
+  --steps N          how many (5)
+  --quantize KIND    int8, int4 or float16 (int4)
+  --threads N        of the engine (1)
+  --help
+It prints what takes how long, and ends with 1 where the tab's process takes more than ${MOST_MB} MB of its own.`;
 
-/** The tab's process: what it holds of its own, in MB, and the most it has held. */
-async function watchTab(browser) {
-  const session = await browser.newBrowserCDPSession();
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-  await session.detach();
-  const pids = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
-  const own = (pid) => Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1000;
-  const tab = { now: 0, most: 0 };
-  const look = () => {
-    tab.now = Math.max(...pids.map(own));
-    tab.most = Math.max(tab.most, tab.now);
-  };
-  look();
-  const timer = setInterval(look, EVERY_MS);
-  return { tab, end: () => clearInterval(timer) };
+const string = (value) => ({ type: 'string', default: value });
+const OPTION = {
+  model: string(join(root, 'build/large')),
+  length: string('128'),
+  steps: string('5'),
+  quantize: string('int4'),
+  threads: string('1'),
+  help: { type: 'boolean' },
+};
+
+const textOf = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
+};
+
+/** What the processes of tabs of this profile hold of their own, in MB: the largest of them. */
+function residentMB(profile) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const tabs = pids.filter((pid) => {
+    const line = textOf(`/proc/${pid}/cmdline`);
+    return line.includes('--type=renderer') && line.includes(profile);
+  });
+  const own = tabs.map((pid) => Number(/^RssAnon:\s+(\d+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0));
+  return Math.max(0, ...own) * 1024e-6;
 }
 
-/** The files of a folder, by ranges where they are asked for. */
-function filesOf(folder) {
-  return (request, response) => {
-    const file = join(folder, request.url.split('/').pop());
-    if (!existsSync(file)) return response.writeHead(404).end();
-    const { size } = statSync(file);
-    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
-    if (from === undefined)
-      return createReadStream(file).pipe(response.writeHead(200, { 'content-length': size, 'cache-control': 'no-store' }));
-    const headers = { 'content-range': `bytes ${from}-${to}/${size}`, 'content-length': to - from + 1, 'cache-control': 'no-store' };
-    createReadStream(file, { start: Number(from), end: Number(to) }).pipe(response.writeHead(206, headers));
-  };
-}
+/** The files of a folder, by ranges where they are asked for; what the page tells goes to `hear`. */
+const talk = (folder, hear) => (request, response) => {
+  const name = request.url.split('/').pop();
+  if (name === 'told') {
+    request.setEncoding('utf8').on('data', (text) => hear(JSON.parse(text)));
+    return response.writeHead(204).end();
+  }
+  const file = join(folder, name);
+  if (!existsSync(file)) return response.writeHead(404).end();
+  const { size } = statSync(file);
+  const [, from = 0, to = size - 1] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '')?.map(Number) ?? [];
+  const isPart = Boolean(request.headers.range);
+  response.writeHead(isPart ? 206 : 200, {
+    'content-length': to - from + 1,
+    'cache-control': 'no-store',
+    ...(isPart && { 'content-range': `bytes ${from}-${to}/${size}` }),
+  });
+  createReadStream(file, { start: from, end: to }).pipe(response);
+};
 
 async function main() {
-  const string = (value) => ({ type: 'string', default: value });
-  const { values } = parseArgs({
-    options: {
-      model: string(join(root, 'build/large')),
-      length: string('128'),
-      steps: string('5'),
-      quantize: string('int4'),
-      help: { type: 'boolean' },
-    },
-  });
+  const { values } = parseArgs({ options: OPTION });
   if (values.help) return console.log(HELP);
   if (!existsSync(join(values.model, 'model.onnx.data')))
     throw new Error(`${values.model} has no model: build/venv/bin/python tests/large/make.py ${values.model} writes it`);
-  const site = await openRepository({ script: 'import "./tests/large/in-page.js";', talk: filesOf(values.model) });
-  const browser = await launch();
+  const profile = mkdtempSync(join(tmpdir(), 'trainlet-large-'));
+  const memory = { now: 0, most: 0 };
+  let [before, end] = [0, (_) => {}];
+  const ended = new Promise((resolve) => {
+    end = resolve;
+  });
+  const hear = ({ what, at, ...more }) => {
+    if (what === 'end') return end(more);
+    const { now, most } = memory;
+    const took = what === 'begin' ? '' : `${((at - before) / 1000).toFixed(2)} s, `;
+    console.log(`${what}: ${took}the tab has ${now.toFixed(0)} MB, so far at most ${most.toFixed(0)}`, more);
+    before = at;
+  };
+  const site = await openRepository({ script: 'import "./tests/large/in-page.js";', talk: talk(values.model, hear) });
+  const asked = {
+    length: Number(values.length),
+    steps: Number(values.steps),
+    quantizeFrozen: values.quantize,
+    threads: Number(values.threads),
+  };
+  const url = `${site.url('isolated')}#${encodeURIComponent(JSON.stringify(asked))}`;
+  const browser = spawn(OPTIONS.executablePath, [...OPTIONS.args, '--headless=new', `--user-data-dir=${profile}`, url], {
+    stdio: 'ignore',
+  });
+  const timer = setInterval(() => {
+    memory.now = residentMB(profile);
+    memory.most = Math.max(memory.most, memory.now);
+  }, EVERY_MS);
   try {
-    const page = await browser.newPage();
-    await page.goto(site.url('plain'));
-    await page.waitForFunction(() => window.learn);
-    const { tab, end } = await watchTab(browser);
-    const begun = tab.now;
-    const learning = page.evaluate((options) => window.learn(options), {
-      model: '/talk/model.onnx',
-      data: '/talk/model.onnx.data',
-      length: Number(values.length),
-      steps: Number(values.steps),
-      quantizeFrozen: values.quantize,
-    });
-    let over = false;
-    const finish = () => {
-      over = true;
-    };
-    learning.then(finish, finish);
-    let seen = 0, before = await page.evaluate(() => performance.now());
-    const tell = async () => {
-      const told = await page.evaluate((from) => window.told.slice(from), seen);
-      for (const { what, at, ...more } of told) {
-        console.log(`${what}: ${((at - before) / 1000).toFixed(1)} s, the tab has ${tab.now.toFixed(0)} MB, at most ${tab.most.toFixed(0)}; ${JSON.stringify(more)}`);
-        before = at;
-      }
-      seen += told.length;
-    };
-    while (!over) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      await tell();
-    }
-    const plan = await learning;
-    await tell();
-    end();
-    console.log(`the engine counts ${(plan.takenBytes / 1e6).toFixed(0)} MB: ${(plan.stateBytes / 1e6).toFixed(0)} of state, ${(plan.arenaBytes / 1e6).toFixed(0)} of a step`);
-    console.log(`the tab had ${begun.toFixed(0)} MB before, and at most ${tab.most.toFixed(0)}; the machine's load is ${loadavg()[0].toFixed(1)}`);
-    process.exitCode = Number(tab.most > MOST_MB);
+    const { error, stateBytes, arenaBytes, takenBytes } = await ended;
+    if (error) throw new Error(error);
+    const [taken, state, arena] = [takenBytes, stateBytes, arenaBytes].map((bytes) => (bytes / 1e6).toFixed(0));
+    console.log(`the engine counts ${taken} MB: ${state} of state, ${arena} of a step`);
+    console.log(`the tab had at most ${memory.most.toFixed(0)} MB; the machine's load is ${loadavg()[0].toFixed(1)}`);
+    process.exitCode = Number(memory.most > MOST_MB);
   } finally {
-    await browser.close();
+    clearInterval(timer);
+    const gone = new Promise((resolve) => browser.on('exit', resolve));
+    browser.kill();
+    await gone;
     await site.close();
+    rmSync(profile, { recursive: true, force: true });
   }
 }
 
-await main();
+await runMain(main);
