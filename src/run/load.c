@@ -248,9 +248,9 @@ static Status begin_adapters(TrainletSession *s) {
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   TRY(lay_over(s));
-  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->arena, &s->error));
+  TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->external, &s->arena, &s->error));
   TRY(begin_adapters(s));
-  external_free_unused(&s->external); /* a checkpoint's is in the state now */
+  external_free_unused(&s->external); /* a checkpoint's is in the state now, or stays */
   if (train) TRY(state_add_gradients(&s->state, &s->error));
   if (train && outside_yield(train)) TRY(part_outside ? part_outside(s, train) : part_missing(&s->error, "forward"));
   if (train) TRY(state_bind_accumulators(&s->state, train, &s->reset_flag, &s->error));

@@ -103,7 +103,7 @@ static bool sum_bytes(const State *s, bool (*wanted)(const Parameter *p), size_t
   }
   return true;
 }
-static bool is_any(const Parameter *p) { return true; }
+static bool is_copied(const Parameter *p) { return !p->data; }
 static bool is_trainable(const Parameter *p) { return p->trainable; }
 static bool is_updated(const Parameter *p) { return p->updated && !p->trainable; }
 static bool lacks_moments(const Parameter *p) { return p->trainable && !p->moment[0]; }
@@ -126,17 +126,40 @@ static bool has_room(State *s, bool trains, size_t values) {
   return fits && (double)total <= budget_room();
 }
 
+enum { STAYS_LEAST = 1 << 24 };
+
+static bool may_stay(const Parameter *p, const ExternalFile *file) {
+  const char *at = p->start, *begin = file->block.data;
+  bool inside = at && begin && at >= begin && at < begin + file->bytes;
+  return inside && !p->trainable && !p->updated && (uintptr_t)at % dtype_raw_bytes(p->type) == 0;
+}
+
+/* Of a file most of which would be copied and then freed. */
+static void leave_in_place(State *s, External *external) {
+  for (int f = 0; external && f < external->count; f++) {
+    ExternalFile *file = &external->files[f];
+    size_t bytes = 0;
+    for (int i = 0; i < s->count; i++)
+      if (may_stay(&s->parameters[i], file)) bytes += s->parameters[i].bytes;
+    if (bytes < STAYS_LEAST || bytes < file->bytes / 4 * 3) continue;
+    for (int i = 0; i < s->count; i++)
+      if (may_stay(&s->parameters[i], file)) s->parameters[i].data = (void *)(uintptr_t)s->parameters[i].start;
+    s->in_place_bytes += bytes;
+    file->in_place = true;
+  }
+}
+
 /* Room for all values. */
 static Status allocate(State *s, bool trains, Error *error) {
   size_t values;
-  if (!sum_bytes(s, is_any, &values)) values = SIZE_MAX;
+  if (!sum_bytes(s, is_copied, &values)) values = SIZE_MAX;
   if (!has_room(s, trains, values) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
-  s->total_bytes = values;
+  s->total_bytes = values + s->in_place_bytes;
   char *to = s->values.data;
   for (int trainable = 1; trainable >= 0; trainable--)
     for (int i = 0; i < s->count; i++) {
       Parameter *p = &s->parameters[i];
-      if (p->trainable != (trainable == 1)) continue;
+      if (p->data || p->trainable != (trainable == 1)) continue;
       p->data = to;
       to += padded_bytes(p);
     }
@@ -249,7 +272,7 @@ void state_trust(Parameter *p) {
 static void copy_values(State *s, const Checkpoint *c) {
   for (int i = 0; !c->nominal && i < s->count; i++) {
     Parameter *p = &s->parameters[i];
-    if (p->bytes) memcpy(p->data, p->start, p->bytes);
+    if (p->bytes && p->data != p->start) memcpy(p->data, p->start, p->bytes);
     if (p->trainable || p->updated) state_trust(p);
   }
 }
@@ -325,7 +348,8 @@ static Status copy_rest(State *s, const Checkpoint *c, const Graph *train, const
   return moments ? part_resume_moments(s, c, o, error) : STATUS_OK;
 }
 
-Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error) {
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, External *external, Arena *arena,
+                    Error *error) {
   if (order_parameters(s, c, train, arena) != STATUS_OK)
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
   if (c->nominal) TRY(part_nominal ? part_nominal(s, train, error) : part_missing(error, "nominal checkpoints"));
@@ -336,6 +360,7 @@ Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer
                        dtype_name(s->parameters[i].type));
   s->moment_count = train ? optimizer_moment_count(o) : 0;
   mark_updated(s, train);
+  leave_in_place(s, external);
   TRY(allocate(s, train, error));
   TRY(add_undo(s, error));
   copy_values(s, c);

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "checkpoint/checkpoint.h"
+#include "external.h"
 #include "graph/graph.h"
 #include "train/optimizer.h"
 
@@ -43,13 +44,16 @@ typedef struct State {
   Arena moments;   /* a stretch for all that began to train together */
   int moment_count;
   size_t total_bytes;
+  size_t in_place_bytes; /* among them: of parameters that stay in the checkpoint's file */
   size_t gradient_count; /* floats in the block of gradients, gaps included */
   size_t undo_bytes;     /* of a run, and of a group of them */
 } State;
 
-/* Lays out the checkpoint's parameters, first those that the training model (NULL: none) takes, in its order. If the
- * budget has no room for them, it fails before anything is allocated. */
-Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, Arena *arena, Error *error);
+/* Lays out the checkpoint's parameters, first those that the training model (NULL: none) takes, in its order. Frozen
+ * ones that are most of a large file among `external` (NULL: none) stay there, and the file stays. If the budget has no
+ * room for the others, it fails before anything is allocated. */
+Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, External *external, Arena *arena,
+                    Error *error);
 /* For a session that trains, in a separate step: by then the checkpoint's file has been freed, so that gradients can
  * use its memory. */
 Status state_add_gradients(State *s, Error *error);

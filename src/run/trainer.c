@@ -275,7 +275,7 @@ static Status join(TrainletTrainer *t, const Compact *c) {
   t->optimizer = c->optimizer;
   t->lr = k->has_optimizer ? k->learning_rate : c->optimizer.lr;
   t->rng = (Rng){k->rng_seed, k->rng_step};
-  TRY(state_create(&t->state, k, c->train, &t->optimizer, &t->arena, &t->error));
+  TRY(state_create(&t->state, k, c->train, &t->optimizer, NULL, &t->arena, &t->error));
   TRY(state_add_gradients(&t->state, &t->error));
   TRY(state_bind_accumulators(&t->state, c->train, &t->reset_flag, &t->error));
   TRY(state_bind(&t->state, c->train, &t->error));
