@@ -7,9 +7,10 @@ import { clients, withClient } from './client.js';
 import { checkEngineOptions, packConstants } from './engine-options.js';
 import { checkKeys, checkObject, checkSignal, invalid, sentenceOf, TrainletError } from './errors.js';
 import { later } from './later.js';
-import { PART_NAMES, readParts, sourcesOf } from './opening.js';
+import { open, PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { isNode, locate, nodeModule } from './platform.js';
 import { readExternal, readSource } from './source.js';
+import { ARRAYS, pack, sizeOf } from './tensor.js';
 
 /**
  * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from './types.js'
@@ -37,14 +38,20 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
  */
 export async function generateArtifacts(model, options = {}) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
-  const { settings: lora, choose } = await loraOf(options);
-  const bytes = choose ? await readSource('model', model, options) : model;
-  if (choose) {
-    const names = await askOnce('parametersOf', bytes, options, [...limitOf(options), ...lora], 'modules');
-    lora.push(...choose(/** @type {any} */ (names)));
-  }
-  const made = await askOnce('artifacts', bytes, options, settingsOf(options, lora));
+  const { source, lora } = await withModules(model, options);
+  const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
   return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
+}
+
+/** @type {typeof import('./types.js').planMemory} */
+export async function planMemory(model, options) {
+  checkEngineOptions('planMemory', options, ['model'], [...ARTIFACT_KEYS, 'dims']);
+  const { dims, ...others } = options;
+  const { source, lora } = await withModules(model, others);
+  const settings = [WITHOUT_WEIGHTS, ...settingsOf(others, lora)];
+  const parts = await askOnce('artifacts', source, others, settings, true);
+  const tools = { ARRAYS, checkObject, invalid, open, pack, sizeOf, sourcesOf };
+  return await (await later(() => import('./plan-memory.js'))).planMemory(parts, dims, others, tools);
 }
 
 /**
@@ -64,14 +71,14 @@ const idle = new Map();
 
 /**
  * A question about a model, to a worker that is not kept for long.
- * @template {'artifacts' | 'parametersOf'} M
+ * @template {'artifacts' | 'parametersOf' | 'modulesOf'} M
  * @param {M} method
  * @param {Source} model
  * @param {EngineOptions} options
  * @param {[string, string][]} settings the engine's keys and values
- * @param {'parameters' | 'modules'} [what] of a model that is not made anything of
+ * @param {boolean} [withoutWeights]
  */
-async function askOnce(method, model, options, settings, what = 'parameters') {
+async function askOnce(method, model, options, settings, withoutWeights = false) {
   const constants = packConstants(options);
   const { whole, inPieces } = externalOf(options);
   return await withClient(options, async (client) => {
@@ -79,9 +86,13 @@ async function askOnce(method, model, options, settings, what = 'parameters') {
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
     const isSmall = !inPieces && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
-    const asked = { model: bytes, external, constants, settings, what };
-    if (inPieces) await (await later(() => import('./pieces.js'))).hand(client, asked, inPieces, options, TOOLS);
-    const answer = await (inPieces ? client.ask(method, null) : client.ask(method, asked, buffers));
+    const asked = { model: bytes, external, constants, settings };
+    const comes = inPieces || withoutWeights;
+    if (comes) {
+      const { hand } = await later(() => import('./pieces.js'));
+      await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
+    }
+    const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;
@@ -128,11 +139,22 @@ function takeIdle(options) {
 /** @param {EngineOptions} options @returns {[string, string][]} */
 const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemoryBytes)]];
 
-/** @param {ArtifactOptions} options @returns {Promise<import('./lora.js').LoraSettings>} */
-const loraOf = async ({ lora }) =>
-  lora
-    ? (await later(() => import('./lora.js'))).loraSettings(lora, { checkKeys, checkObject, invalid })
-    : { settings: [] };
+/** @type {[string, string]} */
+const WITHOUT_WEIGHTS = ['withoutWeights', '1'];
+
+/**
+ * LoRA's settings, and the model, read already where a regular expression chooses among its modules.
+ * @param {Source} model @param {ArtifactOptions} options
+ */
+async function withModules(model, options) {
+  if (!options.lora) return { source: model, lora: [] };
+  const { loraSettings } = await later(() => import('./lora.js'));
+  const { settings, choose } = loraSettings(options.lora, { checkKeys, checkObject, invalid });
+  if (!choose) return { source: model, lora: settings };
+  const source = await readSource('model', model, options);
+  const asked = [...limitOf(options), ...settings, WITHOUT_WEIGHTS];
+  return { source, lora: [...settings, ...choose(await askOnce('modulesOf', source, options, asked, true))] };
+}
 
 /**
  * The engine's keys and values.

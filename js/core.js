@@ -108,7 +108,12 @@ export class Core {
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
   parametersOf(args) {
-    return this.#withBuilder(args, (builder) => this.#engine.json(`abi_artifacts_${args.what}`, builder));
+    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));
+  }
+
+  /** @param {Protocol['modulesOf']['in']} args @returns {Protocol['modulesOf']['out']} */
+  modulesOf(args) {
+    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_modules', builder));
   }
 
   /** @param {Protocol['artifacts']['in']} args */
@@ -133,10 +138,11 @@ export class Core {
 
   /** @param {Protocol['load']['in']} args */
   load(args) {
-    const { maxWork = 0, passes, bounds } = args;
+    const { maxWork = 0, passes, bounds, onlyPlans } = args;
     this.#takeFiles(args);
     this.#call('limit_work', maxWork);
     if (passes) this.#call('set_passes', this.#maskOf(passes));
+    if (onlyPlans) this.#call('only_plan');
     this.#run('ready');
     if (bounds) this.#bound(bounds);
     const info = this.#engine.json('abi_session_json', this.#session);

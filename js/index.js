@@ -1,6 +1,6 @@
 /** The front door of the package; importing it does nothing. */
 
-export { compactArtifacts, fineTune, forgetSamples, generateArtifacts, parametersOf } from './artifacts.js';
+export { compactArtifacts, fineTune, forgetSamples, generateArtifacts, parametersOf, planMemory } from './artifacts.js';
 export { TrainletError } from './errors.js';
 export { FeatureStore } from './feature-store.js';
 export { InferenceSession } from './inference.js';

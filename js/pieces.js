@@ -22,32 +22,47 @@ const AT_ONCE = 2 ** 23;
  * @param {Client} client
  * @param {NonNullable<Protocol['artifacts']['in']>} asked
  * @param {Readonly<Record<string, Source>>} files
+ * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
  * @param {EngineOptions} options
  * @param {Tools} tools
  */
-export async function hand(client, asked, files, options, tools) {
+export async function hand(client, asked, files, withoutWeights, options, tools) {
   /** @type {Map<string, Ranges>} */
   const open = new Map();
+  const openFile = async (/** @type {string} */ location) => {
+    const source = files[location];
+    const ranges = await told(location, source, options, tools, () => rangesOf(location, source, options, tools));
+    open.set(plain(location), ranges);
+  };
   try {
-    for (const [location, source] of Object.entries(files))
-      open.set(location, await told(location, source, options, tools, () => rangesOf(location, source, options, tools)));
+    if (!withoutWeights) for (const location of Object.keys(files)) await openFile(location);
     const inPieces = [...open].map(([location, { bytes }]) => ({ location, bytes }));
-    const pieces = await client.ask('pieces', { ...asked, inPieces });
+    const all = inOrder(await client.ask('pieces', { ...asked, inPieces }));
+    const pieces = all.filter(({ late }) => !(late && withoutWeights));
     const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
     let loadedBytes = 0;
-    for (const { location, offset, bytes, index } of inOrder(pieces)) {
-      const file = /** @type {Ranges} */ (open.get(plain(location)) ?? open.get(`./${plain(location)}`));
-      for (let from = 0; from < bytes || (bytes === 0 && from === 0); from += AT_ONCE) {
+    for (const { location, offset, bytes, index } of pieces) {
+      const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
+      if (!open.has(plain(location)) && name in files) await openFile(name);
+      const file = open.get(plain(location));
+      if (!file) throw lacking(location, tools);
+      for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
-        const some = await told(location, files[location], options, tools, () => file.read(offset + from, count));
+        const some = await told(name, files[name], options, tools, () => file.read(offset + from, count));
         await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
         loadedBytes += count;
-        options.onProgress?.({ source: location, loadedBytes, totalBytes });
+        options.onProgress?.({ source: name, loadedBytes, totalBytes });
       }
     }
   } finally {
     for (const { close } of open.values()) await close?.();
   }
+}
+
+/** @param {string} location @param {Tools} tools */
+function lacking(location, { TrainletError }) {
+  const message = `shapes follow from numbers in '${location}': give that file in externalData, only they are read`;
+  return new TrainletError('invalid-model', message);
 }
 
 /** @param {string} location */

@@ -169,14 +169,17 @@ export interface Protocol {
       warnings: string[];
     };
   };
-  /** Names of modules where these are asked for. */
-  parametersOf: { in: Protocol['artifacts']['in'] & { what: 'parameters' | 'modules' }; out: ModelParameter[] };
+  parametersOf: { in: Protocol['artifacts']['in']; out: ModelParameter[] };
+  /** Names of those that may be adapted. */
+  modulesOf: { in: Protocol['artifacts']['in']; out: string[] };
   /** The parts as one file. */
   compact: { in: SessionFiles & { weights: Weights }; out: Uint8Array<ArrayBuffer> };
   load: {
     in: SessionFiles & {
       maxWork?: number;
       passes?: readonly string[];
+      /** Its runs end when they are planned. */
+      onlyPlans?: boolean;
       /** By pattern; those of the checkpoint where there are none. */
       bounds?: Readonly<Record<string, readonly [number, number]>>;
     };

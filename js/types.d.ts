@@ -964,6 +964,25 @@ export interface ArtifactOptions extends EngineOptions {
  */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
+/** As for `generateArtifacts`; what is of files and weights alone changes nothing. */
+export interface PlanMemoryOptions extends ArtifactOptions {
+  /** What a step is fed, by input, labels too: `{ input_ids: [1, 128], labels: [1, 128] }`. */
+  readonly dims: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * How many bytes a training will take, told before its weights are loaded: the engine makes artifacts and plans a step
+ * of them, and of `externalData` it reads whole numbers alone, mostly nothing, so that the file need not be given.
+ * `getMemoryPlan()` of the session says the same after its first step; weights that are packed for speed are left out.
+ *
+ * const plan = await planMemory('model.onnx', { loss, lora: {}, quantizeFrozen: 'int4', dims });
+ * if (plan.peakBytes > 1e9) …
+ *
+ * Errors: those of `generateArtifacts` and of a step's shapes; `out-of-memory` where it would take more than
+ * `maxMemoryBytes`; `unsupported-op` where shapes depend on computed values.
+ */
+export function planMemory(model: Source, options: PlanMemoryOptions): Promise<MemoryPlan>;
+
 /**
  * The parameters of a model in the order in which its nodes read them: who reads them, and which train by default.
  * `invalid-model`, `unsupported-op` and the like as of `generateArtifacts`.

@@ -31,6 +31,7 @@ typedef struct External {
   ExternalPiece *pieces;
   int piece_count, piece_capacity;
   Block landing;
+  bool without_weights; /* matrices of floats never come, nor do files that nobody has given */
 } External;
 
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */

@@ -111,6 +111,9 @@ void trainlet_session_limit_work(TrainletSession *s, double work);
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For
  * finding faults: losses are the same up to rounding with any mask. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
+/* Before it is ready, with a nominal checkpoint: what it is fed is planned, which takes the memory of a step, and
+ * nothing runs. */
+void trainlet_session_only_plan(TrainletSession *s);
 const char *trainlet_pass_name(int i); /* NULL past the last */
 /* `asked` is called while a run or step computes, between operators and within long ones, in the calling thread: once
  * it returns true, the run fails with STATUS_ABORTED, and the session is as if it had not begun, except that gradients

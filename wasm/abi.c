@@ -263,6 +263,7 @@ EXPORT(abi_session_limit_work) void abi_session_limit_work(TrainletSession *s, d
   trainlet_session_limit_work(s, work);
 }
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
+EXPORT(abi_session_only_plan) void abi_session_only_plan(TrainletSession *s) { trainlet_session_only_plan(s); }
 EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) {
   trainlet_session_set_passes(s, mask);
 }

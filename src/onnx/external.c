@@ -65,8 +65,15 @@ static Status out_of_memory(Resolver *r, Title title) {
 enum { LATE_LEAST = 1 << 16 };
 
 /* Shapes follow from small tensors and from whole numbers, so these come first. */
-static bool may_be_late(const Onnx__TensorProto *t, bool weight, size_t bytes) {
-  return weight && t->data_type == DTYPE_FLOAT32 && t->n_dims == 2 && bytes >= LATE_LEAST && bytes == bytes_of_dims(t);
+static bool may_be_late(const Resolver *r, const Onnx__TensorProto *t, bool weight, size_t bytes) {
+  bool floats = weight && t->data_type == DTYPE_FLOAT32 && bytes == bytes_of_dims(t);
+  return floats && (r->external->without_weights || (t->n_dims == 2 && bytes >= LATE_LEAST));
+}
+
+/* A file of which nothing is known but what the model says. */
+static ExternalFile *unseen(Resolver *r, const char *location) {
+  bool noted = r->lists && r->lists->without_weights && external_add_in_pieces(r->lists, location, SIZE_MAX, r->arena);
+  return noted ? external_find(r->lists, location) : NULL;
 }
 
 static Status note_piece(Resolver *r, Title title, ExternalPiece piece) {
@@ -111,7 +118,7 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t, boo
                      "%s '%.100s' keeps strings in '%.100s': only numbers may lie outside of the model", title.what,
                      title.name, location);
   ExternalFile *file = external_find(r->external, location);
-  if (!file) return absent(r, title, location);
+  if (!file && !(file = unseen(r, location))) return absent(r, title, location);
   char needed[24];
   size_t start, bytes;
   snprintf(needed, sizeof needed, "%zu", bytes_of_dims(t));
@@ -124,7 +131,7 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t, boo
                      title.name, length, offset, location, file->bytes);
   if (!file->in_pieces) return r->lists ? STATUS_OK : use(r, title, file, start, bytes, t);
   ExternalPiece piece = {.file = (int)(file - r->external->files), .offset = start, .bytes = bytes};
-  piece.late = may_be_late(t, weight, bytes);
+  piece.late = may_be_late(r, t, weight, bytes);
   return r->lists ? note_piece(r, title, piece) : use_piece(r, title, piece, t);
 }
 

@@ -53,6 +53,11 @@ void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context)
   s->stop = (ThreadsStop){asked, context};
 }
 
+void trainlet_session_only_plan(TrainletSession *s) {
+  s->only_plans = s->state.only_plans = true;
+  s->passes &= ~(1u << PASS_pack); /* it would copy weights */
+}
+
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
 const char *trainlet_pass_name(int i) { return passes_name(i); }
 
@@ -68,7 +73,7 @@ Status session_out_of_memory(TrainletSession *s) {
 }
 
 Status session_check_values(TrainletSession *s) {
-  if (!s->lacks_values) return STATUS_OK;
+  if (!s->lacks_values || s->only_plans) return STATUS_OK;
   return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
                    "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of "
                    "them (trainableOnly false)");
@@ -227,6 +232,7 @@ Status session_run_model(TrainletSession *s, Model *m, Request *r) {
   Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
   session_forget_feeds(m);
   if (!p) return session_out_of_memory(s); /* the first error wins */
+  if (s->only_plans) return STATUS_OK;
   TRY(refuse_yield(s, p));
   TRY(session_begin_outputs(s, count_outputs(p, r->fetch_count)));
   s->begun = true;
@@ -275,6 +281,7 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
                .fetch_count = count,
                .passes = s->passes,
                .work_limit = s->limit_work,
+               .only_plans = s->only_plans,
                .stop = &s->stop};
   if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
   if (part != TRAINLET_TRAIN) return session_run_model(s, m, &r);

@@ -53,6 +53,7 @@ struct TrainletSession {
   bool has_optimizer, has_checkpoint, ready;
   bool spent;        /* it could not be made ready, and its parts are no longer as they were */
   bool lacks_values; /* the checkpoint was nominal, and no values have come yet */
+  bool only_plans;   /* nor will they: a run ends when it is planned */
   Optimizer optimizer;
   Checkpoint checkpoint, over; /* the second: of adapters alone, laid over the first */
   bool has_over;

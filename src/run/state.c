@@ -74,7 +74,7 @@ static Status take_shapes(State *s, const Graph *train, Error *error) {
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                        "the checkpoint is nominal, and %s has no input '%.200s' to take its shape from",
                        train ? "the training model" : "a session without a training model", p->name);
-    if (p->type != DTYPE_FLOAT32 || v->type != p->type)
+    if ((p->type != DTYPE_FLOAT32 && !s->only_plans) || v->type != p->type)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                        "the checkpoint is nominal, so its parameters must be float32: '%.200s' is %s in it and %s in "
                        "the training model",

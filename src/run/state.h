@@ -38,6 +38,7 @@ typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name;   /* sorted */
   int count;
+  bool only_plans; /* it never has values: a nominal checkpoint may be of any types */
   Block values, gradients, undo, best, averages, bases;
   bool averaged;   /* they have had a step: until then they hold nothing */
   float ema_decay; /* of the averages; 0: they stay as they are */

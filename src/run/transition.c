@@ -164,6 +164,10 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
     r->graph->waiting.open = true;
   }
   if (check_fed(r, error) != STATUS_OK) return NULL;
+  if (r->only_plans)
+    return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
+                     "shapes depend on computed values, so without weights nothing can be planned"),
+           NULL;
   if (!part_stages) return part_missing(error, "shapes that depend on computed values"), NULL;
   Stages stages = {.graph = r->graph,
                    .numbers = numbers,

@@ -47,6 +47,7 @@ typedef struct Request {
   Block *arena; /* of this run alone, which stops at the YieldOp; NULL: the step arena that programs share. The fetches
                    are gradients towards inputs then, computed where they are asked for */
   const ThreadsStop *stop;
+  bool only_plans;   /* nothing is computed, not even what shapes depend on */
   double work_limit; /* multiply-adds of a run, its stages included; 0 = none */
 } Request;
 

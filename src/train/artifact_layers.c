@@ -62,9 +62,10 @@ const char *trainlet_artifacts_modules(TrainletArtifacts *a) {
 
 Status artifacts_choose_quantized(TrainletArtifacts *a) {
   if (!a->quantize || a->has_quantized) return STATUS_OK;
-  if (a->by_training_info || a->nominal)
+  bool nominal = a->nominal && !a->without_weights;
+  if (a->by_training_info || nominal)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "quantizeFrozen goes with %s",
-                     a->nominal ? "a checkpoint that has values: leave nominal out" : "a loss of its own: say which");
+                     nominal ? "a checkpoint that has values: leave nominal out" : "a loss of its own: say which");
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(artifacts_choose(a, trained));

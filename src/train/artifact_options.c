@@ -390,6 +390,12 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "withoutWeights") == 0) {
+    TRY(set_flag(a, key, value, &a->without_weights));
+    a->external.without_weights = a->without_weights;
+    a->nominal |= a->without_weights;
+    return STATUS_OK;
+  }
   if (strcmp(key, "quantizeFrozen") == 0) return set_quantize(a, key, value);
   if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
   if (strcmp(key, "batch") == 0) return set_batch(a, key, value);

@@ -17,6 +17,7 @@ const HELP = `npm run large -- [options]    a language model of 135 M parameters
   --steps N          how many (5)
   --quantize KIND    int8, int4 or float16 (int4)
   --threads N        of the engine (1)
+  --most N           MB that the engine may take (400; 0: as many as it likes)
   --help
 It prints what takes how long, and ends with 1 where the tab's process takes more than ${MOST_MB} MB of its own.`;
 
@@ -27,6 +28,7 @@ const OPTION = {
   steps: string('5'),
   quantize: string('int4'),
   threads: string('1'),
+  most: string('400'),
   help: { type: 'boolean' },
 };
 
@@ -93,6 +95,7 @@ async function main() {
     steps: Number(values.steps),
     quantizeFrozen: values.quantize,
     threads: Number(values.threads),
+    maxMemoryBytes: Number(values.most) * 1e6,
   };
   const url = `${site.url('isolated')}#${encodeURIComponent(JSON.stringify(asked))}`;
   const browser = spawn(OPTIONS.executablePath, [...OPTIONS.args, '--headless=new', `--user-data-dir=${profile}`, url], {
