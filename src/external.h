@@ -20,8 +20,8 @@ typedef struct ExternalFile {
 typedef struct ExternalPiece {
   int file; /* among the files */
   size_t offset, bytes;
-  bool late; /* it comes after the model was read, which until then has filler in its place */
-  bool here; /* it has come */
+  bool late;   /* it comes after the model was read, which until then has filler in its place */
+  bool here;   /* it has come */
   Block block; /* of one that is not late */
 } ExternalPiece;
 

@@ -12,7 +12,7 @@
 
 typedef struct Resolver {
   const External *external;
-  External *lists; /* of pieces, which are noted here and nothing else is done; else NULL */
+  External *lists;               /* of pieces, which are noted here and nothing else is done; else NULL */
   const Onnx__GraphProto *graph; /* the model's own */
   int next;                      /* piece, which lie in the order of the tensors */
   Arena *arena;
@@ -141,8 +141,8 @@ static Status resolve_nodes(Resolver *r, Onnx__NodeProto *const *nodes, size_t c
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
       const Onnx__AttributeProto *a = nodes[i]->attribute[k];
-      if (a->t) TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t,
-                                 false));
+      if (a->t)
+        TRY(resolve_tensor(r, (Title){"attribute", a->name ? a->name : "", onnx_node_title(nodes[i])}, a->t, false));
       if (a->g) TRY(resolve_graph(r, a->g));
     }
   return STATUS_OK;
@@ -174,8 +174,8 @@ Status onnx_external_resolve(const Onnx__ModelProto *model, const External *exte
 
 Status onnx_external_pieces(const uint8_t *bytes, size_t count, External *external, Arena *arena, Error *error) {
   Arena parsed = {0};
-  const Onnx__ModelProto *model =
-      wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, &parsed, error);
+  const Onnx__ModelProto *model = wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model",
+                                              STATUS_INVALID_MODEL, &parsed, error);
   Resolver r = {.external = external, .lists = external, .arena = arena, .error = error};
   if (model) r.graph = model->graph;
   Status status = model ? resolve_model(&r, model) : error->status;

@@ -70,8 +70,7 @@ Status artifacts_choose_quantized(TrainletArtifacts *a) {
   if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
   TRY(artifacts_choose(a, trained));
   if (!part_quantize_choose) return part_missing(&a->error, "quantizeFrozen");
-  a->quantizer =
-      part_quantize_choose(a->model, a->quantize, trained, &a->weights, a->without_weights, &a->building);
+  a->quantizer = part_quantize_choose(a->model, a->quantize, trained, &a->weights, a->without_weights, &a->building);
   return a->quantizer ? STATUS_OK : a->error.status;
 }
 

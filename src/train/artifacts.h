@@ -35,7 +35,7 @@ struct TrainletArtifacts {
   QuantizeKind quantize;
   bool has_quantized; /* likewise */
   Quantizer *quantizer;
-  bool prepared; /* all that is done before the pieces of external data that are late has been done */
+  bool prepared;        /* all that is done before the pieces of external data that are late has been done */
   bool without_weights; /* it is for a plan alone: weights that are external data never come */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */

@@ -155,7 +155,8 @@ static Status make_halves(const Quantizer *q, const Value *w, Use *use) {
   void *data;
   const float *x = w->data;
   if (!(use->q = parameter(q, w, "_float16", DTYPE_FLOAT16, w->shape, &data))) return out_of_memory(q);
-  for (size_t i = 0; !q->nominal && i < shape_elements(&w->shape); i++) ((uint16_t *)data)[i] = half_of_double((double)x[i]);
+  for (size_t i = 0; !q->nominal && i < shape_elements(&w->shape); i++)
+    ((uint16_t *)data)[i] = half_of_double((double)x[i]);
   return STATUS_OK;
 }
 
@@ -244,8 +245,7 @@ Quantizer *quantize_choose(Graph *g, QuantizeKind kind, const bool *trained, con
                            Arena *arena) {
   Quantizer *q = ARENA_NEW(arena, Quantizer);
   Use *uses = ARENA_ARRAY(arena, Use, g->value_count);
-  if (!q || !uses)
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights"), NULL;
+  if (!q || !uses) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights"), NULL;
   *q = (Quantizer){g, kind, nominal, uses, g->value_count};
   note_all(q);
   if (choose(q, trained, weights)) return q;

@@ -29,7 +29,7 @@ typedef struct Weights {
 } Weights;
 
 bool weights_infinite(const Value *v); /* of floats: not all of its values are finite */
-bool weights_says(const Op *op); /* whether it says that a layer learns any of its inputs */
+bool weights_says(const Op *op);       /* whether it says that a layer learns any of its inputs */
 /* Of model m, whose running statistics have been marked. */
 Status weights_read(Graph *m, Arena *arena, Weights *out);
 const Reading *weights_learned(const Weights *w, const Value *v); /* the first that is learned; NULL: none is */

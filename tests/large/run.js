@@ -75,7 +75,9 @@ async function main() {
   const { values } = parseArgs({ options: OPTION });
   if (values.help) return console.log(HELP);
   if (!existsSync(join(values.model, 'model.onnx.data')))
-    throw new Error(`${values.model} has no model: build/venv/bin/python tests/large/make.py ${values.model} writes it`);
+    throw new Error(
+      `${values.model} has no model: build/venv/bin/python tests/large/make.py ${values.model} writes it`,
+    );
   const profile = mkdtempSync(join(tmpdir(), 'trainlet-large-'));
   const memory = { now: 0, most: 0 };
   let [before, end] = [0, (_) => {}];
@@ -98,9 +100,13 @@ async function main() {
     maxMemoryBytes: Number(values.most) * 1e6,
   };
   const url = `${site.url('isolated')}#${encodeURIComponent(JSON.stringify(asked))}`;
-  const browser = spawn(OPTIONS.executablePath, [...OPTIONS.args, '--headless=new', `--user-data-dir=${profile}`, url], {
-    stdio: 'ignore',
-  });
+  const browser = spawn(
+    OPTIONS.executablePath,
+    [...OPTIONS.args, '--headless=new', `--user-data-dir=${profile}`, url],
+    {
+      stdio: 'ignore',
+    },
+  );
   const timer = setInterval(() => {
     memory.now = residentMB(profile);
     memory.most = Math.max(memory.most, memory.now);
