@@ -7,21 +7,16 @@ import { sizeOf } from './tensor.js';
 /** @import { Argument } from './engine.js' */
 /** @import { ParameterInfo } from './types.js' */
 /**
- * @import { GraphInfo, GraphName, Methods, NumberOutputs, PackedFeeds, Pool, Position, Protocol, SessionFiles,
+ * @import { GraphInfo, GraphName, Methods, NewArtifacts, NumberOutputs, PackedFeeds, Pool, Position, Protocol, SessionFiles,
  * Which } from './protocol.js'
- */
-
-/**
- * Artifacts that are being made: of a model that lies at `file`.
- * @typedef {{ at: number, file: number, bytes: number, pieces: Protocol['pieces']['out'], isLoaded: boolean }} Builder
  */
 
 /** @implements {Methods} */
 export class Core {
   #engine;
   #session = 0;
-  /** @type {Builder | undefined} */
-  #builder;
+  /** Those that are being made, and where their model lies. @type {number[]} */
+  #artifacts = [];
   /** Whether gradients of earlier batches wait for their optimizer step. */
   #accumulating = false;
   /** @type {ParameterInfo[]} */
@@ -49,66 +44,52 @@ export class Core {
     return this.#engine.pool;
   }
 
-  /**
-   * A builder to which everything was handed but the model.
-   * @param {NonNullable<Protocol['artifacts']['in']>} args
-   */
-  #newBuilder({ model, external, constants, settings }) {
+  /** Hands everything over but pieces of external data. @param {NewArtifacts} args */
+  #begin({ model, external, constants, settings }) {
+    const { length } = model;
     const at = this.#engine.pointer('abi_artifacts_new');
-    this.#builder = { at, file: 0, bytes: model.length, pieces: [], isLoaded: false };
+    this.#artifacts = [at];
     for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', at, key, value);
     this.#engine.takeExternal('abi_artifacts_external', at, external);
     if (constants) this.#engine.hand('abi_artifacts_constant', [at], constants);
-    this.#builder.file = this.#engine.place('abi_artifacts_file', at, model);
-    return this.#builder;
-  }
-
-  /** Its model is read, once all is there that it needs for that. @param {Builder} builder */
-  #loadModel(builder) {
-    if (builder.isLoaded) return;
-    this.#engine.run('abi_artifacts_load', builder.at, builder.file, builder.bytes);
-    builder.isLoaded = true;
+    this.#artifacts.push(this.#engine.place('abi_artifacts_file', at, model), length);
   }
 
   /**
    * @template T
-   * @param {Protocol['artifacts']['in']} args null: the builder is there
-   * @param {(builder: number) => T} work
+   * @param {Protocol['artifacts']['in']} args
+   * @param {(artifacts: number) => T} work
    */
-  #withBuilder(args, work) {
+  #make(args, work) {
     try {
-      const builder = args ? this.#newBuilder(args) : /** @type {Builder} */ (this.#builder);
-      this.#loadModel(builder);
-      return work(builder.at);
+      if (typeof args === 'object') this.#begin(args);
+      if (args !== 'loaded') this.#engine.run('abi_artifacts_load', ...this.#artifacts);
+      return work(this.#artifacts[0]);
     } finally {
-      if (this.#builder && !this.#engine.broken) this.#engine.call('abi_artifacts_free', this.#builder.at);
-      this.#builder = undefined;
+      const [at] = this.#artifacts;
+      this.#artifacts = [];
+      if (at && !this.#engine.broken) this.#engine.call('abi_artifacts_free', at);
     }
   }
 
-  /** @param {Protocol['pieces']['in']} args */
-  pieces({ inPieces, ...args }) {
-    const builder = this.#newBuilder(args);
-    for (const { location, bytes } of inPieces)
-      this.#engine.run('abi_artifacts_in_pieces', builder.at, location, bytes);
-    builder.pieces = this.#engine.json('abi_artifacts_pieces', builder.at, builder.file, builder.bytes);
-    return builder.pieces;
+  /** @param {NewArtifacts} args */
+  pieces(args) {
+    this.#begin(args);
+    return this.#engine.json('abi_artifacts_pieces', ...this.#artifacts);
   }
 
   /** @param {Protocol['piece']['in']} args */
-  piece({ index, from, bytes }) {
-    const builder = /** @type {Builder} */ (this.#builder);
-    const piece = builder.pieces[index];
-    if (piece.late) this.#loadModel(builder);
-    const to = from + bytes.length;
-    this.#engine.write(this.#engine.pointer('abi_artifacts_piece', builder.at, index) + from, bytes);
+  piece({ index, from, bytes, loads, ends }) {
+    if (loads) this.#engine.run('abi_artifacts_load', ...this.#artifacts);
+    const [at] = this.#artifacts;
+    this.#engine.write(this.#engine.pointer('abi_artifacts_piece', at, index) + from, bytes);
     letGo(bytes);
-    if (to === piece.bytes) this.#engine.run('abi_artifacts_arrived', builder.at, index);
+    if (ends) this.#engine.run('abi_artifacts_arrived', at, index);
   }
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
   parametersOf(args) {
-    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));
+    return this.#make(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));
   }
 
   /** @param {Protocol['modulesOf']['in']} args @returns {Protocol['modulesOf']['out']} */
@@ -118,7 +99,7 @@ export class Core {
 
   /** @param {Protocol['artifacts']['in']} args */
   artifacts(args) {
-    return this.#withBuilder(args, (builder) => {
+    return this.#make(args, (builder) => {
       this.#engine.run('abi_artifacts_build', builder);
       const ids = this.#engine.constants.artifacts;
       const part = (/** @type {number} */ which) =>

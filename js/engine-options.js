@@ -31,7 +31,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkObject(`${where}: options`, options);
   checkKeys(where, options, [...more, ...ENGINE_KEYS]);
   checkKeys(`${where}: integrity`, options.integrity, sources);
-  checkExternal(`${where}: externalData`, options.externalData);
+  checkObject(`${where}: externalData`, options.externalData);
   checkObject(`${where}: constants`, options.constants);
   const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1))
@@ -42,18 +42,6 @@ export function checkEngineOptions(where, options, sources, more = []) {
     throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
   if (!(maxWork > 0)) throw invalid(`${where}: maxWork must be a number above 0, not ${maxWork}`);
 }
-
-/** @param {string} where @param {EngineOptions['externalData']} externalData */
-function checkExternal(where, externalData = {}) {
-  checkObject(where, externalData);
-  const wrong = Object.keys(externalData).find((location) => !isSource(externalData[location]));
-  if (wrong !== undefined) throw invalid(`${where}['${wrong}'] must be bytes, a Blob, a Response, a URL or a path`);
-}
-
-/** @param {unknown} source */
-const isSource = (source) =>
-  typeof source === 'string' ||
-  [Uint8Array, ArrayBuffer, Blob, Response, URL].some((Kind) => source instanceof /** @type {any} */ (Kind));
 
 /** What inputs are bound to once. @param {EngineOptions} options */
 export function packConstants({ constants = {} }) {

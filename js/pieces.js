@@ -5,7 +5,7 @@
 
 /** @import { Client } from './client.js' */
 /** @import { EngineOptions, Source } from './types.js' */
-/** @import { Protocol } from './protocol.js' */
+/** @import { NewArtifacts, Protocol } from './protocol.js' */
 /**
  * @typedef {{ bytes: number, read: (from: number, bytes: number) => Promise<Uint8Array<ArrayBuffer>>,
  *   close?: () => Promise<void> }} Ranges
@@ -20,11 +20,12 @@ const AT_ONCE = 2 ** 23;
 /**
  * Hands a model over and all that it needs of `files`.
  * @param {Client} client
- * @param {NonNullable<Protocol['artifacts']['in']>} asked
+ * @param {NewArtifacts} asked
  * @param {Readonly<Record<string, Source>>} files
  * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
  * @param {EngineOptions} options
  * @param {Tools} tools
+ * @returns {Promise<'begun' | 'loaded'>}
  */
 export async function hand(client, asked, files, withoutWeights, options, tools) {
   /** @type {Map<string, Ranges>} */
@@ -36,12 +37,13 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
   };
   try {
     if (!withoutWeights) for (const location of Object.keys(files)) await openFile(location);
-    const inPieces = [...open].map(([location, { bytes }]) => ({ location, bytes }));
-    const all = inOrder(await client.ask('pieces', { ...asked, inPieces }));
+    /** @type {[string, string][]} */
+    const inPieces = [...open].map(([location, { bytes }]) => ['inPieces', `${bytes} ${location}`]);
+    const all = inOrder(await client.ask('pieces', { ...asked, settings: [...asked.settings, ...inPieces] }));
     const pieces = all.filter(({ late }) => !(late && withoutWeights));
     const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
-    let loadedBytes = 0;
-    for (const { location, offset, bytes, index } of pieces) {
+    let [loadedBytes, isLoaded] = [0, false];
+    for (const { location, offset, bytes, index, late } of pieces) {
       const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
       if (!open.has(plain(location)) && name in files) await openFile(name);
       const file = open.get(plain(location));
@@ -49,11 +51,14 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
       for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
         const some = await told(name, files[name], options, tools, () => file.read(offset + from, count));
-        await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
+        const [loads, ends] = [late && !isLoaded, from + count === bytes];
+        await client.ask('piece', { index, from, bytes: some, loads, ends }, [some.buffer]);
+        isLoaded ||= loads;
         loadedBytes += count;
         options.onProgress?.({ source: name, loadedBytes, totalBytes });
       }
     }
+    return isLoaded ? 'loaded' : 'begun';
   } finally {
     for (const { close } of open.values()) await close?.();
   }
@@ -99,9 +104,10 @@ async function told(location, source, { signal }, { checkSignal, sentenceOf, Tra
 async function rangesOf(location, source, options, tools) {
   if (source instanceof Blob) return ofBlob(source);
   if (source instanceof Response) return ofBlob(await blobOf(source));
-  if (typeof source === 'string' && source.startsWith('indexeddb:'))
+  const isPlace = typeof source === 'string' || source instanceof URL;
+  if (!isPlace || String(source).startsWith('indexeddb:'))
     return ofBlob(new Blob([await tools.readSource(location, source, { ...options, integrity: {} })]));
-  const url = await tools.locate(/** @type {string | URL} */ (source));
+  const url = await tools.locate(source);
   if (tools.isNode && url.protocol === 'file:') return await ofFile(url, tools);
   return await ofServer(url, options);
 }

@@ -108,6 +108,13 @@ export interface PropertyLimits {
 }
 
 export type GraphName = 'train' | 'eval' | 'model';
+/** What artifacts are made of. */
+export interface NewArtifacts {
+  model: Uint8Array;
+  external: ExternalFile[];
+  constants?: PackedFeeds;
+  settings: [string, string][];
+}
 export type PartName = GraphName | 'optimizer' | 'checkpoint' | 'compact' | 'adapter';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones; `adapters`: Trainlet's, without the base. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2' | 'adapters';
@@ -152,15 +159,15 @@ export interface Protocol {
   help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number; lock?: string }; out: void };
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
-  /** Of a model whose external data comes in pieces: which these are. `artifacts` or `parametersOf` null ends it. */
-  pieces: {
-    in: NonNullable<Protocol['artifacts']['in']> & { inPieces: { location: string; bytes: number }[] };
-    out: { location: string; offset: number; bytes: number; late: boolean }[];
-  };
-  /** Bytes of the `index`-th, `from` one of them on: first those that are not late, each of them to its end. */
-  piece: { in: { index: number; from: number; bytes: Uint8Array }; out: void };
+  /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
+  pieces: { in: NewArtifacts; out: { location: string; offset: number; bytes: number; late: boolean }[] };
+  /**
+   * Bytes of the `index`-th, `from` one of them on, which `ends` with them. With the first that is late the model `loads`.
+   */
+  piece: { in: { index: number; from: number; bytes: Uint8Array; loads: boolean; ends: boolean }; out: void };
   artifacts: {
-    in: { model: Uint8Array; external: ExternalFile[]; constants?: PackedFeeds; settings: [string, string][] } | null;
+    /** Or of those whose pieces have come, and may have `loaded` the model. */
+    in: NewArtifacts | 'begun' | 'loaded';
     out: {
       trainModel: Uint8Array<ArrayBuffer>;
       evalModel: Uint8Array<ArrayBuffer>;

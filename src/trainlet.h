@@ -55,13 +55,12 @@ void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
  * that the model gives, among these files and nowhere else. Returns where to write the file's bytes; NULL when memory
  * is out. */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
-/* A file of external data that is never there whole: after these, and before the model is loaded, artifacts_pieces
- * tells which bytes of them it needs, [{"location", "offset", "bytes", "late": true}], valid until the next call. Piece
- * i of the list is written where artifacts_piece(i) says, all of it, and artifacts_arrived(i) is called: before the
- * model is loaded where it is not late, afterwards, with all options set, and one after the other, where it is. */
-bool trainlet_artifacts_in_pieces(TrainletArtifacts *a, const char *location, size_t bytes);
-const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes); /* NULL on failure */
-void *trainlet_artifacts_piece(TrainletArtifacts *a, int i);                                  /* NULL on failure */
+/* Of files that are given in pieces (options inPieces, set before), which bytes the model needs: [{"location",
+ * "offset", "bytes", "late": true}], valid until the next call. Piece i of them is written where artifacts_piece(i)
+ * says, all of it, and artifacts_arrived(i) is called: before the model is loaded where it is not late; afterwards,
+ * with all options set, and one after the other, where it is. NULL on failure. */
+const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes);
+void *trainlet_artifacts_piece(TrainletArtifacts *a, int i); /* NULL on failure */
 Status trainlet_artifacts_arrived(TrainletArtifacts *a, int i);
 /* Before the model: its input of that name is this constant, and is not fed. `type` is ONNX's, dims are `rank` numbers;
  * a scalar also stands for an input of one element. Where to write the bytes; NULL on failure. */

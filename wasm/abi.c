@@ -181,11 +181,6 @@ EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a
   keep(trainlet_artifacts_error(a));
   return to;
 }
-EXPORT(abi_artifacts_in_pieces)
-Status abi_artifacts_in_pieces(TrainletArtifacts *a, const char *location, size_t bytes) {
-  trainlet_artifacts_in_pieces(a, location, bytes);
-  return keep(trainlet_artifacts_error(a));
-}
 EXPORT(abi_artifacts_pieces) const char *abi_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes) {
   const char *text = trainlet_artifacts_pieces(a, model, bytes);
   keep(trainlet_artifacts_error(a));

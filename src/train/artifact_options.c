@@ -378,6 +378,16 @@ static Status set_limit(TrainletArtifacts *a, const char *key, const char *value
   return STATUS_OK;
 }
 
+/* "bytes location" */
+static Status set_in_pieces(TrainletArtifacts *a, const char *key, const char *value) {
+  char *end;
+  unsigned long long bytes = strtoull(value, &end, 10);
+  if (end == value || *end != ' ' || !end[1] || bytes > SIZE_MAX) return invalid(a, key, value, "bytes and a location");
+  return external_add_in_pieces(&a->external, end + 1, (size_t)bytes, &a->arena)
+           ? STATUS_OK
+           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+}
+
 static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strncmp(key, "loss.", 5) == 0) return set_loss(a, key, value);
   if (strncmp(key, "losses.", 7) == 0) return set_part(a, key, value);
@@ -390,6 +400,7 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
   if (strcmp(key, "additionalOutputs") == 0) return list_add(a, &a->additional_outputs, value);
   if (strcmp(key, "passes") == 0) return set_passes(a, key, value);
   if (strcmp(key, "nominal") == 0) return set_flag(a, key, value, &a->nominal);
+  if (strcmp(key, "inPieces") == 0) return set_in_pieces(a, key, value);
   if (strcmp(key, "withoutWeights") == 0) {
     TRY(set_flag(a, key, value, &a->without_weights));
     a->external.without_weights = a->without_weights;

@@ -7,12 +7,6 @@
 #include "printer.h"
 #include "train/artifacts.h"
 
-bool trainlet_artifacts_in_pieces(TrainletArtifacts *a, const char *location, size_t bytes) {
-  artifacts_enter(a);
-  bool done = external_add_in_pieces(&a->external, location, bytes, &a->arena);
-  return artifacts_leave(a, done) == STATUS_OK;
-}
-
 static const char *pieces_text(TrainletArtifacts *a) {
   const External *x = &a->external;
   Printer p = printer_new(&a->building);
