@@ -87,13 +87,12 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
     const isSmall = !inPieces && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
     const asked = { model: bytes, external, constants, settings };
-    const handed = async () => {
+    const comes = inPieces || withoutWeights;
+    if (comes) {
       const { hand } = await later(() => import('./pieces.js'));
-      return await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
-    };
-    const answer = await (inPieces || withoutWeights
-      ? client.ask(method, await handed())
-      : client.ask(method, asked, buffers));
+      await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
+    }
+    const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;

@@ -46,13 +46,12 @@ export class Core {
 
   /** Hands everything over but pieces of external data. @param {NewArtifacts} args */
   #begin({ model, external, constants, settings }) {
-    const { length } = model;
     const at = this.#engine.pointer('abi_artifacts_new');
     this.#artifacts = [at];
     for (const [key, value] of settings) this.#engine.run('abi_artifacts_set', at, key, value);
     this.#engine.takeExternal('abi_artifacts_external', at, external);
     if (constants) this.#engine.hand('abi_artifacts_constant', [at], constants);
-    this.#artifacts.push(this.#engine.place('abi_artifacts_file', at, model), length);
+    this.#artifacts.push(...this.#engine.place('abi_artifacts_file', model, at));
   }
 
   /**
@@ -61,14 +60,12 @@ export class Core {
    * @param {(artifacts: number) => T} work
    */
   #make(args, work) {
+    if (args) this.#begin(args);
     try {
-      if (typeof args === 'object') this.#begin(args);
-      if (args !== 'loaded') this.#engine.run('abi_artifacts_load', ...this.#artifacts);
+      this.#engine.run('abi_artifacts_load', ...this.#artifacts);
       return work(this.#artifacts[0]);
     } finally {
-      const [at] = this.#artifacts;
-      this.#artifacts = [];
-      if (at && !this.#engine.broken) this.#engine.call('abi_artifacts_free', at);
+      if (!this.#engine.broken) this.#engine.call('abi_artifacts_free', this.#artifacts[0]);
     }
   }
 
@@ -79,12 +76,9 @@ export class Core {
   }
 
   /** @param {Protocol['piece']['in']} args */
-  piece({ index, from, bytes, loads, ends }) {
-    if (loads) this.#engine.run('abi_artifacts_load', ...this.#artifacts);
-    const [at] = this.#artifacts;
-    this.#engine.write(this.#engine.pointer('abi_artifacts_piece', at, index) + from, bytes);
+  piece({ index, from, bytes }) {
+    this.#engine.write(this.#engine.pointer('abi_artifacts_piece', this.#artifacts[0], index) + from, bytes);
     letGo(bytes);
-    if (ends) this.#engine.run('abi_artifacts_arrived', at, index);
   }
 
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
@@ -119,11 +113,10 @@ export class Core {
 
   /** @param {Protocol['load']['in']} args */
   load(args) {
-    const { maxWork = 0, passes, bounds, onlyPlans } = args;
+    const { maxWork = 0, passes, bounds } = args;
     this.#takeFiles(args);
     this.#call('limit_work', maxWork);
     if (passes) this.#call('set_passes', this.#maskOf(passes));
-    if (onlyPlans) this.#call('only_plan');
     this.#run('ready');
     if (bounds) this.#bound(bounds);
     const info = this.#engine.json('abi_session_json', this.#session);
@@ -144,9 +137,8 @@ export class Core {
     this.#engine.takeExternal('abi_session_external', this.#session, external);
     if (constants) this.#engine.hand('abi_session_constant', [this.#session], constants);
     for (const { which, bytes } of parts) {
-      const { length } = bytes;
-      const at = this.#engine.place('abi_session_file', this.#session, bytes);
-      this.#run('load', this.#engine.constants.artifacts[which], at, length);
+      const placed = this.#engine.place('abi_session_file', bytes, this.#session);
+      this.#run('load', this.#engine.constants.artifacts[which], ...placed);
     }
   }
 

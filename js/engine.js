@@ -21,8 +21,7 @@ import { ARRAYS, bytesOf, sizeOf } from './tensor.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const KEPT_BYTES = 1 << 20;
-const KEPT_SCRATCH_BYTES = 1 << 16;
+const KEPT_BYTES = 1 << 16;
 const MEMORY_BYTES = 2 ** 32 - 1; // a length is 32 bits wide
 
 export class Engine {
@@ -59,27 +58,23 @@ export class Engine {
    * @param {string} name @param {number} owner @param {ExternalFile[]} files
    */
   takeExternal(name, owner, files) {
-    for (let file = files.shift(); file; file = files.shift()) {
-      const { location, bytes } = file;
-      checkFits(`externalData['${location}']`, bytes.length);
-      const at = this.pointer(name, owner, location, bytes.length);
-      this.write(at, bytes);
-      letGo(bytes);
-    }
+    for (let file = files.shift(); file; file = files.shift()) this.place(name, file.bytes, owner, file.location);
   }
 
   /**
    * Puts a file where the engine reads it in place, and lets go of it here.
-   * @param {string} name
-   * @param {number} owner
+   * @param {string} name of the export that makes room
    * @param {Uint8Array} bytes
+   * @param {Argument[]} args what it is given before their number
+   * @returns {[at: number, length: number]}
    */
-  place(name, owner, bytes) {
-    checkFits('a file', bytes.length);
-    const at = this.pointer(name, owner, bytes.length);
+  place(name, bytes, ...args) {
+    checkFits(args[1] ? `externalData['${args[1]}']` : 'a file', bytes.length);
+    const { length } = bytes;
+    const at = this.pointer(name, ...args, length);
     this.write(at, bytes);
     letGo(bytes);
-    return at;
+    return [at, length];
   }
 
   /**
@@ -281,7 +276,7 @@ export class Engine {
   /** Scratch of at least `bytes`; a large one is given back by the next call. @param {number} bytes */
   #reserve(bytes) {
     const { at, bytes: have } = this.#scratch;
-    if (bytes <= have && have <= KEPT_SCRATCH_BYTES) return at;
+    if (bytes <= have && have <= KEPT_BYTES) return at;
     if (at) this.#exports.abi_free(at);
     this.#scratch = { at: 0, bytes: 0 };
     const size = Math.max(bytes, 1024);

@@ -90,12 +90,11 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
  * @param {PartSource[]} sources
  * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T | Promise<T>} make
- * @param {{ onlyPlans?: boolean }} [more]
  */
-export async function open(sources, options, make, more) {
+export async function open(sources, options, make) {
   const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
   const constants = packConstants(options);
-  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants, ...more };
+  const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
   // while the worker starts, which is under way by then
   const reading = Promise.resolve().then(() => Promise.all([readParts(sources, options), readExternal(options)]));
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first

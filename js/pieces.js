@@ -25,7 +25,6 @@ const AT_ONCE = 2 ** 23;
  * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
  * @param {EngineOptions} options
  * @param {Tools} tools
- * @returns {Promise<'begun' | 'loaded'>}
  */
 export async function hand(client, asked, files, withoutWeights, options, tools) {
   /** @type {Map<string, Ranges>} */
@@ -42,8 +41,8 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
     const all = inOrder(await client.ask('pieces', { ...asked, settings: [...asked.settings, ...inPieces] }));
     const pieces = all.filter(({ late }) => !(late && withoutWeights));
     const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
-    let [loadedBytes, isLoaded] = [0, false];
-    for (const { location, offset, bytes, index, late } of pieces) {
+    let loadedBytes = 0;
+    for (const { location, offset, bytes, index } of pieces) {
       const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
       if (!open.has(plain(location)) && name in files) await openFile(name);
       const file = open.get(plain(location));
@@ -51,14 +50,11 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
       for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
         const some = await told(name, files[name], options, tools, () => file.read(offset + from, count));
-        const [loads, ends] = [late && !isLoaded, from + count === bytes];
-        await client.ask('piece', { index, from, bytes: some, loads, ends }, [some.buffer]);
-        isLoaded ||= loads;
+        await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
         loadedBytes += count;
         options.onProgress?.({ source: name, loadedBytes, totalBytes });
       }
     }
-    return isLoaded ? 'loaded' : 'begun';
   } finally {
     for (const { close } of open.values()) await close?.();
   }

@@ -20,18 +20,13 @@
 export async function planMemory(parts, dims, options, tools) {
   const { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal } = options;
   const engine = { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal };
-  return await tools.open(
-    tools.sourcesOf('planMemory', parts),
-    engine,
-    async (client, { info }) => {
-      const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims, tools);
-      await client.ask('run', { graph: 'train', feeds }, [feeds.buffer]);
-      const plan = await client.ask('memoryPlan', undefined);
-      await client.release();
-      return plan;
-    },
-    { onlyPlans: true },
-  );
+  return await tools.open(tools.sourcesOf('planMemory', parts), engine, async (client, { info }) => {
+    const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims, tools);
+    await client.ask('run', { graph: 'train', feeds }, [feeds.buffer]);
+    const plan = await client.ask('memoryPlan', undefined);
+    await client.release();
+    return plan;
+  });
 }
 
 /**

@@ -161,13 +161,11 @@ export interface Protocol {
   work: { in: void; out: void };
   /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
   pieces: { in: NewArtifacts; out: { location: string; offset: number; bytes: number; late: boolean }[] };
-  /**
-   * Bytes of the `index`-th, `from` one of them on, which `ends` with them. With the first that is late the model `loads`.
-   */
-  piece: { in: { index: number; from: number; bytes: Uint8Array; loads: boolean; ends: boolean }; out: void };
+  /** Bytes of the `index`-th, `from` one of them on: all of one after the other, first those that are not late. */
+  piece: { in: { index: number; from: number; bytes: Uint8Array }; out: void };
   artifacts: {
-    /** Or of those whose pieces have come, and may have `loaded` the model. */
-    in: NewArtifacts | 'begun' | 'loaded';
+    /** null: those whose pieces have come. */
+    in: NewArtifacts | null;
     out: {
       trainModel: Uint8Array<ArrayBuffer>;
       evalModel: Uint8Array<ArrayBuffer>;
@@ -185,8 +183,6 @@ export interface Protocol {
     in: SessionFiles & {
       maxWork?: number;
       passes?: readonly string[];
-      /** Its runs end when they are planned. */
-      onlyPlans?: boolean;
       /** By pattern; those of the checkpoint where there are none. */
       bounds?: Readonly<Record<string, readonly [number, number]>>;
     };

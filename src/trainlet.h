@@ -56,12 +56,11 @@ void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
  * is out. */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
 /* Of files that are given in pieces (options inPieces, set before), which bytes the model needs: [{"location",
- * "offset", "bytes", "late": true}], valid until the next call. Piece i of them is written where artifacts_piece(i)
- * says, all of it, and artifacts_arrived(i) is called: before the model is loaded where it is not late; afterwards,
- * with all options set, and one after the other, where it is. NULL on failure. */
+ * "offset", "bytes", "late": true}], valid until the next call; the model's must stay. Then all of piece i is written
+ * where artifacts_piece(i) says, before the next one is asked for: first those that are not late, then, with all
+ * options set, the others. Then the model is loaded. NULL on failure. */
 const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes);
-void *trainlet_artifacts_piece(TrainletArtifacts *a, int i); /* NULL on failure */
-Status trainlet_artifacts_arrived(TrainletArtifacts *a, int i);
+void *trainlet_artifacts_piece(TrainletArtifacts *a, int i);
 /* Before the model: its input of that name is this constant, and is not fed. `type` is ONNX's, dims are `rank` numbers;
  * a scalar also stands for an input of one element. Where to write the bytes; NULL on failure. */
 void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims);
@@ -110,9 +109,6 @@ void trainlet_session_limit_work(TrainletSession *s, double work);
 /* Rewrites that make a step faster, all on by default; bit i of the mask is the one trainlet_pass_name(i) names. For
  * finding faults: losses are the same up to rounding with any mask. */
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask);
-/* Before it is ready, with a nominal checkpoint: what it is fed is planned, which takes the memory of a step, and
- * nothing runs. */
-void trainlet_session_only_plan(TrainletSession *s);
 const char *trainlet_pass_name(int i); /* NULL past the last */
 /* `asked` is called while a run or step computes, between operators and within long ones, in the calling thread: once
  * it returns true, the run fails with STATUS_ABORTED, and the session is as if it had not begun, except that gradients

@@ -191,10 +191,6 @@ EXPORT(abi_artifacts_piece) void *abi_artifacts_piece(TrainletArtifacts *a, int 
   keep(trainlet_artifacts_error(a));
   return to;
 }
-EXPORT(abi_artifacts_arrived) Status abi_artifacts_arrived(TrainletArtifacts *a, int i) {
-  trainlet_artifacts_arrived(a, i);
-  return keep(trainlet_artifacts_error(a));
-}
 EXPORT(abi_artifacts_constant)
 void *abi_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_artifacts_constant(a, name, type, rank, dims);
@@ -259,7 +255,6 @@ EXPORT(abi_session_limit_work) void abi_session_limit_work(TrainletSession *s, d
   trainlet_session_limit_work(s, work);
 }
 EXPORT(abi_session_limit) void abi_session_limit(TrainletSession *s, double bytes) { trainlet_session_limit(s, bytes); }
-EXPORT(abi_session_only_plan) void abi_session_only_plan(TrainletSession *s) { trainlet_session_only_plan(s); }
 EXPORT(abi_session_set_passes) void abi_session_set_passes(TrainletSession *s, unsigned mask) {
   trainlet_session_set_passes(s, mask);
 }

@@ -36,8 +36,7 @@ export async function describeCheckpoint(file, options) {
  */
 function contentsOf(from, bytes, external) {
   const session = from.pointer('abi_session_new');
-  const { length } = bytes;
-  const at = from.place('abi_session_file', session, bytes);
+  const [at, length] = from.place('abi_session_file', bytes, session);
   const writer = from.call('abi_checkpoint_writer', at, length);
   if (!writer) return undefined;
   from.takeExternal('abi_session_external', session, external);

@@ -53,7 +53,8 @@ typedef struct Property {
 enum { POSITION_COUNT = 5 }; /* epoch, batches done in it, shuffle seed, examples in the data set, batch size */
 
 typedef struct Checkpoint {
-  bool nominal; /* parameters are names and types: no shapes, no data */
+  bool only_plans; /* it is nominal for good: a session of it plans and never runs */
+  bool nominal;    /* parameters are names and types: no shapes, no data */
   CheckpointTensor *trainable, *frozen;
   int trainable_count, frozen_count;
   bool has_optimizer; /* the fields below it are set */

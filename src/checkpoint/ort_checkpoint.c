@@ -8,6 +8,7 @@
 
 enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
 enum { MODULE_TRAINABLE, MODULE_FROZEN, MODULE_NOMINAL, MODULE_EXTERNAL };
+enum { ONLY_PLANS = 2 }; /* where ONNX Runtime has 1 */
 enum { GROUP_NAME, GROUP_STEP, GROUP_LR, GROUP_STATES };
 enum { STATES_PARAMETER, STATES_MOMENTS };
 enum { BAG_INTS, BAG_FLOATS, BAG_STRINGS };
@@ -135,6 +136,7 @@ static Status read_module(Reader *r, FlatTable root, Checkpoint *out) {
   if (!module.from) return corrupt(r, "it has no parameters");
   TRY(find_outside(r, module));
   out->nominal = flat_byte(module, MODULE_NOMINAL) != 0;
+  out->only_plans = flat_byte(module, MODULE_NOMINAL) == ONLY_PLANS;
   TRY(read_tensors(r, flat_vector(module, MODULE_TRAINABLE, 4), out->nominal, &out->trainable, &out->trainable_count));
   return read_tensors(r, flat_vector(module, MODULE_FROZEN, 4), out->nominal, &out->frozen, &out->frozen_count);
 }
@@ -323,7 +325,7 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
   int32_t number = version;
   flat_set(&w, at[CHECKPOINT_VERSION], &number, 4);
   flat_point(&w, at[CHECKPOINT_MODULE], flat_put_table(&w, 3, (uint8_t[]){4, 4, c->nominal ? 1 : 0}, of));
-  if (c->nominal) flat_set(&w, of[MODULE_NOMINAL], &(uint8_t){1}, 1);
+  if (c->nominal) flat_set(&w, of[MODULE_NOMINAL], &(uint8_t){c->only_plans ? ONLY_PLANS : 1}, 1);
   put_tensors(&w, of[MODULE_TRAINABLE], c->trainable, c->trainable_count);
   put_tensors(&w, of[MODULE_FROZEN], c->frozen, c->frozen_count);
   if (c->has_optimizer) {

@@ -5,6 +5,7 @@
 
 #include "compact/compact.h"
 #include "ops/accumulator.h"
+#include "passes/passes.h"
 #include "part.h"
 #include "run/outside.h"
 
@@ -247,6 +248,8 @@ static Status begin_adapters(TrainletSession *s) {
 
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
+  s->only_plans = s->state.only_plans = s->checkpoint.only_plans;
+  if (s->only_plans) s->passes &= ~(1u << PASS_pack); /* it would copy weights */
   TRY(lay_over(s));
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->external, &s->arena, &s->error));
   TRY(begin_adapters(s));

@@ -53,11 +53,6 @@ void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context)
   s->stop = (ThreadsStop){asked, context};
 }
 
-void trainlet_session_only_plan(TrainletSession *s) {
-  s->only_plans = s->state.only_plans = true;
-  s->passes &= ~(1u << PASS_pack); /* it would copy weights */
-}
-
 void trainlet_session_set_passes(TrainletSession *s, unsigned mask) { s->passes = mask & PASSES_ALL; }
 const char *trainlet_pass_name(int i) { return passes_name(i); }
 
@@ -73,7 +68,7 @@ Status session_out_of_memory(TrainletSession *s) {
 }
 
 Status session_check_values(TrainletSession *s) {
-  if (!s->lacks_values || s->only_plans) return STATUS_OK;
+  if (!s->lacks_values) return STATUS_OK;
   return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
                    "the checkpoint is nominal: its parameters have no values until loadParametersBuffer brings all of "
                    "them (trainableOnly false)");
@@ -83,7 +78,7 @@ Model *session_model(TrainletSession *s, TrainletPart part) {
   static const char *const names[MODEL_COUNT] = {"training", "eval", "inference"};
   int m = session_model_of(part);
   if (s->ready && m >= 0 && s->models[m].graph)
-    return m == MODEL_INFERENCE || session_check_values(s) == STATUS_OK ? &s->models[m] : NULL;
+    return m == MODEL_INFERENCE || s->only_plans || session_check_values(s) == STATUS_OK ? &s->models[m] : NULL;
   error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "the session has no %s model", m < 0 ? "such" : names[m]);
   return NULL;
 }

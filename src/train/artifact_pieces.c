@@ -26,38 +26,14 @@ const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, s
   artifacts_enter(a);
   artifacts_forget_parts(a);
   bool done = onnx_external_pieces(model, bytes, &a->external, &a->arena, &a->error) == STATUS_OK;
+  a->listed = model;
+  a->listed_bytes = bytes;
   const char *text = done ? pieces_text(a) : NULL;
   return artifacts_leave(a, text) == STATUS_OK ? text : NULL;
 }
 
-static ExternalPiece *piece_of(TrainletArtifacts *a, int i) {
-  if (i >= 0 && i < a->external.piece_count) return &a->external.pieces[i];
-  error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no piece %d of external data, there are %d", i,
-            a->external.piece_count);
-  return NULL;
-}
-
-/* Before the first one that is late, all is done for which its values are not needed. */
-static Status make_way(TrainletArtifacts *a, const ExternalPiece *piece) {
-  if (!piece->late || a->prepared) return STATUS_OK;
-  if (a->by_training_info)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "external data in pieces goes with a loss of its own: give the file whole");
-  artifacts_forget_parts(a);
-  TRY(artifacts_prepare(a));
-  a->prepared = true;
-  return STATUS_OK;
-}
-
-void *trainlet_artifacts_piece(TrainletArtifacts *a, int i) {
-  artifacts_enter(a);
-  const ExternalPiece *piece = piece_of(a, i);
-  bool done = piece && make_way(a, piece) == STATUS_OK;
-  return artifacts_leave(a, done) == STATUS_OK ? external_piece_at(&a->external, piece) : NULL;
-}
-
 /* All values that stood on its filler become quantized, or have memory of their own, one for all. */
-static Status settle_piece(TrainletArtifacts *a, const ExternalPiece *piece) {
+static Status settle(TrainletArtifacts *a, const ExternalPiece *piece) {
   void *filler = external_piece_at(&a->external, piece), *own = NULL;
   for (int i = 0; i < a->model->value_count; i++) {
     Value *v = a->model->values[i];
@@ -70,16 +46,45 @@ static Status settle_piece(TrainletArtifacts *a, const ExternalPiece *piece) {
   return a->error.status;
 }
 
-Status trainlet_artifacts_arrived(TrainletArtifacts *a, int i) {
+Status artifacts_take_piece(TrainletArtifacts *a) {
+  ExternalPiece *piece = a->coming;
+  if (!piece) return STATUS_OK;
+  a->coming = NULL;
+  if (piece->late) TRY(settle(a, piece));
+  piece->here = true;
+  return STATUS_OK;
+}
+
+/* Before the first one that is late, all is done for which its values are not needed. */
+static Status make_way(TrainletArtifacts *a) {
+  if (a->prepared) return STATUS_OK;
+  if (a->by_training_info)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
+                     "external data in pieces goes with a loss of its own: give the file whole");
+  TRY(artifacts_load(a, a->listed, a->listed_bytes));
+  artifacts_forget_parts(a);
+  TRY(artifacts_prepare(a));
+  a->prepared = true;
+  return STATUS_OK;
+}
+
+static ExternalPiece *begin_piece(TrainletArtifacts *a, int i) {
+  ExternalPiece *piece = i >= 0 && i < a->external.piece_count ? &a->external.pieces[i] : NULL;
+  if (!piece) error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "there is no piece %d of external data", i);
+  if (!piece || piece == a->coming) return piece;
+  if (artifacts_take_piece(a) != STATUS_OK || (piece->late && make_way(a) != STATUS_OK)) return NULL;
+  return a->coming = piece;
+}
+
+void *trainlet_artifacts_piece(TrainletArtifacts *a, int i) {
   artifacts_enter(a);
-  ExternalPiece *piece = piece_of(a, i);
-  bool done = piece && (!piece->late || (a->prepared && settle_piece(a, piece) == STATUS_OK));
-  if (done) piece->here = true;
-  return artifacts_leave(a, done);
+  const ExternalPiece *piece = begin_piece(a, i);
+  return artifacts_leave(a, piece) == STATUS_OK ? external_piece_at(&a->external, piece) : NULL;
 }
 
 Status artifacts_check_pieces(TrainletArtifacts *a) {
   External *x = &a->external;
+  TRY(artifacts_take_piece(a));
   for (int i = 0; i < x->piece_count; i++)
     if (!x->pieces[i].here && !a->without_weights)
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,

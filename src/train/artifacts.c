@@ -91,7 +91,7 @@ static Status check_is_plain(const Graph *g) {
   return STATUS_OK;
 }
 
-static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
+Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   ExternalFile *file = external_at(&a->external, model);
   if (file && file->spent)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
@@ -107,7 +107,9 @@ static Status load(TrainletArtifacts *a, const void *model, size_t bytes) {
 
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   artifacts_enter(a);
-  return artifacts_leave(a, load(a, model, bytes) == STATUS_OK);
+  bool there = a->prepared && model == a->listed; /* for its late pieces */
+  return artifacts_leave(a, there ||
+                                (artifacts_take_piece(a) == STATUS_OK && artifacts_load(a, model, bytes) == STATUS_OK));
 }
 
 void trainlet_artifacts_free(TrainletArtifacts *a) {
@@ -403,6 +405,7 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
                                                            : whole;
   }
   Checkpoint c = {.nominal = a->nominal,
+                  .only_plans = a->without_weights,
                   .trainable = tensors[1],
                   .trainable_count = counts[1],
                   .frozen = tensors[0],

@@ -35,8 +35,11 @@ struct TrainletArtifacts {
   QuantizeKind quantize;
   bool has_quantized; /* likewise */
   Quantizer *quantizer;
-  bool prepared;        /* all that is done before the pieces of external data that are late has been done */
-  bool without_weights; /* it is for a plan alone: weights that are external data never come */
+  const void *listed; /* the model of which the pieces of external data are */
+  size_t listed_bytes;
+  ExternalPiece *coming; /* that is being written; NULL: none */
+  bool prepared;         /* all that is done before the pieces of external data that are late has been done */
+  bool without_weights;  /* it is for a plan alone: weights that are external data never come */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;
   unsigned passes; /* a bit each: passes.h */
   bool nominal;    /* the checkpoint names the parameters without their values */
@@ -73,6 +76,9 @@ Status artifacts_choose_quantized(TrainletArtifacts *a);
 bool artifacts_quantize_now(TrainletArtifacts *a, const Value *v);
 Status artifacts_quantize(TrainletArtifacts *a);
 
+Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes);
+/* What was being written is whole. */
+Status artifacts_take_piece(TrainletArtifacts *a);
 /* All that comes before a build of a model whose weights may still be coming. */
 Status artifacts_prepare(TrainletArtifacts *a);
 /* Refuses to go on before all pieces of external data have come: then nothing stands on filler any more. */

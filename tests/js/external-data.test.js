@@ -311,7 +311,10 @@ test('what is no set of files is refused', async () => {
   const open = (externalData) => InferenceSession.create(INLINE, { externalData });
   await assert.rejects(
     open({ w: new Float32Array(3) }),
-    is('source-unreadable', /externalData\['w'\] could not be loaded: expected a URL, a path, bytes, a Blob or a Response/),
+    is(
+      'source-unreadable',
+      /externalData\['w'\] could not be loaded: expected a URL, a path, bytes, a Blob or a Response/,
+    ),
   );
   await assert.rejects(
     open([{ path: 'w', data: FILE }]),
