@@ -1,7 +1,7 @@
 /** The command `artifacts`: makes what training starts from, as four files or as one. */
 
 import { rm } from 'node:fs/promises';
-import { compactArtifacts, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
+import { compactArtifacts, generateArtifacts, InferenceSession, planMemory, TrainingSession } from '../index.js';
 import { loraIn } from './adapter.js';
 import { engine } from './checkpoint.js';
 import {
@@ -61,6 +61,7 @@ export async function artifactsHelp() {
   const { losses, optimizers } = (await engine()).constants;
   return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
 trainlet artifacts MODEL|DIR|COMPACT --format compact -o FILE [--weights WEIGHTS] [options]
+trainlet artifacts MODEL [--loss LOSS] --plan NAME=DIMS [--plan NAME=DIMS …] [options]
 Makes the four files that training starts from, by ONNX Runtime's names, or one compact file that holds them all, of a MODEL or of
 the training directory DIR or the compact file COMPACT as it is now. A file that is there already, as a trained checkpoint may be, is overwritten with --force only.
 
@@ -92,6 +93,8 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
+  --plan NAME=DIMS     makes nothing, and tells what memory a step takes that is fed so, as input_ids=1x128: given for each
+                       input, labels too. Files of external data need not be there
   -o, --out DIR|FILE   where the files go, or the file
   --force              overwrites the files that are there`;
 }
@@ -123,12 +126,14 @@ export const ARTIFACTS_OPTIONS = {
   format: { type: 'string', default: 'ort' },
   'ort-format': { type: 'boolean' },
   weights: { type: 'string' },
+  plan: { type: 'string', multiple: true },
   out: { type: 'string', short: 'o' },
 };
 
 /** @param {string} place @param {Values} values */
 export async function artifacts(place, values) {
   const { format, force, nominal, weights, 'ort-format': ortFormat } = values;
+  if (values.plan) return await plan(place, values);
   const out = needed(values, 'out');
   if (!FORMATS.includes(format)) throw new UsageError(`--format must be ${FORMATS.join(', ')}, not '${format}'`);
   if (weights && format !== 'compact') throw new UsageError('--weights: it is for --format compact');
@@ -144,6 +149,21 @@ export async function artifacts(place, values) {
   await writeArtifacts(out, { ...made, checkpointState }, force, inOrtFormat);
   if (!ortFormat) for (const old of Object.values(ortFiles)) await rm(old, { force: true });
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
+}
+
+/** @param {string} model @param {Values} values */
+async function plan(model, values) {
+  const dims = Object.fromEntries(
+    values.plan.map((/** @type {string} */ text) => {
+      const [, name, shape] = /^(.+)=(\d+(?:x\d+)*)$/.exec(text) ?? [];
+      if (!name) throw new UsageError(`--plan must be NAME=DIMS, as input_ids=1x128, not '${text}'`);
+      return [name, shape.split('x').map(Number)];
+    }),
+  );
+  const options = { ...(await optionsAsTold(values)), ...(await modelOptionsIn(model, values)), dims };
+  const { stateBytes, arenaBytes, peakBytes } = await planMemory(model, options);
+  const [state, arena, peak] = [stateBytes, arenaBytes, peakBytes].map((bytes) => bytes.toLocaleString('en'));
+  say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
 }
 
 /** @param {string} place a model or a training directory @param {string} out @param {Values} values */
@@ -202,6 +222,12 @@ function headIn({ head, 'head-at': at, 'head-hidden': hidden }) {
 
 /** @param {string} model @param {Values} values @param {boolean} [ortFormat] */
 async function makeAsTold(model, values, ortFormat) {
+  const options = { ...(await optionsAsTold(values)), ortFormat };
+  return await makeArtifacts(model, options, await modelOptionsIn(model, values));
+}
+
+/** @param {Values} values @returns {Promise<ArtifactOptions>} */
+async function optionsAsTold(values) {
   const loss = lossIn(values);
   const { batch, nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const batchNorm = values['batch-norm'];
@@ -216,9 +242,8 @@ async function makeAsTold(model, values, ortFormat) {
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
   const [head, lora] = [headIn(values), await loraIn(values.lora)];
-  const more = { batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal, ortFormat };
-  const options = { loss, optimizer, head, lora, ...lists, ...more };
-  return await makeArtifacts(model, options, await modelOptionsIn(model, values));
+  const more = { batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal };
+  return { loss, optimizer, head, lora, ...lists, ...more };
 }
 
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */

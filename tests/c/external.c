@@ -1,4 +1,5 @@
 /* External data: files by name, models and checkpoints that keep their data in them, and hostile ones. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "hostile.h"
 #include "json.h"
 #include "run/session.h"
+#include "train/artifacts.h"
 
 #define FOLDER "tests/golden/external/"
 
@@ -235,6 +237,59 @@ static void a_checkpoint_reads_its_second_file(const void *argument) {
   arena_free(&arena);
 }
 
+/* ---- artifacts of a file in pieces ---- */
+
+enum { DATA_BYTES = 1 << 16 };
+
+static const char *pieces_of(TrainletArtifacts *a, const void *model, size_t bytes) {
+  char option[64];
+  snprintf(option, sizeof option, "%d one_file.onnx.data", DATA_BYTES);
+  trainlet_artifacts_set(a, "loss.type", "cross-entropy");
+  return trainlet_artifacts_set(a, "inPieces", option) == STATUS_OK ? trainlet_artifacts_pieces(a, model, bytes) : NULL;
+}
+
+static int count_of(const char *text, const char *part) {
+  int count = 0;
+  for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) count++;
+  return count;
+}
+
+/* Writes each piece whole, wherever the model says that it lies. */
+static bool pieces_refused(const uint8_t *bytes, size_t count) {
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  const char *text = pieces_of(a, bytes, count);
+  int pieces = text ? count_of(text, "\"offset\"") : 0;
+  for (int i = 0; i < pieces && i < 64; i++) {
+    uint8_t *to = trainlet_artifacts_piece(a, i);
+    if (!to) break;
+    memset(to, i, a->external.pieces[i].bytes);
+  }
+  bool done = text && trainlet_artifacts_load(a, bytes, count) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK;
+  check(done || trainlet_artifacts_error(a)->text[0], "a refusal has no sentence");
+  trainlet_artifacts_free(a);
+  return !done;
+}
+
+static void a_file_comes_in_pieces(const void *argument) {
+  Arena arena = {0};
+  size_t count;
+  const uint8_t *bytes = (const uint8_t *)file_read(&arena, FOLDER "one_file.onnx", &count);
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  if (check(bytes && a, "the model cannot be read")) {
+    check(!trainlet_artifacts_piece(a, 0), "there is a piece of nothing");
+    check(trainlet_artifacts_set(a, "inPieces", "12") != STATUS_OK, "a file has no name");
+    const char *text = pieces_of(a, bytes, count);
+    check(text && count_of(text, "\"late\":false") == a->external.piece_count && a->external.piece_count > 1,
+          "the pieces are %s", text ? text : "none");
+    check(trainlet_artifacts_load(a, bytes, count) == STATUS_INVALID_ARGUMENT, "it is loaded without them");
+    check(!trainlet_artifacts_piece(a, -1) && !trainlet_artifacts_piece(a, a->external.piece_count), "there are more");
+    check(!pieces_refused(bytes, count), "it cannot be built of its pieces");
+    hostile_try(bytes, count, pieces_refused);
+  }
+  trainlet_artifacts_free(a);
+  arena_free(&arena);
+}
+
 int main(void) {
   TEST(files_are_found_by_name);
   TEST(a_model_reads_its_file_in_place);
@@ -242,5 +297,6 @@ int main(void) {
   test_run("a_model_is_read_in_place: w1", a_model_is_read_in_place, "tests/golden/w1.onnx");
   test_run("a_model_is_read_in_place: w2", a_model_is_read_in_place, "tests/golden/w2.onnx");
   TEST(a_checkpoint_reads_its_second_file);
+  TEST(a_file_comes_in_pieces);
   return test_finish();
 }

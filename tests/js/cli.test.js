@@ -558,3 +558,15 @@ test('a checkpoint that could not be saved is told while the training goes on', 
   assert.match(written[0], /^not saved: a.*b could not be written: ENOSPC; training goes on/);
   assert.ok(!written[0].includes('\x1b'));
 });
+
+test('artifacts --plan tells the memory of a step, without the files of weights, and writes nothing', async () => {
+  const model = fileURLToPath(new URL('../golden/external/one_file.onnx', import.meta.url));
+  const step = ['--loss', 'cross-entropy', '--plan', 'input=4x20', '--plan', 'labels=4'];
+  const { code, stdout, stderr } = await run('artifacts', model, ...step);
+  assert.equal(stderr, '');
+  assert.match(stdout, /^memory {12}state [\d,]+, arena [\d,]+, peak [\d,]+ bytes\n$/);
+  assert.equal(code, 0);
+  const wrong = await run('artifacts', model, '--plan', 'x=4,20');
+  assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+  assert.match(wrong.stderr, /--plan must be NAME=DIMS, as input_ids=1x128, not 'x=4,20'/);
+});

@@ -124,7 +124,7 @@ async function main() {
     browser.kill();
     await gone;
     await site.close();
-    rmSync(profile, { recursive: true, force: true });
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
