@@ -104,9 +104,8 @@ const TOOLS = { checkSignal, locate, nodeModule, isNode, readSource, sentenceOf,
 /** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
 function externalOf(/** @type {EngineOptions} */ { externalData = {} }) {
   const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
-  const [whole, others] = [true, false].map((one) =>
-    Object.entries(externalData).filter(([, source]) => isWhole(source) === one),
-  );
+  const all = Object.entries(externalData);
+  const [whole, others] = [true, false].map((one) => all.filter(([, source]) => isWhole(source) === one));
   return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };
 }
 
