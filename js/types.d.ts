@@ -973,10 +973,13 @@ export interface PlanMemoryOptions extends ArtifactOptions {
 /**
  * How many bytes a training will take, told before its weights are loaded: the engine makes artifacts and plans a step
  * of them, and of `externalData` it reads whole numbers alone, mostly nothing, so that the file need not be given.
- * `getMemoryPlan()` of the session says the same after its first step; weights that are packed for speed are left out.
+ * Weights in the model's own file are read with it. `getMemoryPlan()` of the session says the same after its first step;
+ * weights that are packed for speed are left out.
  *
- * const plan = await planMemory('model.onnx', { loss, lora: {}, quantizeFrozen: 'int4', dims });
- * if (plan.peakBytes > 1e9) …
+ * ```js
+ * const dims = { input_ids: [1, 128], labels: [1, 128] };
+ * const { peakBytes } = await planMemory('model.onnx', { loss: 'cross-entropy', quantizeFrozen: 'int4', lora: {}, dims });
+ * ```
  *
  * Errors: those of `generateArtifacts` and of a step's shapes; `out-of-memory` where it would take more than
  * `maxMemoryBytes`; `unsupported-op` where shapes depend on computed values.

@@ -194,7 +194,10 @@ test('options that are not known, or not yet, are refused', async () => {
   );
   await assert.rejects(
     open({ externalData: { 'w.bin': [1] } }),
-    is('invalid-argument', /externalData\['w.bin'\] must be a Uint8Array/),
+    is(
+      'source-unreadable',
+      /externalData\['w.bin'\] could not be loaded: expected a URL, a path, bytes, a Blob or a Response/,
+    ),
   );
   await assert.rejects(open({ integrity: { train: 'sha256-' } }), is('invalid-argument', /no option 'train'/));
   await assert.rejects(open({}, { trainModel: NOTHING }), is('invalid-argument', /checkpointState is needed/));
