@@ -88,7 +88,7 @@ export class Core {
 
   /** @param {Protocol['modulesOf']['in']} args @returns {Protocol['modulesOf']['out']} */
   modulesOf(args) {
-    return this.#withBuilder(args, (builder) => this.#engine.json('abi_artifacts_modules', builder));
+    return this.#make(args, (builder) => this.#engine.json('abi_artifacts_modules', builder));
   }
 
   /** @param {Protocol['artifacts']['in']} args */
