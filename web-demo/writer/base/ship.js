@@ -28,5 +28,5 @@ await small.release();
 writeFileSync(new URL('../base.onnx', import.meta.url), bytes);
 const { learned, aside } = readCorpus();
 const known = { rehearsed: sayings(learned, REHEARSED), tested: sayings(aside, TESTED) };
-writeFileSync(new URL('../known.json', import.meta.url), `${JSON.stringify(known, null, 1)}\n`);
+writeFileSync(new URL('../known.json', import.meta.url), `${JSON.stringify(known, null, 2)}\n`);
 console.log(`${bytes.length} bytes, after ${step} steps`);
