@@ -59,6 +59,7 @@ const transposed = [COLUMNS, DEPTH];
 const matrix = [DEPTH, COLUMNS];
 const ofBias = weight('bias', 'float32', [COLUMNS], bias);
 
+/** `rounded`: a few rows of x are rounded to 16 bits, 32 numbers to a scale. */
 const KINDS = {
   'int8 with one scale': {
     nodes: [dequantize(['w', 's'], 1), product],
@@ -87,6 +88,7 @@ const KINDS = {
     },
   },
   'a transposed int8 with a scale for each column and a bias': {
+    rounded: true,
     nodes: [dequantize(['w', 's'], 0), gemm],
     weights: [weight('w', 'int8', transposed, q), weight('s', 'float32', [COLUMNS], scales), ofBias],
     at: (k, n) => q[turned(k, n)] * scales[n],
@@ -104,6 +106,7 @@ const KINDS = {
     more: (n) => bias[n],
   },
   'MatMulNBits of 4 bits with zero points': {
+    rounded: true,
     nodes: [bits(['x', 'w', 's', 'z'], 4)],
     weights: [
       weight('w', 'uint8', [COLUMNS, BLOCKS, BLOCK / 2], nibbles),
@@ -117,6 +120,7 @@ const KINDS = {
     },
   },
   'MatMulNBits of 8 bits': {
+    rounded: true,
     nodes: [bits(['x', 'w', 's'], 8)],
     weights: [
       weight('w', 'uint8', [COLUMNS, BLOCKS, BLOCK], u),
@@ -169,7 +173,7 @@ for (const [name, kind] of Object.entries(KINDS))
       const { y } = await session.run(feeds);
       const { sums, sizes } = expected(x, rows, kind);
       const worst = y.data.reduce((most, v, i) => Math.max(most, Math.abs(v - sums[i]) / sizes[i]), 0);
-      assert.ok(worst < 4e-7, `${rows} rows are off by ${worst} of what is added up`);
+      assert.ok(worst < (kind.rounded ? 8e-6 : 4e-7), `${rows} rows are off by ${worst} of what is added up`);
       assert.deepEqual((await two.run(feeds)).y.data, y.data, `${rows} rows on two threads`);
     }
     assert.ok((await session.getMemoryPlan()).arenaBytes < WIDE / 8, 'the weights are not widened');
