@@ -111,6 +111,7 @@ async function learn() {
   } catch (error) {
     if (!isAborted(error)) throw error;
     state.set('learned');
+    showBits(await learner.bits(now, 'base'), await learner.bits(now));
     $('pace').textContent = 'Stopped; what it learned until now stays.';
   } finally {
     learning = undefined;

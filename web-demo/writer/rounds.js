@@ -1,5 +1,5 @@
-// The batches of a lesson: in each round all of one's own text, and twice as much of what the base knows, other each
-// time, so that little of that is forgotten.
+// The batches of a lesson: in each round all of one's own text, and four times as much of what the base knows, other
+// each time, so that little of that is forgotten.
 
 import { Tensor } from '../../js/index.js';
 
@@ -7,7 +7,7 @@ import { Tensor } from '../../js/index.js';
 /** @typedef {{ inputs: Feeds, labels: Feeds }} Packed as of packText */
 
 /** Examples of what the base knows for each of one's own. */
-const REHEARSED = 2;
+const REHEARSED = 4;
 
 /** Examples of several data sets: each names a set and a row of it. @param {Packed[]} sets @param {[set: number, row: number][]} rows */
 function batchOf(sets, rows) {
@@ -37,13 +37,14 @@ function shuffle(list) {
 }
 
 /**
- * A data set for fit, whose epochs are rounds.
- * @param {Packed} own @param {Packed | undefined} known @param {number} batch @returns {() => Iterable<Feeds>}
+ * A data set for fit, whose epochs are rounds, and how many steps are in each.
+ * @param {Packed} own @param {Packed | undefined} known @param {number} batch
  */
 export function roundsOf(own, known, batch) {
   const sets = known ? [own, known] : [own];
   let next = 0;
-  return function* round() {
+  /** @returns {Generator<Feeds>} */
+  function* round() {
     /** @type {[number, number][]} */
     const rows = [];
     for (let i = 0; i < rowsIn(own); i++) {
@@ -52,5 +53,6 @@ export function roundsOf(own, known, batch) {
     }
     shuffle(rows);
     for (let i = 0; i < rows.length; i += batch) yield batchOf(sets, rows.slice(i, i + batch));
-  };
+  }
+  return { round, steps: Math.ceil((rowsIn(own) * (known ? 1 + REHEARSED : 1)) / batch) };
 }
