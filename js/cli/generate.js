@@ -8,18 +8,18 @@ import { modelOptionsIn } from './model-options.js';
 import { number, wholeNumber, wholeNumbers } from './options.js';
 import { UsageError } from './run-main.js';
 import { printable, say, warn } from './terminal.js';
-import { tokenizerAt } from './tokenizer.js';
+import { TOKENIZER_HELP, tokenizerAt } from './tokenizer.js';
 
 /** @import { EngineOptions, GenerateOptions } from '../types.js' */
 /** @import { Command, Values } from './commands.js' */
 /** @import { Tokenizer } from './tokenizer.js' */
 
-export const GENERATE_HELP = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer MODULE [options]
+export const GENERATE_HELP = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer FILE [options]
 Prints the tokens, or the text, with which a language model goes on, as it is in MODEL, or trained in DIR or COMPACT.
 
   --ids IDS            the tokens to go on from, joined by commas
   --text TEXT          the text to go on from, with --tokenizer
-  --tokenizer MODULE   a JavaScript file that exports tokenize(text), which gives token ids, and detokenize(ids)
+${TOKENIZER_HELP}
   --adapter DIR        an adapter's folder, as PEFT and train --adapter write it; with MODEL its base
   --max-tokens N       the most new tokens (20)
   --temperature T      above 0: each token is drawn by its share (0: the best is taken)

@@ -1,5 +1,7 @@
 /** Texts at the command line: a tokenizer of the user's own, and files of texts as examples for a language model. */
 
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sentenceOf, TrainletError } from '../errors.js';
@@ -11,8 +13,10 @@ import { UsageError } from './run-main.js';
 /** @import { TextIds, ValueInfo } from '../types.js' */
 /** @import { Command, Values } from './commands.js' */
 /**
+ * @typedef {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} Tokenize
  * @typedef {object} Tokenizer what the module of --tokenizer exports
- * @property {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} tokenize
+ * @property {Tokenize} tokenize
+ * @property {Tokenize} [tokenizeAnswer] of what goes on with a text; default: tokenize
  * @property {(ids: number[]) => string | Promise<string>} detokenize
  */
 
@@ -23,14 +27,18 @@ export const TEXT = {
   'pad-token': { type: 'string' },
 };
 
-export const TEXT_HELP = `  --tokenizer MODULE   for a language model: a JavaScript file that exports tokenize(text), which gives token ids, and
-                       detokenize(ids); DATA is FILE.txt, one text, or FILE.jsonl, in each line an object with a text, or
-                       with a prompt and an answer, which alone is learned
+export const TOKENIZER_HELP = `  --tokenizer FILE     the model's tokenizer.json, read by @huggingface/tokenizers where one has installed that; or a
+                       JavaScript file that exports tokenize(text), which gives token ids, and detokenize(ids)`;
+
+export const TEXT_HELP = `${TOKENIZER_HELP}
+                       DATA of a language model is FILE.txt, one text, or FILE.jsonl, in each line an object with a
+                       text, or with a prompt and an answer, which alone is learned
   --length N           tokens of an example of these (128)
   --pad-token ID       fills the last example of a text up, which is left out otherwise`;
 
 /** @param {string} file @returns {Promise<Tokenizer>} */
 export async function tokenizerAt(file) {
+  if (/\.json$/i.test(file)) return huggingFaceTokenizer(file);
   const found = await import(pathToFileURL(path.resolve(file)).href).catch((error) => {
     throw new TrainletError('source-unreadable', `--tokenizer ${file}: ${sentenceOf(error)}`, { cause: error });
   });
@@ -38,10 +46,39 @@ export async function tokenizerAt(file) {
   throw new UsageError(`--tokenizer ${file}: it must export the functions tokenize and detokenize`);
 }
 
+/**
+ * By the package of the folder that one is in: Trainlet does not bring it.
+ * @param {string} file @returns {Tokenizer}
+ */
+function huggingFaceTokenizer(file) {
+  const name = '@huggingface/tokenizers';
+  const need = createRequire(path.resolve('index.js'));
+  let found;
+  try {
+    found = need(name);
+  } catch (cause) {
+    throw new UsageError(`--tokenizer ${file} is read by ${name}: npm install ${name}`, { cause });
+  }
+  const config = path.join(path.dirname(file), 'tokenizer_config.json');
+  try {
+    const [json, more] = [file, existsSync(config) ? config : undefined].map((one) =>
+      one ? JSON.parse(readFileSync(one, 'utf8')) : {},
+    );
+    const tokenizer = new found.Tokenizer(json, more);
+    return {
+      tokenize: (text) => tokenizer.encode(text).ids,
+      tokenizeAnswer: (text) => tokenizer.encode(text, { add_special_tokens: false }).ids,
+      detokenize: (ids) => tokenizer.decode(ids),
+    };
+  } catch (cause) {
+    throw new TrainletError('source-unreadable', `--tokenizer ${file}: ${sentenceOf(cause)}`, { cause });
+  }
+}
+
 /** Refuses what is for texts alone. @param {Values} values */
 export function checkText(values) {
   const stray = ['length', 'pad-token'].find((name) => values[name] !== undefined && !values.tokenizer);
-  if (stray) throw new UsageError(`--${stray}: it is for --tokenizer MODULE`);
+  if (stray) throw new UsageError(`--${stray}: it is for --tokenizer FILE`);
 }
 
 /**
@@ -49,8 +86,8 @@ export function checkText(values) {
  * @param {string} file @param {Values} values @param {readonly ValueInfo[]} inputs
  */
 export async function readTexts(file, values, inputs) {
-  const { tokenize } = await tokenizerAt(values.tokenizer);
-  const ids = async (/** @type {string} */ text) => Array.from(await tokenize(text));
+  const { tokenize, tokenizeAnswer = tokenize } = await tokenizerAt(values.tokenizer);
+  const ids = async (/** @type {string} */ text, by = tokenize) => Array.from(await by(text));
   const text = Buffer.from(await readData(file)).toString();
   /** @type {TextIds[]} */
   const texts = [];
@@ -63,7 +100,7 @@ export async function readTexts(file, values, inputs) {
       const { text: whole, prompt, answer } = objectIn(file, i, line);
       if (typeof whole === 'string') texts.push(await ids(whole));
       else if (typeof prompt === 'string' && typeof answer === 'string')
-        texts.push({ prompt: await ids(prompt), answer: await ids(answer) });
+        texts.push({ prompt: await ids(prompt), answer: await ids(answer, tokenizeAnswer) });
       else throw bad(`${file}, line ${i + 1}: it has neither a text nor a prompt and an answer`);
     }
   return await packText(texts, {

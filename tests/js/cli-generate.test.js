@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { Tokenizer } from '@huggingface/tokenizers';
 import { root } from '../../wasm/tools.mjs';
-import { run } from './run-cli.js';
+import { run, runIn } from './run-cli.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-generate-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -60,6 +61,33 @@ test('an adapter is trained, written as a folder, and answers with its base', as
   assert.match(again.stderr, /adapter_model.safetensors is there already; --force overwrites it/);
 });
 
+test('text by the tokenizer.json of a model', async () => {
+  const writer = (name) => path.join(root, 'web-demo/writer', name);
+  const given = ['generate', writer('base.onnx'), '--text', 'The best way to', '--tokenizer', writer('tokenizer.json')];
+  const { ids, text } = JSON.parse(await ok(...given, '--max-tokens', '12', '--json'));
+  const tokenizer = new Tokenizer(JSON.parse(readFileSync(writer('tokenizer.json'), 'utf8')), {});
+  assert.equal(text, tokenizer.decode(ids));
+  assert.deepEqual(
+    ids,
+    JSON.parse(
+      await ok(
+        ...given.slice(0, 2),
+        '--ids',
+        tokenizer.encode('The best way to').ids.join(),
+        '--max-tokens',
+        '12',
+        '--json',
+      ),
+    ).ids,
+  );
+  writeFileSync(at('tokenizer.json'), '{"model": ');
+  const broken = await run(...given.slice(0, -1), at('tokenizer.json'));
+  assert.match(broken.stderr, /--tokenizer .*tokenizer.json: .*JSON/);
+  const { code, stderr } = await runIn(folder, ...given);
+  assert.equal(code, 2);
+  assert.match(stderr, /is read by @huggingface\/tokenizers: npm install @huggingface\/tokenizers/);
+});
+
 test("texts are learned with a tokenizer of one's own", async () => {
   const adapted = ['--loss', 'cross-entropy', '--ignore-index', '-100', '--lora', 'r=4', '--lr', '0.02'];
   await ok('artifacts', model('gpt2'), ...adapted, '-o', at('texts'));
@@ -78,7 +106,7 @@ test("texts are learned with a tokenizer of one's own", async () => {
     assert.equal(found.code, code, found.stderr);
     assert.match(found.stderr, message);
   };
-  await refused(['--data', at('one.txt'), '--length', '4'], 2, /--length: it is for --tokenizer MODULE/);
+  await refused(['--data', at('one.txt'), '--length', '4'], 2, /--length: it is for --tokenizer FILE/);
   await refused(['--data', at('tokenizer.mjs'), ...tokenizer], 2, /must be a file .txt or .jsonl/);
   await refused(
     ['--data', at('one.txt'), ...tokenizer],
