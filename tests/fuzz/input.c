@@ -36,7 +36,9 @@ const char *input_text(Input *in, char *to) {
   static const int lengths[] = {127, 128, 200, 512, 1024, 4096, 20000, INPUT_TEXT - 1};
   int kind = input_byte(in), length = 0;
   if (kind < 100) return telling[kind % TELLING];
-  if (kind >= 240) length = lengths[kind % 8], memset(to, 'n', (size_t)length);
+  if (kind >= 240)
+    length = lengths[kind % (kind < 248 ? 6 : 8)],
+    memset(to, 'n', (size_t)length); /* seldom the longest: they take most of the time */
   else
     for (; length < kind % 16; length++) to[length] = (char)input_byte(in);
   to[length] = 0;

@@ -14,6 +14,7 @@ const HELP = `npm run fuzz -- [options]
   --seed N          the same inputs every time, as many as there is time for (default: others each time)
   --only NAME,…     these targets alone (${targets().join(', ')})
   --m32             32-bit programs, where size_t is what it is in wasm
+  --bare            without sanitizers: two to five times as many executions, which hold the targets' own promises alone
   --jobs 2          so many at a time
 
 What was grown stays in build/fuzz/corpus. An input that breaks a promise ends its target, stays in build/fuzz/found, and is to be kept as a test:
@@ -43,6 +44,7 @@ async function main() {
       seed: { type: 'string', default: '0' },
       only: { type: 'string' },
       m32: { type: 'boolean' },
+      bare: { type: 'boolean' },
       jobs: { type: 'string', default: '2' },
     },
   });
@@ -51,16 +53,17 @@ async function main() {
   for (const name of names)
     if (!targets().includes(name)) throw new Failure(`There is no target '${name}': ${targets().join(', ')}.`);
   const bits = values.m32 ? 32 : 64;
-  build(bits);
+  const kind = values.bare ? `${bits}-bare` : `${bits}`;
+  build(kind, values);
   const seeds = await makeSeeds(join(FUZZ, 'seeds'));
   const limit = [values.runs ? `-runs=${values.runs}` : `-max_total_time=${values.seconds}`, `-seed=${values.seed}`];
   const rows = [];
   const waiting = [...names];
   const worker = async () => {
-    for (let name = waiting.shift(); name; name = waiting.shift()) rows.push(await fuzz(name, bits, seeds, limit));
+    for (let name = waiting.shift(); name; name = waiting.shift()) rows.push(await fuzz(name, kind, seeds, limit));
   };
   await Promise.all(Array.from({ length: Number(values.jobs) }, worker));
-  report(rows, bits);
+  report(rows, kind);
 }
 
 /** Files of this folder with the entry that libFuzzer calls. */
@@ -74,8 +77,8 @@ function targets() {
     .map((file) => file.slice(0, -2));
 }
 
-function build(bits) {
-  const folder = join(FUZZ, String(bits));
+function build(kind, { m32, bare }) {
+  const folder = join(FUZZ, kind);
   const clang = findProgram('clang-19', 'clang');
   if (!clang)
     throw new Failure(
@@ -84,7 +87,8 @@ function build(bits) {
   if (!existsSync(join(folder, 'build.ninja'))) {
     const options = [
       '-DTRAINLET_FUZZ=ON',
-      `-DTRAINLET_M32=${bits === 32 ? 'ON' : 'OFF'}`,
+      `-DTRAINLET_M32=${m32 ? 'ON' : 'OFF'}`,
+      `-DTRAINLET_BARE=${bare ? 'ON' : 'OFF'}`,
       `-DCMAKE_C_COMPILER=${clang}`,
     ];
     run(
@@ -94,14 +98,14 @@ function build(bits) {
       ['-S', root, '-B', folder, '-G', 'Ninja', ...options],
     );
   }
-  say(`Building the fuzz targets of ${bits} bits …`);
+  say(`Building the fuzz targets of ${kind} bits …`);
   run('build-fuzz', 'The fuzz targets could not be built', 'cmake', ['--build', folder, '--target', 'fuzz']);
 }
 
 // ── one target ──
 
 /** Runs a target to its end; gives its row of the table. */
-async function fuzz(name, bits, seeds, limit) {
+async function fuzz(name, kind, seeds, limit) {
   const [corpus, found] = ['corpus', 'found'].map((folder) => join(FUZZ, folder, name));
   for (const folder of [corpus, found]) mkdirSync(folder, { recursive: true });
   const kept = join(root, 'tests/fuzz/found', name);
@@ -120,11 +124,11 @@ async function fuzz(name, bits, seeds, limit) {
     '-malloc_limit_mb=3000',
     '-print_final_stats=1',
   ];
-  const { code, text } = await ended(join(FUZZ, String(bits), `fuzz_${name}`), args);
+  const { code, text } = await ended(join(FUZZ, kind, `fuzz_${name}`), args);
   const last = [...text.matchAll(/^#(\d+)\s.*?cov: (\d+) ft: \d+ corp: (\d+)/gm)].at(-1) ?? [];
   const executions = Number(/number_of_executed_units: (\d+)/.exec(text)?.[1] ?? last[1] ?? 0);
   const fresh = readdirSync(found).filter((file) => !before.has(file) && !file.startsWith('slow-unit'));
-  if (code !== 0) tell(name, bits, text, found, fresh);
+  if (code !== 0) tell(name, kind, text, found, fresh);
   return {
     name,
     executions,
@@ -152,21 +156,21 @@ function ended(program, args) {
 }
 
 /** What a target found, and how to run it again. */
-function tell(name, bits, text, found, fresh) {
+function tell(name, kind, text, found, fresh) {
   const lines = text.split('\n').filter((line) => !/^#\d+\s|^(INFO|NEW_FUNC|\tNEW)|^\s*NEW_FUNC/.test(line));
-  console.error(`\n── ${name}, ${bits} bits ──\n${lines.slice(0, 60).join('\n')}`);
+  console.error(`\n── ${name}, ${kind} bits ──\n${lines.slice(0, 60).join('\n')}`);
   for (const file of fresh) {
     const path = join(found, file);
     const bytes = readFileSync(path);
-    console.error(`Run it again: build/fuzz/${bits}/fuzz_${name} ${path.slice(root.length)}`);
+    console.error(`Run it again: build/fuzz/${kind}/fuzz_${name} ${path.slice(root.length)}`);
     if (bytes.length <= MOST_PRINTED)
       console.error(`Its bytes: echo ${bytes.toString('base64')} | base64 -d > ${path.slice(root.length)}`);
   }
 }
 
-function report(rows, bits) {
+function report(rows, kind) {
   const width = Math.max(...rows.map(({ name }) => name.length));
-  console.log([`${bits} bits`.padEnd(width), ...COLUMNS.map((column) => column.padStart(12))].join(''));
+  console.log([`${kind} bits`.padEnd(width), ...COLUMNS.map((column) => column.padStart(12))].join(''));
   for (const row of rows)
     console.log([row.name.padEnd(width), ...COLUMNS.map((column) => String(row[column]).padStart(12))].join(''));
   if (rows.some(({ found }) => found > 0)) process.exitCode = 1;
