@@ -36,15 +36,22 @@ export class Place {
   }
 
   /**
-   * Does the work, a save, where engine and page agree.
+   * Does the work, a save, where engine and page agree, or when the signal has come, which the work then refuses.
    * @template T
    * @param {() => T} work
+   * @param {AbortSignal} [signal]
    * @returns {T | Promise<Awaited<T>>}
    */
-  between(work) {
-    if (!this.busy) return work();
+  between(work, signal) {
+    if (!this.busy || (signal && signal.aborted !== false)) return work();
     return new Promise((resolve) => {
-      this.#waiting.push(() => resolve(/** @type {Awaited<T>} */ (work())));
+      const go = () => {
+        signal?.removeEventListener('abort', go);
+        this.#waiting = this.#waiting.filter((other) => other !== go);
+        resolve(/** @type {Awaited<T>} */ (work()));
+      };
+      signal?.addEventListener('abort', go);
+      this.#waiting.push(go);
       this.#wanted();
     });
   }

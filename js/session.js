@@ -345,18 +345,20 @@ export class TrainingSession {
 
   /** @param {CheckpointOptions} [options] */
   async saveCheckpoint(options = {}) {
-    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version', 'base']);
-    const [optimizerState, format] = [options.optimizerState ?? true, formatOf(options)];
-    const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' });
-    return await (this.#place?.between(save) ?? save());
+    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version', 'base', 'signal']);
+    const { optimizerState = true, signal } = options;
+    const format = formatOf(options);
+    const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' }, [], signal);
+    return await (this.#place?.between(save, signal) ?? save());
   }
 
   /** @param {ExportOptions} [options] */
   async exportModel(options = {}) {
-    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema', 'adapters']);
-    const { outputs, trainingInfo = false, format, ema, adapters: way = 'separate' } = options;
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema', 'adapters', 'signal']);
+    const { outputs, trainingInfo = false, format, ema, adapters: way = 'separate', signal } = options;
     const adapters = ['separate', 'merged', 'inputs'].indexOf(way);
-    const model = await this.#ask('export', { outputs, trainingInfo, types: format === 'ort', ema, adapters });
+    const asked = { outputs, trainingInfo, types: format === 'ort', ema, adapters };
+    const model = await this.#ask('export', asked, [], signal);
     return format ? (await later(() => import('./ort/model.js'))).inFormat(model, options, TrainletError) : model;
   }
 

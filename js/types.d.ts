@@ -1662,6 +1662,11 @@ export interface ExportOptions {
    * them with each run. The last two: `invalid-argument` where there are none, or with `trainingInfo`.
    */
   adapters?: 'separate' | 'merged' | 'inputs';
+  /**
+   * As of a run (`RunOptions`): what waits for others is cancelled at once. One that is being written is not cut short
+   * where memory is shared either.
+   */
+  signal?: AbortSignal;
 }
 
 export interface CheckpointOptions {
@@ -1682,6 +1687,11 @@ export interface CheckpointOptions {
   format?: 'trainlet' | 'ort';
   /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */
   version?: 1 | 2;
+  /**
+   * As of a run (`RunOptions`): one that waits for others, or for the end of a step of `fit`, is cancelled at once. One
+   * that is being written is not cut short where memory is shared either.
+   */
+  signal?: AbortSignal;
 }
 
 export type Property = bigint | number | string;

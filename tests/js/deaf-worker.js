@@ -1,4 +1,4 @@
-/** A worker thread whose engine of one number never comes back from a step, or from loading models of two bytes. */
+/** A worker thread whose engine of one number never comes back from a step or an export, or from loading models of two bytes. */
 
 import { parentPort } from 'node:worker_threads';
 import { serve } from '../../js/serve.js';
@@ -13,6 +13,9 @@ class DeafEngine extends FakeEngine {
     return parts[0].bytes.length === 2 ? forever() : super.load();
   }
   step() {
+    forever();
+  }
+  export() {
     forever();
   }
 }

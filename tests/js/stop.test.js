@@ -22,6 +22,11 @@ const is =
   (error) =>
     error.name === 'TrainletError' && error.code === code && message.test(error.message);
 
+const pause = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
 /** A signal that comes after some time, and when it came. */
 function signalAfter(ms) {
   const controller = new AbortController();
@@ -178,6 +183,39 @@ test('a call that waits for others is taken back, and they are not touched', { t
   await session.release();
 });
 
+test('a save and an export that wait for others are taken back; in a fit a save waits for a step', {
+  timeout: 60_000,
+}, async () => {
+  const session = await TrainingSession.create(slow, { threads: 2 });
+  for (const call of ['saveCheckpoint', 'exportModel']) {
+    const stop = new AbortController();
+    const step = session.step(slowFeeds(64));
+    const waiting = session[call]({ signal: stop.signal });
+    stop.abort();
+    await assert.rejects(waiting, is('aborted'));
+    await assert.rejects(session[call]({ signal: stop.signal }), is('aborted'));
+    await assert.rejects(session[call]({ signal: 'now' }), is('invalid-argument', /AbortSignal/));
+    assert.ok((await session[call]({ signal: new AbortController().signal })).length > 1000);
+    await step;
+  }
+  const [stop, saving] = [new AbortController(), new AbortController()];
+  const data = { inputs: slowInput(), labels: { labels: slowFeeds().labels } };
+  const fitted = session.fit(data, { signal: stop.signal, batchSize: 1024 });
+  await pause(300); // its step of seconds is under way
+  const since = performance.now();
+  const kept = session.saveCheckpoint();
+  const waiting = session.saveCheckpoint({ signal: saving.signal });
+  saving.abort();
+  await assert.rejects(waiting, is('aborted'));
+  await assert.rejects(session.saveCheckpoint({ signal: saving.signal }), is('aborted'));
+  await assert.rejects(session.saveCheckpoint({ signal: 'now' }), is('invalid-argument', /AbortSignal/));
+  assert.ok(performance.now() - since < 200, `${performance.now() - since} ms`);
+  stop.abort();
+  await assert.rejects(fitted, is('aborted'));
+  assert.ok((await kept).length > 1000); // the others are not touched
+  await session.release();
+});
+
 test('an output may be called signal', async () => {
   const session = await TrainingSession.create(random);
   await assert.rejects(session.runEvalStep(randomFeeds(0), { signal: null }), is('invalid-feed', /'signal'/));
@@ -201,6 +239,16 @@ test('an engine that does not stop within 3 s is ended, and every call hears of 
   for (const { reason } of others) assert.ok(is('worker-died', /last checkpoint/)(reason), String(reason));
   assert.ok(late > 2500 && late < 6000, `${late} ms`);
   await assert.rejects(session.getLearningRate(), is('worker-died', /last checkpoint/));
+  await session.release();
+});
+
+test('an export that does not stop within 3 s ends its engine', { timeout: 30_000 }, async () => {
+  const session = await TrainingSession.create(FAKE, DEAF);
+  const { signal } = signalAfter(100);
+  const calls = [session.exportModel({ signal }), session.saveCheckpoint()];
+  const [{ reason: asked }, { reason: other }] = await Promise.allSettled(calls);
+  assert.ok(is('aborted', /within 3 s.*last checkpoint/)(asked), String(asked));
+  assert.ok(is('worker-died', /last checkpoint/)(other), String(other));
   await session.release();
 });
 
