@@ -125,7 +125,7 @@ class Tuning {
 
   /** @param {FineTuneData} data @param {boolean} alone @returns {Promise<Tuned>} */
   async run(data, alone) {
-    const { seed = 0, validation = 0.2, head, accept } = this.#options;
+    const { seed = 0, validation = 0.2, head, accept, signal } = this.#options;
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
     const all = examplesOf('fineTune: data', data, classes);
     checkBatch(this.session, all);
@@ -143,7 +143,7 @@ class Tuning {
     const limits = { classes: classes.length, accept };
     const { after, share, reason } = await take(this.session, kept, before, judged, limits, this.#shared);
     const calibration = heldOut && (await this.#calibrate(heldOut));
-    const saved = await checkpoint?.saveLast(this.session);
+    const saved = await checkpoint?.saveLast(this.session, signal);
     const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
     const judgement = {
       accepted: share > 0,

@@ -7,19 +7,20 @@ const MOST_AT_ONCE = 5;
  * Seconds are counted while the page is awake: one that was suspended has not waited.
  * @template T
  * @param {Promise<T>} work
- * @param {number} seconds
+ * @param {number | (() => number)} seconds that it may take, which may change
  * @param {() => unknown} giveUp gives the error
  */
 export async function inTime(work, seconds, giveUp) {
-  let left = seconds,
+  const most = typeof seconds === 'number' ? () => seconds : seconds;
+  let waited = 0,
     last = performance.now(),
     timer;
   const late = new Promise((_, reject) => {
     timer = setInterval(() => {
       const now = performance.now();
-      left -= Math.max(1, Math.min((now - last) / 1000, MOST_AT_ONCE));
+      waited += Math.max(1, Math.min((now - last) / 1000, MOST_AT_ONCE));
       last = now;
-      if (left <= 0) reject(giveUp());
+      if (waited >= most()) reject(giveUp());
     }, 1000);
   });
   try {

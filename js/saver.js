@@ -12,8 +12,11 @@ import { whenLeft } from './leaving.js';
 
 /** After a save that failed: the time to the next, doubled each time. */
 const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
-/** A store that takes longer has failed: so many seconds, and one more for each so many bytes. */
-const [PATIENCE, BYTES_A_SECOND] = [60, 1e6];
+/**
+ * A store that takes longer has failed: so many seconds, so many once the signal has come, and one more for each so many
+ * bytes.
+ */
+const [PATIENCE, ABORTED_PATIENCE, BYTES_A_SECOND] = [60, 3, 1e6];
 
 export class Saver {
   /** Spent on saves so far. */
@@ -22,10 +25,13 @@ export class Saver {
   #place;
   #checkpoint;
   #onCheckpoint;
+  #signal;
   #savedAt = performance.now();
   #savedStep = 0;
   /** Of the last save. @type {TrainletError | undefined} */
   #failure;
+  /** It failed when the signal had come: it is not tried again. */
+  #gaveUp = false;
   #retryMs = 0;
   #retryAt = 0;
   /** A save because the page is left. @type {Promise<void> | undefined} */
@@ -34,11 +40,12 @@ export class Saver {
   end = () => {};
 
   /** @param {Ask} ask @param {Place} place @param {FitOptions} options */
-  constructor(ask, place, { checkpoint, onCheckpoint }) {
+  constructor(ask, place, { checkpoint, onCheckpoint, signal }) {
     this.#ask = ask;
     this.#place = place;
     this.#checkpoint = checkpoint;
     this.#onCheckpoint = onCheckpoint;
+    this.#signal = signal;
   }
 
   /**
@@ -95,6 +102,7 @@ export class Saver {
     this.ms += now - since;
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
     this.#retryAt = now + this.#retryMs;
+    this.#gaveUp = Boolean(this.#failure && this.#signal?.aborted);
     if (!this.#failure) [this.#savedStep, this.#savedAt] = [Math.max(step, this.#savedStep), now];
     await this.#onCheckpoint?.({
       step,
@@ -108,7 +116,7 @@ export class Saver {
    * @param {boolean} ended
    */
   async saveLast(moment, ended) {
-    await this.save(moment, true, ended);
+    if (!this.#gaveUp) await this.save(moment, true, ended);
     const { code, message } = this.#failure ?? {};
     if (!code) return;
     const left = moment.step - this.#savedStep;
@@ -131,7 +139,7 @@ export class Saver {
     try {
       const format = base ? 'trainlet' : 'adapters';
       const bytes = await this.#ask('save', { optimizerState: true, format, fit: this.#place.text });
-      await saveInTime(store, name, bytes, { ...meta });
+      await saveInTime(store, name, bytes, { ...meta }, this.#signal);
       return undefined;
     } catch (error) {
       if (!(error instanceof TrainletError)) throw error;
@@ -144,15 +152,15 @@ export class Saver {
 /**
  * A store of anybody's may never answer, or fail with anything.
  * @param {{ save: (name: string, bytes: Uint8Array, meta?: Record<string, unknown>) => Promise<number> }} store
- * @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} meta
+ * @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} meta @param {AbortSignal} [signal]
  */
-export async function saveInTime(store, name, bytes, meta) {
-  const seconds = PATIENCE + Math.round(bytes.length / BYTES_A_SECOND);
+export async function saveInTime(store, name, bytes, meta, signal) {
+  const seconds = () => (signal?.aborted ? ABORTED_PATIENCE : PATIENCE) + Math.round(bytes.length / BYTES_A_SECOND);
   try {
     return await inTime(
       store.save(name, bytes, meta),
       seconds,
-      () => new TrainletError('store-failed', `the store has not answered for ${seconds} seconds`),
+      () => new TrainletError('store-failed', `the store has not answered for ${seconds()} seconds`),
     );
   } catch (error) {
     if (error instanceof TrainletError) throw error;

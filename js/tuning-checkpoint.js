@@ -79,12 +79,15 @@ export class TuningCheckpoint {
     return { everyEpochs: Infinity, ...intervals, name, store: /** @type {any} */ ({ save }) };
   }
 
-  /** What was taken in the end: nothing goes on from there. @param {TrainingSession} session */
-  async saveLast(session) {
+  /**
+   * What was taken in the end: nothing goes on from there.
+   * @param {TrainingSession} session @param {AbortSignal} [signal]
+   */
+  async saveLast(session, signal) {
     const { store, name } = this.#wish;
     try {
       const bytes = await session.saveCheckpoint();
-      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.key } }) };
+      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.key } }, signal) };
     } catch (error) {
       if (error instanceof TrainletError) return { error };
       throw error;

@@ -1905,9 +1905,9 @@ export interface FitOptions {
    * Checkpoints are saved at these intervals (`everyEpochs`: 1 by default, Infinity for none by epochs), at the end,
    * when the fit is aborted, and as soon as the page is hidden or left (`visibilitychange`, `pagehide`). A page that is
    * closed may be gone before such a save is done: `everyMs` is what it loses at most. A save that fails (no room, or a
-   * store that does not answer within a minute plus a second for each MB) does not end the fit:
-   * `onCheckpoint` is told, and it is tried again after 1, 2, 4 … 60 seconds. If the final state could not be saved,
-   * fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
+   * store that does not answer within a minute plus a second for each MB) does not end the fit: `onCheckpoint` is told,
+   * and it is tried again after 1, 2, 4 … 60 seconds. Once the signal has come, a store has 3 seconds in place of the
+   * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    */
   checkpoint?: {

@@ -601,6 +601,39 @@ test('a store that does not answer fails after a minute', async (t) => {
   await rejected;
 });
 
+for (const when of ['amid a save', 'before the last one'])
+  test(`an aborted fit does not wait a minute for a store that hangs (the signal comes ${when})`, async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const stop = new AbortController();
+    const store = storeThatFails(9, () => {
+      if (when === 'amid a save') setImmediate(() => stop.abort());
+      return new Promise(() => {});
+    });
+    const onBatch = () => when === 'before the last one' && stop.abort();
+    const everySteps = when === 'amid a save' ? 1 : 9;
+    let over = false;
+    const rejected = assert
+      .rejects(
+        train({ checkpoint: { store, name: 'run', everySteps }, signal: stop.signal, onBatch }),
+        (error) =>
+          error.code === 'store-failed' &&
+          error.history.stopped === 'aborted' &&
+          /the 1 steps since step 0, .*: the store has not answered for 3 seconds/.test(error.message),
+      )
+      .finally(() => {
+        over = true;
+      });
+    for (let seconds = 0; seconds < 6 && !over; seconds += store.tried) {
+      if (store.tried) t.mock.timers.tick(1000);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    assert.ok(over, 'the fit goes on');
+    await rejected;
+    assert.equal(store.tried, 1);
+  });
+
 test('what cannot be saved at any time ends the fit: a name that the store refuses, parameters that are not finite', async () => {
   const wrong = {
     save: async () => {
