@@ -30,7 +30,9 @@ import { threadsFor } from './threads.js';
 const GRACE_MS = 3000;
 /** How long a worker may take until it has its engine: before that no browser tells that it was ended. */
 const START_MS = 60_000;
-const LEFT = 'what is left of the session is the last checkpoint that was saved; make a new session of it';
+const DEAF =
+  `the session's worker was ended, because a call did not stop within ${GRACE_MS / 1000} s of its signal: ` +
+  'what is left is the last checkpoint that was saved';
 
 export class Client {
   #line;
@@ -60,7 +62,7 @@ export class Client {
     this.#workerUrl = workerUrl;
     line.listen(
       (answer) => this.#hear(answer),
-      (reason) => this.died(`the session's worker died (${reason}); make a new session`),
+      (reason) => this.died(`the session's worker died (${reason})`),
     );
     line.hold(false);
     this.ask.take = line.take;
@@ -70,9 +72,7 @@ export class Client {
   async open(compiling) {
     const { module, threads } = await compiling;
     const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
-    const started = after(START_MS, () =>
-      this.died(`the session's worker did not start within ${START_MS / 1000} s; make a new session`),
-    );
+    const started = after(START_MS, () => this.died(`the session's worker did not start within ${START_MS / 1000} s`));
     opened.finally(started).then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
     this.#startHelpers = async () => {
       const pool = await opened;
@@ -149,13 +149,8 @@ export class Client {
     if (this.#stop) Atomics.store(this.#stop, 0, 1);
     this.#forgive = after(GRACE_MS, () => {
       this.#calls.shift();
-      call.reject(
-        abortedBy(
-          call.signal,
-          `stopped by the signal; it did not stop within ${GRACE_MS / 1000} s, so the worker was ended: ${LEFT}`,
-        ),
-      );
-      this.died(`the session's worker was ended, because a call did not stop when its signal came: ${LEFT}`);
+      call.reject(abortedBy(call.signal, DEAF));
+      this.died(DEAF);
     });
   }
 
@@ -211,7 +206,7 @@ export class Client {
 
   /** @param {string} message */
   died(message) {
-    this.end(new TrainletError('worker-died', message));
+    this.end(new TrainletError('worker-died', `${message}; make a new session`));
   }
 
   /** Ends the worker at once; `error` is the answer to everything. @param {TrainletError} error */

@@ -17,7 +17,7 @@ export function startHelpers({ module, memory, threads }, openWorker, client) {
 async function start(args, openWorker, client) {
   let joined = false;
   const stopped = (/** @type {string} */ reason) => {
-    if (joined) client.died(`a helper of the session's worker died (${reason}); make a new session`);
+    if (joined) client.died(`a helper of the session's worker died (${reason})`);
     else if (!client.hasEnded)
       console.info(`trainlet: a helper thread could not be started (${reason}); fewer threads compute`);
   };

@@ -24,7 +24,9 @@ export const openHere = async () => (await later(() => import('./here.js'))).ope
 export async function openWorker(url) {
   if (isNode) return await (await later(() => import('./thread.js'))).openThread(url);
   const worker = startWorker(url);
-  return workerLine(worker, await lockName());
+  const lock = await lockName();
+  const line = workerLine(worker, lock);
+  return lock ? line : (await later(() => import('./pulse.js'))).withPulse(line);
 }
 
 /** @param {string | URL | undefined} url */

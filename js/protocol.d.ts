@@ -159,6 +159,8 @@ export interface Protocol {
   help: { in: { module: WebAssembly.Module; memory: WebAssembly.Memory; thread: number; lock?: string }; out: void };
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
+  /** Has a worker of this worker's answer whatever comes at the port: never answered itself. */
+  pulse: { in: MessagePort; out: void };
   /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
   pieces: { in: NewArtifacts; out: { location: string; offset: number; bytes: number; late: boolean }[] };
   /** Bytes of the `index`-th, `from` one of them on: all of one after the other, first those that are not late. */
@@ -286,7 +288,7 @@ export interface Protocol {
 }
 export type Method = keyof Protocol;
 export type Methods = {
-  [M in Exclude<Method, 'help' | 'work'>]: (
+  [M in Exclude<Method, 'help' | 'work' | 'pulse'>]: (
     args: Protocol[M]['in'],
   ) => Protocol[M]['out'] | Promise<Protocol[M]['out']>;
 };

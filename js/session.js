@@ -442,6 +442,6 @@ function formatOf({ format = 'trainlet', version, base = true }) {
   if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
     return `ort${version ?? 2}`;
   throw invalid(
-    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2${base ? '' : ' and the base'}, not '${format}'${version === undefined ? '' : ` with version ${version}`}`,
+    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2 and the base, not '${format}' with version ${version}`,
   );
 }

@@ -347,8 +347,8 @@ export interface EngineOptions {
    * Default true: each session runs in a worker of its own (a Web Worker; `worker_threads` in Node). false: in the
    * calling thread, which has a turn at other things every 4 ms, or after a step that takes longer. When a worker dies,
    * every call is rejected with `worker-died`. Where the browser does not report the death, as when the worker was ended
-   * from outside, it is noticed by Web Locks: in secure contexts, once the engine has been loaded; a `signal` works
-   * everywhere.
+   * from outside, it is noticed once the engine has been loaded: by Web Locks in secure contexts, elsewhere within about
+   * 15 s, while a call is open, by a worker that the worker starts. A `signal` works everywhere.
    */
   worker?: boolean;
   /**

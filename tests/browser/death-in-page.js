@@ -25,7 +25,7 @@ const results = (calls) =>
           () => 'done',
           ({ code, message }) => `${code}: ${message}`,
         ),
-        pause(20_000).then(() => 'open'),
+        pause(40_000).then(() => 'open'),
       ]),
     ),
   );
@@ -37,6 +37,7 @@ const ENDS = {
   closes: () => workers[0].postMessage('close'),
   throws: () => workers[0].postMessage('throw'),
   signal: (stop) => stop.abort(),
+  busy: () => workers[0].postMessage('busy'),
 };
 
 /**
@@ -55,7 +56,10 @@ export async function ended({ end, ms, threads }) {
   const stop = new AbortController();
   if (ms < 0) ENDS[end](stop);
   await pause(Math.max(0, -ms));
-  const calls = [session.step(slowFeeds(), { signal: stop.signal }), session.getLearningRate()];
+  const calls = [
+    session.step(slowFeeds(end === 'busy' ? 16 : 1024), { signal: stop.signal }),
+    session.getLearningRate(),
+  ];
   await pause(Math.max(0, ms));
   const since = performance.now();
   if (ms >= 0) ENDS[end](stop);
@@ -63,5 +67,13 @@ export async function ended({ end, ms, threads }) {
   const took = performance.now() - since;
   const later = await results([session.getLearningRate(), session.predict(slowInput(2))]);
   const [released] = await results([session.release()]);
-  return { became, later, released, took, workers: workers.length, isolated: crossOriginIsolated };
+  return {
+    became,
+    later,
+    released,
+    took,
+    workers: workers.length,
+    isolated: crossOriginIsolated,
+    secure: isSecureContext,
+  };
 }

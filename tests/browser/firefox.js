@@ -27,10 +27,13 @@ export function writePreferences(profile, more = {}) {
   writeFileSync(join(profile, 'user.js'), lines.join(''));
 }
 
-/** Opens an address in a browser with a profile of its own. `ended`: why it did, in a sentence. */
-export function startFirefox(url) {
+/**
+ * Opens an address in a browser with a profile of its own. `ended`: why it did, in a sentence.
+ * @param {string} url @param {Parameters<typeof writePreferences>[1]} [more]
+ */
+export function startFirefox(url, more) {
   const profile = mkdtempSync(join(tmpdir(), 'trainlet-firefox-')); // and its HOME
-  writePreferences(profile);
+  writePreferences(profile, more);
   const browser = spawn(findFirefox(), ['--headless', '--no-remote', '--profile', profile, url], {
     env: { ...process.env, HOME: profile },
     stdio: 'ignore',

@@ -65,7 +65,8 @@ export const SHAPES = {
 
 export const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
 
-export const launch = () => chromium.launch(OPTIONS);
+/** @param {string[]} [more] arguments */
+export const launch = (more = []) => chromium.launch({ ...OPTIONS, args: [...ARGUMENTS, ...more] });
 /** One whose storage lies in a folder. @param {string} profile */
 export const launchIn = (profile) => chromium.launchPersistentContext(profile, OPTIONS);
 

@@ -204,7 +204,7 @@ test('options that are not known, or not yet, are refused', async () => {
   const session = await create();
   await assert.rejects(
     session.saveCheckpoint({ format: 'onnx' }),
-    is('invalid-argument', /version 1 or 2, not 'onnx'/),
+    is('invalid-argument', /version 1 or 2 and the base, not 'onnx'/),
   );
   await assert.rejects(
     session.saveCheckpoint({ format: 'ort', version: 3 }),
