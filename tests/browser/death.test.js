@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startFirefox } from './firefox.js';
 import { openRepository } from './repository.js';
-import { launch } from './visitor.js';
+import { LAN, launch } from './visitor.js';
 
 const DIED = /^worker-died: /;
 /** In pages of three kinds; `ms` after a step began, or before it. In one without https there are no locks. */
@@ -24,8 +24,6 @@ const CASES = [
   { kind: 'insecure', end: 'signal', ms: 300, threads: 1 },
   { kind: 'insecure', end: 'busy', ms: -200, threads: 1 },
 ];
-/** A name for this machine that is no secure one, as localhost is. */
-const LAN = 'lan.test';
 
 function check({ kind, end, threads }, { error, became, later, released, took, workers, isolated, secure }) {
   assert.equal(error, undefined);
@@ -85,7 +83,7 @@ before(async () => {
       response.end();
     },
   });
-  browser = await launch([`--host-resolver-rules=MAP ${LAN} localhost`]);
+  browser = await launch();
   firefox = startFirefox(`${site.url(CASES[0].kind)}#0`, { 'network.dns.localDomains': LAN });
   firefox.ended.then((error) => {
     for (const { resolve } of answers) resolve({ error });

@@ -81,3 +81,53 @@ test('Chromium freezes a page that is left: it goes on to the bit, and what was 
   assert.ok(first >= LEFT_AT && first < STEPS / 2, `the first save was at step ${first}`);
   assert.deepEqual(rest, [STEPS / 2, STEPS]);
 });
+
+/** A page with an open session and a checkpoint leaves for one that goes back. */
+const idle = `
+  const tell = (told) => fetch('/talk/', { method: 'POST', body: JSON.stringify(told) });
+  const { CheckpointStore, generateArtifacts, TrainingSession } = await import('./js/index.js');
+  const { slowInput, slowModel } = await import('./tests/js/slow-models.js');
+  const store = await CheckpointStore.open({ database: 'frozen' });
+  const found = async () => (await store.load('run'))?.bytes.length ?? 0;
+  const again = performance.getEntriesByType('navigation')[0].type === 'back_forward';
+  if (location.search) setTimeout(() => history.back(), 1000);
+  else if (again) await tell({ back: false, found: await found() });
+  else {
+    const artifacts = await generateArtifacts(slowModel(3), { loss: 'cross-entropy', optimizer: 'sgd' });
+    const session = await TrainingSession.create(artifacts);
+    await store.save('run', await session.saveCheckpoint());
+    addEventListener('pageshow', async ({ persisted }) => {
+      if (!persisted) return;
+      const { logits } = await session.predict(slowInput(2));
+      tell({ back: true, found: await found(), dims: logits.dims });
+    });
+    location.href = '?away';
+  }`;
+
+for (const kind of ['chromium', 'firefox'])
+  test(`${kind}: going back to a page with an open session finds what was saved`, { timeout: 120_000 }, async () => {
+    const profile = await mkdtemp(path.join(tmpdir(), 'trainlet-frozen-'));
+    let hear;
+    const told = new Promise((resolve) => {
+      hear = resolve;
+    });
+    const site = await openRepository({
+      script: idle,
+      kept: true,
+      talk: async (request, response) => {
+        hear(await new Response(request).json());
+        response.end();
+      },
+    });
+    const browser = startBrowser(kind, profile, site.url('isolated'));
+    try {
+      const { back, found, dims } = (await Promise.race([told, browser.ended])) ?? {};
+      assert.ok(found > 4 * 1024 * 1024, `${found} bytes`);
+      if (kind === 'chromium') assert.equal(back, true); // Firefox keeps no page whose locks are held
+      if (back) assert.deepEqual(dims, [2, 3]);
+    } finally {
+      await browser.kill();
+      await site.close();
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    }
+  });

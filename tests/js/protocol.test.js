@@ -70,7 +70,7 @@ test('a worker that was ended before it had an engine is not waited for without 
   const client = new Client({ post() {}, listen() {}, hold() {}, close() {} });
   await client.open(Promise.resolve({ module: undefined, threads: 1 }));
   const loading = client.ask('load', {});
-  for (const ms of [54_000, 6000]) t.mock.timers.tick(ms);
+  for (let i = 0; i < 4; i++) t.mock.timers.tick(15_000);
   await assert.rejects(loading, is('worker-died', /did not start within 60 s/));
 });
 
