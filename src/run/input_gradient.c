@@ -20,7 +20,9 @@ static Status append(TrainletSession *s, const Model *m, Value *x, const char *n
   Graph *g = m->graph;
   Value *gradient;
   TRY(check(s, m, x));
-  if (graph_find(g, name))
+  Value *other = graph_find(g, name);
+  if (other && other->index >= m->value_count) TRY(graph_rename(g, other, name)); /* of a try without memory */
+  else if (other)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "inputGradients: the model has a value '%.200s' of its own", name);
   TRY(gradients_append(g, m->outputs[0], &x, 1, &gradient));
@@ -31,9 +33,8 @@ static Status append(TrainletSession *s, const Model *m, Value *x, const char *n
   return n ? STATUS_OK : STATUS_OUT_OF_MEMORY;
 }
 
-static Status want(TrainletSession *s, TrainletPart part, const char *input) {
-  Model *m = session_model(s, part);
-  Feed *feed = m ? session_find_feed(s, m, input) : NULL;
+static Status want(TrainletSession *s, Model *m, const char *input) {
+  Feed *feed = session_find_feed(s, m, input);
   if (!feed) return s->error.status;
   bool *has = &m->has_gradient[feed - m->feeds];
   const char *name = *has ? "" : arena_print(m->graph->arena, "%s_grad", input);
@@ -45,7 +46,9 @@ static Status want(TrainletSession *s, TrainletPart part, const char *input) {
 
 Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, const char *input) {
   session_enter(s);
-  bool done = want(s, part, input) == STATUS_OK;
+  Model *m = session_model(s, part);
+  bool done = m && want(s, m, input) == STATUS_OK;
+  if (m) m->graph->arena->failed = false; /* nothing reads what a try without memory appended: the next may have it */
   if (!done) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient"); /* the first wins */
   return session_leave(s, done);
 }

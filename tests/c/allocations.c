@@ -393,11 +393,9 @@ static bool choose(Life *l, Error *error) {
   return true;
 }
 
-/* Once its graph had no memory for them it gives none, but runs. */
 static bool want_gradient(Life *l, Error *error) {
-  bool good = trainlet_session_input_gradient(l->session, TRAINLET_TRAIN, l->value) == STATUS_OK, first = !l->key;
-  l->key = "tried";
-  return !first || told(error, trainlet_session_error(l->session), good);
+  bool good = trainlet_session_input_gradient(l->session, TRAINLET_TRAIN, l->value) == STATUS_OK;
+  return told(error, trainlet_session_error(l->session), good);
 }
 
 /* One parameter trains, then all; gradients towards an input are wanted of the graph of either choice. */
@@ -414,8 +412,10 @@ static void choose_others(Life *l) {
     perform(l, "step of others", train);
     if (!input) continue;
     l->value = input;
-    l->key = NULL;
     perform(l, "input_gradient", want_gradient);
+    char name[64];
+    snprintf(name, sizeof name, "%s_grad", input);
+    perform_run(l, TRAINLET_TRAIN, name);
     perform_run(l, TRAINLET_TRAIN, NULL);
   }
 }
