@@ -3,7 +3,7 @@
  * middle.
  */
 
-import { checkKeys, TrainletError } from './errors.js';
+import { abortedBy, checkKeys, checkSignal, TrainletError } from './errors.js';
 import { fingerprintOf } from './fingerprint.js';
 import { checkLabels } from './label-range.js';
 import { weigh } from './weights.js';
@@ -234,6 +234,24 @@ function sumOf(weights) {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += Number(weights[i]);
   return sum;
+}
+
+/**
+ * The next batch; a stream that hangs is not waited for once the signal has come.
+ * @param {Batches} batches @param {AbortSignal} [signal]
+ */
+export async function nextOf(batches, signal) {
+  checkSignal(signal);
+  let stop = () => {};
+  const aborted = new Promise((_, reject) => {
+    stop = () => reject(abortedBy(signal));
+  });
+  signal?.addEventListener('abort', stop);
+  try {
+    return await /** @type {ReturnType<Batches['next']>} */ (Promise.race([batches.next(), aborted]));
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 /** Lets a stream end early; it is not waited for, because it may hang. @param {Batches} batches */

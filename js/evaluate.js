@@ -1,6 +1,6 @@
 /** Mean loss and metrics of a data set, the next batch being prepared while the worker computes. */
 
-import { close, openData } from './data.js';
+import { close, nextOf, openData } from './data.js';
 import { checkKeys, checkSignal, checkWhole, invalid, TrainletError } from './errors.js';
 import { measuresOf, Tally } from './metrics.js';
 
@@ -30,12 +30,14 @@ export async function evaluate({ ask, info }, data, options, reader) {
   const tally = new Tally(measures);
   let done = 0;
   try {
-    for (let next = await batches.next(); !next.done; ) {
+    for (let next = await nextOf(batches, signal); !next.done; ) {
       checkSignal(signal);
       const { value: batch } = next;
       const running = ask('measure', { feeds: batch.feeds, fetches, ema }, [batch.feeds.buffer], signal);
-      [next] = await Promise.all([batches.next(), running]);
+      const coming = nextOf(batches, signal);
+      coming.catch(() => {}); // told below, after what is running
       const result = await running;
+      next = await coming;
       done++;
       if (!Number.isFinite(result.loss)) throw nonFinite(`the loss of batch ${done} is ${result.loss}`);
       tally.add(batch, result);

@@ -64,7 +64,7 @@ export function checkFitOptions(data, options) {
   checkKeys('ema', ema, EMA_KEYS);
   const { decay = EMA_DECAY } = ema ?? {};
   if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${decay}`);
-  checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
+  checkCheckpoint(checkpoint);
   checkCacheFeatures('cacheFeatures', cacheFeatures);
   if (!['throw', 'stop', 'skip'].includes(onNaN))
     throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
@@ -74,6 +74,19 @@ export function checkFitOptions(data, options) {
         (key) => options[key] !== undefined && options[key] !== false,
       );
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
+}
+
+/** The name itself is the store's to judge. @param {FitOptions['checkpoint']} checkpoint */
+function checkCheckpoint(checkpoint) {
+  checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
+  if (!checkpoint) return;
+  const { store, name } = checkpoint;
+  if (typeof store?.save !== 'function')
+    throw invalid(`checkpoint: store is what CheckpointStore.open gives, not ${nameOf(store)}`);
+  if (typeof name !== 'string') throw invalid(`checkpoint: name must be a string, not ${nameOf(name)}`);
+  for (const key of /** @type {const} */ (['everySteps', 'everyMs', 'everyEpochs']))
+    if (checkpoint[key] !== undefined && !(Number(checkpoint[key]) >= 0))
+      throw invalid(`checkpoint: ${key} must be a number from 0 up, not ${String(checkpoint[key])}`);
 }
 
 /** @param {string} where @param {unknown} given */

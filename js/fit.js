@@ -5,7 +5,7 @@
 
 import { openAugmenter } from './augment.js';
 import { openBudget } from './budget.js';
-import { close, namesBeside, openData } from './data.js';
+import { close, namesBeside, nextOf, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
@@ -292,16 +292,19 @@ class Fit {
 
   /** @param {Batches} batches @returns {Promise<History['stopped'] | 'thawed' | undefined>} */
   async #runBatches(batches) {
-    for (let next = await batches.next(); !next.done; ) {
-      checkSignal(this.#options.signal);
+    const { signal } = this.#options;
+    for (let next = await nextOf(batches, signal); !next.done; ) {
+      checkSignal(signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
       if (this.#budget && !this.#gradientsOpen && (await this.#rest())) return 'max-ms';
       if (!this.#place.isAsFrozen) return 'thawed';
       const { value: batch } = next;
       this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
       const running = this.#send(batch);
-      [next] = await Promise.all([batches.next(), running]);
+      const coming = nextOf(batches, signal);
+      coming.catch(() => {}); // told below, after what is running
       const result = await running;
+      next = await coming;
       this.#batch++;
       if (result.stop) return 'non-finite-loss';
       const metrics = result.skip ? undefined : this.#tally.add(batch, result);

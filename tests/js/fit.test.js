@@ -634,6 +634,22 @@ for (const when of ['amid a save', 'before the last one'])
     assert.equal(store.tried, 1);
   });
 
+test('a checkpoint without a store, a name or an interval is refused before anything is learned', async () => {
+  const store = storeThatFails(0);
+  for (const [checkpoint, sentence] of [
+    [{ name: 'run' }, /store is what CheckpointStore.open gives, not undefined/],
+    [{ store: Promise.resolve(store), name: 'run' }, /not a promise: await it/],
+    [{ store }, /name must be a string, not undefined/],
+    [{ store, name: 'run', everySteps: NaN }, /everySteps must be a number from 0 up, not NaN/],
+    [{ store, name: 'run', everyMs: 'soon' }, /everyMs must be/],
+  ])
+    await assert.rejects(
+      train({ checkpoint }),
+      (error) => error.code === 'invalid-argument' && error.history === undefined && sentence.test(error.message),
+    );
+  assert.equal(store.tried, 0);
+});
+
 test('what cannot be saved at any time ends the fit: a name that the store refuses, parameters that are not finite', async () => {
   const wrong = {
     save: async () => {
@@ -668,6 +684,26 @@ test('schedules: warm-up, constant, linear, cosine, step, function', async () =>
   assert.throws(() => openSchedule({ type: 'linear', lr: 1 }, undefined), /steps is needed/);
   assert.throws(() => openSchedule({ type: 'linear', lr: 1, gamma: 2 }, 3), /no option 'gamma'/);
   assert.throws(() => openSchedule({ type: 'constant', lr: NaN }, 3), /cannot be NaN/);
+});
+
+test('a stream that hangs is left when the signal comes, by fit and by evaluate', { timeout: 20_000 }, async () => {
+  for (const batches of [0, 2]) {
+    const stream = async function* () {
+      for (let i = 0; i < batches; i++) yield { ...examples(3).inputs, ...examples(3).labels };
+      await new Promise(() => {});
+    };
+    const signal = () => {
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(), 50);
+      return stop.signal;
+    };
+    await assert.rejects(
+      train({ batchSize: undefined, signal: signal() }, stream()),
+      (error) => error.code === 'aborted' && error.history.steps === batches,
+    );
+    const session = sessionOf(new FakeEngine());
+    await assert.rejects(evaluate(session, stream(), { signal: signal() }), (error) => error.code === 'aborted');
+  }
 });
 
 test('an option that is not known is refused', async () => {
