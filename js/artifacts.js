@@ -27,6 +27,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
   'optimizer',
   'head',
   'lora',
+  'weights',
   ...NAMES,
   ...FLAGS,
   ...LISTS,
@@ -38,6 +39,8 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
  */
 export async function generateArtifacts(model, options = {}) {
   checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
+  if (options.weights !== undefined && options.loss === undefined && !options.losses)
+    throw invalid('generateArtifacts: weights go with a loss of its own: say which by loss');
   const { source, lora } = await withModules(model, options);
   const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
   return options.ortFormat ? (await later(() => import('./ort/model.js'))).artifactsOf(made, TrainletError) : made;
@@ -74,7 +77,7 @@ const idle = new Map();
  * @template {'artifacts' | 'parametersOf' | 'modulesOf'} M
  * @param {M} method
  * @param {Source} model
- * @param {EngineOptions} options
+ * @param {EngineOptions & Pick<ArtifactOptions, 'weights'>} options
  * @param {[string, string][]} settings the engine's keys and values
  * @param {boolean} [withoutWeights]
  */
@@ -85,21 +88,24 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     const bytes = await readSource('model', model, options);
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
-    const isSmall = !inPieces && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
+    const comes = inPieces || withoutWeights || options.weights !== undefined;
+    const isSmall = !comes && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
     const asked = { model: bytes, external, constants, settings };
-    const comes = inPieces || withoutWeights;
+    /** @type {string[]} */
+    let told = [];
     if (comes) {
       const { hand } = await later(() => import('./pieces.js'));
-      await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
+      told = await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
+    if (told.length && 'warnings' in answer) answer.warnings.push(...told);
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;
   });
 }
 
-const TOOLS = { checkSignal, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
+const TOOLS = { checkSignal, invalid, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
 
 /** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
 function externalOf(/** @type {EngineOptions} */ { externalData = {} }) {
@@ -140,6 +146,8 @@ const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemory
 
 /** @type {[string, string]} */
 const WITHOUT_WEIGHTS = ['withoutWeights', '1'];
+/** @type {[string, string]} */
+const OTHER_WEIGHTS = ['otherWeights', '1'];
 
 /**
  * LoRA's settings, and the model, read already where a regular expression chooses among its modules.
@@ -180,6 +188,7 @@ function settingsOf(options, lora) {
     ...lists,
     ...flags,
     ...names,
+    ...(options.weights === undefined ? [] : [OTHER_WEIGHTS]),
     ...chosen,
   ];
 }

@@ -81,6 +81,17 @@ export class Core {
     letGo(bytes);
   }
 
+  weights() {
+    this.#engine.run('abi_artifacts_load', ...this.#artifacts);
+    return this.#engine.json('abi_artifacts_parameters', this.#artifacts[0]);
+  }
+
+  /** @param {Protocol['weight']['in']} args */
+  weight({ name, bytes }) {
+    this.#engine.write(this.#engine.pointer('abi_artifacts_weight', this.#artifacts[0], name), bytes);
+    letGo(bytes);
+  }
+
   /** @param {Protocol['parametersOf']['in']} args @returns {Protocol['parametersOf']['out']} */
   parametersOf(args) {
     return this.#make(args, (builder) => this.#engine.json('abi_artifacts_parameters', builder));

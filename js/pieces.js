@@ -1,6 +1,6 @@
 /**
  * External data that is never in memory as a whole: the engine says which bytes it needs, and is handed one tensor after
- * the other, read from where they lie.
+ * the other, read from where they lie. And weights of other files in their place.
  */
 
 /** @import { Client } from './client.js' */
@@ -9,7 +9,7 @@
 /**
  * @typedef {{ bytes: number, read: (from: number, bytes: number) => Promise<Uint8Array<ArrayBuffer>>,
  *   close?: () => Promise<void> }} Ranges
- * @typedef {Pick<typeof import('./errors.js'), 'checkSignal' | 'sentenceOf' | 'TrainletError'> &
+ * @typedef {Pick<typeof import('./errors.js'), 'checkSignal' | 'invalid' | 'sentenceOf' | 'TrainletError'> &
  *   Pick<typeof import('./platform.js'), 'isNode' | 'locate' | 'nodeModule'> &
  *   Pick<typeof import('./source.js'), 'readSource'>} Tools handed over, so that bundlers leave these files where they are
  */
@@ -23,8 +23,9 @@ const AT_ONCE = 2 ** 23;
  * @param {NewArtifacts} asked
  * @param {Readonly<Record<string, Source>>} files
  * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
- * @param {EngineOptions} options
+ * @param {EngineOptions & { weights?: Source | readonly Source[] }} options `weights`: what takes the place of the model's
  * @param {Tools} tools
+ * @returns {Promise<string[]>} warnings
  */
 export async function hand(client, asked, files, withoutWeights, options, tools) {
   /** @type {Map<string, Ranges>} */
@@ -42,11 +43,13 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
     const pieces = all.filter(({ late }) => !(late && withoutWeights));
     const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
     let loadedBytes = 0;
-    for (const { location, offset, bytes, index } of pieces) {
+    const handPiece = async (
+      /** @type {typeof pieces[number]} */ { location, offset, bytes, index, late, name: of },
+    ) => {
       const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
       if (!open.has(plain(location)) && name in files) await openFile(name);
       const file = open.get(plain(location));
-      if (!file) throw lacking(location, tools);
+      if (!file) throw lacking(location, late ? of : '', tools);
       for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
         const some = await told(name, files[name], options, tools, () => file.read(offset + from, count));
@@ -54,15 +57,51 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
         loadedBytes += count;
         options.onProgress?.({ source: name, loadedBytes, totalBytes });
       }
-    }
+    };
+    for (const piece of pieces) if (!piece.late) await handPiece(piece);
+    const late = pieces.filter((piece) => piece.late);
+    const { taken, warnings } = await handOthers(
+      client,
+      new Set(late.map(({ name }) => name)),
+      withoutWeights,
+      options,
+      tools,
+    );
+    for (const piece of late) if (!taken.has(piece.name)) await handPiece(piece);
+    return warnings;
   } finally {
     for (const { close } of open.values()) await close?.();
   }
 }
 
-/** @param {string} location @param {Tools} tools */
-function lacking(location, { TrainletError }) {
-  const message = `shapes follow from numbers in '${location}': give that file in externalData, only they are read`;
+/**
+ * @param {Client} client @param {Set<string>} late @param {boolean} withoutWeights
+ * @param {Parameters<typeof hand>[4]} options @param {Tools} tools
+ */
+async function handOthers(client, late, withoutWeights, options, tools) {
+  /** @type {Ranges[]} */
+  const open = [];
+  if (withoutWeights || options.weights === undefined) return { taken: new Set(), warnings: [] };
+  try {
+    const { handWeights } = await import('./model-weights.js');
+    return await handWeights(client, options.weights, late, options, tools, async (source) => {
+      const ranges = await told('weights', source, options, tools, () => rangesOf('weights', source, options, tools));
+      open.push(ranges);
+      return {
+        ...ranges,
+        read: (from, bytes) => told('weights', source, options, tools, () => ranges.read(from, bytes)),
+      };
+    });
+  } finally {
+    for (const { close } of open) await close?.();
+  }
+}
+
+/** @param {string} location @param {string} parameter whose values lie there; '': other numbers do @param {Tools} tools */
+function lacking(location, parameter, { TrainletError }) {
+  const message = parameter
+    ? `weights have nothing for '${parameter}', whose own values are in '${location}': give that file in externalData`
+    : `shapes follow from numbers in '${location}': give that file in externalData, only they are read`;
   return new TrainletError('invalid-model', message);
 }
 
@@ -88,7 +127,8 @@ async function told(location, source, { signal }, { checkSignal, sentenceOf, Tra
     checkSignal(signal);
     if (error instanceof TrainletError) throw error;
     const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
-    const message = `externalData['${location}'] could not be loaded${from}: ${sentenceOf(error)}`;
+    const what = location === 'weights' ? location : `externalData['${location}']`;
+    const message = `${what} could not be loaded${from}: ${sentenceOf(error)}`;
     throw new TrainletError('source-unreadable', message, { cause: error });
   }
 }
@@ -99,6 +139,8 @@ async function told(location, source, { signal }, { checkSignal, sentenceOf, Tra
  */
 async function rangesOf(location, source, options, tools) {
   if (source instanceof Blob) return ofBlob(source);
+  if (source instanceof Uint8Array) return ofBytes(source);
+  if (source instanceof ArrayBuffer) return ofBytes(new Uint8Array(source));
   if (source instanceof Response) return ofBlob(await blobOf(source));
   const isPlace = typeof source === 'string' || source instanceof URL;
   if (!isPlace || String(source).startsWith('indexeddb:'))
@@ -107,6 +149,9 @@ async function rangesOf(location, source, options, tools) {
   if (tools.isNode && url.protocol === 'file:') return await ofFile(url, tools);
   return await ofServer(url, options);
 }
+
+/** @param {Uint8Array} all @returns {Ranges} */
+const ofBytes = (all) => ({ bytes: all.length, read: async (from, bytes) => all.slice(from, from + bytes) });
 
 /** Which browsers keep out of the page's memory. @param {Blob} blob @returns {Ranges} */
 const ofBlob = (blob) => ({

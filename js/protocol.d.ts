@@ -162,9 +162,12 @@ export interface Protocol {
   /** Has a worker of this worker's answer whatever comes at the port: never answered itself. */
   pulse: { in: MessagePort; out: void };
   /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
-  pieces: { in: NewArtifacts; out: { location: string; offset: number; bytes: number; late: boolean }[] };
+  pieces: { in: NewArtifacts; out: { location: string; name: string; offset: number; bytes: number; late: boolean }[] };
   /** Bytes of the `index`-th, `from` one of them on: all of one after the other, first those that are not late. */
   piece: { in: { index: number; from: number; bytes: Uint8Array }; out: void };
+  /** Then, with `otherWeights` among the settings: the model's parameters; and values that one is to have. */
+  weights: { in: void; out: ModelParameter[] };
+  weight: { in: { name: string; bytes: Uint8Array }; out: void };
   artifacts: {
     /** null: those whose pieces have come. */
     in: NewArtifacts | null;

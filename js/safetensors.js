@@ -11,6 +11,10 @@ import { TrainletError } from './errors.js';
 
 /** @typedef {{ dims: number[], data: Float32Array }} Floats */
 /** @typedef {'float32' | 'float16' | 'bfloat16'} FloatType */
+/**
+ * @typedef {{ name: string, dtype: string, dims: number[], from: number, to: number, count: number, isFloat: boolean }}
+ * Place of a tensor, from the end of the header on
+ */
 
 const BYTES = /** @type {Record<string, number>} */ ({ F64: 8, F32: 4, F16: 2, BF16: 2 });
 const DTYPES = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
@@ -26,11 +30,11 @@ const bad = (file, message) => new TrainletError('source-unreadable', `${file}: 
  * @returns {{ tensors: Map<string, Floats>, notes: Record<string, string> }}
  */
 export function readSafetensors(bytes, file) {
-  const header = headerOf(bytes, file);
-  const start = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');
-  const places = entries.map(([name, entry]) => placeOf(file, name, entry));
-  checkPlaces(file, places, bytes.length - start);
+  const start = startOf(bytes, bytes.length, file);
+  const header = headerOf(bytes.subarray(8, start), file);
+  const places = placesIn(header, bytes.length - start, file);
+  const stray = places.find(({ isFloat }) => !isFloat);
+  if (stray) throw bad(file, `tensor '${stray.name}' is ${stray.dtype}; floats are F32, F16, BF16 or F64`);
   const view = new DataView(bytes.buffer, bytes.byteOffset + start);
   const tensors = new Map(
     places.map(({ name, dtype, dims, from, count }) => [name, { dims, data: floatsOf(view, dtype, from, count) }]),
@@ -38,15 +42,29 @@ export function readSafetensors(bytes, file) {
   return { tensors, notes: header.__metadata__ ?? {} };
 }
 
+/**
+ * What is in a file that is read by ranges: tensors of any type, and where they begin.
+ * @param {import('./pieces.js').Ranges} ranges @param {string} file
+ */
+export async function openSafetensors({ bytes, read }, file) {
+  const start = startOf(await read(0, Math.min(8, bytes)), bytes, file);
+  const header = headerOf(await read(8, start - 8), file);
+  return { places: placesIn(header, bytes - start, file), start };
+}
+
+/** Where the header ends. @param {Uint8Array} bytes @param {number} total @param {string} file */
+function startOf(bytes, total, file) {
+  if (total < 8) throw bad(file, `has ${total} bytes, too few for a safetensors file`);
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  if (length > MOST_HEADER || length > total - 8)
+    throw bad(file, `says that its header has ${length} bytes, and has ${total}: it is no safetensors file`);
+  return 8 + length;
+}
+
 /** @param {Uint8Array} bytes @param {string} file @returns {Record<string, any>} */
 function headerOf(bytes, file) {
-  if (bytes.length < 8) throw bad(file, `has ${bytes.length} bytes, too few for a safetensors file`);
-  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  if (length > MOST_HEADER || length > bytes.length - 8)
-    throw bad(file, `says that its header has ${length} bytes, and has ${bytes.length}: it is no safetensors file`);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(8, 8 + length));
-    const header = JSON.parse(text);
+    const header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (header && typeof header === 'object' && !Array.isArray(header)) return header;
   } catch {
     // told below
@@ -54,18 +72,26 @@ function headerOf(bytes, file) {
   throw bad(file, 'its header is no JSON object: it is no safetensors file');
 }
 
-/** @param {string} file @param {string} name @param {any} entry */
+/** @param {Record<string, any>} header @param {number} bytes after it @param {string} file */
+function placesIn(header, bytes, file) {
+  const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');
+  const places = entries.map(([name, entry]) => placeOf(file, name, entry));
+  checkPlaces(file, places, bytes);
+  return places;
+}
+
+/** @param {string} file @param {string} name @param {any} entry @returns {Place} */
 function placeOf(file, name, entry) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   const isCount = (/** @type {unknown} */ n) => Number.isSafeInteger(n) && /** @type {number} */ (n) >= 0;
   const whole = Array.isArray(shape) && shape.every(isCount) && Array.isArray(offsets) && offsets.length === 2;
   if (!whole || !offsets.every(isCount)) throw bad(file, `tensor '${name}' has no shape, or no place`);
-  if (!Object.hasOwn(BYTES, dtype)) throw bad(file, `tensor '${name}' is ${dtype}; floats are F32, F16, BF16 or F64`);
+  const isFloat = Object.hasOwn(BYTES, dtype);
   const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
   const [from, to] = offsets;
-  if (to - from !== count * BYTES[dtype])
+  if (to < from || (isFloat && to - from !== count * BYTES[dtype]))
     throw bad(file, `tensor '${name}' of [${shape}] has ${to - from} bytes, and needs ${count * BYTES[dtype]}`);
-  return { name, dtype, dims: /** @type {number[]} */ (shape), from, to, count };
+  return { name, dtype, dims: /** @type {number[]} */ (shape), from, to, count, isFloat };
 }
 
 /**
@@ -83,15 +109,26 @@ function checkPlaces(file, places, bytes) {
 
 /** @param {DataView} view @param {string} dtype @param {number} from @param {number} count */
 export function floatsOf(view, dtype, from, count) {
+  const at = view.byteOffset + from;
+  const bytes = /** @type {ArrayBuffer} */ (view.buffer).slice(at, at + count * BYTES[dtype]);
+  if (dtype === 'F32') return new Float32Array(bytes);
+  if (dtype === 'F64') return Float32Array.from(new Float64Array(bytes));
+  const [all, numbers] = [new Uint16Array(bytes), tables[dtype === 'F16' ? 'F16' : 'BF16']()];
   const data = new Float32Array(count);
-  for (let i = 0; i < count; i++) {
-    const at = from + i * BYTES[dtype];
-    if (dtype === 'F32') data[i] = view.getFloat32(at, true);
-    else if (dtype === 'F64') data[i] = view.getFloat64(at, true);
-    else data[i] = dtype === 'F16' ? halfOf(view.getUint16(at, true)) : brainOf(view.getUint16(at, true));
-  }
+  for (let i = 0; i < count; i++) data[i] = numbers[all[i]];
   return data;
 }
+
+/** What each 16 bits are, made when it is first needed. @param {(bits: number) => number} of */
+function tableOf(of) {
+  /** @type {Float32Array | undefined} */
+  let table;
+  return () => {
+    table ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => of(bits));
+    return table;
+  };
+}
+const tables = { F16: tableOf(halfOf), BF16: tableOf(brainOf) };
 
 const word = new DataView(new ArrayBuffer(4));
 
@@ -116,7 +153,7 @@ function halfOf(bits) {
 }
 
 /** To the nearest, the even one of two. @param {number} x @returns {number} bits of bfloat16 */
-function toBrain(x) {
+export function toBrain(x) {
   word.setFloat32(0, x);
   const bits = word.getUint32(0);
   if (Number.isNaN(x)) return (bits >>> 16) | 64;
@@ -131,7 +168,7 @@ function nearestEven(x) {
 }
 
 /** To the nearest, the even one of two. @param {number} x @returns {number} bits of float16 */
-function toHalf(x) {
+export function toHalf(x) {
   const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
   const size = Math.abs(x);
   if (Number.isNaN(x)) return 0x7e00;

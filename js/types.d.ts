@@ -608,6 +608,13 @@ export interface ModelParameter extends ParameterInfo {
   /** The number of elements. */
   readonly size: number;
   /**
+   * What it may be called in PyTorch's state_dict, and so in `weights`: its own name; that of the parameter of which the
+   * exporter has made it; by the modules that read it (`lm_head.weight`).
+   */
+  readonly names: readonly string[];
+  /** Whether a product reads it as (in, out), where torch.nn.Linear has (out, in). */
+  readonly transposed: boolean;
+  /**
    * The nodes that read it, in the model's order, 64 at most; where nodes only prepare it (a Transpose, the norm of a
    * weight), those that read their result. `weight`, `bias` and `scale` are what a layer learns, `statistic` is a
    * running mean or variance, `operand` everything else: a mask, a table of constants, a mean of the inputs.
@@ -888,6 +895,23 @@ export interface ArtifactOptions extends EngineOptions {
    * adapter, which `loadAdapter` then loads. Default: there are none.
    */
   lora?: LoraOptions | Readonly<Record<string, unknown>>;
+  /**
+   * Tensors of safetensors files in the place of the model's own values, by the names that PyTorch gives them; of several
+   * files, an array, or their index (`model.safetensors.index.json`). A tensor has the name of an initializer, or where
+   * the exporter has replaced that by a number (`onnx::MatMul_9772`, `val_12`) the name of the module that reads it and
+   * `.weight`; `parametersOf` tells both. A prefix that all on one side have (`model.`) makes no difference. Matrices
+   * that the exporter has transposed are transposed; F32, F16, BF16 and F64 become the initializer's type. What one
+   * side alone has keeps its values, and is named by `warnings`. What the exporter made one because it began equal is
+   * separated as by `untie`. Files are read a tensor at a time, by ranges of the server, and where all floats are there,
+   * files of `externalData` need not be. It goes with a loss of its own.
+   * ```js
+   * const weights = 'base/model.safetensors';
+   * const artifacts = await generateArtifacts('model.onnx', { loss: 'cross-entropy', weights });
+   * ```
+   * `invalid-argument`: no tensor fits, one has another shape, two that differ are one parameter of the model;
+   * `source-unreadable`: it is no such file. Default: the model's own.
+   */
+  weights?: Source | readonly Source[];
   /**
    * Frozen float32 weights in fewer bits, so that a large base fits: of those matrices that only products (MatMul, Gemm,
    * as they are or behind a Transpose) and look-ups (Gather, an embedding) read. Gradients go through them to what

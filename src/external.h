@@ -18,7 +18,8 @@ typedef struct ExternalFile {
 
 /* The bytes of a tensor. */
 typedef struct ExternalPiece {
-  int file; /* among the files */
+  int file;         /* among the files */
+  const char *name; /* of the tensor */
   size_t offset, bytes;
   bool late;   /* it comes after the model was read, which until then has filler in its place */
   bool here;   /* it has come */
@@ -31,7 +32,7 @@ typedef struct External {
   ExternalPiece *pieces;
   int piece_count, piece_capacity;
   Block landing;
-  bool without_weights; /* matrices of floats never come, nor do files that nobody has given */
+  bool without_weights; /* floats may never come, nor files that nobody has given */
 } External;
 
 /* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */

@@ -61,6 +61,10 @@ void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, si
  * options set, the others. Then the model is loaded. NULL on failure. */
 const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes);
 void *trainlet_artifacts_piece(TrainletArtifacts *a, int i);
+/* Of the loaded model (the option otherWeights set before, its pieces asked for): where to write the values that its
+ * float initializer of that name is to have instead of its own, before the next one is asked for; those that lie in
+ * files given in pieces last, among these. Then the model is loaded once more, and keeps them. NULL on failure. */
+void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name);
 /* Before the model: its input of that name is this constant, and is not fed. `type` is ONNX's, dims are `rank` numbers;
  * a scalar also stands for an input of one element. Where to write the bytes; NULL on failure. */
 void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims);
@@ -76,7 +80,8 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
 const char *trainlet_loss_name(int i);
 const char *trainlet_optimizer_name(int i);
 /* The loaded model's float initializers as JSON, as the options set so far have them:
- * [{"name", "type", "dims", "size", "readers": [{"node", "op", "as": "weight", "bias", "scale", "statistic" or
+ * [{"name", "type", "dims", "size", "names": what it may be called in PyTorch, "transposed": a product reads it as
+ * (in, out), "readers": [{"node", "op", "as": "weight", "bias", "scale", "statistic" or
  * "operand"}], of which 64 at most, "trainable", "reason": why not}]. Valid until the next call; NULL when memory is
  * out, and where no model was loaded (STATUS_INVALID_ARGUMENT). What was made before is forgotten. */
 const char *trainlet_artifacts_parameters(TrainletArtifacts *a);

@@ -191,6 +191,11 @@ EXPORT(abi_artifacts_piece) void *abi_artifacts_piece(TrainletArtifacts *a, int 
   keep(trainlet_artifacts_error(a));
   return to;
 }
+EXPORT(abi_artifacts_weight) void *abi_artifacts_weight(TrainletArtifacts *a, const char *name) {
+  void *to = trainlet_artifacts_weight(a, name);
+  keep(trainlet_artifacts_error(a));
+  return to;
+}
 EXPORT(abi_artifacts_constant)
 void *abi_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_artifacts_constant(a, name, type, rank, dims);

@@ -90,6 +90,8 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
   --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet; or compact: one file
   --ort-format         the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX
+  --weights FILE       .safetensors whose tensors take the place of MODEL's own weights, or the index of several (.json); may
+                       be given again
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
@@ -125,18 +127,18 @@ export const ARTIFACTS_OPTIONS = {
   nominal: { type: 'boolean' },
   format: { type: 'string', default: 'ort' },
   'ort-format': { type: 'boolean' },
-  weights: { type: 'string' },
+  weights: { type: 'string', multiple: true },
   plan: { type: 'string', multiple: true },
   out: { type: 'string', short: 'o' },
 };
 
 /** @param {string} place @param {Values} values */
 export async function artifacts(place, values) {
-  const { format, force, nominal, weights, 'ort-format': ortFormat } = values;
+  const { format, force, nominal, 'ort-format': ortFormat } = values;
   if (values.plan) return await plan(place, values);
   const out = needed(values, 'out');
   if (!FORMATS.includes(format)) throw new UsageError(`--format must be ${FORMATS.join(', ')}, not '${format}'`);
-  if (weights && format !== 'compact') throw new UsageError('--weights: it is for --format compact');
+  if (weightsIn(values).type && format !== 'compact') throw new UsageError('--weights: it is for --format compact');
   if (nominal && format === 'trainlet')
     throw new UsageError('--nominal: a checkpoint of --format trainlet cannot be of names alone');
   if (ortFormat && format === 'compact') throw new UsageError('--ort-format: a compact file has no such models');
@@ -172,7 +174,7 @@ async function compact(place, out, values) {
   await checkPlaces([out, old], values.force);
   const training = await trainingAt(place);
   const made = training ? asItIs(place, training, values) : await makeAsTold(place, values);
-  const bytes = await compactArtifacts(made, { weights: values.weights });
+  const bytes = await compactArtifacts(made, { weights: weightsIn(values).type });
   await writeWhole([{ file: out, bytes }], { overwrite: values.force });
   await rm(old, { force: true });
   say(`${out}: ${bytes.length.toLocaleString('en')} bytes`);
@@ -181,6 +183,7 @@ async function compact(place, out, values) {
 /** @param {string} place @param {Training} training @param {Values} values */
 function asItIs(place, { artifacts }, values) {
   const given = [...OF_MODEL, ...ALSO_OF_MODEL].find((name) => values[name] !== undefined);
+  if (weightsIn(values).files) throw new UsageError(`--weights: what is trained in ${place} has its own`);
   if (given) throw new UsageError(`--${given}: what is trained in ${place} is taken as it is`);
   return artifacts;
 }
@@ -193,6 +196,14 @@ async function ownCheckpoint(made) {
   } finally {
     await session.release();
   }
+}
+
+/** Files of weights, and how a compact file keeps its own. @param {Values} values */
+function weightsIn({ weights = [] }) {
+  const isFile = (/** @type {string} */ one) => /\.(safetensors|json)$/i.test(one);
+  const files = weights.filter(isFile);
+  const type = weights.find((/** @type {string} */ one) => !isFile(one));
+  return { files: files.length > 1 ? files : files[0], type };
 }
 
 const OF_CROSS_ENTROPY = ['ignore-index', 'label-smoothing'];
@@ -242,7 +253,8 @@ async function optionsAsTold(values) {
   };
   const lists = { requiresGrad, frozen, additionalOutputs };
   const [head, lora] = [headIn(values), await loraIn(values.lora)];
-  const more = { batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal };
+  const weights = weightsIn(values).files;
+  const more = { weights, batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal };
   return { loss, optimizer, head, lora, ...lists, ...more };
 }
 

@@ -77,7 +77,8 @@ static ExternalFile *unseen(Resolver *r, const char *location) {
 }
 
 static Status note_piece(Resolver *r, Title title, ExternalPiece piece) {
-  return external_note_piece(r->lists, piece, r->arena) ? STATUS_OK : out_of_memory(r, title);
+  piece.name = arena_copy_text(r->arena, piece.name);
+  return piece.name && external_note_piece(r->lists, piece, r->arena) ? STATUS_OK : out_of_memory(r, title);
 }
 
 static Status use_piece(Resolver *r, Title title, ExternalPiece wanted, Onnx__TensorProto *t) {
@@ -130,7 +131,7 @@ static Status resolve_tensor(Resolver *r, Title title, Onnx__TensorProto *t, boo
                      "%s '%.100s' wants %.24s bytes at offset %.24s of '%.100s', which has %zu bytes", title.what,
                      title.name, length, offset, location, file->bytes);
   if (!file->in_pieces) return r->lists ? STATUS_OK : use(r, title, file, start, bytes, t);
-  ExternalPiece piece = {.file = (int)(file - r->external->files), .offset = start, .bytes = bytes};
+  ExternalPiece piece = {.file = (int)(file - r->external->files), .name = title.name, .offset = start, .bytes = bytes};
   piece.late = may_be_late(r, t, weight, bytes);
   return r->lists ? note_piece(r, title, piece) : use_piece(r, title, piece, t);
 }

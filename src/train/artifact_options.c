@@ -407,6 +407,11 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
     a->nominal |= a->without_weights;
     return STATUS_OK;
   }
+  if (strcmp(key, "otherWeights") == 0) {
+    TRY(set_flag(a, key, value, &a->untie));
+    a->external.without_weights |= a->untie;
+    return STATUS_OK;
+  }
   if (strcmp(key, "quantizeFrozen") == 0) return set_quantize(a, key, value);
   if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
   if (strcmp(key, "batch") == 0) return set_batch(a, key, value);

@@ -1,9 +1,12 @@
-/* The parameters of a loaded model as JSON: who reads each as what, and whether it trains. */
+/* The parameters of a loaded model as JSON: who reads each as what, what it may be called, and whether it trains. */
 #include <limits.h>
 
-#include "graph/op.h"
+#include "ops/ops.h"
 #include "printer.h"
 #include "train/artifacts.h"
+#include "train/computed.h"
+#include "train/mode.h"
+#include "train/modules.h"
 
 static void put_text(Printer *p, const char *key, const char *text) {
   printer_key(p, key), printer_string(p, text), printer_put(p, ",");
@@ -19,13 +22,47 @@ static void put_readers(Printer *p, const Readings *all) {
   printer_put(p, "],");
 }
 
+/* The parameter that an exporter has transposed into v; NULL: it did not, or does not say. */
+static const char *origin(const Graph *m, const Value *v) {
+  for (int i = 0; i < m->value_count && !v->computed_from && module_is_numbered(v->name); i++)
+    if (mode_is_parameter(m->values[i]) && computed_is_transposed(v, m->values[i])) return m->values[i]->name;
+  return v->computed_from;
+}
+
+static bool is_product(const Node *n) {
+  return n->op == &op_mat_mul || n->op == &op_gemm || n->op == &op_fused_mat_mul;
+}
+
+/* By what it is to its module: MODULE.weight, MODULE.bias. A convolution's weight with a number for a name holds more
+ * than that. */
+static void put_names_of(Printer *p, const Value *v, const Reading *r) {
+  bool folded = r->node->op == &op_conv && module_is_numbered(v->name);
+  const char *module = read_is_learned(r->as) && !folded ? module_of_node(r->node, p->arena) : NULL;
+  const char *name = module ? arena_print(p->arena, "%s.%s", module, r->as == READ_BIAS ? "bias" : "weight") : NULL;
+  if (name) printer_put(p, ","), printer_string(p, name);
+}
+
+static void put_names(Printer *p, const TrainletArtifacts *a, const Value *v) {
+  const Readings *all = &a->weights.of[v->index];
+  const char *from = origin(a->model, v);
+  bool transposed = false;
+  printer_key(p, "names"), printer_put(p, "["), printer_string(p, v->name);
+  if (from) printer_put(p, ","), printer_string(p, from);
+  for (int i = all->count - 1; i >= 0; i--) {
+    const Reading *r = &all->items[i];
+    put_names_of(p, v, r);
+    transposed |= is_product(r->node) && r->first == r->node && r->node->in[1] == v && !node_int(r->node, "transB", 0);
+  }
+  printer_put(p, transposed ? "],\"transposed\":true," : "],\"transposed\":false,");
+}
+
 static void put_parameter(Printer *p, const TrainletArtifacts *a, const Value *v) {
   const char *reason = artifacts_frozen_because(a, v);
   printer_put(p, "{"), put_text(p, "name", v->name), put_text(p, "type", dtype_name(v->type));
   printer_put(p, "\"dims\":[");
   for (int i = 0; i < v->shape.rank; i++) printer_put(p, i ? "," : ""), printer_int(p, v->shape.dim[i]);
   printer_put(p, "],"), printer_key(p, "size"), printer_int(p, (int64_t)shape_elements(&v->shape));
-  printer_put(p, ","), put_readers(p, &a->weights.of[v->index]);
+  printer_put(p, ","), put_names(p, a, v), put_readers(p, &a->weights.of[v->index]);
   if (reason) put_text(p, "reason", reason);
   printer_put(p, reason ? "\"trainable\":false}" : "\"trainable\":true}");
 }

@@ -15,6 +15,7 @@ static const char *pieces_text(TrainletArtifacts *a) {
     const ExternalPiece *piece = &x->pieces[i];
     printer_put(&p, i ? ",{" : "{"), printer_key(&p, "location");
     printer_string(&p, x->files[piece->file].location);
+    printer_put(&p, ","), printer_key(&p, "name"), printer_string(&p, piece->name);
     printer_print(&p, ",\"offset\":%zu,\"bytes\":%zu,\"late\":%s}", piece->offset, piece->bytes,
                   piece->late ? "true" : "false");
   }
@@ -25,6 +26,7 @@ static const char *pieces_text(TrainletArtifacts *a) {
 const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes) {
   artifacts_enter(a);
   artifacts_forget_parts(a);
+  a->given = false;
   bool done = onnx_external_pieces(model, bytes, &a->external, &a->arena, &a->error) == STATUS_OK;
   a->listed = model;
   a->listed_bytes = bytes;
@@ -61,7 +63,7 @@ static Status make_way(TrainletArtifacts *a) {
   if (a->by_training_info)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "external data in pieces goes with a loss of its own: give the file whole");
-  TRY(artifacts_load(a, a->listed, a->listed_bytes));
+  if (!a->given) TRY(artifacts_load(a, a->listed, a->listed_bytes));
   artifacts_forget_parts(a);
   TRY(artifacts_prepare(a));
   a->prepared = true;
@@ -80,6 +82,36 @@ void *trainlet_artifacts_piece(TrainletArtifacts *a, int i) {
   artifacts_enter(a);
   const ExternalPiece *piece = begin_piece(a, i);
   return artifacts_leave(a, piece) == STATUS_OK ? external_piece_at(&a->external, piece) : NULL;
+}
+
+/* The late piece on whose filler v stands; -1: none. */
+static int piece_under(const External *x, const Value *v) {
+  for (int i = 0; i < x->piece_count; i++)
+    if (x->pieces[i].late && external_piece_at(x, &x->pieces[i]) == v->data) return i;
+  return -1;
+}
+
+static bool stands_alone(const Graph *g, const Value *v) {
+  int count = 0;
+  for (int i = 0; i < g->value_count; i++) count += g->values[i]->data == v->data;
+  return count == 1;
+}
+
+static void *place_for(TrainletArtifacts *a, const char *name) {
+  Value *v = a->model ? graph_find(a->model, name) : NULL;
+  if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->settled || !dtype_is_float(v->type))
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model has no parameter '%.200s'", name), NULL;
+  a->given = true;
+  if (!stands_alone(a->model, v)) return v->data = arena_alloc(&a->parsed, value_bytes(v));
+  int i = piece_under(&a->external, v);
+  const ExternalPiece *piece = i < 0 ? NULL : begin_piece(a, i);
+  return i < 0 ? v->data : piece ? external_piece_at(&a->external, piece) : NULL;
+}
+
+void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name) {
+  artifacts_enter(a);
+  void *to = place_for(a, name);
+  return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
 }
 
 Status artifacts_check_pieces(TrainletArtifacts *a) {

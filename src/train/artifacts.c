@@ -63,6 +63,7 @@ void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
 
 static void forget_model(TrainletArtifacts *a) {
   a->model = NULL;
+  a->given = false;
   a->has_head = a->has_lora = a->has_quantized = false;
   a->training = (OnnxTraining){0};
   a->info = (TrainingInfo){0};
@@ -107,7 +108,7 @@ Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
 
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   artifacts_enter(a);
-  bool there = a->prepared && model == a->listed; /* for its late pieces */
+  bool there = (a->prepared || a->given) && model == a->listed; /* for its late pieces, or for other weights */
   return artifacts_leave(a, there ||
                                 (artifacts_take_piece(a) == STATUS_OK && artifacts_load(a, model, bytes) == STATUS_OK));
 }

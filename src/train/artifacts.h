@@ -38,6 +38,7 @@ struct TrainletArtifacts {
   const void *listed; /* the model of which the pieces of external data are */
   size_t listed_bytes;
   ExternalPiece *coming; /* that is being written; NULL: none */
+  bool given;            /* some of its weights are others' now */
   bool prepared;         /* all that is done before the pieces of external data that are late has been done */
   bool without_weights;  /* it is for a plan alone: weights that are external data never come */
   NameList requires_grad, frozen, loss_inputs, additional_outputs;

@@ -16,7 +16,7 @@ static void read_instead(Node *n, const Value *v, Value *other) {
 
 /* ---- tied weights ---- */
 
-static bool is_transposed(const Value *v, const Value *of) {
+bool computed_is_transposed(const Value *v, const Value *of) {
   if (v->shape.rank != 2 || of->shape.rank != 2 || v->shape.dim[0] != of->shape.dim[1] ||
       v->shape.dim[1] != of->shape.dim[0])
     return false;
@@ -113,7 +113,7 @@ Status computed_undo(Graph *m) {
     Value *v = m->values[i];
     if (!v->computed_from || !mode_is_parameter(v)) continue;
     Value *from = graph_find(m, v->computed_from);
-    bool tied = from && from != v && mode_is_parameter(from) && is_transposed(v, from);
+    bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
     TRY(tied ? tie(m, v, from) : reduce(m, v));
   }
   return STATUS_OK;

@@ -8,3 +8,5 @@
 #include "graph/graph.h"
 
 Status computed_undo(Graph *m);
+/* Whether matrix v has the numbers of `of`, transposed. */
+bool computed_is_transposed(const Value *v, const Value *of);

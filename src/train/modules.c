@@ -49,8 +49,7 @@ static const char *name_of_path(const Node *n, Arena *arena) {
   return name.text;
 }
 
-/* PyTorch's exporter names what it has transposed or folded by a number: `onnx::MatMul_9772`, `val_12`. */
-static bool is_numbered(const char *name) {
+bool module_is_numbered(const char *name) {
   const char *digits = strncmp(name, "val_", 4) == 0 ? name + 4 : "x";
   while (isdigit((unsigned char)*digits)) digits++;
   return strncmp(name, "onnx::", 6) == 0 || !*digits;
@@ -61,7 +60,7 @@ static const char *name_of_weight(const Node *n, const Value *weight, Arena *are
                                      ".weight_Q4", ".weight_Q8", ".weight_float16"};
   const char *name = weight->computed_from ? weight->computed_from : weight->name;
   size_t length = strlen(name);
-  if (is_numbered(name)) return NULL;
+  if (module_is_numbered(name)) return NULL;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     if (ends_with(name, length, ends[i])) {
       length -= strlen(ends[i]);
@@ -82,11 +81,12 @@ static const char *name_given(const Finder *f, const char *name) {
   return NULL;
 }
 
+const char *module_of_node(const Node *n, Arena *arena) { return n->module ? n->module : name_of_path(n, arena); }
+
 static const char *name_of(const Finder *f, const Module *m) {
   const char *name = name_given(f, m->node->name);
   if (!name) name = name_given(f, m->weight->name);
-  if (!name) name = m->node->module;
-  if (!name) name = name_of_path(m->node, f->arena);
+  if (!name) name = module_of_node(m->node, f->arena);
   if (!name) name = name_of_weight(m->node, m->weight, f->arena);
   return name ? name : m->node->name;
 }
@@ -215,7 +215,7 @@ static Status find(Finder *f) {
     m.weight = constant_of(m.node->in[weight_input(m.node)]);
     m.last = m.kind == MODULE_LINEAR && !is_ahead(f, m.node);
     m.name = name_of(f, &m);
-    m.turned = m.kind == MODULE_LINEAR && is_numbered(m.weight->name) && !node_int(m.node, "transB", 0);
+    m.turned = m.kind == MODULE_LINEAR && module_is_numbered(m.weight->name) && !node_int(m.node, "transB", 0);
     TRY(add(f, &m));
   }
   return STATUS_OK;

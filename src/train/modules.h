@@ -32,6 +32,10 @@ typedef struct Modules {
 /* Those of model g, in the order of its nodes. `names`: "node or weight=module" each, which go before what is found. */
 Status modules_find(Graph *g, const NameList *names, Arena *arena, Modules *out);
 
+/* PyTorch's exporter names what it has transposed or folded by a number: `onnx::MatMul_9772`, `val_12`. */
+bool module_is_numbered(const char *name);
+/* As the exporter notes it, or by the node's path; NULL where neither is there. */
+const char *module_of_node(const Node *n, Arena *arena);
 /* The module of a parameter: its name without what follows the last dot. */
 const char *module_of_parameter(const char *name, Arena *arena);
 
