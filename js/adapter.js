@@ -163,7 +163,7 @@ async function valuesIn(session, { lora: metadata, readSource }, files) {
     throw invalid(`loadAdapter: wanted { '${TENSORS}': … } or { '${ONNX}': … }, the file of an adapter`);
   if (config !== undefined) checkScales(lora, parsed(await readSource(CONFIG, config, {})));
   if (model) {
-    const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS);
+    const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS, TrainletError);
     return matched(entriesOf(lora, session), tensors, session);
   }
   const { readOnnxAdapter } = await import('./onnx-adapter.js');

@@ -69,7 +69,7 @@ async function tensorsIn(sources, open, { TrainletError }) {
   const tensors = new Map();
   for (const source of sources) {
     const file = await open(source);
-    const { places, start } = await openSafetensors(file, 'weights');
+    const { places, start } = await openSafetensors(file, 'weights', TrainletError);
     for (const place of places) {
       if (tensors.has(place.name))
         throw new TrainletError('source-unreadable', `weights: tensor '${place.name}' is in two of the files`);
@@ -179,7 +179,7 @@ function leftOver(parameters, tensors, found) {
   const missing = parameters.filter((one) => one.dims.length > 1 && !found.has(one)).map(({ name }) => name);
   return [
     ...(unused.length ? [`weights: the model has no parameter for ${listed(unused)}`] : []),
-    ...(missing.length ? [`weights: there is no tensor for ${listed(missing)}, which keep the model's values`] : []),
+    ...(missing.length ? [`weights: there is no tensor for ${listed(missing)}: the model's own values stay`] : []),
   ];
 }
 

@@ -7,8 +7,6 @@
  * Numbers are little-endian; the tensors lie without gaps.
  */
 
-import { TrainletError } from './errors.js';
-
 /** @typedef {{ dims: number[], data: Float32Array }} Floats */
 /** @typedef {'float32' | 'float16' | 'bfloat16'} FloatType */
 /**
@@ -21,20 +19,23 @@ const DTYPES = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
 /** As the format's own reader allows. */
 const MOST_HEADER = 100_000_000;
 
-/** @param {string} file @param {string} message */
-const bad = (file, message) => new TrainletError('source-unreadable', `${file}: ${message}`);
+/** Handed over, so that bundlers leave that file where it is. @typedef {typeof import('./errors.js').TrainletError} Fault */
+/** @typedef {(message: string) => Error} Bad */
+/** @param {string} file @param {Fault} TrainletError @returns {Bad} */
+const badIn = (file, TrainletError) => (message) => new TrainletError('source-unreadable', `${file}: ${message}`);
 
 /**
  * The tensors of floats by their names, as float32, and the notes.
- * @param {Uint8Array} bytes @param {string} file what errors call it
+ * @param {Uint8Array} bytes @param {string} file what errors call it @param {Fault} TrainletError
  * @returns {{ tensors: Map<string, Floats>, notes: Record<string, string> }}
  */
-export function readSafetensors(bytes, file) {
-  const start = startOf(bytes, bytes.length, file);
-  const header = headerOf(bytes.subarray(8, start), file);
-  const places = placesIn(header, bytes.length - start, file);
+export function readSafetensors(bytes, file, TrainletError) {
+  const bad = badIn(file, TrainletError);
+  const start = startOf(bytes, bytes.length, bad);
+  const header = headerOf(bytes.subarray(8, start), bad);
+  const places = placesIn(header, bytes.length - start, bad);
   const stray = places.find(({ isFloat }) => !isFloat);
-  if (stray) throw bad(file, `tensor '${stray.name}' is ${stray.dtype}; floats are F32, F16, BF16 or F64`);
+  if (stray) throw bad(`tensor '${stray.name}' is ${stray.dtype}; floats are F32, F16, BF16 or F64`);
   const view = new DataView(bytes.buffer, bytes.byteOffset + start);
   const tensors = new Map(
     places.map(({ name, dtype, dims, from, count }) => [name, { dims, data: floatsOf(view, dtype, from, count) }]),
@@ -44,67 +45,68 @@ export function readSafetensors(bytes, file) {
 
 /**
  * What is in a file that is read by ranges: tensors of any type, and where they begin.
- * @param {import('./pieces.js').Ranges} ranges @param {string} file
+ * @param {import('./pieces.js').Ranges} ranges @param {string} file @param {Fault} TrainletError
  */
-export async function openSafetensors({ bytes, read }, file) {
-  const start = startOf(await read(0, Math.min(8, bytes)), bytes, file);
-  const header = headerOf(await read(8, start - 8), file);
-  return { places: placesIn(header, bytes - start, file), start };
+export async function openSafetensors({ bytes, read }, file, TrainletError) {
+  const bad = badIn(file, TrainletError);
+  const start = startOf(await read(0, Math.min(8, bytes)), bytes, bad);
+  const header = headerOf(await read(8, start - 8), bad);
+  return { places: placesIn(header, bytes - start, bad), start };
 }
 
-/** Where the header ends. @param {Uint8Array} bytes @param {number} total @param {string} file */
-function startOf(bytes, total, file) {
-  if (total < 8) throw bad(file, `has ${total} bytes, too few for a safetensors file`);
+/** Where the header ends. @param {Uint8Array} bytes @param {number} total @param {Bad} bad */
+function startOf(bytes, total, bad) {
+  if (total < 8) throw bad(`has ${total} bytes, too few for a safetensors file`);
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   if (length > MOST_HEADER || length > total - 8)
-    throw bad(file, `says that its header has ${length} bytes, and has ${total}: it is no safetensors file`);
+    throw bad(`says that its header has ${length} bytes, and has ${total}: it is no safetensors file`);
   return 8 + length;
 }
 
-/** @param {Uint8Array} bytes @param {string} file @returns {Record<string, any>} */
-function headerOf(bytes, file) {
+/** @param {Uint8Array} bytes @param {Bad} bad @returns {Record<string, any>} */
+function headerOf(bytes, bad) {
   try {
     const header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (header && typeof header === 'object' && !Array.isArray(header)) return header;
   } catch {
     // told below
   }
-  throw bad(file, 'its header is no JSON object: it is no safetensors file');
+  throw bad('its header is no JSON object: it is no safetensors file');
 }
 
-/** @param {Record<string, any>} header @param {number} bytes after it @param {string} file */
-function placesIn(header, bytes, file) {
+/** @param {Record<string, any>} header @param {number} bytes after it @param {Bad} bad */
+function placesIn(header, bytes, bad) {
   const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');
-  const places = entries.map(([name, entry]) => placeOf(file, name, entry));
-  checkPlaces(file, places, bytes);
+  const places = entries.map(([name, entry]) => placeOf(bad, name, entry));
+  checkPlaces(bad, places, bytes);
   return places;
 }
 
-/** @param {string} file @param {string} name @param {any} entry @returns {Place} */
-function placeOf(file, name, entry) {
+/** @param {Bad} bad @param {string} name @param {any} entry @returns {Place} */
+function placeOf(bad, name, entry) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   const isCount = (/** @type {unknown} */ n) => Number.isSafeInteger(n) && /** @type {number} */ (n) >= 0;
   const whole = Array.isArray(shape) && shape.every(isCount) && Array.isArray(offsets) && offsets.length === 2;
-  if (!whole || !offsets.every(isCount)) throw bad(file, `tensor '${name}' has no shape, or no place`);
+  if (!whole || !offsets.every(isCount)) throw bad(`tensor '${name}' has no shape, or no place`);
   const isFloat = Object.hasOwn(BYTES, dtype);
   const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
   const [from, to] = offsets;
   if (to < from || (isFloat && to - from !== count * BYTES[dtype]))
-    throw bad(file, `tensor '${name}' of [${shape}] has ${to - from} bytes, and needs ${count * BYTES[dtype]}`);
+    throw bad(`tensor '${name}' of [${shape}] has ${to - from} bytes, and needs ${count * BYTES[dtype]}`);
   return { name, dtype, dims: /** @type {number[]} */ (shape), from, to, count, isFloat };
 }
 
 /**
  * One after the other, all of the file.
- * @param {string} file @param {{ name: string, from: number, to: number }[]} places @param {number} bytes
+ * @param {Bad} bad @param {{ name: string, from: number, to: number }[]} places @param {number} bytes
  */
-function checkPlaces(file, places, bytes) {
+function checkPlaces(bad, places, bytes) {
   let end = 0;
   for (const { name, from, to } of [...places].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    if (from !== end) throw bad(file, `tensor '${name}' begins at byte ${from}, where ${end} is wanted`);
+    if (from !== end) throw bad(`tensor '${name}' begins at byte ${from}, where ${end} is wanted`);
     end = to;
   }
-  if (end !== bytes) throw bad(file, `its tensors have ${end} bytes, and ${bytes} follow the header: was it cut off?`);
+  if (end !== bytes) throw bad(`its tensors have ${end} bytes, and ${bytes} follow the header: was it cut off?`);
 }
 
 /** @param {DataView} view @param {string} dtype @param {number} from @param {number} count */

@@ -5,7 +5,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
-import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
+import {
+  generateArtifacts,
+  InferenceSession,
+  parametersOf,
+  Tensor,
+  TrainingSession,
+  TrainletError,
+} from '../../js/index.js';
 import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { root } from '../../wasm/tools.mjs';
@@ -32,8 +39,12 @@ for (const [name, { losses, logits }] of Object.entries(runs)) {
     const { logits: answers } = await session.predict(inputs, ['logits']);
     near(answers.data.slice(0, logits.length), logits, 2e-4, 'logits');
     const made = await session.exportAdapter({ prefix: prefixOf(name) });
-    const ours = readSafetensors(made['adapter_model.safetensors'], 'ours').tensors;
-    const theirs = readSafetensors(folderOf(name, 'last')['adapter_model.safetensors'], 'theirs').tensors;
+    const ours = readSafetensors(made['adapter_model.safetensors'], 'ours', TrainletError).tensors;
+    const theirs = readSafetensors(
+      folderOf(name, 'last')['adapter_model.safetensors'],
+      'theirs',
+      TrainletError,
+    ).tensors;
     assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort());
     for (const [key, { dims, data }] of theirs) {
       assert.deepEqual(ours.get(key).dims, dims, key);
@@ -262,7 +273,11 @@ test('names of modules, ranks and alphas by module, modules that train whole, a 
   assert.deepEqual(trains(again), trains(session));
   const headed = await TrainingSession.create(await onMlp({}, { head: { classes: ['a', 'b', 'c'] } }), HERE);
   assert.deepEqual(trains(headed).sort().slice(-2), ['head.bias', 'head.weight']);
-  const { tensors } = readSafetensors((await headed.exportAdapter())['adapter_model.safetensors'], 'headed');
+  const { tensors } = readSafetensors(
+    (await headed.exportAdapter())['adapter_model.safetensors'],
+    'headed',
+    TrainletError,
+  );
   assert.ok(tensors.has('base_model.model.head.weight'), 'the head goes with it');
 });
 
@@ -270,7 +285,7 @@ test('a file that does not fit is refused, and nothing has changed', async () =>
   const session = await TrainingSession.create(await onMlp({ r: 2 }), HERE);
   const before = await session.getContiguousParameters();
   const { 'adapter_model.safetensors': bytes } = await session.exportAdapter();
-  const { tensors } = readSafetensors(bytes, 'own');
+  const { tensors } = readSafetensors(bytes, 'own', TrainletError);
   const changed = (change) => {
     const copy = new Map(tensors);
     change(copy);
@@ -333,7 +348,7 @@ test('safetensors: numbers of 16 bits as NumPy and PyTorch round them', () => {
   );
   for (const type of ['float16', 'bfloat16']) {
     const bytes = writeSafetensors(new Map([['x', { dims: [given.length], data: Float32Array.from(given) }]]), type);
-    const { data } = readSafetensors(bytes, 'own').tensors.get('x');
+    const { data } = readSafetensors(bytes, 'own', TrainletError).tensors.get('x');
     const again = writeSafetensors(new Map([['x', { dims: [given.length], data }]]), type);
     assert.deepEqual(again, bytes, 'what is read is what was written');
   }
@@ -373,7 +388,7 @@ test('safetensors: hostile files are refused in a sentence', () => {
   ];
   for (const bytes of hostile)
     assert.throws(
-      () => readSafetensors(bytes, 'file'),
+      () => readSafetensors(bytes, 'file', TrainletError),
       (error) => error.code === 'source-unreadable',
     );
 });
