@@ -6,6 +6,7 @@
 
 #include "budget.h"
 #include "graph/op.h"
+#include "graph/work.h"
 #include "part.h"
 #include "passes/passes.h"
 #include "run/loss.h"
@@ -147,6 +148,43 @@ static bool is_too_large(const Transition *t, const Request *r, const Program *p
   return (double)p->arena_bytes > arena_room(t, r);
 }
 
+/* Where a step trains, but most of its parameters are frozen: then most memory is what backward reads. */
+static bool is_mostly_frozen(const Graph *g) {
+  double frozen = 0, trained = 0;
+  for (int i = 0; i < g->value_count; i++) {
+    const Value *v = g->values[i];
+    if (v->kind == VALUE_STATE) *(v->fixed ? &frozen : &trained) += (double)value_bytes(v);
+  }
+  return trained > 0 && frozen > trained;
+}
+
+static double elements_computed(const Graph *g) {
+  double elements = 0;
+  for (int i = 0; i < g->node_count; i++)
+    for (int k = 0; k < g->nodes[i]->out_count && !(g->nodes[i]->op->flags & OP_VIEW); k++)
+      if (g->nodes[i]->out[k]) elements += (double)shape_elements(&g->nodes[i]->out[k]->shape);
+  return elements;
+}
+
+enum {
+  ELEMENT_WORK = 20, /* multiply-adds of products that take as long as an element of something cheap */
+  AT_ONCE = 4,       /* computed again between two plans */
+};
+
+/* What backward reads and is cheap is computed again instead of kept, as long as that takes a hundredth of the work. */
+static Status spare_memory(const Request *r, Program *p) {
+  Graph *g = p->graph;
+  double work = 0, elements = elements_computed(g), before = INFINITY;
+  for (int i = 0; i < p->step_count; i++) work += work_of(p->steps[i]);
+  for (int tries = most_tries(g); tries > 0 && (double)p->arena_bytes < before; tries--) {
+    before = (double)p->arena_bytes;
+    for (int i = 0; i < AT_ONCE; i++)
+      if ((elements_computed(g) - elements) * ELEMENT_WORK * 100 > work || !part_recompute(p)) break;
+    TRY(plan(g, r->overwrite_gradients, p));
+  }
+  return STATUS_OK;
+}
+
 static void attach_stage(void *context, Graph *stage) {
   const Request *r = context;
   for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
@@ -210,8 +248,9 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
   TRY(plan(bound, r->overwrite_gradients, &c->program));
-  for (int tries = r->passes >> PASS_recompute & 1 ? most_tries(bound) : 0;
-       tries > 0 && is_too_large(t, r, &c->program); tries--) {
+  bool recomputes = r->passes >> PASS_recompute & 1;
+  if (recomputes && part_recompute && is_mostly_frozen(bound)) TRY(spare_memory(r, &c->program));
+  for (int tries = recomputes ? most_tries(bound) : 0; tries > 0 && is_too_large(t, r, &c->program); tries--) {
     if (!part_recompute || !part_recompute(&c->program)) break;
     TRY(plan(bound, r->overwrite_gradients, &c->program));
   }
