@@ -177,6 +177,8 @@ test('operators that others make up say themselves what they read', async () => 
     type: 'float32',
     dims: [2],
     size: 2,
+    names: ['scale'],
+    transposed: false,
     readers: [{ node: 'InstanceNormalizationh', op: 'InstanceNormalization', as: 'scale' }],
     trainable: true,
   });

@@ -12,6 +12,7 @@ import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 import { golden } from './clusters.js';
+import { run } from './run-cli.js';
 
 const { dims, vocabulary, logits } = JSON.parse(
   readFileSync(new URL('../golden/weights.json', import.meta.url), 'utf8'),
@@ -378,4 +379,49 @@ test('tensors of whole numbers, as counts of batches, are not wanted', async () 
   weights.set(made.subarray(start), weights.length - end - 8);
   const { warnings } = await madeOf(inside, { weights });
   assert.deepEqual(warnings, ["weights: the model has no parameter for 'batches'"]);
+});
+
+test('the example of docs/adapters.md runs', async () => {
+  const page = readFileSync(new URL('../../docs/adapters.md', import.meta.url), 'utf8');
+  const [, recipe] = /^## Weights as the Hub has them$.*?^```js\n(.*?)^```/ms.exec(page);
+  const told = [];
+  const make = (model, options) => {
+    assert.deepEqual([model, options.weights], ['model.onnx', 'base/model.safetensors']);
+    return generateArtifacts(golden('weights/llama.onnx'), {
+      ...options,
+      weights: golden('weights/llama.safetensors'),
+    });
+  };
+  await new Function('generateArtifacts', 'console', `return (async () => { ${recipe} })()`)(make, {
+    log: (warnings) => told.push(warnings),
+  });
+  assert.deepEqual(
+    told.flat().filter((one) => one.startsWith('weights')),
+    [],
+  );
+});
+
+test('at the command line files are told from what a compact one keeps', async () => {
+  const model = pathOf('llama.onnx');
+  const place = join(folder, 'made');
+  const index = pathOf('model.safetensors.index.json');
+  const made = await run('artifacts', pathOf('tied.onnx'), '--loss', 'cross-entropy', '--weights', index, '-o', place);
+  assert.equal(made.code, 0, made.stderr);
+  assert.doesNotMatch(made.stderr, /weights:/);
+  const file = pathOf('llama.safetensors');
+  const compact = ['--format', 'compact', '-o', join(folder, 'compact')];
+  const both = await run(
+    'artifacts',
+    model,
+    '--loss',
+    'cross-entropy',
+    '--weights',
+    file,
+    '--weights',
+    'float16',
+    ...compact,
+  );
+  assert.equal(both.code, 0, both.stderr);
+  const odd = await run('artifacts', place, '--weights', file, '--format', 'compact', '-o', join(folder, 'again'));
+  assert.match(odd.stderr, /--weights: what is trained in .* has its own/);
 });
