@@ -103,8 +103,10 @@ static Status merge(Graph *g, const Branch *b) {
   int at = layer->op == &op_gather ? 0 : 1;
   Value *w = layer->in[at];
   if (w->kind != VALUE_CONSTANT || w->type != DTYPE_FLOAT32 || layer->op == &op_mat_mul_n_bits)
-    return node_fail(layer, STATUS_UNSUPPORTED_OP,
-                     "its weight is no float32 constant, so that the adapter cannot be merged into it");
+    return node_fail(
+        layer, STATUS_UNSUPPORTED_OP,
+        "its weight is no float32 constant, so that the adapter cannot be merged into it: export the adapters "
+        "'separate' or as 'inputs', or make artifacts without quantizeFrozen");
   float *data = ARENA_ARRAY(g->arena, float, shape_elements(&w->shape));
   if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
   memcpy(data, w->data, value_bytes(w));
