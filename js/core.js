@@ -88,7 +88,7 @@ export class Core {
 
   /** @param {Protocol['weight']['in']} args */
   weight({ name, bytes }) {
-    this.#engine.write(this.#engine.pointer('abi_artifacts_weight', this.#artifacts[0], name), bytes);
+    this.#engine.write(this.#engine.pointer('abi_artifacts_weight', this.#artifacts[0], name, bytes.length), bytes);
     letGo(bytes);
   }
 

@@ -28,7 +28,7 @@ import { floatsOf, openSafetensors, toBrain, toHalf } from './safetensors.js';
  */
 export async function handWeights(client, sources, late, options, tools, open) {
   const tensors = await tensorsIn(await partsOf(sources, options, tools), open, tools);
-  const parameters = await client.ask('weights', undefined);
+  const parameters = (await client.ask('weights', undefined)).filter(({ type }) => type in ARRAYS);
   const matches = matched(parameters, tensors, tools);
   const inOrder = [...matches].sort(([a], [b]) => Number(late.has(a.name)) - Number(late.has(b.name)));
   const totalBytes = inOrder.reduce((sum, [, [{ tensor }]]) => sum + tensor.to - tensor.from, 0);
@@ -215,8 +215,12 @@ function checkEqual({ name }, a, x, b, y, { invalid }) {
 }
 
 /** @param {string} type of the parameter @param {Float32Array<ArrayBuffer>} data */
-function bytesAs(type, data) {
-  if (type === 'float32') return new Uint8Array(data.buffer);
-  if (type === 'float64') return new Uint8Array(Float64Array.from(data).buffer);
-  return new Uint8Array(Uint16Array.from(data, type === 'float16' ? toHalf : toBrain).buffer);
-}
+const bytesAs = (type, data) => new Uint8Array(ARRAYS[type](data).buffer);
+
+/** Of the types that a parameter may have. @type {Record<string, (data: Float32Array<ArrayBuffer>) => { buffer: ArrayBuffer }>} */
+const ARRAYS = {
+  float32: (data) => data,
+  float64: (data) => Float64Array.from(data),
+  float16: (data) => Uint16Array.from(data, toHalf),
+  bfloat16: (data) => Uint16Array.from(data, toBrain),
+};

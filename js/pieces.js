@@ -39,7 +39,8 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
     if (!withoutWeights) for (const location of Object.keys(files)) await openFile(location);
     /** @type {[string, string][]} */
     const inPieces = [...open].map(([location, { bytes }]) => ['inPieces', `${bytes} ${location}`]);
-    const all = inOrder(await client.ask('pieces', { ...asked, settings: [...asked.settings, ...inPieces] }));
+    const buffers = [asked.model, ...asked.external.map(({ bytes }) => bytes)].map(({ buffer }) => buffer);
+    const all = inOrder(await client.ask('pieces', { ...asked, settings: [...asked.settings, ...inPieces] }, buffers));
     const pieces = all.filter(({ late }) => !(late && withoutWeights));
     const totalBytes = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
     let loadedBytes = 0;

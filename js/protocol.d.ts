@@ -110,7 +110,7 @@ export interface PropertyLimits {
 export type GraphName = 'train' | 'eval' | 'model';
 /** What artifacts are made of. */
 export interface NewArtifacts {
-  model: Uint8Array;
+  model: Uint8Array<ArrayBuffer>;
   external: ExternalFile[];
   constants?: PackedFeeds;
   settings: [string, string][];

@@ -61,10 +61,11 @@ void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, si
  * options set, the others. Then the model is loaded. NULL on failure. */
 const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes);
 void *trainlet_artifacts_piece(TrainletArtifacts *a, int i);
-/* Of the loaded model (the option otherWeights set before, its pieces asked for): where to write the values that its
- * float initializer of that name is to have instead of its own, before the next one is asked for; those that lie in
- * files given in pieces last, among these. Then the model is loaded once more, and keeps them. NULL on failure. */
-void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name);
+/* Of the loaded model (the option otherWeights set before, its pieces asked for): where to write the `bytes` of values
+ * that its float initializer of that name is to have instead of its own, before the next one is asked for; those that
+ * lie in files given in pieces last, among these. Then the model is loaded once more, and keeps them. NULL on failure.
+ */
+void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name, size_t bytes);
 /* Before the model: its input of that name is this constant, and is not fed. `type` is ONNX's, dims are `rank` numbers;
  * a scalar also stands for an input of one element. Where to write the bytes; NULL on failure. */
 void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims);

@@ -191,8 +191,8 @@ EXPORT(abi_artifacts_piece) void *abi_artifacts_piece(TrainletArtifacts *a, int 
   keep(trainlet_artifacts_error(a));
   return to;
 }
-EXPORT(abi_artifacts_weight) void *abi_artifacts_weight(TrainletArtifacts *a, const char *name) {
-  void *to = trainlet_artifacts_weight(a, name);
+EXPORT(abi_artifacts_weight) void *abi_artifacts_weight(TrainletArtifacts *a, const char *name, size_t bytes) {
+  void *to = trainlet_artifacts_weight(a, name, bytes);
   keep(trainlet_artifacts_error(a));
   return to;
 }

@@ -166,10 +166,7 @@ static double elements_computed(const Graph *g) {
   return elements;
 }
 
-enum {
-  ELEMENT_WORK = 20, /* multiply-adds of products that take as long as an element of something cheap */
-  AT_ONCE = 4,       /* computed again between two plans */
-};
+enum { ELEMENT_WORK = 20 }; /* multiply-adds of products that take as long as an element of something cheap */
 
 /* What backward reads and is cheap is computed again instead of kept, as long as that takes a hundredth of the work. */
 static Status spare_memory(const Request *r, Program *p) {
@@ -178,7 +175,7 @@ static Status spare_memory(const Request *r, Program *p) {
   for (int i = 0; i < p->step_count; i++) work += work_of(p->steps[i]);
   for (int tries = most_tries(g); tries > 0 && (double)p->arena_bytes < before; tries--) {
     before = (double)p->arena_bytes;
-    for (int i = 0; i < AT_ONCE; i++)
+    for (int i = 0; i <= g->node_count / 100; i++) /* a plan for each would take long */
       if ((elements_computed(g) - elements) * ELEMENT_WORK * 100 > work || !part_recompute(p)) break;
     TRY(plan(g, r->overwrite_gradients, p));
   }

@@ -97,20 +97,22 @@ static bool stands_alone(const Graph *g, const Value *v) {
   return count == 1;
 }
 
-static void *place_for(TrainletArtifacts *a, const char *name) {
+static void *place_for(TrainletArtifacts *a, const char *name, size_t bytes) {
   Value *v = a->model ? graph_find(a->model, name) : NULL;
-  if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->settled || !dtype_is_float(v->type))
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model has no parameter '%.200s'", name), NULL;
+  if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->settled || bytes != value_bytes(v))
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model has no parameter '%.200s' of %zu bytes", name,
+                     bytes),
+           NULL;
   a->given = true;
-  if (!stands_alone(a->model, v)) return v->data = arena_alloc(&a->parsed, value_bytes(v));
+  if (!stands_alone(a->model, v)) return v->data = arena_alloc(&a->parsed, bytes);
   int i = piece_under(&a->external, v);
   const ExternalPiece *piece = i < 0 ? NULL : begin_piece(a, i);
   return i < 0 ? v->data : piece ? external_piece_at(&a->external, piece) : NULL;
 }
 
-void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name) {
+void *trainlet_artifacts_weight(TrainletArtifacts *a, const char *name, size_t bytes) {
   artifacts_enter(a);
-  void *to = place_for(a, name);
+  void *to = place_for(a, name, bytes);
   return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
 }
 

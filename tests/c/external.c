@@ -290,6 +290,41 @@ static void a_file_comes_in_pieces(const void *argument) {
   arena_free(&arena);
 }
 
+/* All that the model has, from elsewhere: its file is not there. */
+static bool others_refused(const uint8_t *bytes, size_t count) {
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  trainlet_artifacts_set(a, "loss.type", "cross-entropy");
+  trainlet_artifacts_set(a, "otherWeights", "1");
+  bool done = trainlet_artifacts_pieces(a, bytes, count) && trainlet_artifacts_load(a, bytes, count) == STATUS_OK;
+  for (int i = 0; done && i < a->model->value_count; i++) {
+    const Value *v = a->model->values[i];
+    if (!v->initializer || v->type != DTYPE_FLOAT32 || v->settled) continue;
+    size_t needed = value_bytes(v);
+    check(!trainlet_artifacts_weight(a, v->name, needed + 4), "'%s' has another size", v->name);
+    void *to = trainlet_artifacts_weight(a, v->name, needed);
+    if (!to) break;
+    memset(to, 0, needed);
+  }
+  done = done && trainlet_artifacts_load(a, bytes, count) == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK;
+  check(done || trainlet_artifacts_error(a)->text[0], "a refusal has no sentence");
+  trainlet_artifacts_free(a);
+  return !done;
+}
+
+static void values_come_from_elsewhere(const void *argument) {
+  Arena arena = {0};
+  size_t count;
+  const uint8_t *bytes = (const uint8_t *)file_read(&arena, FOLDER "one_file.onnx", &count);
+  TrainletArtifacts *a = trainlet_artifacts_new();
+  if (check(bytes && a, "the model cannot be read")) {
+    check(!trainlet_artifacts_weight(a, "fc1.weight", 4), "there is a parameter of nothing");
+    check(!others_refused(bytes, count), "it cannot be built without its file");
+    hostile_try(bytes, count, others_refused);
+  }
+  trainlet_artifacts_free(a);
+  arena_free(&arena);
+}
+
 int main(void) {
   TEST(files_are_found_by_name);
   TEST(a_model_reads_its_file_in_place);
@@ -298,5 +333,6 @@ int main(void) {
   test_run("a_model_is_read_in_place: w2", a_model_is_read_in_place, "tests/golden/w2.onnx");
   TEST(a_checkpoint_reads_its_second_file);
   TEST(a_file_comes_in_pieces);
+  TEST(values_come_from_elsewhere);
   return test_finish();
 }

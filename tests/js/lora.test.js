@@ -9,13 +9,17 @@ import {
   generateArtifacts,
   InferenceSession,
   parametersOf,
+  planMemory,
   Tensor,
   TrainingSession,
   TrainletError,
 } from '../../js/index.js';
 import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
+import { gpt } from '../bench/models/networks.js';
+import { engine } from '../../js/cli/checkpoint.js';
 import { root } from '../../wasm/tools.mjs';
+import { batchTensor } from '../golden/recipe.js';
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../golden/lora_runs.js';
 
 const PEFT = 'base_model.model.';
@@ -391,4 +395,32 @@ test('safetensors: hostile files are refused in a sentence', () => {
       () => readSafetensors(bytes, 'file', TrainletError),
       (error) => error.code === 'source-unreadable',
     );
+});
+
+test('a step with adapters takes half of the memory of a full step, as cheap values are computed again to the bit', async () => {
+  const size = { width: 256, blocks: 4, tokens: 128 };
+  const adapted = gpt(4, { ...size, rank: 8 });
+  const adapters = ['*.lora_A.weight', '*.lora_B.weight'];
+  const artifacts = await generateArtifacts(adapted.onnx(), { ...HERE, loss: 'cross-entropy', requiresGrad: adapters });
+  const feeds = {
+    [adapted.input.name]: batchTensor(adapted.input, 4, 0),
+    labels: batchTensor({ name: 'labels', type: 'int64', dims: [], low: 0, high: 256, seed: 2 }, 512, 0),
+  };
+  const { passes } = (await engine()).constants;
+  const found = [];
+  for (const some of [passes, passes.filter((pass) => pass !== 'recompute')]) {
+    const session = await TrainingSession.create(artifacts, { ...HERE, passes: some });
+    const losses = [];
+    for (let i = 0; i < 3; i++) losses.push((await session.step(feeds)).loss);
+    found.push({ losses, bytes: (await session.getMemoryPlan()).arenaBytes });
+    await session.release();
+  }
+  const [lean, kept] = found;
+  assert.deepEqual(lean.losses, kept.losses);
+  assert.ok(lean.bytes < 0.9 * kept.bytes, `${lean.bytes} of ${kept.bytes}`);
+  const dims = { input: [4, 128], labels: [512] };
+  const peak = async (network, requiresGrad) =>
+    (await planMemory(network.onnx(), { ...HERE, loss: 'cross-entropy', requiresGrad, dims })).peakBytes;
+  const [whole, part] = [await peak(gpt(4, size), ['*']), await peak(adapted, adapters)];
+  assert.ok(part <= 0.5 * whole, `${part} of ${whole}`);
 });
