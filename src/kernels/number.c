@@ -86,6 +86,21 @@ static int64_t to_int(double x, double low, double high) {
 
 int64_t number_cut(double x) { return to_int(x, -0x1p63, 0x1p63); }
 
+static uint64_t key_of_double(double x) {
+  uint64_t bits, sign = (uint64_t)1 << 63;
+  x += 0.0;
+  memcpy(&bits, &x, sizeof bits);
+  return x != x ? UINT64_MAX : bits & sign ? ~bits : bits | sign;
+}
+
+uint64_t number_key_of_any(const void *x, DType type, size_t at) {
+  Numbers number;
+  if (type == DTYPE_FLOAT32) return key_of_double((double)((const float *)x)[at]); /* frequent: needs no block */
+  numbers_load(&number, x, type, at, 1, 1);
+  if (dtype_is_float(type)) return key_of_double(number.floats[0]);
+  return (uint64_t)number.ints[0] ^ (uint64_t)(type != DTYPE_UINT64) << 63;
+}
+
 static uint64_t to_uint64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
 
 #define STORE(T, value) EACH(((T *)y)[at + i] = (T)(value))

@@ -18,6 +18,13 @@ void numbers_store_ints(const Numbers *from, void *y, DType type, size_t at, siz
 
 int64_t number_cut(double x); /* the same of one number, to int64 */
 
+/* Keys of elements of one kind are in the order of the elements: -0 is equal to 0, and NaN to itself and larger than
+ * all else. */
+uint64_t number_key_of_any(const void *x, DType type, size_t at);
+static inline uint64_t number_key(const void *x, DType type, size_t at) {
+  return type == DTYPE_INT64 ? ((const uint64_t *)x)[at] ^ (uint64_t)1 << 63 : number_key_of_any(x, type, at);
+}
+
 /* IEEE half precision and bfloat16, rounded to the nearest, ties to even. */
 float half_to_float(uint16_t bits);
 uint16_t half_of_double(double x);

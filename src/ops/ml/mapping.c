@@ -2,6 +2,7 @@
 #include "ops/ml/mapping.h"
 
 #include "graph/work.h"
+#include "kernels/copy.h"
 #include "kernels/select.h"
 
 static bool has_type(DType type) {
@@ -30,7 +31,7 @@ void mapping_run(const Node *n) {
   char *y = n->out[0]->data;
   for (size_t i = 0; i < in_count(n, 0); i++) {
     int64_t at = lookup_find(&p->keys, n->in[0]->data, n->in[0]->type, i);
-    memcpy(y + i * bytes, at < 0 ? p->otherwise : (const char *)p->values + (size_t)at * bytes, bytes);
+    copy_element(y + i * bytes, at < 0 ? p->otherwise : (const char *)p->values + (size_t)at * bytes, bytes);
   }
 }
 

@@ -1,20 +1,29 @@
 /* TfIdfVectorizer: how often each n-gram of a pool occurs in a row, items up to `max_skip_count` apart: TF counts, IDF
  * weighs 1, TFIDF both.
  *
- *   pool   unigrams │ bigrams │ …     ngram_counts says where each length begins, ngram_indexes which column of y each
+ *   pool    unigrams │ bigrams │ …    ngram_counts says where each length begins, ngram_indexes which column of y each
  * n-gram counts in
+ *   items   an item is the number of its first place in the pool
+ *   levels  of each length the n-grams, and the beginnings of longer ones: (the one it prolongs, its last item)
  */
-#include "kernels/number.h"
-#include "graph/strings.h"
 #include "graph/work.h"
+#include "kernels/select.h"
+#include "ops/ml/lookup.h"
 
-enum { MODE_TF, MODE_IDF, MODE_TFIDF };
+enum { MODE_TF, MODE_IDF, MODE_TFIDF, NO_COLUMN = -1 };
+
+/* The n-grams of one length, of equal ones the first. Of length 1 there is one for each item, and nothing to find. */
+typedef struct Level {
+  Lookup grams; /* by the n-gram of the level before · 2^32 + the item */
+  int32_t *column;
+} Level;
 
 typedef struct TfIdf {
-  const int64_t *counts, *columns, *ints; /* ints or strings: the pool */
-  const char *const *strings;
+  const int64_t *counts, *columns;
+  Lookup items;
+  Level *levels;        /* [k] of length k + 1, up to `longest` */
   const float *weights; /* of columns, as ONNX Runtime reads them; NULL: 1 */
-  int count_count, pool_count, mode;
+  int count_count, mode;
   int64_t shortest, longest, skips;
   size_t width;
 } TfIdf;
@@ -27,25 +36,28 @@ static Status read_mode(const Node *n, TfIdf *p) {
            : node_invalid(n, "mode is '%.40s', it must be TF, IDF or TFIDF", mode);
 }
 
-static Status read_pool(const Node *n, TfIdf *p) {
+static Status read_pool(Node *n, TfIdf *p) {
   bool strings = n->in[0]->type == DTYPE_STRING;
   const Attr *pool = node_attr(n, strings ? "pool_strings" : "pool_int64s", strings ? ATTR_STRINGS : ATTR_INTS);
   if (!pool)
     return node_invalid(n, "it has no %s for an input of %s", strings ? "pool_strings" : "pool_int64s",
                         dtype_name(n->in[0]->type));
-  p->pool_count = pool->count;
-  if (strings) p->strings = pool->strings;
-  else p->ints = pool->ints;
-  return STATUS_OK;
+  return strings ? lookup_make(n, DTYPE_STRING, pool->strings, (size_t)pool->count, &p->items)
+                 : lookup_make(n, DTYPE_INT64, pool->ints, (size_t)pool->count, &p->items);
+}
+
+/* Where the n-grams of `length` end in the pool. */
+static int64_t pool_end(const TfIdf *p, int64_t length) {
+  return length < p->count_count ? p->counts[length] : (int64_t)p->items.count;
 }
 
 /* The pool of each length is whole n-grams, each has a column, which perhaps has a weight. */
 static Status check_pool(const Node *n, TfIdf *p, int column_count, int weight_count) {
   int64_t grams = 0;
   for (int k = 0; k < p->count_count; k++) {
-    int64_t from = p->counts[k], to = k + 1 < p->count_count ? p->counts[k + 1] : p->pool_count;
-    if (from < 0 || to < from || to > p->pool_count || (to - from) % (k + 1))
-      return node_invalid(n, "ngram_counts do not cut the pool of %d into n-grams", p->pool_count);
+    int64_t from = p->counts[k], to = pool_end(p, k + 1), all = (int64_t)p->items.count;
+    if (from < 0 || to < from || to > all || (to - from) % (k + 1))
+      return node_invalid(n, "ngram_counts do not cut the pool of %lld into n-grams", (long long)all);
     grams += (to - from) / (k + 1);
   }
   if (column_count != grams || (weight_count && weight_count != grams))
@@ -55,6 +67,64 @@ static Status check_pool(const Node *n, TfIdf *p, int column_count, int weight_c
     if (p->columns[i] < 0 || p->columns[i] >= (weight_count ? weight_count : 1 << 28))
       return node_invalid(n, "ngram_indexes has %lld", (long long)p->columns[i]);
     if ((size_t)p->columns[i] >= p->width) p->width = (size_t)p->columns[i] + 1;
+  }
+  return STATUS_OK;
+}
+
+/* ---- the levels ---- */
+
+/* An n-gram of the pool, and which one its items are that have been entered so far. */
+typedef struct Gram {
+  const int64_t *items; /* as numbers of the pool */
+  int64_t length, column, at;
+} Gram;
+
+static int32_t *new_columns(Arena *arena, size_t count) {
+  int32_t *column = ARENA_ARRAY(arena, int32_t, count);
+  for (size_t i = 0; column && i < count; i++) column[i] = NO_COLUMN;
+  return column;
+}
+
+/* Enters item k of the grams, which are longer than that. */
+static Status level_make(Arena *arena, Gram *grams, size_t count, int64_t k, Level *l) {
+  uint64_t *keys = ARENA_ARRAY(arena, uint64_t, count);
+  l->column = new_columns(arena, count);
+  if (!keys || !l->column) return STATUS_OUT_OF_MEMORY;
+  for (size_t i = 0; i < count; i++) keys[i] = (uint64_t)grams[i].at << 32 | (uint64_t)grams[i].items[k];
+  TRY(lookup_make_numbers(arena, keys, count, &l->grams));
+  for (size_t i = 0; i < count; i++) {
+    grams[i].at = lookup_number(&l->grams, keys[i]);
+    if (grams[i].length == k + 1) l->column[grams[i].at] = (int32_t)grams[i].column;
+  }
+  return STATUS_OK;
+}
+
+/* The n-grams that are asked for, each in front of all that are longer. */
+static size_t read_grams(const TfIdf *p, const int64_t *items, Gram *grams) {
+  size_t count = 0, gram = 0;
+  for (int64_t length = 1; length <= p->count_count; length++)
+    for (int64_t at = p->counts[length - 1]; at < pool_end(p, length); at += length, gram++)
+      if (length >= p->shortest && length <= p->longest)
+        grams[count++] = (Gram){items + at, length, p->columns[gram], items[at]};
+  return count;
+}
+
+static Status make_levels(Node *n, TfIdf *p) {
+  Arena *arena = n->graph->arena;
+  size_t all = p->items.count;
+  int64_t *items = ARENA_ARRAY(arena, int64_t, all);
+  Gram *grams = ARENA_ARRAY(arena, Gram, all);
+  p->levels = ARENA_ARRAY(arena, Level, p->longest);
+  if (!items || !grams || !p->levels) return STATUS_OUT_OF_MEMORY;
+  for (size_t i = 0; i < all; i++) items[i] = lookup_find(&p->items, p->items.keys, p->items.type, i);
+  size_t count = read_grams(p, items, grams), from = 0;
+  p->levels[0].column = new_columns(arena, all);
+  if (!p->levels[0].column) return STATUS_OUT_OF_MEMORY;
+  for (; from < count && grams[from].length == 1; from++)
+    p->levels[0].column[grams[from].at] = (int32_t)grams[from].column;
+  for (int64_t k = 1; k < p->longest; k++) {
+    while (from < count && grams[from].length <= k) from++;
+    TRY(level_make(arena, grams + from, count - from, k, &p->levels[k]));
   }
   return STATUS_OK;
 }
@@ -78,62 +148,57 @@ static Status tf_idf_infer(Node *n) {
   TRY(read_mode(n, p));
   TRY(read_pool(n, p));
   TRY(check_pool(n, p, column_count, weights ? weights->count : 0));
+  TRY(make_levels(n, p));
   Shape y = n->in[0]->shape;
+  if (node_is_concrete(n)) n->scratch_bytes = (size_t)y.dim[y.rank - 1] * sizeof(int32_t);
   y.dim[y.rank - 1] = (Dim)p->width;
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-/* Whether the items of x at `at`, each `step` after the one before, are the n-gram that begins at `pool`. */
-static bool matches(const Node *n, size_t at, size_t step, int64_t pool, int64_t length) {
-  const TfIdf *p = n->params;
-  const void *x = n->in[0]->data;
-  for (int64_t k = 0; k < length; k++, at += step, pool++) {
-    if (p->strings
-            ? !strings_equal(((const char *const *)x)[at], p->strings[pool])
-            : (n->in[0]->type == DTYPE_INT64 ? ((const int64_t *)x)[at] : ((const int32_t *)x)[at]) != p->ints[pool])
-      return false;
-  }
-  return true;
+/* ---- run ---- */
+
+static void count_gram(const Level *l, int64_t at, float *y) {
+  if (l->column[at] != NO_COLUMN) y[l->column[at]]++;
 }
 
-/* Adds to y at the column of n-gram number `gram`, once for each place of the row where it occurs. */
-static void count_gram(const Node *n, size_t row, size_t columns, int64_t pool, int64_t length, size_t gram, float *y) {
-  const TfIdf *p = n->params;
-  float *count = &y[p->columns[gram]], weight = p->weights ? p->weights[p->columns[gram]] : 1;
-  size_t found = 0;
-  int64_t steps = length == 1                 ? 1
-                : p->skips < (int64_t)columns ? p->skips + 1
-                                              : (int64_t)columns; /* one item skips nothing */
-  for (int64_t step = 1; step <= steps && (uint64_t)(step * (length - 1)) < columns; step++)
-    for (size_t at = 0; at + (size_t)(step * (length - 1)) < columns; at++)
-      found += matches(n, row * columns + at, (size_t)step, pool, length);
-  if (found) *count += p->mode == MODE_TF ? (float)found : p->mode == MODE_IDF ? weight : weight * (float)found;
+/* Counts the n-grams that begin with items[0], each item `step` after the one before; `count`: how many items are left.
+ */
+static void count_from(const TfIdf *p, const int32_t *items, size_t count, size_t step, float *y) {
+  int64_t at = items[0];
+  if (at >= 0 && step == 1) count_gram(&p->levels[0], at, y); /* one item skips nothing */
+  for (size_t k = 1, next = step; at >= 0 && (int64_t)k < p->longest && next < count; k++, next += step) {
+    if (items[next] < 0) return;
+    at = lookup_number(&p->levels[k].grams, (uint64_t)at << 32 | (uint64_t)items[next]);
+    if (at >= 0) count_gram(&p->levels[k], at, y);
+  }
 }
 
 static void tf_idf_run(const Node *n) {
   const TfIdf *p = n->params;
   const Shape *x = &n->in[0]->shape;
   size_t columns = (size_t)x->dim[x->rank - 1], rows = x->rank == 2 ? (size_t)x->dim[0] : 1;
-  memset(n->out[0]->data, 0, rows * p->width * sizeof(float));
-  for (size_t r = 0; r < rows; r++) {
-    size_t gram = 0;
-    for (int64_t length = 1; length <= p->count_count; length++) {
-      int64_t end = length < p->count_count ? p->counts[length] : p->pool_count;
-      for (int64_t at = p->counts[length - 1]; at < end; at += length, gram++)
-        if (length >= p->shortest && length <= p->longest)
-          count_gram(n, r, columns, at, length, gram, out_f32(n, 0) + r * p->width);
+  size_t steps = p->longest == 1 ? 1 : (uint64_t)p->skips < columns ? (size_t)p->skips + 1 : columns;
+  int32_t *items = n->scratch;
+  float *y = out_f32(n, 0);
+  memset(y, 0, rows * p->width * sizeof(float));
+  for (size_t r = 0; r < rows; r++, y += p->width) {
+    for (size_t i = 0; i < columns; i++)
+      items[i] = (int32_t)lookup_find(&p->items, n->in[0]->data, n->in[0]->type, r * columns + i);
+    for (size_t step = 1; step <= steps; step++)
+      for (size_t i = 0; i < columns; i++) count_from(p, items + i, columns - i, step, y);
+    for (size_t c = 0; c < p->width && p->mode != MODE_TF; c++) {
+      float weight = p->weights ? p->weights[c] : 1;
+      y[c] = p->mode == MODE_TFIDF ? weight * y[c] : y[c] > 0 ? weight : 0;
     }
   }
 }
 
-/* Every n-gram of the pool at every place, with every number of items skipped. */
+/* Every n-gram at every place, with every number of items skipped. */
 static double tf_idf_work(const Node *n) {
-  int ints;
-  const Attr *strings = node_attr(n, "pool_strings", ATTR_STRINGS);
-  node_ints(n, "pool_int64s", &ints);
-  double columns = (double)n->in[0]->shape.dim[n->in[0]->shape.rank - 1],
-         skips = (double)node_int(n, "max_skip_count", 0) + 1;
-  return work_elements(n->in[0]) * (strings ? strings->count : ints) * (skips < columns ? skips : columns) * 2;
+  const TfIdf *p = n->params;
+  double columns = (double)n->in[0]->shape.dim[n->in[0]->shape.rank - 1], skips = (double)p->skips + 1;
+  return work_elements(n->in[0]) * (double)p->longest * (skips < columns ? skips : columns) *
+         select_levels((double)p->items.count) * 2;
 }
 
 OPERATOR(tf_idf_vectorizer) = {
