@@ -1,70 +1,61 @@
 /* Unique: the distinct elements of x, or its distinct slices along an axis; where each occurs first; which of them each
  * element of x is; and how often each occurs. Computed ahead, since the shapes depend on x. */
-#include <string.h>
-
 #include "graph/compose.h"
-#include "kernels/number.h"
-#include "kernels/select.h"
 #include "graph/work.h"
+#include "kernels/number.h"
 
-enum { COMPARISON = 256, ELEMENT = 16 }; /* multiply-adds that take as long */
+enum { ELEMENT = 64 }; /* multiply-adds that take as long as sorting by an element */
 
 /* x as (outer, dim, inner): its slices along the middle. */
 typedef struct Slices {
-  const uint64_t *keys; /* of x's elements */
+  const void *data;
+  DType type;
   size_t outer, dim, inner;
 } Slices;
 
-/* Keys are in the order of their elements: -0 is equal to 0, and NaN to itself and larger than all else. */
-static uint64_t key_of(const Numbers *x, DType type) {
-  const uint64_t sign = (uint64_t)1 << 63;
-  if (type == DTYPE_UINT64) return (uint64_t)x->ints[0];
-  if (!dtype_is_float(type)) return (uint64_t)x->ints[0] ^ sign;
-  double number = x->floats[0] + 0.0;
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  if (number != number) return UINT64_MAX;
-  return bits & sign ? ~bits : bits | sign;
+static inline uint64_t key_of(const Slices *s, size_t slice, size_t element) {
+  return number_key(s->data, s->type, (element / s->inner * s->dim + slice) * s->inner + element % s->inner);
 }
 
-static uint64_t *keys_of(const void *data, DType type, size_t count, Arena *arena) {
-  uint64_t *keys = arena_alloc_array(arena, count, sizeof *keys);
-  for (size_t i = 0; keys && i < count; i++) {
-    Numbers x;
-    numbers_load(&x, data, type, i, 1, 1);
-    keys[i] = key_of(&x, type);
-  }
-  return keys;
+static bool are_equal(const Slices *s, size_t a, size_t b) {
+  for (size_t i = 0; i < s->outer * s->inner; i++)
+    if (key_of(s, a, i) != key_of(s, b, i)) return false;
+  return true;
 }
 
-/* Whether they are equal, or which comes first: -1, 0 or 1. */
-static int compare(const Slices *s, size_t a, size_t b) {
-  for (size_t i = 0; i < s->outer * s->inner; i++) {
-    const uint64_t *at = s->keys + i / s->inner * s->dim * s->inner + i % s->inner;
-    uint64_t p = at[a * s->inner], q = at[b * s->inner];
-    if (p != q) return p < q ? -1 : 1;
-  }
-  return 0;
+/* A slice, and the element of it that is sorted by. */
+typedef struct Place {
+  uint64_t key;
+  size_t slice;
+} Place;
+
+/* By one byte of the keys: equal ones stay in order. */
+static void sort_byte(const Place *from, Place *to, size_t count, int shift) {
+  size_t begin[257] = {0};
+  for (size_t i = 0; i < count; i++) begin[(from[i].key >> shift & 255) + 1]++;
+  for (int b = 0; b < 255; b++) begin[b + 1] += begin[b];
+  for (size_t i = 0; i < count; i++) to[begin[from[i].key >> shift & 255]++] = from[i];
 }
 
-static inline bool is_behind(const Slices *s, bool alone, size_t a, size_t b) {
-  return alone ? s->keys[a] > s->keys[b] : compare(s, a, b) > 0;
-}
-
-/* Merges runs of 1, 2, 4 … slices: equal ones stay in order. Gives the list, of the two, in which they end. */
-static inline size_t *sort(const Slices *s, bool alone, size_t *order, size_t *other) {
-  for (size_t i = 0; i < s->dim; i++) order[i] = i;
-  for (size_t run = 1; run < s->dim; run *= 2) {
-    for (size_t from = 0; from < s->dim; from += 2 * run) {
-      size_t middle = from + run < s->dim ? from + run : s->dim, end = middle + run < s->dim ? middle + run : s->dim;
-      for (size_t a = from, b = middle, to = from; to < end; to++)
-        other[to] = a < middle && (b == end || !is_behind(s, alone, order[a], order[b])) ? order[a++] : order[b++];
+/* By the last element, …, by the first, each from its lowest byte to its highest, as far as they differ: a radix sort.
+ * Gives the list, of the two, in which they end; the keys are those of the first element. */
+static Place *sort(const Slices *s, Place *places, Place *other) {
+  for (size_t i = 0; i < s->dim; i++) places[i] = (Place){0, i};
+  for (size_t element = s->outer * s->inner; element-- > 0;) {
+    uint64_t varies = 0;
+    for (size_t i = 0; i < s->dim; i++) {
+      places[i].key = key_of(s, places[i].slice, element);
+      varies |= places[i].key ^ places[0].key;
     }
-    size_t *swap = order;
-    order = other;
-    other = swap;
+    for (int shift = 0; shift < 64; shift += 8) {
+      if (!(varies >> shift & 255)) continue;
+      sort_byte(places, other, s->dim, shift);
+      Place *swap = places;
+      places = other;
+      other = swap;
+    }
   }
-  return order;
+  return places;
 }
 
 /* What the outputs are made of: slice i belongs to group group[i]; group k has count[k] slices, the first of which is
@@ -82,12 +73,14 @@ static bool groups_new(Groups *g, Arena *arena, size_t dim) {
 }
 
 /* Groups in the order of their values, or of their first slices. */
-static void find_groups(const Slices *s, const size_t *order, bool sorted, Groups *g) {
+static void find_groups(const Slices *s, const Place *order, bool sorted, Groups *g) {
+  bool alone = s->outer * s->inner == 1;
   int64_t *leader = g->count; /* of each slice the first that is equal to it; the counts come after */
   for (size_t i = 0, first = 0; i < s->dim; i++) {
-    if (i == 0 || compare(s, order[i], order[first]) != 0) first = i;
-    leader[order[i]] = (int64_t)order[first];
-    if (sorted && first == i) g->first[g->groups] = (int64_t)order[i], g->group[order[i]] = (int64_t)g->groups++;
+    size_t slice = order[i].slice;
+    if (i == 0 || order[i].key != order[first].key || (!alone && !are_equal(s, slice, order[first].slice))) first = i;
+    leader[slice] = (int64_t)order[first].slice;
+    if (sorted && first == i) g->first[g->groups] = (int64_t)slice, g->group[slice] = (int64_t)g->groups++;
   }
   for (size_t i = 0; i < s->dim; i++) {
     if (!sorted && leader[i] == (int64_t)i) g->first[g->groups] = (int64_t)i, g->group[i] = (int64_t)g->groups++;
@@ -98,14 +91,11 @@ static void find_groups(const Slices *s, const size_t *order, bool sorted, Group
 }
 
 /* The groups of x's slices; what only their order needs lies in `scratch`. */
-static bool group_slices(Slices *s, const void *data, DType type, bool sorted, Groups *g, Arena *arena,
-                         Arena *scratch) {
-  size_t *order = arena_alloc_array(scratch, s->dim, sizeof *order);
-  size_t *other = arena_alloc_array(scratch, s->dim, sizeof *other);
-  s->keys = keys_of(data, type, s->outer * s->dim * s->inner, scratch);
-  if (!order || !other || !s->keys || !groups_new(g, arena, s->dim)) return false;
-  order = s->outer * s->inner == 1 ? sort(s, true, order, other) : sort(s, false, order, other);
-  find_groups(s, order, sorted, g);
+static bool group_slices(const Slices *s, bool sorted, Groups *g, Arena *arena, Arena *scratch) {
+  Place *places = arena_alloc_array(scratch, s->dim, sizeof *places);
+  Place *other = arena_alloc_array(scratch, s->dim, sizeof *other);
+  if (!places || !other || !groups_new(g, arena, s->dim)) return false;
+  find_groups(s, sort(s, places, other), sorted, g);
   return true;
 }
 
@@ -113,21 +103,19 @@ static Status unique_compose(Compose *c) {
   Graph *g = c->graph;
   Node *n = c->node;
   Value *x = n->in[0];
-  Slices s = {.outer = 1, .inner = 1};
-  const void *data;
+  Slices s = {.type = x->type, .outer = 1, .inner = 1};
   Groups found = {0};
   int axis = 0;
   bool flat = node_attr(n, "axis", ATTR_INT) == NULL;
-  TRY(node_contents(n, 0, &data));
+  TRY(node_contents(n, 0, &s.data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
   else
     s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis],
     s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-  TRY(work_compose(n, (double)s.dim * select_levels((double)s.dim) *
-                          (COMPARISON + ELEMENT * (double)s.outer * (double)s.inner)));
+  TRY(work_compose(n, ELEMENT * (double)s.dim * (1 + (double)s.outer * (double)s.inner)));
   Arena scratch = {.brief = true};
-  bool grouped = group_slices(&s, data, x->type, node_int(n, "sorted", 1) != 0, &found, g->arena, &scratch);
+  bool grouped = group_slices(&s, node_int(n, "sorted", 1) != 0, &found, g->arena, &scratch);
   arena_free(&scratch);
   if (!grouped) return STATUS_OUT_OF_MEMORY;
   const int64_t *lists[] = {found.first, found.group, found.count};
