@@ -60,24 +60,26 @@ static bool overlap(const Box *a, const Box *b, float threshold) {
   return area_a > 0 && area_b > 0 && common / (area_a + area_b - common) > threshold;
 }
 
-/* Best scores first, of equal ones the first box; NaN last. */
-static bool before(const void *context, size_t a, size_t b) {
+/* Whether box a comes after box b: best scores first, of equal ones the first box; NaN last. */
+static bool behind(const void *context, size_t a, size_t b) {
   float x = ((const float *)context)[a], y = ((const float *)context)[b];
-  if (x > y || (x == x && y != y)) return true;
-  return !(y > x || (y == y && x != x)) && a < b;
+  if (y > x || (y == y && x != x)) return true;
+  return !(x > y || (x == x && y != y)) && b < a;
 }
 
-/* The boxes kept of one class, into `order`; their number. */
-static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t count, size_t *order) {
-  size_t kept = 0;
-  select_best(order, count, count, before, scores);
-  for (size_t i = 0; i < count && (int64_t)kept < r->most; i++) {
-    if (r->by_score && !(scores[order[i]] > r->score)) break;
+/* The boxes kept of one class, into `kept`; their number. Of the rest, `order` finds the best as long as one is wanted.
+ */
+static size_t keep(const Rule *r, const Box *boxes, const float *scores, size_t count, size_t *order, size_t *kept) {
+  size_t found = 0;
+  select_heap(order, count, behind, scores);
+  for (; count && (int64_t)found < r->most; count--) {
+    size_t best = select_take(order, count, behind, scores);
+    if (r->by_score && !(scores[best] > r->score)) break;
     bool stays = true;
-    for (size_t k = 0; k < kept && stays; k++) stays = !overlap(&boxes[order[i]], &boxes[order[k]], r->overlap);
-    if (stays) order[kept++] = order[i];
+    for (size_t k = 0; k < found && stays; k++) stays = !overlap(&boxes[best], &boxes[kept[k]], r->overlap);
+    if (stays) kept[found++] = best;
   }
-  return kept;
+  return found;
 }
 
 /* Each box is compared with those that are kept, of which there may be `most`. */
@@ -91,20 +93,20 @@ static Status suppress(Compose *c, const Rule *r, const float *boxes, const floa
   size_t most = r->most < 0 ? 0 : r->most < s->dim[2] ? (size_t)r->most : count;
   Arena *arena = c->graph->arena;
   TRY(work_compose(c->node, (double)classes * work_of_boxes((double)count, (double)most)));
-  size_t *order = arena_alloc_array(arena, count, sizeof *order);
+  size_t *order = arena_alloc_array(arena, count, sizeof *order), *kept = ARENA_ARRAY(arena, size_t, most);
   int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * most + 1);
   Box *box = arena_alloc_array(arena, count, sizeof *box);
   const char *name = graph_fresh_name(c->graph, "const");
-  if (!order || !rows || !box || !name) return STATUS_OUT_OF_MEMORY;
+  if (!order || !kept || !rows || !box || !name) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < classes; i++) {
     size_t batch = i / (size_t)s->dim[1];
     for (size_t k = 0; k < count && i % (size_t)s->dim[1] == 0; k++)
       box[k] = box_of(boxes + (batch * count + k) * 4, r->centers);
-    size_t kept = keep(r, box, scores + i * count, count, order);
-    for (size_t k = 0; k < kept; k++, found++) {
+    size_t kept_count = keep(r, box, scores + i * count, count, order, kept);
+    for (size_t k = 0; k < kept_count; k++, found++) {
       rows[3 * found] = (int64_t)batch;
       rows[3 * found + 1] = (int64_t)i % s->dim[1];
-      rows[3 * found + 2] = (int64_t)order[k];
+      rows[3 * found + 2] = (int64_t)kept[k];
     }
   }
   Shape shape = SHAPE((Dim)found, 3);
