@@ -101,10 +101,13 @@ static void cubic_line(const Grid *g, float x, size_t size, float scale, Line *l
 
 /* u is -1 at the picture's one end and 1 at the other: the middles of the outer pixels with align_corners, else their
  * edges. */
+static float pixel_of(const Grid *g, float u, size_t size) {
+  float x = g->align_corners ? (u + 1) / 2 * ((float)size - 1) : ((u + 1) * (float)size - 1) / 2;
+  return fabsf(x) < 1e9f ? x : -1e9f; /* NaN too */
+}
+
 static void line_of(const Grid *g, float u, size_t size, Line *l) {
-  float last = (float)size - 1, scale = (g->align_corners ? last : (float)size) / 2;
-  float x = g->align_corners ? (u + 1) / 2 * last : ((u + 1) * (float)size - 1) / 2;
-  if (!(fabsf(x) < 1e9f)) x = -1e9f; /* NaN too */
+  float last = (float)size - 1, scale = (g->align_corners ? last : (float)size) / 2, x = pixel_of(g, u, size);
   if (g->mode == CUBIC) return cubic_line(g, x, size, scale, l);
   x = padded(g, x, size, &scale);
   if (g->mode == NEAREST) {
@@ -133,6 +136,26 @@ void grid_taps(const Grid *g, const float *point, bool slopes, GridTaps *taps) {
           taps->slope[g->rank - 1 - a][t] = slope;
         }
       }
+}
+
+/* Four pixels that are all there, as most of linear interpolation in two dimensions are. */
+static bool four_near(const Grid *g, const float *point, size_t *offset, float *weight) {
+  float slope, y = padded(g, pixel_of(g, point[1], g->in[0]), g->in[0], &slope), top = floorf(y),
+               x = padded(g, pixel_of(g, point[0], g->in[1]), g->in[1], &slope), left = floorf(x);
+  if (!(top >= 0 && top + 1 < (float)g->in[0] && left >= 0 && left + 1 < (float)g->in[1])) return false;
+  size_t first = (size_t)top * g->in[1] + (size_t)left;
+  y -= top, x -= left;
+  offset[0] = first, offset[1] = first + 1, offset[2] = first + g->in[1], offset[3] = first + g->in[1] + 1;
+  weight[0] = (1 - y) * (1 - x), weight[1] = (1 - y) * x, weight[2] = y * (1 - x), weight[3] = y * x;
+  return true;
+}
+
+int grid_near(const Grid *g, const float *point, size_t *offset, float *weight) {
+  GridTaps taps;
+  if (g->rank == 2 && g->mode == LINEAR && four_near(g, point, offset, weight)) return 4;
+  grid_taps(g, point, false, &taps);
+  for (int k = 0; k < taps.count; k++) offset[k] = taps.offset[k], weight[k] = taps.weight[k];
+  return taps.count;
 }
 
 double grid_work(const Node *n) { return work_moved(n) * WORK_PLACE; }

@@ -25,6 +25,8 @@ typedef struct GridTaps {
 /* X is input x, the grid input x + 1. Gives Y's shape, and the grid when every shape is numbers (NULL otherwise). */
 Status grid_read(Node *n, int x, Shape *y, Grid **grid);
 void grid_taps(const Grid *g, const float *point, bool slopes, GridTaps *taps);
+/* The same, offsets and weights alone: their number, up to GRID_TAPS. */
+int grid_near(const Grid *g, const float *point, size_t *offset, float *weight);
 static inline size_t grid_pixels(const Grid *g) { return g->in[0] * g->in[1] * g->in[2]; }
 
 double grid_work(const Node *n);

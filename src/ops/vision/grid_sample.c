@@ -9,32 +9,50 @@ static Status grid_sample_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-/* Of four neighbours, as linear interpolation in two dimensions has them within a picture. */
-static void sample_four(const Grid *g, const GridTaps *t, const float *x, float *y) {
-  size_t a = t->offset[0], b = t->offset[1], c = t->offset[2], d = t->offset[3], pixels = grid_pixels(g);
-  float of_a = t->weight[0], of_b = t->weight[1], of_c = t->weight[2], of_d = t->weight[3];
-  for (size_t k = 0; k < g->channels; k++, x += pixels, y += g->points)
-    *y = of_a * x[a] + of_b * x[b] + of_c * x[c] + of_d * x[d];
+/* The neighbours of points that follow each other, found once for all channels: of point p as far as end[p]. */
+enum { NEAR_POINTS = 256, NEAR_MOST = 1024 };
+typedef struct Near {
+  size_t points, end[NEAR_POINTS];
+  size_t offset[NEAR_MOST];
+  float weight[NEAR_MOST];
+} Near;
+
+/* Of as many of the points as there is room for. */
+static void find_near(const Grid *g, const float *grid, size_t points, Near *near) {
+  size_t at = 0;
+  if (points > NEAR_POINTS) points = NEAR_POINTS;
+  for (near->points = 0; near->points < points && at + GRID_TAPS <= NEAR_MOST; grid += g->rank) {
+    at += (size_t)grid_near(g, grid, near->offset + at, near->weight + at);
+    near->end[near->points++] = at;
+  }
+}
+
+/* One channel at the points. Mostly they have four neighbours, as linear interpolation finds within a picture. */
+static void sample_channel(const Near *near, const float *x, float *y) {
+  size_t k = 0;
+  for (size_t p = 0; p < near->points; p++) {
+    const size_t *at = near->offset + k;
+    const float *of = near->weight + k;
+    if (near->end[p] - k == 4) {
+      y[p] = of[0] * x[at[0]] + of[1] * x[at[1]] + of[2] * x[at[2]] + of[3] * x[at[3]];
+      k += 4;
+      continue;
+    }
+    float sum = 0;
+    for (; k < near->end[p]; k++) sum += near->weight[k] * x[near->offset[k]];
+    y[p] = sum;
+  }
 }
 
 static void sample_points(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Grid *g = n->params;
-  GridTaps taps;
-  for (size_t at = from; at < to; at++) {
-    size_t picture = at / g->points * g->channels;
-    const float *x = in_f32(n, 0) + picture * grid_pixels(g);
-    float *y = out_f32(n, 0) + picture * g->points + at % g->points;
-    grid_taps(g, in_f32(n, 1) + at * (size_t)g->rank, false, &taps);
-    if (taps.count == 4) {
-      sample_four(g, &taps, x, y);
-      continue;
-    }
-    for (size_t c = 0; c < g->channels; c++, x += grid_pixels(g), y += g->points) {
-      float sum = 0;
-      for (int k = 0; k < taps.count; k++) sum += taps.weight[k] * x[taps.offset[k]];
-      *y = sum;
-    }
+  Near near;
+  for (size_t at = from; at < to; at += near.points) {
+    size_t first = at / g->points * g->channels, place = at % g->points, left = g->points - place;
+    find_near(g, in_f32(n, 1) + at * (size_t)g->rank, to - at < left ? to - at : left, &near);
+    for (size_t c = first; c < first + g->channels; c++)
+      sample_channel(&near, in_f32(n, 0) + c * grid_pixels(g), out_f32(n, 0) + c * g->points + place);
   }
 }
 
