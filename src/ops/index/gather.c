@@ -44,22 +44,49 @@ static void fill_missing(void *to, size_t count, DType type) {
     for (size_t i = 0; i < count; i++) ((float *)to)[i] = NAN;
 }
 
-static void gather_run(const Node *n) {
-  const Value *x = n->in[0], *indices = n->in[1];
-  int axis = *(const int *)n->params;
-  size_t count = in_count(n, 1), outer = shape_span(&x->shape, 0, axis),
-         inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-  size_t dim = (size_t)x->shape.dim[axis], bytes = inner * dtype_bytes(x->type);
-  if (!bytes) return;
-  const char *from = x->data;
-  char *to = n->out[0]->data;
-  for (size_t o = 0; o < outer; o++, from += dim * bytes) {
-    for (size_t i = 0; i < count; i++, to += bytes) {
-      int64_t row = index_wrap(index_at(indices, i), (int64_t)dim);
-      if (row < 0) fill_missing(to, inner, x->type);
+/* What a run gathers, out of each of `outer` slices: rows along a dim, of `inner` elements. */
+typedef struct Gathered {
+  const Value *x, *indices;
+  size_t outer, dim, count, inner;
+} Gathered;
+
+static void gather_rows(const Gathered *gathered, const char *from, char *to, size_t bytes) {
+  const Gathered g = *gathered; /* that it does not change, the compiler sees of a copy alone */
+  for (size_t o = 0; o < g.outer; o++, from += g.dim * bytes)
+    for (size_t i = 0; i < g.count; i++, to += bytes) {
+      int64_t row = index_wrap(index_at(g.indices, i), (int64_t)g.dim);
+      if (row < 0) fill_missing(to, g.inner, g.x->type);
       else copy_element(to, from + (size_t)row * bytes, bytes);
     }
+}
+
+/* Columns of four bytes: their indices are looked at once for all lines. False when one is out of range. */
+enum { COLUMNS = 256 };
+static bool gather_columns(const Gathered *g, const uint32_t *from, uint32_t *to) {
+  uint32_t at[COLUMNS];
+  size_t dim = g->dim, count = g->count, outer = g->outer;
+  for (size_t i = 0; i < count; i++) {
+    int64_t column = index_wrap(index_at(g->indices, i), (int64_t)dim);
+    if (column < 0) return false;
+    at[i] = (uint32_t)column;
   }
+  for (size_t o = 0; o < outer; o++, from += dim, to += count)
+    for (size_t i = 0; i < count; i++) to[i] = from[at[i]];
+  return true;
+}
+
+static void gather_run(const Node *n) {
+  const Value *x = n->in[0];
+  int axis = *(const int *)n->params;
+  Gathered g = {x,
+                n->in[1],
+                shape_span(&x->shape, 0, axis),
+                (size_t)x->shape.dim[axis],
+                in_count(n, 1),
+                shape_span(&x->shape, axis + 1, x->shape.rank)};
+  size_t bytes = g.inner * dtype_bytes(x->type);
+  if (bytes == 4 && g.count <= COLUMNS && gather_columns(&g, x->data, n->out[0]->data)) return;
+  if (bytes) gather_rows(&g, x->data, n->out[0]->data, bytes);
 }
 
 static Status gather_grad(Grad *g) {
