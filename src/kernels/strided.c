@@ -65,6 +65,8 @@ static inline void tile(float *to, const float *from, ptrdiff_t to_row, ptrdiff_
 
 enum { BAND = 16 }; /* rows and columns done together: the 64 bytes of a cache line of `from`, and of `to` */
 
+enum { CHUNK = 512 }; /* rows whose columns are written one after the other while the nearest cache holds them */
+
 static void copy_plane(float *to, const float *from, StridedDim row, StridedDim column) {
   size_t rows = row.count & ~(size_t)3, columns = column.count & ~(size_t)3;
   for (size_t band = 0; band < rows; band += BAND) {
@@ -78,10 +80,12 @@ static void copy_plane(float *to, const float *from, StridedDim row, StridedDim 
                column.from);
     }
   }
-  StridedDim right = {column.count - columns, 1, column.from};
-  for (size_t r = 0; r < rows && right.count; r++)
-    copy_line(to + (ptrdiff_t)r * row.to + (ptrdiff_t)columns, from + (ptrdiff_t)columns * column.from + (ptrdiff_t)r,
-              right, sizeof *to);
+  for (size_t r = 0, end; r < rows; r = end) { /* up to three columns that are left, or all there are: colours */
+    end = rows - r < CHUNK ? rows : r + CHUNK;
+    for (size_t c = columns; c < column.count; c++)
+      copy_line(to + (ptrdiff_t)r * row.to + (ptrdiff_t)c, from + (ptrdiff_t)c * column.from + (ptrdiff_t)r,
+                (StridedDim){end - r, row.to, 1}, sizeof *to);
+  }
   for (size_t r = rows; r < row.count; r++)
     copy_line(to + (ptrdiff_t)r * row.to, from + (ptrdiff_t)r, column, sizeof *to);
 }
@@ -106,7 +110,7 @@ static void simplify(Strided *s) {
  */
 static int plane_row(const Strided *s, size_t item) {
   const StridedDim *last = &s->dim[s->rank - 1];
-  if (item != sizeof(float) || last->to != 1 || last->from == 0 || last->count < 4) return -1;
+  if (item != sizeof(float) || last->to != 1 || last->from == 0 || last->count < 2) return -1;
   for (int i = 0; i < s->rank - 1; i++)
     if (s->dim[i].from == 1 && s->dim[i].count >= 4) return i;
   return -1;
