@@ -1,5 +1,6 @@
 /* AffineGrid: where theta's map puts the pixels of a picture of the given size, for GridSample:  grid = (x, y[, z], 1)
- * · thetaᵀ. */
+ * · thetaᵀ. As x differs along one dim alone, and so do y and z, hardly more than the last of the sums is as long as
+ * the grid. */
 #include "graph/compose.h"
 
 /* Pixel i of n, from -1 to 1: its middle, or with align_corners those of the outer ones at the ends. */
@@ -8,21 +9,13 @@ static float place_of(int64_t i, int64_t n, bool align_corners) {
   return (2 * (float)i + 1) / (float)n - 1;
 }
 
-/* (points, rank + 1) */
-static Value *emit_places(Compose *c, const Dim *size, int rank, bool align_corners) {
-  Shape spatial = shape_of(rank, size);
-  size_t points = shape_elements(&spatial), columns = (size_t)rank + 1;
-  float *places = arena_alloc_array(c->graph->arena, points, columns * sizeof *places);
-  if (!places) return NULL;
-  for (size_t p = 0; p < points; p++) {
-    size_t rest = p;
-    for (int a = rank - 1; a >= 0; rest /= (size_t)size[a--])
-      places[p * columns + (size_t)(rank - 1 - a)] = place_of((int64_t)(rest % (size_t)size[a]), size[a],
-                                                              align_corners);
-    places[p * columns + (size_t)rank] = 1;
-  }
-  Shape shape = SHAPE((Dim)points, (Dim)columns);
-  return emit_floats(c->graph, places, &shape);
+/* The pixels along dim `axis` of an output (N, rank, H, W). */
+static Value *emit_places(Compose *c, Dim size, int rank, int axis, bool align_corners) {
+  float *places = ARENA_ARRAY(c->graph->arena, float, size);
+  Shape shape = SHAPE(1, 1, 1, 1, 1);
+  shape.rank = rank + 2, shape.dim[axis] = size;
+  for (Dim i = 0; places && i < size; i++) places[i] = place_of(i, size, align_corners);
+  return places ? emit_floats(c->graph, places, &shape) : NULL;
 }
 
 static Status affine_grid_compose(Compose *c) {
@@ -41,14 +34,18 @@ static Status affine_grid_compose(Compose *c) {
   Shape spatial = shape_of(rank, size + 2);
   if (!shape_count(&spatial, &points) || points > 1 << 26)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its size must be known before the run, up to 2^26 points");
-  Value *grid = emit(g, "MatMul", emit_places(c, size + 2, rank, node_int(n, "align_corners", 0) != 0),
-                     emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 2, 1}, 3)), n->in[0]));
-  int64_t dims[5] = {0};
-  for (int a = 0; a < rank; a++) dims[1 + a] = size[2 + a];
-  dims[1 + rank] = rank;
-  Value *first = compose_dim(c, n->in[0], 0, true); /* a size of 0 is no copy here */
-  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), first, emit_ints(g, dims + 1, rank + 1));
-  return compose_done(c, emit(g, "Reshape", grid, shape));
+  /* grid[k] = theta[k][rank] + Σ over a of theta[k][rank - 1 - a] · place along a */
+  static const int64_t one[] = {1, 1, 1, 1}, last[] = {0, 2, 3, 1}, last_of_volume[] = {0, 2, 3, 4, 1};
+  Value *columns[4];
+  Value *planes = emit(g, "Reshape", n->in[0], emit_ints(g, (int64_t[]){0, rank, rank + 1, 1, 1}, rank + 2));
+  if (!compose_split(c, planes, 2, one, rank + 1, columns)) return g->error->status;
+  Value *grid = columns[rank];
+  for (int a = 0; a < rank; a++)
+    grid = emit(g, "Add", grid,
+                emit(g, "Mul", columns[rank - 1 - a],
+                     emit_places(c, size[2 + a], rank, 2 + a, node_int(n, "align_corners", 0) != 0)));
+  return compose_done(
+      c, emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", rank == 2 ? last : last_of_volume, count)), grid));
 }
 
 OPERATOR(affine_grid) = {
