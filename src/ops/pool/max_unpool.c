@@ -32,7 +32,9 @@ static Status max_unpool_compose(Compose *c) {
     TRY(size_before(c, &y));
     Value *planes = emit(g, "Slice", emit_shape(g, x), emit_ints(g, (int64_t[]){0}, 1),
                          emit_ints(g, (int64_t[]){2}, 1));
-    shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, emit_ints(g, y.dim + 2, y.rank - 2));
+    shape = shape_is_concrete(&y)
+              ? emit_ints(g, y.dim, y.rank)
+              : emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, emit_ints(g, y.dim + 2, y.rank - 2));
   }
   Value *flat = emit_ints(g, (int64_t[]){-1}, 1);
   Value *zeros = emit(g, "Reshape", emit(g, "ConstantOfShape", shape), flat);
