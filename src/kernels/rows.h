@@ -4,3 +4,5 @@
 
 float row_product(const float *a, const float *b, size_t count);  /* Σ a·b */
 float row_distance(const float *a, const float *b, size_t count); /* Σ (a - b)² */
+/* Of row a from each of four rows that follow each other: the sums are row_distance's. */
+void row_distances(const float *a, const float *b, size_t count, float d[4]);

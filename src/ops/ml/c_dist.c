@@ -30,11 +30,14 @@ static Status c_dist_infer(Node *n) {
 static void run_rows(void *context, size_t from, size_t to) {
   const Node *n = context;
   const CDist *p = n->params;
-  for (size_t r = from; r < to; r++)
-    for (size_t c = 0; c < p->columns; c++) {
-      float d = row_distance(in_f32(n, 0) + r * p->features, in_f32(n, 1) + c * p->features, p->features);
-      out_f32(n, 0)[r * p->columns + c] = p->root ? sqrtf(d) : d;
-    }
+  for (size_t r = from; r < to; r++) {
+    const float *a = in_f32(n, 0) + r * p->features, *b = in_f32(n, 1);
+    float *d = out_f32(n, 0) + r * p->columns;
+    size_t c = 0;
+    for (; c + 4 <= p->columns; c += 4) row_distances(a, b + c * p->features, p->features, d + c);
+    for (; c < p->columns; c++) d[c] = row_distance(a, b + c * p->features, p->features);
+    for (c = 0; c < p->columns && p->root; c++) d[c] = sqrtf(d[c]);
+  }
 }
 
 static void c_dist_run(const Node *n) {
@@ -52,5 +55,5 @@ OPERATOR(c_dist) = {
     .infer = c_dist_infer,
     .run = c_dist_run,
     .work = c_dist_work,
-    .cases = CASES({"f32[3,5] f32[4,5]"}, {"f32[2,3] f32[1,3]", "metric=euclidean"}),
+    .cases = CASES({"f32[3,5] f32[4,5]"}, {"f32[2,9] f32[9,9]"}, {"f32[2,3] f32[1,3]", "metric=euclidean"}),
 };
