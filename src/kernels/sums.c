@@ -36,7 +36,8 @@ enum {
   ROWS = 128
 }; /* columns that a thread takes; rows added up before they join the total, to keep it
     * accurate */
-enum { PANEL = 1024 }; /* columns whose sums stay in the nearest cache */
+enum { PANEL = 1024 };     /* columns whose sums stay in the nearest cache */
+enum { FAR = 512 * 1024 }; /* numbers that no cache of ours alone holds */
 
 /* sum[c] += x[c] + x[step + c] + … over `rows` ≤ 4 rows, one after the other */
 static void add_rows(const float *x, size_t rows, size_t step, size_t columns, float *sum) {
@@ -46,17 +47,21 @@ static void add_rows(const float *x, size_t rows, size_t step, size_t columns, f
     s = s + f32x4_load(x + step + c) + f32x4_load(x + 2 * step + c) + f32x4_load(x + 3 * step + c);
     f32x4_store(sum + c, s);
   }
+  for (; rows == 1 && c + 4 <= columns; c += 4) f32x4_store(sum + c, f32x4_load(sum + c) + f32x4_load(x + c));
   for (size_t r = 0; r < rows; r++)
     for (size_t i = c; i < columns; i++) sum[i] += x[r * step + i];
 }
 
-/* y[c] += Σ over rows of x[row·step + c] for up to PANEL columns */
+/* y[c] += Σ over rows of x[row·step + c] for up to PANEL columns. What comes from memory comes faster row by row; the
+ * sums are the same. */
 static void sum_panel(const float *x, size_t rows, size_t step, size_t columns, float *y) {
   float sum[PANEL];
+  size_t most = rows * step > FAR ? 1 : 4;
   for (size_t row = 0; row < rows; row += ROWS) {
     size_t end = rows - row < ROWS ? rows : row + ROWS;
     memset(sum, 0, columns * sizeof *sum);
-    for (size_t r = row; r < end; r += 4) add_rows(x + r * step, end - r < 4 ? end - r : 4, step, columns, sum);
+    for (size_t r = row; r < end; r += most)
+      add_rows(x + r * step, end - r < most ? end - r : most, step, columns, sum);
     for (size_t c = 0; c < columns; c++) y[c] += sum[c];
   }
 }
@@ -77,8 +82,10 @@ static void sum_strips(void *context, size_t from, size_t to) {
 
 static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
   Columns s = {x, rows, columns, y};
-  size_t each = rows * STRIP;
-  threads_split((columns + STRIP - 1) / STRIP, GRAIN / (each + 1) + 1, sum_strips, &s);
+  size_t strips = (columns + STRIP - 1) / STRIP, threads = (size_t)threads_count();
+  size_t least = GRAIN / (rows * STRIP + 1) + 1, share = (strips + threads - 1) / threads;
+  /* As wide as can be, for memory is read a page after the other: a column's sum does not depend on its neighbours. */
+  threads_split(strips, share > least ? share : least, sum_strips, &s);
 }
 
 /* ---- merged dims ---- */
