@@ -19,7 +19,7 @@ static bool hash_before(const void *context, size_t a, size_t b) {
 }
 
 Status lookup_make_numbers(Arena *arena, const uint64_t *keys, size_t count, Lookup *out) {
-  int bits = select_levels((double)count);
+  int bits = select_levels((double)count) + 1; /* so that a bucket seldom has two */
   size_t buckets = (size_t)1 << bits;
   *out = (Lookup){.count = count,
                   .shift = 64 - bits,

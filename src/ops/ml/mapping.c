@@ -26,12 +26,14 @@ Status mapping_infer(Node *n, const Mapping *m, size_t key_count) {
 }
 
 void mapping_run(const Node *n) {
-  const Mapping *p = n->params;
-  size_t bytes = dtype_bytes(p->type);
+  const Mapping m = *(const Mapping *)n->params; /* that it does not change, the compiler sees of a copy alone */
+  size_t bytes = dtype_bytes(m.type), count = in_count(n, 0);
+  const void *x = n->in[0]->data;
+  DType type = n->in[0]->type;
   char *y = n->out[0]->data;
-  for (size_t i = 0; i < in_count(n, 0); i++) {
-    int64_t at = lookup_find(&p->keys, n->in[0]->data, n->in[0]->type, i);
-    copy_element(y + i * bytes, at < 0 ? p->otherwise : (const char *)p->values + (size_t)at * bytes, bytes);
+  for (size_t i = 0; i < count; i++, y += bytes) {
+    int64_t at = lookup_find(&m.keys, x, type, i);
+    copy_element(y, at < 0 ? m.otherwise : (const char *)m.values + (size_t)at * bytes, bytes);
   }
 }
 

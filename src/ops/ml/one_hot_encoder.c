@@ -31,11 +31,13 @@ static int64_t category(const Lookup *l, const Value *x, size_t at) {
 }
 
 static void one_hot_encoder_run(const Node *n) {
-  const Lookup *p = n->params;
-  memset(n->out[0]->data, 0, value_bytes(n->out[0]));
-  for (size_t i = 0; i < in_count(n, 0); i++) {
-    int64_t at = category(p, n->in[0], i);
-    if (at >= 0) out_f32(n, 0)[i * p->count + (size_t)at] = 1;
+  const Lookup l = *(const Lookup *)n->params; /* that it does not change, the compiler sees of a copy alone */
+  size_t count = in_count(n, 0);
+  float *y = out_f32(n, 0);
+  memset(y, 0, value_bytes(n->out[0]));
+  for (size_t i = 0; i < count; i++, y += l.count) {
+    int64_t at = category(&l, n->in[0], i);
+    if (at >= 0) y[at] = 1;
   }
 }
 
