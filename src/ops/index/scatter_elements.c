@@ -21,7 +21,12 @@ static void put(const Node *n, const ElementsRun *run) {
   if (item == sizeof(uint32_t)) {
     const uint32_t *from = (const uint32_t *)n->in[2]->data + r.from;
     uint32_t *to = n->out[0]->data;
-    for (size_t i = 0; i < r.count; i++) {
+    bool within = r.wide && r.step == 0 && r.stride == 1; /* a line by itself, as MaxUnpool has but one */
+    for (size_t i = 0; i < r.count && within; i++) {
+      int64_t at = index_wrap(r.wide[i], r.size);
+      if (at >= 0) to[r.line + (size_t)at] = from[i];
+    }
+    for (size_t i = 0; i < r.count && !within; i++) {
       ptrdiff_t at = elements_at(&r, i);
       if (at >= 0) to[at] = from[i];
     }
