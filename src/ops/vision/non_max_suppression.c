@@ -13,7 +13,7 @@ typedef struct Rule {
 } Rule;
 
 typedef struct Box {
-  float low[2], high[2];
+  float low[2], high[2], area;
 } Box;
 
 static Status number_at(const Node *n, int input, DType type, const void **data) {
@@ -44,20 +44,21 @@ static Box box_of(const float *at, bool centers) {
     if (centers) b.low[a] = first - second / 2, b.high[a] = first + second / 2;
     else b.low[a] = first < second ? first : second, b.high[a] = first < second ? second : first;
   }
+  b.area = (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
   return b;
 }
 
-static float area_of(const Box *b) { return (b->high[0] - b->low[0]) * (b->high[1] - b->low[1]); }
+/* How far both reach along a dim together. */
+static inline float shared(const Box *a, const Box *b, int dim) {
+  float low = a->low[dim] > b->low[dim] ? a->low[dim] : b->low[dim];
+  return (a->high[dim] < b->high[dim] ? a->high[dim] : b->high[dim]) - low;
+}
 
 /* intersection / union > threshold */
 static bool overlap(const Box *a, const Box *b, float threshold) {
-  float sides[2], area_a = area_of(a), area_b = area_of(b);
-  for (int i = 0; i < 2; i++) {
-    sides[i] = (a->high[i] < b->high[i] ? a->high[i] : b->high[i]) - (a->low[i] > b->low[i] ? a->low[i] : b->low[i]);
-    if (!(sides[i] > 0)) return false;
-  }
-  float common = sides[0] * sides[1];
-  return area_a > 0 && area_b > 0 && common / (area_a + area_b - common) > threshold;
+  float height = shared(a, b, 0), width = shared(a, b, 1), common = height * width;
+  if (!(height > 0) || !(width > 0)) return false;
+  return a->area > 0 && b->area > 0 && common / (a->area + b->area - common) > threshold;
 }
 
 /* Whether box a comes after box b: best scores first, of equal ones the first box; NaN last. */
